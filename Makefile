@@ -9,6 +9,9 @@ ARGS   ?=
 
 # Do not check for a newer type checker over the network.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+# Compiled modules are kept: tests start hundreds of processes that import brazo.  Only pytest itself
+# writes them (tests/conftest.py).
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

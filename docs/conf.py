@@ -3,14 +3,12 @@ loads nothing from anywhere else: it reads the same without a network."""
 
 from __future__ import annotations
 
+import logging
+import sys
 import tomllib
 from pathlib import Path
 
-from docutils import nodes
-from latex2mathml.converter import convert
-from sphinx.application import Sphinx
-from sphinx.util import logging
-from sphinx.writers.html5 import HTML5Translator
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 _project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
 
@@ -19,9 +17,15 @@ author = "The brazo contributors"
 copyright = author
 version = release = _project["project"]["version"]
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "docstrings", "generated_pages", "mathml"]
 myst_enable_extensions = ["amsmath", "attrs_inline", "deflist", "dollarmath"]
 myst_heading_anchors = 3
+# Notebooks are stored without outputs and run when the pages are built; an error fails the build.
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_render_text_lexer = "none"
+logging.getLogger("traitlets").setLevel(logging.WARNING)  # it reports every notebook it starts
 html_theme = "furo"
 html_title = f"brazo {version}"
 html_math_renderer = "mathml"
@@ -32,28 +36,8 @@ html_copy_source = False
 # Docstrings write `q` for code, as Markdown does.
 default_role = "code"
 autodoc_member_order = "bysource"
-autodoc_typehints = "description"
-autodoc_typehints_description_target = "documented_params"
-
-
-def setup(app: Sphinx) -> None:
-    app.add_html_math_renderer("mathml", (_inline, None), (_display, None))
-
-
-def _inline(self: HTML5Translator, node: nodes.math) -> None:
-    self.body.append(_mathml(node, "inline"))
-    raise nodes.SkipNode
-
-
-def _display(self: HTML5Translator, node: nodes.math_block) -> None:
-    self.body.append(_mathml(node, "block"))
-    raise nodes.SkipNode
-
-
-def _mathml(node: nodes.math | nodes.math_block, display: str) -> str:
-    latex = node.astext()
-    mathml = convert(latex, display=display)
-    # The converter prints what it does not know; a formula must not reach the reader like that.
-    if "\\" in mathml or ">&<" in mathml:
-        logging.getLogger(__name__).warning("cannot typeset %r", latex, location=node)
-    return mathml
+autodoc_typehints_format = "short"
+autodoc_type_aliases = {"Array": "Array", "ArrayLike": "ArrayLike"}
+python_maximum_signature_line_length = 88
+# Classes and functions have headings; entries for methods too would triple the time of a build.
+toc_object_entries = False

@@ -23,7 +23,7 @@ def run(tolerant: bool):
     motion = follow_path(robot.arm, way, q0=robot.reference.q)
     robot.move(motion)
     if tolerant:
-        sim.add_task(FaultTolerance(robot))
+        sim.tasks.add(FaultTolerance(robot))
     sim.inject(JointLocked("scara2", "elbow"), at=FAULT)
     recording = sim.run(until=motion.duration)
     wanted = (robot.base @ way.sample(recording["t"]).T)[:, :3, 3]

@@ -1,6 +1,6 @@
 """# Two robots, one bar
 
-The cooperative cell at work: one SCARA picks a bar up, the other takes it over in the air, tilts it
+The cooperative cell runs: one SCARA picks a bar up, the other takes it over in the air, tilts it
 and sends it down the chute.  Programs are files or Python; a motion is checked before it starts.
 """
 

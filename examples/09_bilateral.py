@@ -35,7 +35,7 @@ for scheme in (PositionForce, WaveVariables):
         print(
             f"{trace.scheme:15s} {delay:12s} {line.get('kind', ''):8s}"
             f"{report.force_master:6.2f} N {report.force_follower:6.2f} N"
-            f"{1e3 * report.moving:10.2f} mm {1e3 * report.least_energy:12.2f} mJ"
+            f"{1e3 * report.moving:10.2f} mm {1e3 * report.min_energy:12.2f} mJ"
         )
         if line is LINES[3]:
             shown.append(trace)

@@ -10,7 +10,7 @@ import time
 import brazo
 from brazo.lab.app.opening import as_cell
 from brazo.simulation import Simulation
-from brazo.teleop import Cylinder, FollowerLink, MasterLink, PoseMap
+from brazo.teleop import CylinderWall, FollowerLink, MasterLink, PoseMap
 from brazo.teleop.devices import parse_script
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.proxy import parse_script as parse_faults
@@ -19,12 +19,12 @@ from brazo.trajectory import limits_of
 
 delta = brazo.load("delta")
 sim = Simulation(as_cell("robot:teleop-scara"))
-arm = sim.robot("teleop-scara").arm
+arm = sim.robots["teleop-scara"].arm
 mapping = PoseMap(
     arm,
     limits_of(arm),
     master=delta,  # its handle's X, Y, Z become the SCARA's Y, −Z, −X
-    workspace=Cylinder(r=(0.15, 0.55), z=(0.16, 0.44)),
+    workspace=CylinderWall(r=(0.15, 0.55), z=(0.16, 0.44)),
 )
 hand = parse_script(
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import shutil
@@ -32,33 +33,53 @@ CHROMIUM_PLACES = (
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-LONG = ("test_examples.py", "test_export.py", "test_run.py", "test_bench.py")
+# Files that take half a minute or more, the longest first.
+LONG = (
+    "program/test_hand_over.py", "server/test_page.py", "panels/test_station_pages.py",
+    "dynamics/test_dynamics.py", "symbolic/test_derivation.py", "bench/test_bench.py",
+    "server/test_floods.py", "recording/test_export.py", "closed_form/test_spherical_wrist.py",
+    "tests/test_examples.py", "cli/test_run.py",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files among short ones: seldom two browsers at once, and none alone at the end."""
+    """Long files among short ones, from the start: seldom two browsers at once, none at the end."""
     files: dict[Path, list[pytest.Item]] = {}
     for item in items:
         files.setdefault(item.path, []).append(item)
-    long, short = [], []
+    long: list[tuple[int, list[pytest.Item]]] = []
+    short = []
     for path, tests in files.items():
-        browses = any(test.get_closest_marker("browser") for test in tests)
-        (long if browses or path.name in LONG else short).append(tests)
-    some = len(short) // (len(long) + 1) + 1
+        rank = next((i for i, end in enumerate(LONG) if path.as_posix().endswith(end)), len(LONG))
+        if rank < len(LONG) or any(test.get_closest_marker("browser") for test in tests):
+            long.append((rank, tests))
+        else:
+            short.append(tests)
+    long.sort(key=lambda entry: entry[0])
+    between = len(short) // (len(long) + 1)
     order = []
-    while long or short:
-        order += long[:1] + short[:some]
-        del long[:1], short[:some]
-    items[:] = [item for tests in order for item in tests]
+    for _, tests in long:
+        order += [tests, *short[:between]]
+        del short[:between]
+    items[:] = [item for tests in [*order, *short] for item in tests]
+
+
+def pytest_collection_finish() -> None:
+    """Exclude what the collection has left from garbage collections: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def runs_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for recordings of labs: tests must not write to the user's own."""
+    """Folders for recordings and projects of labs: tests must not write to the user's own."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("runs")
         folder.chmod(0o700)
         patch.setenv("BRAZO_RUNS", str(folder))
+        patch.setenv("BRAZO_PROJECTS", str(tmp_path_factory.mktemp("projects")))
+        # A process with a full disk would leave damaged modules for all others.
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
         yield folder
 
 

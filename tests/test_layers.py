@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,13 +15,14 @@ ROOT = Path(__file__).parents[1]
 
 # Folders that a folder may import. The order of the layers, checked by import-linter, allows more:
 # it cannot express that the world, which is above kinematics, does not use it.
-BASE = {"deprecation", "errors", "text", "etree", "files", "units", "library"}
+BASE = {"arrays", "deprecation", "errors", "text", "etree", "files", "units", "library"}
 FORMATS = BASE | {"model", "body", "formats"}
 KINEMATICS = FORMATS | {"codegen", "kinematics"}
 DYNAMICS = KINEMATICS | {"dynamics", "robot"}
 CONTROL = DYNAMICS | {"trajectory", "control"}
 SIMULATION = CONTROL | {"world", "recording", "simulation", "private", "internals"}
 MAY_IMPORT = {
+    "arrays": {"errors"},
     "deprecation": set(),
     "errors": set(),
     "text": set(),
@@ -39,17 +41,19 @@ MAY_IMPORT = {
     "body": BASE | {"model"},
     "formats": FORMATS | {"internals"},  # xacro
     "kinematics": KINEMATICS,
-    "dynamics": KINEMATICS,
-    "robot": DYNAMICS,
+    # A run can be given as a recording, which knows no robots.
+    "dynamics": KINEMATICS | {"recording"},
+    "robot": DYNAMICS | {"recording"},
     "trajectory": KINEMATICS | {"robot"},
-    "control": CONTROL,
+    "control": CONTROL | {"recording"},
     # A recording holds the text of its cell; the dry friction of stuck joints is solved as in the
     # robot's own dynamics.
     "world": FORMATS | {"recording", "dynamics.complementarity"},
     "simulation": SIMULATION,
     "operate": SIMULATION,
-    "program": SIMULATION,
-    "recording": {"errors", "text", "files", "units"},
+    "program": SIMULATION | {"operate"},  # the points that steps name
+    "project": SIMULATION | {"folders", "operate", "program"},
+    "recording": {"deprecation", "errors", "text", "files", "units"},
     "teleop": SIMULATION | {"operate", "connections", "hosts", "peers"},
 }
 
@@ -96,3 +100,36 @@ def test_package_never_imports_its_oracles(oracle: str) -> None:
 def _allowed(imported: str, folders: set[str]) -> bool:
     parts = imported.split(".")
     return len(parts) > 1 and (parts[1] in folders or ".".join(parts[1:]) in folders)
+
+
+# Files with a function that builds something per kind of mechanism; all others use the interface
+# of `Model`.
+DISPATCH = {
+    "kinematics/__init__.py",
+    "dynamics/__init__.py",
+    "dynamics/definite.py",
+    "trajectory/jacobian_rate.py",
+    "control/equations.py",
+    "formats/mjcf/writer.py",
+    "formats/text.py",
+    "world/delta.py",
+    "program/displacement.py",
+}
+
+
+def test_only_the_dispatch_functions_ask_for_the_kind_of_a_mechanism() -> None:
+    source = ROOT / "src" / "brazo"
+    asked = re.compile(r"isinstance\([^)]*(Delta|Tree)Model|\.kind [!=]= \"(delta|tree)\"")
+    found = {
+        path.relative_to(source).as_posix(): len(asked.findall(path.read_text(encoding="utf-8")))
+        for path in source.rglob("*.py")
+    }
+    assert {name: count for name, count in found.items() if count} == dict.fromkeys(DISPATCH, 1)
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    places: dict[str, list[str]] = {}
+    for path in sorted((ROOT / "src" / "brazo").rglob("*.py")):
+        for name in re.findall(r"^class (\w+)", path.read_text(encoding="utf-8"), re.M):
+            places.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}

@@ -12,8 +12,9 @@ import pytest
 import brazo
 
 INNER = {
-    *("__main__", "bench", "cli", "library", "robot"),
+    *("__main__", "bench", "cli", "library", "project", "robot"),
     *(
+        "arrays",
         "connections",
         "deprecation",
         "errors",

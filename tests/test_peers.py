@@ -10,14 +10,14 @@ from http import HTTPStatus
 import pytest
 
 from brazo import peers
-from brazo.lab.server.access import Access
+from brazo.lab.server.access import LabAccess
 from brazo.lab.server.lab_server import LabServer
 from brazo.lab.server.requests import Requests
 from brazo.peers import UNKNOWN, owner_of, same_token
 from brazo.teleop import FollowerLink
 from brazo.teleop.proxy import FaultProxy
 
-NOBODY = 65534
+NO_OWNER = 65534
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists owners of sockets")
 as_root = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user"
@@ -92,7 +92,7 @@ def upgrade(path, port, **headers):
     ("listen", "connect"),
     [("127.0.0.1", "127.0.0.1"), ("::1", "::1"), ("127.0.0.1", "::ffff:127.0.0.1")],
 )
-@pytest.mark.parametrize("uid", [0, NOBODY])
+@pytest.mark.parametrize("uid", [0, NO_OWNER])
 def test_owner_of_a_connection(listen, connect, uid, route):
     family = socket.AF_INET6 if ":" in listen else socket.AF_INET
     with socket.socket(family) as server:
@@ -135,10 +135,10 @@ def test_lab_serves_only_its_own_user():
         port = server.port
         own = http("/", port)
         assert " 200 " in answer(0, "127.0.0.1", port, own).splitlines()[0]
-        assert " 403 " in answer(NOBODY, "127.0.0.1", port, own).splitlines()[0]
+        assert " 403 " in answer(NO_OWNER, "127.0.0.1", port, own).splitlines()[0]
         channel = upgrade("/channel?page=x", port, Origin=f"http://127.0.0.1:{port}")
         assert " 101 " in answer(0, "127.0.0.1", port, channel).splitlines()[0]
-        assert " 403 " in answer(NOBODY, "127.0.0.1", port, channel).splitlines()[0]
+        assert " 403 " in answer(NO_OWNER, "127.0.0.1", port, channel).splitlines()[0]
     finally:
         server.stop()
 
@@ -150,7 +150,7 @@ def test_token_replaces_the_check_of_the_user():
     try:
         port, token = server.port, server.access.token
         assert server.url.endswith(f"/?token={token}")
-        for uid in (0, NOBODY):
+        for uid in (0, NO_OWNER):
             refused = answer(uid, "127.0.0.1", port, http("/", port)).splitlines()[0]
             assert " 401 " in refused
             welcome = answer(uid, "127.0.0.1", port, http(f"/?token={token}", port))
@@ -159,7 +159,7 @@ def test_token_replaces_the_check_of_the_user():
         url = server.browser_url()
         assert str(token) not in url
         code = url.partition(str(port))[2]
-        for uid, status in ((NOBODY, " 401 "), (0, " 303 "), (0, " 401 ")):
+        for uid, status in ((NO_OWNER, " 401 "), (0, " 303 "), (0, " 401 ")):
             assert status in answer(uid, "127.0.0.1", port, http(code, port)).splitlines()[0]
     finally:
         server.stop()
@@ -168,7 +168,7 @@ def test_token_replaces_the_check_of_the_user():
 def test_code_is_valid_once_and_for_one_minute(monkeypatch):
     from websockets.datastructures import Headers
 
-    access = Access.on("127.0.0.1", 8080, token=True)
+    access = LabAccess.on("127.0.0.1", 8080, token=True)
 
     def status(code):
         refusal = access.check(Headers(Host="127.0.0.1:8080"), f"/?code={code}", False)
@@ -189,15 +189,15 @@ def test_follower_serves_only_its_own_user():
     with FollowerLink(joints=2) as link:
         request = upgrade("/teleop", link.port, Sec_WebSocket_Protocol="brazo-teleop.1")
         assert " 101 " in answer(0, "127.0.0.1", link.port, request).splitlines()[0]
-        assert " 403 " in answer(NOBODY, "127.0.0.1", link.port, request).splitlines()[0]
+        assert " 403 " in answer(NO_OWNER, "127.0.0.1", link.port, request).splitlines()[0]
         assert link.counts["refused: user"] == 1
         with FaultProxy(f"127.0.0.1:{link.port}") as proxy:
             assert " 101 " in answer(0, "127.0.0.1", proxy.port, request).splitlines()[0]
-            assert answer(NOBODY, "127.0.0.1", proxy.port, request) == ""
+            assert answer(NO_OWNER, "127.0.0.1", proxy.port, request) == ""
     with FollowerLink(joints=2, token=True) as link:
         assert link.token is not None and len(link.token) >= 32
         request = upgrade("/teleop", link.port, Sec_WebSocket_Protocol="brazo-teleop.1")
-        assert " 101 " in answer(NOBODY, "127.0.0.1", link.port, request).splitlines()[0]
+        assert " 101 " in answer(NO_OWNER, "127.0.0.1", link.port, request).splitlines()[0]
 
 
 def test_any_text_can_be_compared_with_a_token():

@@ -13,8 +13,8 @@ import python_calamine
 import brazo
 from brazo.cli.output import print_json, print_line, table
 from brazo.recording import Recorder, Recording
-from brazo.teleop.link import frames
-from brazo.teleop.link.frames import Answer, Hello, Refused, Setting, Status, Welcome
+from brazo.teleop.link import wire_format
+from brazo.teleop.link.wire_format import Answer, Hello, Refused, Setting, Status, Welcome
 from brazo.teleop.stations.diary import Diary
 from brazo.text import is_one_line, json_text, one_line, printable
 
@@ -70,9 +70,9 @@ def test_texts_from_a_peer_are_one_line():
         return reader(msgspec.msgpack.encode(frame))
 
     name, text = FORGED[:-1], "stale\n    9.000 s  STOP pressed"
-    hello = read(Hello(1, "master", name), frames.read_from_master)
+    hello = read(Hello(1, "master", name), wire_format.read_from_master)
     assert safe(hello.name) and len(hello.name) <= 64
-    setting = read(Setting(7, 1, 0, 0, "sc\nale", "a\x1b"), frames.read_from_master)
+    setting = read(Setting(7, 1, 0, 0, "sc\nale", "a\x1b"), wire_format.read_from_master)
     assert (setting.name, setting.value) == ("sc\\nale", "a\\x1b")
     for frame in (
         Welcome(1, 7, name, 3),
@@ -80,7 +80,7 @@ def test_texts_from_a_peer_are_one_line():
         Status(7, 1, 0, 0, 3, text, 0.0, 0, 0, (), None, None, (text, "near")),
         Answer(7, 1, 0, 0, 1, True, text),
     ):
-        found = read(frame, frames.read_from_follower)
+        found = read(frame, wire_format.read_from_follower)
         texts = [v for v in msgspec.structs.astuple(found) if isinstance(v, str)]
         texts += getattr(found, "warnings", ())
         assert texts and all(map(is_one_line, texts))

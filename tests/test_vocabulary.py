@@ -7,7 +7,10 @@ that contain a space.  Text in backticks is not checked, so that old names can b
 from __future__ import annotations
 
 import ast
+import inspect
+import io
 import re
+import tokenize
 from functools import cache
 from pathlib import Path
 
@@ -119,7 +122,9 @@ def test_messages_and_docstrings_use_standard_terms() -> None:
             if not isinstance(node, ast.Constant):
                 continue
             if isinstance(node.value, str) and " " in node.value:
-                found += [f"{name}:{hit}" for hit in _found(node.value, retired, node.lineno)]
+                # The indentation of a docstring does not make its lines code.
+                lines = inspect.cleandoc(node.value)
+                found += [f"{name}:{hit}" for hit in _found(lines, retired, node.lineno)]
     assert not found, "\n".join(found)
 
 
@@ -153,6 +158,55 @@ def test_labels_of_the_lab_use_standard_terms() -> None:
         for match in quoted.finditer(path.read_text(encoding="utf-8"))
     ]
     assert not found, "\n".join(found)
+
+
+# Words that no identifier of the package or its tests contains, and what to use instead.
+RETIRED_IN_NAMES = {
+    "ailment": "fault",
+    "anew": "fresh, again",
+    "brought": "imported",
+    "meanwhile": "poll, while",
+    "nobody": "no one page, no client",
+    "puppet": "name it by what it does",
+    "seat": "native batch of steps",
+    "somebody": "a page, a client",
+    "told": "reported, received",
+    "whoever": "the caller",
+    "wish": "queued call, request",
+}
+
+
+def _retired_identifiers(text: str) -> list[str]:
+    """Line and name of each identifier that contains a retired word, `_` between words."""
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.NAME:
+            for word in re.split(r"_|(?<=[a-z])(?=[A-Z])", token.string):
+                if advice := RETIRED_IN_NAMES.get(_singular(word.lower())):
+                    found.append(f"{token.start[0]}: '{token.string}' -> {advice}")
+    return found
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("es") if word.endswith("shes") else word.removesuffix("s")
+
+
+def test_identifiers_use_standard_terms() -> None:
+    word = re.compile("|".join(RETIRED_IN_NAMES), re.I)
+    found = []
+    for folder in (SOURCE, ROOT / "tests", ROOT / "tools"):
+        for path in sorted(folder.rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            if word.search(text):
+                found += [f"{path.relative_to(ROOT)}:{hit}" for hit in _retired_identifiers(text)]
+    assert not found, "\n".join(found)
+
+
+def test_retired_identifiers_are_found_as_whole_words() -> None:
+    text = "def the_wishes(_told, Ailments, seating):\n    renew = 'told'\n"
+    assert [hit.split("'")[1] for hit in _retired_identifiers(text)] == [
+        "the_wishes", "_told", "Ailments",
+    ]  # fmt: skip
 
 
 def test_retired_words_are_found_outside_code() -> None:

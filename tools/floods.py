@@ -43,7 +43,7 @@ SECONDS = 4.0  # that a flood lasts
 AFTER = 3.0  # s that the driver is measured longer
 REQUESTS = 9_000
 CONNECTIONS = 1_000
-CONNECTING = 16  # threads that open them
+CONNECTING = 64  # threads that open them; a connection that is not accepted occupies one for 1 s
 TEXT, BINARY, PING = 1, 2, 9
 
 T = TypeVar("T")
@@ -144,13 +144,18 @@ def warm(lab: LabProcess, driver: Driver) -> None:
 
 
 def measure(
-    lab: LabProcess, driver: Driver, kind: str, seconds: float = SECONDS, after: float = AFTER
+    lab: LabProcess,
+    driver: Driver,
+    kind: str,
+    seconds: float = SECONDS,
+    after: float = AFTER,
+    url: str = "",
 ) -> Outcome:
-    """Flood the lab and measure its driver at the same time."""
+    """Flood the lab, or the one at `url`, and measure the driver of the lab at the same time."""
     driver.recover(lab)
     before = lab.sample()
     lab.ask("forget")
-    with flooding(kind, lab.url, seconds) as told:
+    with flooding(kind, url or lab.url, seconds) as reported:
         driver.probe(seconds + after)
         time.sleep(0.5)  # for the last of them
     grown, found = lab.sample().rss - before.rss, lab.ask("probes")
@@ -163,7 +168,7 @@ def measure(
             for sent in driver.stops
         ],
         grown,
-        *told(),
+        *reported(),
     )
 
 
@@ -177,11 +182,11 @@ def flooding(kind: str, url: str, seconds: float) -> Iterator[Callable[[], tuple
     )
     numbers: list[int] = []
 
-    def told() -> tuple[int, int]:
+    def reported() -> tuple[int, int]:
         return numbers[0], numbers[1]
 
     try:
-        yield told
+        yield reported
         out, _ = process.communicate(timeout=60)
         numbers += json.loads(out)
     finally:

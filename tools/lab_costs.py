@@ -58,7 +58,7 @@ def main() -> None:
                 drawn(page, CELL)
                 loads.append(time.perf_counter() - begin)
                 context.close()
-            told("page ready", loads, "s", 2)
+            reported("page ready", loads, "s", 2)
             context = browser.new_context(viewport={"width": 1000, "height": 600})
             context.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
             page = context.new_page()
@@ -76,7 +76,9 @@ def main() -> None:
             page.wait_for_timeout(500)
             sent, came = page.evaluate("window.clicks"), lab.ask("clicks")
             assert len(sent) == len(came) == CLICKS
-            told("click to Python", [1000 * (b - a) for a, b in zip(sent, came, strict=True)], "ms")
+            reported(
+                "click to Python", [1000 * (b - a) for a, b in zip(sent, came, strict=True)], "ms"
+            )
             measure(lab, "with a browser that draws by processor")
             context.close()
         readers = [
@@ -91,7 +93,7 @@ def main() -> None:
                 reader.wait()
 
 
-def told(what: str, values: list[float], unit: str, digits: int = 1) -> None:
+def reported(what: str, values: list[float], unit: str, digits: int = 1) -> None:
     least, median, most = min(values), statistics.median(values), max(values)
     figures = [f"{v:.{digits}f} {unit}" for v in (median, least, most)]
     print("{}: median {}, from {} to {}".format(what, *figures), flush=True)

@@ -30,7 +30,7 @@ from PIL import Image
 from playwright.sync_api import Browser, FloatRect, Page, ViewportSize
 
 from brazo.lab.app.lab import Lab
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.panels.registry import panel_types
 from brazo.lab.serving import serve
 
@@ -93,7 +93,7 @@ def take(subjects: Sequence[str], out: Path, variants: Sequence[Variant], folder
         with chromium() as browser:
             files = prepare(lab, browser, folder)
             os.chdir(folder)  # its page names the file as it was named
-            recording = Replay(files["cooperative"].name)
+            recording = RecordingReplay(files["cooperative"].name)
             replay = serve(recording, port=0, open_browser=False, block=False, runs=folder / "runs")
             try:
                 replay.do(recording.player.pause)
@@ -140,6 +140,7 @@ def prepare(lab: Lab, browser: Browser, folder: Path) -> Files:
     until(page, lambda: abs(lab.robot.reference.q - there).max() < 1e-6)
     press("pendant", "Teach")
     press("trajectory", "Curve", "radio")
+    compare(lab, page, press)
     for overlay in ("trace", "contacts", "hand-over"):
         lab.do(lambda overlay=overlay: lab.view.show(overlay, True))
     press("data", "Record")
@@ -160,6 +161,19 @@ def prepare(lab: Lab, browser: Browser, folder: Path) -> Files:
         download.value.save_as(folder / file)
     context.close()
     return files
+
+
+def compare(lab: Lab, page: Page, press: Press) -> None:
+    """Play the circle under two controllers, for the comparison."""
+    runs = lab.panels["compare"].runs  # pyright: ignore[reportAttributeAccessIssue]
+    lab.do(runs.clear)
+    press("trajectory", "Run trajectory")
+    until(page, lambda: len(runs) == 1)
+    before = lab.session.robot.controller
+    show(page, "compare")
+    page.locator("#panel-compare").get_by_label("Repeat with").select_option("PDGravity")
+    until(page, lambda: len(runs) == 2)
+    lab.session.robot.controller = before
 
 
 class Press:
@@ -200,7 +214,7 @@ def of_cell(lab: Lab, browser: Browser, variant: Variant, subjects: Sequence[str
         if "welcome" in subjects:
             rest(page)
             yield "welcome", page.screenshot()
-        page.get_by_role("button", name="Got it").dispatch_event("click")  # 4K draws for minutes
+        page.get_by_role("button", name="Skip").dispatch_event("click")  # 4K draws for minutes
         if "cell" in subjects:
             if not variant.touch:
                 show(page, "data")
@@ -215,8 +229,16 @@ def of_cell(lab: Lab, browser: Browser, variant: Variant, subjects: Sequence[str
             if panel in subjects:
                 show(page, panel)
                 lab.do(lambda on=panel == "view": lab.view.show("boxes", on))
+                lab.do(lambda on=panel == "compare": ghosts(lab, on))
                 rest(page)
                 yield panel, page.screenshot(clip=beside(page, panel, variant))
+
+
+def ghosts(lab: Lab, on: bool) -> None:
+    """Show the robots of the compared runs 1.5 s after the start, or hide them."""
+    panel = lab.panels["compare"]
+    panel._seek(1.5)  # pyright: ignore[reportAttributeAccessIssue]
+    panel._show_ghosts(on)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def of_replay(lab: Lab, browser: Browser, variant: Variant, subjects: Sequence[str]) -> Taken:

@@ -28,7 +28,7 @@ from brazo.lab.app.opening import as_cell
 from brazo.lab.stations import MasterLab
 from brazo.simulation import Simulation
 from brazo.teleop import MasterLink
-from brazo.teleop.devices import Pointed
+from brazo.teleop.devices import PageHandle
 from brazo.teleop.link.master_link import VALID
 from brazo.teleop.stations import ReflectingMaster, scheme_named
 
@@ -83,7 +83,7 @@ def take(cell: Path) -> None:
 
 def lead(address: str) -> None:
     """Start the master, with a timeout of its switch that is long enough for a screenshot."""
-    hand = Pointed(deadman=20.0)
+    hand = PageHandle(deadman=20.0)
     delta = Simulation(as_cell("robot:delta"))
     waves = scheme_named("waves")
     with MasterLink(address, name="browser") as link:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Install the programs that tests run, where the machine has none: Chromium, GNU Octave and pdflatex.
-# Debian: with apt-get. Elsewhere: say what to install and go on, since only some tests need them;
+# Debian: with apt-get. Elsewhere: say what to install and continue, since only some tests need them;
 # those fail and say so.
 set -eu
 

@@ -70,9 +70,11 @@ def load() -> Callable[[], object]:
 def tick() -> Callable[[], object]:
     """One step of the cooperative cell while its program runs and every signal is recorded."""
     sim = brazo.Simulation("cooperative")
-    sim.start_recording()
-    sim.add_task(brazo.load_program("cooperative").start(sim))
+    sim.recording.start()
+    sim.tasks.add(brazo.load_program("cooperative").start(sim))
     sim.step(400)
+    for _ in range(5):  # to the middle between two updates of the program's monitor
+        sim.step()
     return sim.step
 
 
@@ -103,9 +105,9 @@ def teleop() -> Callable[[], object]:
     """One command of a master, from its bytes to the reference of the follower's joints."""
     from brazo.teleop.follow.follower import Follower
     from brazo.teleop.link.clock import ClockFilter
-    from brazo.teleop.link.frames import RUN, Command, encode, read_from_master
     from brazo.teleop.link.inbox import Inbox
-    from brazo.teleop.link.views import View
+    from brazo.teleop.link.views import LinkView
+    from brazo.teleop.link.wire_format import RUN, Command, encode, read_from_master
     from brazo.teleop.mapping.joint_map import JointMap
     from brazo.trajectory import limits_of
 
@@ -129,7 +131,7 @@ def teleop() -> Callable[[], object]:
         assert isinstance(frame, Command)
         if inbox.admit(frame):
             inbox.command(frame, now)
-        follower.step(1e-6 * now, View(1, inbox.latest))
+        follower.step(1e-6 * now, LinkView(1, inbox.latest))
 
     command(0, 0)
     command(0, 0)

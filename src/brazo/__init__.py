@@ -16,19 +16,24 @@ if TYPE_CHECKING:
     from brazo import kinematics as kinematics
     from brazo import lab as lab
     from brazo import model as model
+    from brazo import operate as operate
     from brazo import program as program
     from brazo import recording as recording
     from brazo import simulation as simulation
+    from brazo import study as study
     from brazo import teleop as teleop
     from brazo import trajectory as trajectory
     from brazo import units as units
     from brazo import world as world
+    from brazo.dynamics.identification import Identification, identify
     from brazo.dynamics.simulate import Run
-    from brazo.kinematics.result import Branch, IKResult
-    from brazo.program import Program, load_program
-    from brazo.recording import Recording
-    from brazo.robot import Robot, load
+    from brazo.kinematics.result import Branch, IKBatch, IKResult
+    from brazo.program import Program, is_free, load_program, plan
+    from brazo.recording import Comparison, Recording, compare
+    from brazo.robot import Robot, load, loads
     from brazo.simulation import Simulation
+    from brazo.study import Study, load_study
+    from brazo.trajectory.tracker import Tracker
     from brazo.world import load_cell
 
     __version__: str
@@ -36,17 +41,28 @@ if TYPE_CHECKING:
 __all__ = [
     "Branch",
     "BrazoError",
+    "Comparison",
+    "IKBatch",
     "IKResult",
+    "Identification",
     "Program",
     "Recording",
     "Robot",
     "Run",
     "Simulation",
+    "Study",
+    "Tracker",
+    "compare",
     "control",
+    "identify",
+    "is_free",
     "lab",
     "load",
     "load_cell",
     "load_program",
+    "load_study",
+    "loads",
+    "plan",
     "program",
 ]
 
@@ -63,6 +79,7 @@ _MODULES = (
     "program",
     "recording",
     "simulation",
+    "study",
     "teleop",
     "trajectory",
     "units",
@@ -72,15 +89,26 @@ _MODULES = (
 # Imported on first use, so that `import brazo` is fast.
 _LAZY = {
     "Branch": "brazo.kinematics.result",
+    "Comparison": "brazo.recording",
+    "IKBatch": "brazo.kinematics.result",
     "IKResult": "brazo.kinematics.result",
+    "Identification": "brazo.dynamics.identification",
     "Program": "brazo.program",
     "Recording": "brazo.recording",
     "Robot": "brazo.robot",
     "Run": "brazo.dynamics.simulate",
     "Simulation": "brazo.simulation",
+    "Study": "brazo.study",
+    "Tracker": "brazo.trajectory.tracker",
+    "compare": "brazo.recording",
+    "identify": "brazo.dynamics.identification",
+    "is_free": "brazo.program",
     "load": "brazo.robot",
     "load_cell": "brazo.world",
     "load_program": "brazo.program",
+    "load_study": "brazo.study",
+    "loads": "brazo.robot",
+    "plan": "brazo.program",
 }
 
 

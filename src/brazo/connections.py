@@ -31,7 +31,7 @@ from websockets.asyncio.server import ServerConnection
 from brazo.internals import websockets as internals
 from brazo.internals.websockets import CountedConnection, LimitedConnection
 
-ACCEPTS = 8  # connections accepted per iteration of the event loop
+ACCEPTS = 1  # connections accepted per iteration of the event loop, so that it stays short
 MAX_ADDRESSES = 1000  # addresses whose rate limits are kept
 WAITING = 128  # connections waiting to be accepted
 

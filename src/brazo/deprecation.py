@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from functools import wraps
+from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 RELEASE = "the next release"
+T = TypeVar("T")
 
 
 def warn_renamed(old: str, new: str, where: str = "", stacklevel: int = 2) -> None:
@@ -16,18 +19,37 @@ def warn_renamed(old: str, new: str, where: str = "", stacklevel: int = 2) -> No
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel + 1)
 
 
-def renamed_names(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """A module's `__getattr__` that reads old names (keys) as new ones (values).
+def renamed_names(
+    module: str, names: Mapping[str, str], stacklevel: int = 2
+) -> Callable[[str], Any]:
+    """A module's `__getattr__` that reads old names (keys) as new ones of the module (values).
 
-    A value is a name of the module itself, or `package.module.name` elsewhere.
+    `stacklevel` is 3 if the module's own `__getattr__` calls it, so that the warning names the
+    user's line.
     """
 
     def __getattr__(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module '{module}' has no attribute '{name}'")
         new = names[name]
-        warn_renamed(f"{module}.{name}", f"{module}.{new}")
+        warn_renamed(f"{module}.{name}", f"{module}.{new}", stacklevel=stacklevel)
         return getattr(sys.modules[module], new)
+
+    return __getattr__
+
+
+def renamed_attributes(names: Mapping[str, str]) -> Callable[[Any, str], Any]:
+    """A class's `__getattr__` that reads old attributes (keys) as new ones (values).
+
+    A value is an attribute of the object, or of one of its attributes: `tasks.add`.
+    """
+
+    def __getattr__(self: Any, name: str) -> Any:
+        if name not in names:
+            text = f"'{type(self).__name__}' object has no attribute '{name}'"
+            raise AttributeError(text, name=name, obj=self)
+        warn_renamed(name, names[name])
+        return attrgetter(names[name])(self)
 
     return __getattr__
 
@@ -39,5 +61,37 @@ def renamed_option(options: dict[str, Any], old: str, new: str, what: str) -> No
     """
     if old in options:
         warn_renamed(f"{what}({old}=…)", f"{what}({new}=…)", stacklevel=3)
-        options.setdefault(new, options[old])
-        del options[old]
+        options[new] = options.pop(old)
+
+
+def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
+    """A class decorator: a dataclass takes and returns old fields (keys) as new ones (values)."""
+
+    def decorate(cls: type[T]) -> type[T]:
+        initialize = cls.__init__
+
+        @wraps(initialize)
+        def __init__(self: T, *given: Any, **options: Any) -> None:
+            for old, new in names.items():
+                renamed_option(options, old, new, cls.__name__)
+            initialize(self, *given, **options)
+
+        cls.__init__ = __init__
+        cast(Any, cls).__getattr__ = renamed_attributes(names)
+        return cls
+
+    return decorate
+
+
+def renamed_property(old: str, new: str) -> Any:
+    """A property that reads and writes the attribute `new`."""
+
+    def read(self: Any) -> Any:
+        warn_renamed(old, new)
+        return getattr(self, new)
+
+    def write(self: Any, value: Any) -> None:
+        warn_renamed(old, new)
+        setattr(self, new, value)
+
+    return property(read, write, doc=f"Old name of `{new}`.")

@@ -74,7 +74,7 @@ def is_regular(path: Path) -> bool:
 def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; it replaces `path` only if no exception is raised.
 
-    With `exclusive` an existing file is never replaced, even one that is created meanwhile.
+    With `exclusive` an existing file is never replaced, even one that is created during the write.
     """
     path = Path(path)
     temporary = temporary_name(path)

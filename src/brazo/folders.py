@@ -1,9 +1,10 @@
-"""User folders that brazo writes to: compiled kernels and recordings of the lab.
+"""User folders that brazo writes to: compiled kernels, recordings and projects of the lab.
 
 | content | variable | Linux | macOS | Windows |
 |---|---|---|---|---|
 | kernels | `BRAZO_CACHE_DIR` | `~/.cache/brazo` | `~/Library/Caches/brazo` | `…\\brazo\\Cache` |
 | recordings | `BRAZO_RUNS` | `~/.local/share/brazo/runs` | `~/Library/Application Support/brazo/runs` | `…\\brazo\\runs` |
+| projects | `BRAZO_PROJECTS` | `~/.local/share/brazo/projects` | `~/Library/Application Support/brazo/projects` | `…\\brazo\\projects` |
 
 On Linux `XDG_CACHE_HOME` and `XDG_DATA_HOME` are respected; on Windows … is `%LOCALAPPDATA%`.  The
 environment is read at every call.
@@ -15,7 +16,7 @@ import os
 import sys
 from pathlib import Path
 
-CACHE, RUNS = "BRAZO_CACHE_DIR", "BRAZO_RUNS"
+CACHE, RUNS, PROJECTS = "BRAZO_CACHE_DIR", "BRAZO_RUNS", "BRAZO_PROJECTS"
 
 
 def cache_folder() -> Path:
@@ -31,13 +32,22 @@ def cache_folder() -> Path:
 
 def runs_folder() -> Path:
     """Return the folder of the lab's recordings."""
-    if chosen := os.environ.get(RUNS):
+    return _data_folder(RUNS, "runs")
+
+
+def projects_folder() -> Path:
+    """Return the folder of the lab's projects."""
+    return _data_folder(PROJECTS, "projects")
+
+
+def _data_folder(variable: str, name: str) -> Path:
+    if chosen := os.environ.get(variable):
         return Path(chosen).expanduser()
     if sys.platform == "win32":
-        return _local_data() / "brazo" / "runs"
+        return _local_data() / "brazo" / name
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "brazo" / "runs"
-    return _xdg("XDG_DATA_HOME", ".local/share") / "brazo" / "runs"
+        return Path.home() / "Library" / "Application Support" / "brazo" / name
+    return _xdg("XDG_DATA_HOME", ".local/share") / "brazo" / name
 
 
 def _local_data() -> Path:

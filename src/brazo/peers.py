@@ -92,7 +92,7 @@ def _packed(end: tuple[str, int], family: int) -> bytes:
 
 
 def _owner_from_tables(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
-    """Return the owner as the tables in /proc list it; None if they cannot be read."""
+    """Return the user id of the peer from the tables in /proc/net; None if they cannot be read."""
     readable = False
     for table in TABLES:
         try:

@@ -11,6 +11,8 @@ characters by escapes (`\\n`, `\\x1b`, `\\u202e`):
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from html import escape
 
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -38,6 +40,21 @@ def json_text(document: str) -> str:
     return _UNSAFE.sub(
         lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", document
     )
+
+
+def html_table(title: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """Return an HTML table with escaped texts; the first column is left-aligned."""
+
+    def cells(values: Sequence[object], tag: str) -> str:
+        texts = [escape(one_line(value)) for value in values]
+        sides = ["left"] + ["right"] * (len(texts) - 1)
+        pairs = zip(texts, sides, strict=True)
+        return "".join(f'<{tag} style="text-align:{side}">{x}</{tag}>' for x, side in pairs)
+
+    head = f"<thead><tr>{cells(header, 'th')}</tr></thead>"
+    body = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows)
+    caption = f'<caption style="text-align:left">{escape(one_line(title))}</caption>'
+    return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
 
 
 def trace_text(error: BaseException) -> str:

@@ -23,8 +23,13 @@ TABLES = {
     "batch",
     "batch_general",
     "peak_share",
+    "ik_single",
+    "ik_batch",
+    "ik_general",
+    "derivatives",
     "loop",
     "loop_batch",
+    "loop_study",
     "paper",
     "compile",
     "startup",
@@ -66,10 +71,17 @@ def test_all_peers_agree_and_are_timed(report):
             for peer in ("Pinocchio", "MuJoCo", "Robotics Toolbox", "CasADi C"):
                 assert row[f"{peer} / out="] > 0.0
     assert all("brazo / Pinocchio" in row for row in _section(report, "batch")["rows"])
+    for row in _section(report, "ik_single")["rows"]:
+        assert row["EAIK / brazo"] > 0.0 and row["ssik / brazo"] > 0.0
+    assert all("EAIK / brazo" in row for row in _section(report, "ik_batch")["rows"])
+    general = _section(report, "ik_general")
+    assert general["notes"] == []
+    assert [row.get("ssik / brazo", 0.0) > 0.0 for row in general["rows"]] == [False, True, True]
     assert "MuJoCo / brazo" in _section(report, "loop")["rows"][0]
-    assert "rollout / brazo" in _section(report, "loop_batch")["rows"][0]
-    ways = [row["way"] for row in _section(report, "paper")["rows"]]
-    assert len(ways) == 4 and "M, C, G, inverse, RK4: C" in ways
+    for name in ("loop_batch", "loop_study"):
+        assert "rollout / brazo" in _section(report, name)["rows"][0]
+    methods = [row["method"] for row in _section(report, "paper")["rows"]]
+    assert len(methods) == 4 and "M, C, G, inverse, RK4: C" in methods
 
 
 def test_brazo_is_faster_than_its_peers(report):
@@ -77,18 +89,20 @@ def test_brazo_is_faster_than_its_peers(report):
     for row in _section(report, "batch")["rows"]:
         if row["threads"] == 1:
             assert row["brazo / Pinocchio"] > 5.0
+    for row in _section(report, "derivatives")["rows"]:
+        assert row["Pinocchio / brazo, batch"] > 5.0
     assert _section(report, "loop")["rows"][0]["MuJoCo / brazo"] > 3.0
 
 
 def test_an_engine_that_disagrees_is_not_timed(monkeypatch):
     from brazo.bench import single
-    from brazo.bench.peers import Peer, Task
+    from brazo.bench.peers import Peer, TimedCall
 
     class Liar(Peer):
         name = "Liar"
 
         def single(self, arm, at):
-            return {"inverse_dynamics": Task(lambda: None, lambda: np.zeros(arm.n))}
+            return {"inverse_dynamics": TimedCall(lambda: None, lambda: np.zeros(arm.n))}
 
     monkeypatch.setattr(single, "installed", lambda arm: ([Liar()], []))
     section = single.measure(Settings(peers=True, quick=True))[0]

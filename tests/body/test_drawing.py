@@ -7,10 +7,10 @@ import pickle
 import pytest
 
 import brazo
-from brazo.body import delta_body, generate
+from brazo.body import generate
 from brazo.body.delta_body import delta_bodies, delta_parts
 from brazo.body.drawing import Drawing
-from brazo.formats.robot_yaml import robot_file
+from brazo.formats.robot_yaml import delta_fields, serial_fields
 
 DRAWERS = {"puma560": "generate_parts", "delta": "delta_parts"}
 
@@ -19,14 +19,14 @@ DRAWERS = {"puma560": "generate_parts", "delta": "delta_parts"}
 def drawn(monkeypatch):
     """How often each drawing function ran."""
     count = {"generate_parts": 0, "delta_parts": 0}
-    for module, name in ((generate, "generate_parts"), (delta_body, "delta_parts")):
+    for module, name in ((serial_fields, "generate_parts"), (delta_fields, "delta_parts")):
         own = getattr(module, name)
 
         def counted(*args, _own=own, _name=name, **options):
             count[_name] += 1
             return _own(*args, **options)
 
-        monkeypatch.setattr(robot_file, name, counted)
+        monkeypatch.setattr(module, name, counted)
     return count
 
 

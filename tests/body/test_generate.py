@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from brazo.body.delta_body import delta_size, rod_offset
 from brazo.body.generate import Style, delta_parts, generate_parts, proportions
 from brazo.body.skeleton import skeleton
-from brazo.body.solids import triangles, volume
+from brazo.body.solids import triangles
 from brazo.errors import BrazoError
 from brazo.model.description import Gripper, Part
 from brazo.model.dh import DHRow, before_after
-from brazo.model.shapes import Pattern
+from brazo.model.shapes import CircularPattern
 from brazo.model.transforms import align_z, invert, rot_x, rot_y, rot_z, translate
+from tests.body.volume import volume
 
 FREE = (-math.inf, math.inf)
 HALF = math.pi / 2
@@ -100,25 +101,25 @@ NAMES = ("puma560", "srm1", "pegasus", "rv2aj", "scara1", "scara2", "teleop-scar
 @pytest.fixture(scope="module")
 def arms(golden) -> dict[str, Arm]:
     robots = golden["robots"]
-    free, clamp = FREE, Gripper()
+    free, gripper = FREE, Gripper()
     return {
         "puma560": Arm(from_golden(robots["puma560_corke"]["table"])),
         "srm1": Arm(from_golden(robots["srm1_corrected"]["table"])),
-        "pegasus": Arm(from_golden(robots["pegasus_proposed"]["table"]), gripper=clamp),
+        "pegasus": Arm(from_golden(robots["pegasus_proposed"]["table"]), gripper=gripper),
         "rv2aj": Arm(from_golden(robots["rv2aj_paper"]["dh"])),
         "scara1": Arm(
             from_golden(robots["scara1_proposed"]["table"]),
-            limits=(free, free, (0.0, 0.2), free, free), tool=translate(z=0.1), gripper=clamp,
+            limits=(free, free, (0.0, 0.2), free, free), tool=translate(z=0.1), gripper=gripper,
         ),
         "scara2": Arm(
             from_golden(robots["scara2_proposed"]["table"]),
-            limits=(free, free, free, (0.0, 0.2), free), gripper=clamp,
+            limits=(free, free, free, (0.0, 0.2), free), gripper=gripper,
         ),
         "teleop-scara": Arm(
             (R(), P(), R(0.05), R(0.05, 0.3), R(0.05, 0.3)), "modified",
             limits=(free, (0.0, 0.3), free, free, free),
         ),
-        "panda": Arm(PANDA, "modified", tool=translate(z=0.1034), gripper=clamp),
+        "panda": Arm(PANDA, "modified", tool=translate(z=0.1034), gripper=gripper),
         "ur5": Arm((R(0.089, 0, 90), R(0, -0.425), R(0, -0.392), R(0.109, 0, 90),
                     R(0.095, 0, -90), R(0.082))),
         "stanford": Arm(
@@ -256,13 +257,13 @@ def test_parts_carry_their_names_once(arms, name) -> None:
         assert f"{ordinal} joint" in {part.name for part in parts[i]}
     last = {part.name for part in parts[-1]}
     assert "tool flange" in last
-    assert {"clamp", "finger left", "finger right"} <= last or arms[name].gripper is None
+    assert {"gripper", "finger left", "finger right"} <= last or arms[name].gripper is None
     for body in parts:
         assert len({part.name for part in body}) == len(body)
 
 
 FIXED = ("base plate", "base bolts", "base top", "joint", "ring", "cap", "fork", "bridge", "flange",
-         "clamp", "finger")  # fmt: skip
+         "gripper", "finger")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ["puma560", "srm1", "rv2aj", "scara1", "panda", "palletiser"])
@@ -429,7 +430,7 @@ def _variable(kind: str) -> str:
         DHRow("revolute", 0.0, 0.02, 0.02, HALF, 0.0),
         DHRow("prismatic", 0.0, 0.0, 0.0, 0.0, 0.1),
     ],
-    convention="standard", scale=1.0, tool=(0.0, 0.0, 0.0), lie=0.0, clamp=False,
+    convention="standard", scale=1.0, tool=(0.0, 0.0, 0.0), lie=0.0, gripped=False,
 )  # fmt: skip
 @settings(max_examples=60)
 @given(
@@ -438,15 +439,17 @@ def _variable(kind: str) -> str:
     scale=st.sampled_from([1e-3, 1.0, 40.0]),
     tool=st.tuples(lengths, st.just(0.0), lengths),
     lie=st.sampled_from([0.0, HALF, math.pi, 0.4]),
-    clamp=st.booleans(),
+    gripped=st.booleans(),
 )
-def test_any_table_gives_solid_connected_bodies(rows, convention, scale, tool, lie, clamp) -> None:
+def test_any_table_gives_solid_connected_bodies(
+    rows, convention, scale, tool, lie, gripped
+) -> None:
     scaled = tuple(replace(r, d=scale * r.d, a=scale * r.a, offset=scale * r.offset) for r in rows)
     limits = tuple((-0.1 * scale, 0.3 * scale) if r.kind == "prismatic" else FREE for r in rows)
     arm = Arm(
         scaled, convention, limits, base=rot_x(lie), tool=translate(*(scale * x for x in tool)),
         gripper=Gripper((0.0, 0.08 * scale), 1.0, (0.02 * scale, 0.01 * scale, 0.06 * scale))
-        if clamp else None,
+        if gripped else None,
     )  # fmt: skip
     parts = arm.parts()
     assert len(parts) == len(rows) + 1
@@ -455,7 +458,7 @@ def test_any_table_gives_solid_connected_bodies(rows, convention, scale, tool, l
     unit = Arm(tuple(rows), convention, tuple((-0.1, 0.3) if r.kind == "prismatic" else FREE
                                               for r in rows), base=rot_x(lie),
                tool=translate(*tool), gripper=Gripper((0.0, 0.08), 1.0, (0.02, 0.01, 0.06))
-               if clamp else None)  # fmt: skip
+               if gripped else None)  # fmt: skip
     bodies = unit.parts()
     touch = Touch(bodies)
     for q in unit.poses(1):
@@ -527,5 +530,5 @@ def test_delta_solids_are_closed(r) -> None:
     for part in itertools.chain(*delta_parts(0.2, r, 0.2, 0.5, AZIMUTHS, stand=0.5).values()):
         vertices, faces = triangles(part.shape)
         assert trimesh.Trimesh(vertices, faces, process=False).is_watertight
-        assert isinstance(part.shape, Pattern) <= (not part.collides)
+        assert isinstance(part.shape, CircularPattern) <= (not part.collides)
         assert len(faces) < 1500

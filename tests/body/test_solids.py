@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import trimesh
 
-from brazo.body.solids import ROUND, mesh, triangles, volume
+from brazo.body.solids import ROUND, mesh, triangles
 from brazo.errors import BrazoError
-from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Sphere
+from brazo.model.shapes import Beam, Box, Capsule, CircularPattern, Cylinder, Lever, Mesh, Sphere
+from tests.body.volume import volume
 
 BOX = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
 
@@ -31,8 +32,8 @@ SHAPES = [
     Lever(1.0, (0.2, 0.3), 0.1, 0.02),
     Lever(0.05, (0.3, 0.2), 0.1, 0.02),
     Lever(0.0, (0.2, 0.2), 0.1),
-    Pattern(Cylinder(0.01, 0.02, 0.002), 8, 0.2),
-    Pattern(Box((0.01, 0.02, 0.01), 0.002), 3, 0.2),
+    CircularPattern(Cylinder(0.01, 0.02, 0.002), 8, 0.2),
+    CircularPattern(Box((0.01, 0.02, 0.01), 0.002), 3, 0.2),
     Cylinder(2e-6, 5e-6, 1e-6),
     Box((4e3, 1.0, 2e3), 0.1),
 ]
@@ -59,11 +60,13 @@ def test_drawn_surface_is_the_same_and_its_normals_follow_it(shape) -> None:
     assert np.linalg.norm(surface.normals, axis=1) == pytest.approx(1.0)
     cosines = np.einsum("fkj,fj->fk", surface.normals[surface.faces], flat)
     # The corner of a rounded box is an eighth of a ball in few steps, that of a bolt in one.
-    widest = 50.0 if isinstance(shape, Pattern) else 25.0
+    widest = 50.0 if isinstance(shape, CircularPattern) else 25.0
     assert cosines.min() > math.cos(math.radians(widest))
 
 
-@pytest.mark.parametrize("shape", [s for s in SHAPES if not isinstance(s, Pattern)], ids=repr)
+@pytest.mark.parametrize(
+    "shape", [s for s in SHAPES if not isinstance(s, CircularPattern)], ids=repr
+)
 def test_single_shapes_are_convex(shape) -> None:
     vertices, faces = triangles(shape)
     solid = trimesh.Trimesh(vertices, faces, process=False)
@@ -158,7 +161,7 @@ def test_sharp_edges_are_split_and_smooth_ones_shared() -> None:
 
 def test_pattern_repeats_its_shape() -> None:
     bolt = Cylinder(0.01, 0.02)
-    vertices, faces = triangles(Pattern(bolt, 6, 0.2))
+    vertices, faces = triangles(CircularPattern(bolt, 6, 0.2))
     bodies = trimesh.Trimesh(vertices, faces, process=False).split()
     assert len(bodies) == 6
     distances = [np.hypot(*body.center_mass[:2]) for body in bodies]
@@ -210,8 +213,8 @@ def test_mesh_file_that_holds_no_mesh_is_named(tmp_path, content) -> None:
         Beam(1.0, (0.1, 0.1), (0.1, 0.0)),
         Lever(-0.1, (0.1, 0.1), 0.1),
         Lever(0.1, (0.1, 0.1), 0.0),
-        Pattern(Sphere(0.0), 3, 0.1),
-        Pattern(Sphere(0.1), 0, 0.1),
+        CircularPattern(Sphere(0.0), 3, 0.1),
+        CircularPattern(Sphere(0.1), 0, 0.1),
         Mesh(),
     ],
     ids=repr,

@@ -72,7 +72,7 @@ def test_errors_are_one_line(app, tmp_path):
         (("scara1", "--to", "pascal"), "text, latex, c, python, octave"),
         (("scara1", "--form", "short"), "auto, expanded, recursive"),
         (("pegasus",), "kinematic only"),
-        (("delta",), "chains close"),
+        (("delta",), "closed loops"),
     ):
         with pytest.raises(BrazoError, match=message):
             run(app, *arguments)

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from brazo.cli import doctor
 from brazo.codegen import jit
-from brazo.codegen.route import ROUTES, route
+from brazo.codegen.call_route import ROUTES, route
 from brazo.codegen.trigonometry import emit_sincos
 
 

@@ -40,14 +40,27 @@ def test_headless_run_ends_and_keeps_its_rows(tmp_path):
     assert len(found) > 50 and np.isfinite(found["scara1.q.shoulder"]).all()
 
 
-def test_simulate_reports_the_file(tmp_path):
-    process = limited(
-        "simulate", "srm1", "--t-end", "5", "-o", "run.parquet", cwd=tmp_path, size=50_000
-    )
+@pytest.mark.parametrize("name", ["run.parquet", "run.xlsx"])
+def test_simulate_reports_the_file(tmp_path, name):
+    command = ("simulate", "srm1", "--t-end", "5", "-o", name)
+    process = limited(*command, cwd=tmp_path, size=50_000)
     _, error = process.communicate(timeout=120)
     assert process.returncode == 2 and "Traceback" not in error
-    assert "run.parquet: cannot be written" in error
+    assert error.startswith(f"error: {name}: cannot be written: ") and "File too large" in error
     assert not list(tmp_path.iterdir())
+
+
+DIVERGES = "def torque(t, q, qd):\n    return [20 * qd[0] ** 3 + 20, 0, 0, 0, 0]\n"
+
+
+def test_diverged_simulate_on_a_full_disk_reports_both(tmp_path):
+    (tmp_path / "wild.py").write_text(DIVERGES)
+    command = ("simulate", "scara1", "--torque", "wild.py", "-o", "run.parquet")
+    process = limited(*command, cwd=tmp_path, size=2_000)
+    _, error = process.communicate(timeout=120)
+    assert process.returncode == 1 and "Traceback" not in error, error
+    assert "is not finite" in error and "run.parquet: cannot be written: " in error
+    assert [path.name for path in tmp_path.iterdir()] == ["wild.py"]
 
 
 def test_failed_conversion_leaves_no_files(tmp_path):

@@ -10,18 +10,7 @@ import pytest
 
 import brazo
 from brazo.recording import Recorder, Recording
-
-
-def run(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "brazo.cli.main", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=cwd,
-        timeout=120,
-        env={**os.environ, "COLUMNS": "140", "PYTHONIOENCODING": "utf-8"},
-    )
+from tests.cli.command import brazo as run
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +186,29 @@ def test_hint_for_a_large_file(folder, tmp_path, monkeypatch, capsys):
         with pytest.raises(SystemExit):
             main()
         assert ("--rate 100" in capsys.readouterr().out) == hinted
+
+
+def test_runs_are_compared_as_a_figure_and_a_table(folder, tmp_path):
+    figure, table = tmp_path / "both.svg", tmp_path / "both.csv"
+    files = [folder / "run.parquet", folder / "killed.parquet"]
+    done = run("compare", *files, "--plot", figure, "--table", table, "-n", "A", "-n", "B")
+    assert done.returncode == 0, done.stderr
+    assert "1.00 N m" in done.stdout and f"wrote {figure}" in done.stdout.replace("\n", "")
+    assert ">A</text>" in figure.read_text("utf-8") and ">B</text>" in figure.read_text("utf-8")
+    head, *rows = table.read_text("utf-8").splitlines()
+    assert head.startswith("run,part,error_unit,rms_error")
+    assert [row.split(",")[:2] for row in rows][::3] == [["A", "tool"], ["B", "tool"]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-n", "A", "-n", "A"], "the same name"),
+        (["--plot", "out.txt"], "figures are written as .png, .svg, .pdf"),
+    ],
+)
+def test_mistakes_in_a_comparison_are_explained(folder, tmp_path, arguments, message):
+    files = [folder / "run.parquet", folder / "killed.parquet"]
+    done = run("compare", *files, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr.replace("\n", " ")

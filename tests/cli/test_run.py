@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from brazo.recording.recording import Recording
+from tests.cli.command import brazo
 
 COMMAND = [sys.executable, "-m", "brazo.cli.main", "run"]
 ENDLESS = """\
@@ -29,15 +30,16 @@ robots:
 """
 
 
-def run(*arguments: str, timeout: float = 120) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=timeout,
-        env={**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8"},
-    )
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    return brazo("run", *arguments, columns=200)
+
+
+def console_output(page: str, command: str) -> str:
+    """The output of a command as a page shows it, without the part that it leaves out."""
+    text = (Path(__file__).parents[2] / page).read_text(encoding="utf-8")
+    block = re.search(rf"^```console\n{re.escape(command)}\n(.*?)^```", text, re.M | re.S)
+    assert block, f"{page}: no console block with {command}"
+    return block[1].removesuffix("  ...\n")
 
 
 def test_completed_task_exits_with_0_and_writes_recording_and_report(tmp_path):
@@ -48,6 +50,9 @@ def test_completed_task_exits_with_0_and_writes_recording_and_report(tmp_path):
     assert re.search(r"unintended contacts +none", done.stdout)
     assert "max internal force" in done.stdout and "times real time" in done.stdout
     assert f"replay: brazo replay {tmp_path / 'out' / 'run.parquet'}" in done.stdout
+    for page in ("README.md", "docs/programs.md"):  # numbers may differ between machines
+        shown = console_output(page, "$ brazo run cooperative --headless -o out")
+        assert re.sub(r"\d+", "0", shown) in re.sub(r"\d+", "0", done.stdout), page
     recording = Recording.open(tmp_path / "out" / "run.parquet")
     assert len(recording) > 20_000 and recording.about["cell"] == "cooperative"
     kinds = {event["kind"] for event in recording.events}
@@ -108,8 +113,9 @@ def test_custom_controller(tmp_path):
     done = run(*arguments, "--controller", str(file))
     assert done.returncode == 0 and done.stderr == "", done.stderr
     assert "lp: done in 0.02 s, no goals" in done.stdout
-    old = run(*arguments, "--law", str(file))  # the deprecated spelling
+    old = run(*arguments, "--law", str(file), "--no-force-feedback")  # deprecated spellings
     assert old.returncode == 0 and "--law is deprecated; use --controller" in old.stderr
+    assert "--force-feedback is deprecated; use --contact-response" in old.stderr
     done = run(*arguments)
     assert done.returncode == 2 and "no controller 'Spring'" in done.stderr
     file.write_text("x = 3\n", encoding="utf-8")

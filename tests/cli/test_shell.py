@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import brazo
 from brazo.cli.main import app, main
+from tests.cli.command import brazo as run
 
 BAD = """\
 name: arm
@@ -23,24 +24,14 @@ joints:
 """
 
 
-def run(*arguments: str, cwd=None) -> subprocess.CompletedProcess:
-    return subprocess.run(
-        [sys.executable, "-m", "brazo", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        cwd=cwd,
-        timeout=60,
-        env={**os.environ, "COLUMNS": "140", "PYTHONIOENCODING": "utf-8"},
-    )
-
-
 def test_help_is_quick_and_lists_the_verbs():
     # CPU time, which is the waiting time on an idle machine.
     best = math.inf
     for _ in range(3):
         before = os.times()
-        result = run("--help")
+        result = subprocess.run(
+            [sys.executable, "-m", "brazo", "--help"], capture_output=True, encoding="utf-8"
+        )
         after = os.times()
         spent = sum(after[2:4]) - sum(before[2:4])
         best = min(best, spent)
@@ -64,7 +55,7 @@ def test_show_has_the_tables():
     assert result.returncode == 0
     for text in ("D-H table, standard convention", "quill", "prismatic", "L_base", "home"):
         assert text in result.stdout
-    everything = json.loads(run("show", "rv2aj", "--json").stdout)
+    everything = json.loads(run("show", "rv2aj-printed", "--json").stdout)
     assert everything["dh"][0]["d"] == 0.2975
     assert everything["inertia"] == [None] * 5
     delta = json.loads(run("show", "delta", "--json").stdout)
@@ -362,7 +353,7 @@ def test_inverse_and_forward_dynamics_are_inverse():
     assert np.degrees(back["qdd"]) == pytest.approx([9, 8, 7, 6, 5, 4], abs=1e-9)
     table = run("id", "scara1", "--q", "home")
     assert "gravity" in table.stdout and "[N m, N]" in table.stdout
-    refused = run("id", "rv2aj", "--q", "home")
+    refused = run("id", "rv2aj-maker", "--q", "home")
     assert refused.returncode == 2 and "kinematic only" in refused.stderr
 
 
@@ -381,7 +372,7 @@ def test_limit_violations_of_a_fall_are_reported(tmp_path):
     assert "shoulder -45 deg at 0.414 s" in turned
     path = tmp_path / "turn.py"
     path.write_text("def trajectory(t): return [4 * t] + 4 * [0], [4] + 4 * [0], 5 * [0]\n")
-    given = run("simulate", "rv2aj", "--trajectory", str(path), "--t-end", "1").stdout
+    given = run("simulate", "rv2aj-maker", "--trajectory", str(path), "--t-end", "1").stdout
     assert "joint limits exceeded: " in given and "--stops" not in given
 
 
@@ -408,7 +399,7 @@ def test_simulate_writes_a_table_with_units(tmp_path):
     assert refused.returncode == 2 and ".xlsx" in refused.stderr
     path = tmp_path / "path.py"
     path.write_text("def trajectory(t):\n    return [t] * 5, [1] * 5, [0] * 5\n", encoding="utf-8")
-    follow = run("simulate", "rv2aj", "--trajectory", str(path), "--t-end", "0.1", "--json")
+    follow = run("simulate", "rv2aj-maker", "--trajectory", str(path), "--t-end", "0.1", "--json")
     assert json.loads(follow.stdout)["q"] == pytest.approx([0.1] * 5)
 
 
@@ -440,7 +431,7 @@ def test_t_end_cuts_a_trajectory_file(tmp_path):
     path = tmp_path / "motion.npy"
     t = 0.01 * np.arange(501)
     np.save(path, np.stack([np.stack([0.1 * t, 0.1 + 0 * t, 0 * t], axis=-1)] * 5))
-    options = ("simulate", "rv2aj", "--trajectory", str(path), "--dt", "0.01", "--json")
+    options = ("simulate", "rv2aj-maker", "--trajectory", str(path), "--dt", "0.01", "--json")
     whole, cut = (json.loads(run(*options, *more).stdout) for more in ((), ("--t-end", "3")))
     assert whole["t_end"] == pytest.approx(5.0)
     assert cut["t_end"] == pytest.approx(3.0) and cut["samples"] == 301
@@ -475,3 +466,31 @@ def test_check_warns_about_a_singular_mass_matrix_and_fd_rejects_it(tmp_path):
         assert refused.returncode == 2
         assert "joint 'elbow' moves no inertia" in refused.stderr
         assert "Traceback" not in refused.stderr
+
+
+XACRO = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="length" default="0.3"/><xacro:arg name="side" default="left"/>
+<link name="base"/><link name="$(arg side)_link"/>
+<joint name="j" type="revolute"><parent link="base"/><child link="$(arg side)_link"/>
+<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
+<link name="tip"/><joint name="f" type="fixed"><parent link="$(arg side)_link"/>
+<child link="tip"/><origin xyz="$(arg length) 0 0"/></joint></robot>"""
+
+
+def test_arguments_of_a_xacro_file(tmp_path):
+    path = tmp_path / "arm.xacro"
+    path.write_text(XACRO, encoding="utf-8")
+
+    def run(*words: str):
+        return CliRunner().invoke(app, [words[0], str(path), *words[1:]])
+
+    given = run("fk", "0", "--arg", "length=0.5", "--arg", "side:=right", "--json")
+    assert json.loads(given.stdout)["xyz"] == [0.5, 0.0, 0.0]
+    shown = run("show", "--arg", "side=right", "--tip", "right_link", "--json")
+    assert json.loads(shown.stdout)["tip"]["link"] == "right_link"
+    assert "argument 'sde' is not declared" in run("check", "--arg", "sde=right").stdout
+    for wrong, said in {"side": "expected NAME=VALUE", "=3": "expected NAME=VALUE"}.items():
+        refused = run("check", "--arg", wrong)
+        assert said in str(refused.exception)
+    refused = CliRunner().invoke(app, ["fk", "puma560", "ready", "--arg", "a=b"])
+    assert "arguments apply to xacro files" in str(refused.exception)

@@ -87,6 +87,14 @@ def test_old_objects_make_room(directory, monkeypatch):
     assert {f.stem for f in directory.glob("*.obj")} == {"k2", "k3", "k4"}
 
 
+def test_large_objects_make_room(directory, monkeypatch):
+    monkeypatch.setattr(cache, "MAX_BYTES", 10_000)
+    for i in range(32):  # as often as the sizes are added up
+        assert cache.store(f"k{i}", bytes(1000))
+    assert sum(f.stat().st_size for f in directory.glob("*.obj")) <= 10_000
+    assert cache.load("k31") is not None
+
+
 @pytest.mark.parametrize(
     ("platform", "environment", "end"),
     [

@@ -7,11 +7,11 @@ import ctypes
 import numpy as np
 import pytest
 
+from brazo.codegen.call_route import native
 from brazo.codegen.emitter import Module, hex_double
 from brazo.codegen.flow import WORD, Fields, Flow
 from brazo.codegen.jit import build
 from brazo.codegen.native import address
-from brazo.codegen.route import native
 
 pytestmark = pytest.mark.skipif(not native(), reason="no machine code on this route")
 RECORD = Fields("count values limit above first")
@@ -57,6 +57,23 @@ def test_a_loop_with_conditions_counters_and_an_early_result():
     values[3] = np.nan
     assert call(address(record)) == ((values[0] + values[1]) + values[2])
     assert record[RECORD.first] == 3
+
+
+def test_a_loop_without_end_is_left_or_continued_from_inside():
+    """The sum of the odd numbers below a limit."""
+    f = Flow("define i64 @odd(ptr %r)")
+    limit, total, i = f.get("i64", "%r", 0), f.variable("i64", 0), f.variable("i64", -1)
+    with f.forever() as loop:
+        now = i.add(1)
+        with f.when(f.binary("icmp sge i64", now, limit)):
+            f.leave(loop)
+        with f.when(f.binary("icmp eq i64", f.binary("and i64", now, 1), 0)):
+            f.again(loop)
+        total.add(now)
+    f.result(f"i64 {total.get()}")
+    call = function(f, "odd", ctypes.c_int64)
+    for n in (0, 1, 2, 9, 10):
+        assert call(address(np.array([n]))) == sum(range(1, n, 2))
 
 
 def test_functions_are_called_with_as_many_pointers_as_they_take():

@@ -8,8 +8,8 @@ import types
 import numpy as np
 import pytest
 
-from brazo.codegen import Graph, compile_kernel, sincos, threads
-from brazo.codegen.route import ROUTES, route
+from brazo.codegen import FixedEntry, Graph, compile_kernel, sincos, threads
+from brazo.codegen.call_route import ROUTES, route
 from brazo.errors import BrazoError
 from brazo.internals import cpython
 
@@ -317,3 +317,43 @@ def test_the_entry_outlives_its_kernel():
     assert np.array_equal(f(np.ones(3), np.ones(3)), [2.0, 2.0, 2.0])
     with pytest.raises(BrazoError):
         f(np.ones(2), np.ones(3))
+
+
+class Held:
+    """A result with the three slots that machine code fills."""
+
+    __slots__ = ("context", "matrix", "vector")
+    context: object
+    matrix: np.ndarray
+    vector: np.ndarray
+
+
+def test_an_entry_with_fixed_inputs_makes_its_result_object():
+    g = Graph()
+    x, a = g.inputs("x", 4), g.inputs("a", 2)
+    outputs = {"y": [*(v * a[0] for v in x), a[1] - x[0]]}
+    kernel = compile_kernel("held", g, outputs, finite=False, fixed=FixedEntry((2, 2), (1, 4)))
+    a0, context, slow = np.array([3.0, 10.0]), object(), []
+    entry = kernel.fixed_entry([a0], Held, ("vector", "matrix", "context"), context, slow.append)
+    if route() != "builtin":
+        assert entry == slow.append
+        return
+    a0[:] = 0.0  # the fixed inputs are copies
+    X = np.array([[1.0, 2.0], [3.0, 4.0]])
+    held = entry(X)
+    assert type(held) is Held and held.context is context and not slow
+    assert held.vector.tolist() == [3.0, 6.0, 9.0, 12.0, 9.0]
+    assert held.matrix.tolist() == [[3.0, 6.0, 9.0, 12.0]] and held.matrix.base is held.vector
+    held.matrix[0, 1] = 7.0
+    assert held.vector[1] == 7.0
+    others = [
+        X + 20.0,
+        np.full((2, 2), np.nan),
+        X.ravel(),
+        X.T,
+        X.astype(np.float32),
+        [[1.0]],
+        None,
+    ]
+    for other in others:  # the last result is not positive, or the call is not plain
+        assert entry(other) is None and slow.pop() is other

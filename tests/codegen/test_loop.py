@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from brazo.codegen import Graph, GraphFunction, sincos
+from brazo.codegen.call_route import ROUTES, route
 from brazo.codegen.loop import compile_loop
-from brazo.codegen.route import ROUTES, route
 from brazo.errors import BrazoError
 
 

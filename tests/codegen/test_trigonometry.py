@@ -1,12 +1,13 @@
-"""The compiled sine and cosine against sixty decimal digits."""
+"""The compiled sine, cosine and angle against sixty decimal digits."""
 
 import math
 from decimal import Decimal, localcontext
 
+import mpmath
 import numpy as np
 import pytest
 
-from brazo.codegen import Graph, compile_kernel, sincos
+from brazo.codegen import Graph, atan2, compile_kernel, rint, sincos
 
 PI = Decimal(
     "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803"
@@ -89,3 +90,64 @@ def test_symmetry_is_exact():
     x = RNG.uniform(0, 1e4, (1000, 1))
     plus, minus = f(x), f(-x)
     assert np.array_equal(plus[:, 0], -minus[:, 0]) and np.array_equal(plus[:, 1], minus[:, 1])
+
+
+def _angle():
+    g = Graph()
+    y, x = g.inputs("p", 2)
+    return compile_kernel("angle", g, {"a": [atan2(y, x)]}, finite=False)
+
+
+DIRECTIONS = {
+    "all directions": RNG.normal(size=(2000, 2)),
+    "all magnitudes": 10.0 ** RNG.uniform(-140, 140, (800, 2)) * RNG.choice([-1, 1], (800, 2)),
+    "near the axes and diagonals": np.array(
+        [
+            (math.sin(k * math.pi / 8 + d), math.cos(k * math.pi / 8 + d))
+            for k in range(-8, 9)
+            for d in (10.0 ** RNG.uniform(-17, -1, 60)) * RNG.choice([-1, 1], 60)
+        ]
+    ),
+    "edges": np.array(
+        [(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (-1, -1), (5e-324, 1), (5e-324, -5e-324)]
+        + [(7e307, 7e307), (1e-300, 1e300), (3e-308, 4e-308)],
+        dtype=float,
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", DIRECTIONS)
+def test_the_angle_is_within_two_units_in_the_last_place(kind):
+    points = DIRECTIONS[kind]
+    found = _angle()(points)[:, 0]
+    worst = 0.0
+    with mpmath.workdps(60):
+        for (y, x), value in zip(points.tolist(), found.tolist(), strict=True):
+            exact = mpmath.atan2(y, x)
+            worst = max(worst, float(abs(value - exact) / math.ulp(float(exact))))
+    assert worst < 2.0
+
+
+def test_the_angle_has_the_same_bits_alone_and_in_lanes():
+    f, points = _angle(), np.concatenate(list(DIRECTIONS.values()))
+    assert np.array_equal(f(points), [f(p) for p in points])
+    mirrored = f(points * (-1.0, 1.0))  # below the x axis
+    upper = points[:, 0] != 0.0
+    assert np.array_equal(mirrored[upper], -f(points)[upper])
+
+
+def test_the_angle_of_zeros_and_of_what_is_no_number():
+    f = _angle()
+    for zero in (0.0, -0.0):
+        assert f([zero, 0.0]) == f([zero, -0.0]) == f([zero, 2.0]) == atan2(zero, -0.0) == 0.0
+        assert f([zero, -1.0]) == atan2(zero, -1.0) == math.pi
+    for bad in ([math.nan, 1.0], [1.0, math.nan], [math.inf, math.inf]):
+        assert np.isnan(f(bad)).all()
+
+
+def test_rounding_is_to_the_nearest_integer():
+    g = Graph()
+    f = compile_kernel("nearest", g, {"r": [rint(g.inputs("x", 1)[0])]})
+    x = np.concatenate([RNG.uniform(-1e6, 1e6, 300), np.arange(-4, 4) + 0.5, [2.0**51 - 0.5]])
+    assert np.array_equal(f(x[:, None])[:, 0], np.rint(x))
+    assert [rint(v) for v in x.tolist()] == np.rint(x).tolist()

@@ -40,7 +40,7 @@ def test_lyapunov_function_falls_by_the_damping(name):
     assert fallen == pytest.approx((power[:-1] * dt).sum(), rel=0.02)
 
 
-def test_learning_shrinks_the_error_of_a_load_nobody_told_it_of(puma):
+def test_learning_shrinks_the_error_of_a_load_no_one_reported_it_of(puma):
     heavy, path = puma.with_payload(0.5, (0.0, 0.0, 0.05)), sines(puma)
     learning = track(heavy, Adaptive(), path, 6.0, model=puma)
     fixed = track(heavy, Adaptive(rate=0.0), path, 6.0, model=puma)

@@ -105,7 +105,7 @@ def test_shapes_and_types_are_named(puma, name):
         law.torque(0.0, q[:5], q, at_rest(q))
     with pytest.raises(brazo.BrazoError, match=r"expected brazo\.control\.Reference"):
         law.torque(0.0, q, q, q)
-    with pytest.raises(brazo.BrazoError, match="not a vector of numbers"):
+    with pytest.raises(brazo.BrazoError, match="not an array of numbers"):
         law.torque(0.0, ["a"] * 6, q, at_rest(q))
     lists = law.torque(0.0, q.tolist(), [0] * 6, Reference(q.tolist(), [0] * 6, [0] * 6))
     law.reset(q, np.zeros(6))
@@ -209,7 +209,7 @@ def test_a_live_gain_acts_at_the_next_call(puma):
     assert law.torque(0.0, q, q, r).tolist() == [10.0, 10.0, 20.0, 10.0, 10.0, 10.0]
 
 
-def test_a_law_bound_anew_forgets_the_old_robot(puma, scara):
+def test_a_law_bound_again_forgets_the_old_robot(puma, scara):
     for name in NAMES:
         law = fresh(name, puma)
         law.bind(scara, 2e-3)

@@ -85,21 +85,21 @@ def test_payload_is_felt_by_laws_that_know_the_model(puma, name):
     if name in ("PID", "Adaptive", "LQR"):
         return  # no model, learns it, and linearises with it (its own test)
     load = (2.0, (0.01, 0.02, 0.1), (0.01, 0.02, 0.03))
-    told, made = fresh(name, puma), LAWS[name]()
-    told.payload(*load)
+    reported, made = fresh(name, puma), LAWS[name]()
+    reported.payload(*load)
     made.bind(puma.with_payload(*load), 1e-3)
-    for gain in told.gains:
-        made.gains[gain] = told.gains[gain]
+    for gain in reported.gains:
+        made.gains[gain] = reported.gains[gain]
     rng = np.random.default_rng(1)
     for _ in range(5):
         q, qd, rdd = rng.uniform(-1, 1, (3, 6))
         goal = Reference(q + 0.1, qd + 0.1, rdd)
         assert np.allclose(
-            told.torque(0.0, q, qd, goal), made.torque(0.0, q, qd, goal), rtol=1e-12, atol=1e-12
+            reported.torque(0.0, q, qd, goal), made.torque(0.0, q, qd, goal), rtol=1e-12, atol=1e-12
         )
-    told.payload(0.0)
+    reported.payload(0.0)
     light = fresh(name, puma)
-    assert np.array_equal(told.torque(0.0, q, qd, goal), light.torque(0.0, q, qd, goal))
+    assert np.array_equal(reported.torque(0.0, q, qd, goal), light.torque(0.0, q, qd, goal))
 
 
 def test_bad_loads_are_refused(puma):

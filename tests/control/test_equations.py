@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.control.equations import TreeEquations, equations_of
-from brazo.control.regressor import TreeRegressor, regressor_of
+from brazo.control.regressor import TreeRegressor
 from brazo.dynamics.links import LinkInertia
 from tests.dynamics.lagrange import Lagrange
 from tests.dynamics.random_robots import random_robot
@@ -86,7 +86,7 @@ def test_regressor_of_random_robots(seed):
 
 def test_regressor_of_shipped_robots(any_robot):
     eq = equations_of(any_robot.model)
-    regressor = regressor_of(eq)
+    regressor = eq.regressor()
     for q, qd, v, w in states(any_robot.n, 3, 8):
         form = regressor.form(q.tolist(), qd.tolist(), v.tolist(), w.tolist())
         passive = eq.passive(q.tolist(), qd.tolist(), v.tolist(), w.tolist())
@@ -102,7 +102,7 @@ def test_regressor_of_shipped_robots(any_robot):
 
 
 def test_regressor_leaves_out_what_regrouping_emptied(puma):
-    regressor = regressor_of(equations_of(puma.model))
+    regressor = equations_of(puma.model).regressor()
     assert isinstance(regressor, TreeRegressor)
     assert len(regressor.values) == 42
     for link in regressor.equations.links.links:

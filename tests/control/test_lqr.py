@@ -107,7 +107,7 @@ def test_small_deviations_decay_as_the_linear_system(puma):
         assert np.abs(result.run.q[k] - goal - x[:6]).max() < 2e-8
 
 
-def test_weights_solve_anew_and_load_is_known(puma):
+def test_weights_solve_again_and_load_is_known(puma):
     law = LQR("nominal")
     law.bind(puma, 1e-3)
     before = law.feedback()

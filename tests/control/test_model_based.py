@@ -58,19 +58,19 @@ def test_computed_torque_cancels_friction_and_motors(any_robot):
         assert np.abs(got - v).max() < 1e-7 * np.abs(v).max()
 
 
-def test_computed_torque_with_a_load_it_was_told_of(puma):
+def test_computed_torque_with_a_load_it_was_reported_of(puma):
     load = (2.0, (0.0, 0.0, 0.1))
     heavy, path = puma.with_payload(*load), sines(puma)
     ignorant = track(heavy, ComputedTorque(), path, 1.0, model=puma)
     law = ComputedTorque()
     law.bind(puma, 1e-3)
     law.payload(*load)
-    told = track(heavy, law, path, 1.0, model=puma)
-    assert told.max_error.max() < 3e-4
-    assert ignorant.max_error.max() > 100 * told.max_error.max()
+    reported = track(heavy, law, path, 1.0, model=puma)
+    assert reported.max_error.max() < 3e-4
+    assert ignorant.max_error.max() > 100 * reported.max_error.max()
 
 
-def test_computed_torque_with_an_integral_carries_a_load_it_was_not_told_of(puma):
+def test_computed_torque_with_an_integral_carries_a_load_it_was_not_reported_of(puma):
     heavy, still = puma.with_payload(2.0), hold(puma.poses["nominal"])
     without = track(heavy, ComputedTorque(), still, 3.0, model=puma)
     integral = track(heavy, ComputedTorque(ki=5000.0), still, 3.0, model=puma)

@@ -8,7 +8,7 @@ from brazo.dynamics.closed_loop import (
     ComputedTorqueGains,
     HeldTorque,
     PIDGains,
-    Reference,
+    ReferenceSamples,
     closed_loop,
 )
 
@@ -67,7 +67,7 @@ def test_a_thousand_steps_are_those_of_a_python_loop(name):
     q0 = np.clip(np.full(arm.n, 0.1), *arm.limits.T)
     wave = _wave(arm, q0, 1000, 1e-3)
     for gains in _controllers(arm, q0):
-        run = closed_loop(arm, gains, q0, reference=Reference(*wave), steps=1000)
+        run = closed_loop(arm, gains, q0, reference=ReferenceSamples(*wave), steps=1000)
         rows = _by_python(arm, gains, q0, np.zeros(arm.n), wave, 1e-3, 1000)
         n = arm.n
         assert np.abs(run.q - rows[:, :n]).max() < 1e-13

@@ -249,7 +249,7 @@ def test_payload_is_felt_as_another_body():
 
 
 def test_a_robot_without_inertia_says_so():
-    arm = brazo.load("rv2aj")
+    arm = brazo.load("rv2aj-maker")
     with pytest.raises(brazo.BrazoError, match="kinematic only: no inertia is given for link 1"):
         arm.inverse_dynamics(np.zeros(5), np.zeros(5), np.zeros(5))
 

@@ -50,7 +50,7 @@ def test_twenty_processes_ask_for_the_same_new_robot_at_once(objects):
     assert files and all(f.suffix == ".obj" and cache.load(f.stem) for f in files)
 
 
-def test_truncated_objects_are_made_anew(objects):
+def test_truncated_objects_are_made_again(objects):
     expected = _numbers(_new_robot())
     for file in objects.glob("*.obj"):
         file.write_bytes(file.read_bytes()[:1000])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.codegen.route import ROUTES, route
+from brazo.codegen.call_route import ROUTES, route
 from brazo.dynamics import kernels as kernels_module
 from brazo.dynamics.closed_loop import HeldTorque, closed_loop
 from brazo.dynamics.kernels import TreeDynamicsKernels

@@ -102,7 +102,7 @@ def test_follow_asks_for_the_torque_that_gives_the_motion_back():
 
 
 def test_kinematic_robots_can_follow_but_not_fall():
-    arm = brazo.load("rv2aj")
+    arm = brazo.load("rv2aj-maker")
     run = arm.follow(lambda t: (np.full(5, t), np.ones(5), np.zeros(5)), t_end=0.5, dt=0.1)
     assert run.tau is None and run.tool.shape == (6, 4, 4)
     assert "torque.J1" not in run.columns() and run.columns()["q.J1"][1] == "rad"
@@ -132,7 +132,7 @@ def test_joint_stops_hold_and_take_energy(method):
             r"raised ZeroDivisionError at t = 0 s: .*test_simulate",
         ),
         ({"torque": lambda t, q, qd: [1, 2]}, r"at t = 0 s has shape \(2,\); expected \(6,\)"),
-        ({"torque": lambda t, q, qd: "much"}, "not a vector of numbers"),
+        ({"torque": lambda t, q, qd: "much"}, "not an array of numbers"),
         ({"torque": lambda t, q, qd: [math.nan] * 6}, "must be finite"),
         ({"torque": [1.0]}, r"torque has shape \(1,\)"),
         ({"q0": [0.0] * 5}, r"q0 has shape \(5,\); expected \(6,\)"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from brazo.errors import BrazoError
-from brazo.formats.assembly import Complaints, Connection, Link, Mimic, assemble
+from brazo.formats.assembly import Complaints, Connection, FileLink, Mimic, assemble
 from brazo.formats.tip import tool_rank
 from brazo.model.description import TipChoice
 
@@ -22,7 +22,7 @@ def build(*rows: tuple[str, str, str], mimics=(), markers=(), tip=None):
         raise BrazoError(text)
 
     return assemble(
-        [Link(name, is_marker=name in markers) for name in names],
+        [FileLink(name, is_marker=name in markers) for name in names],
         [
             Connection(
                 name=child,
@@ -144,7 +144,7 @@ def test_what_has_no_moving_joint_is_no_robot():
         raise BrazoError(text)
 
     complaints = Complaints(fail, lambda item, text: None)
-    welded = [Link("rock"), Link("moss")], [Connection("on", "rock", "moss")]
-    for links, connections in (([Link("rock")], []), welded):
+    welded = [FileLink("rock"), FileLink("moss")], [Connection("on", "rock", "moss")]
+    for links, connections in (([FileLink("rock")], []), welded):
         with pytest.raises(BrazoError, match="has no moving joint"):
             assemble(links, connections, complaints)

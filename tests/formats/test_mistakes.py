@@ -31,7 +31,7 @@ limits: [-40deg, 80deg]
 """
 
 
-def told(text: str) -> list[str]:
+def reported(text: str) -> list[str]:
     """What is said of a robot file, without the file's name."""
     root = RobotFile.parse(text, Path("arm.yaml")).root
     found = mistakes(root, lambda root: RobotFile(root).build())
@@ -39,10 +39,10 @@ def told(text: str) -> list[str]:
 
 
 def test_a_good_file_has_none():
-    assert told(ARM) == [] == told(DELTA)
+    assert reported(ARM) == [] == reported(DELTA)
 
 
-def test_every_mistake_is_told_by_its_line():
+def test_every_mistake_is_reported_by_its_line():
     text = (
         ARM.replace("standard", "standart")
         .replace("d: 0.4", "d: high")
@@ -50,7 +50,7 @@ def test_every_mistake_is_told_by_its_line():
         .replace("0, L2]", "0, L2, 0]")
         .replace("5cm]", "5s]")
     )
-    assert [one.split(": ")[:2] for one in told(text)] == [
+    assert [one.split(": ")[:2] for one in reported(text)] == [
         ["2", "convention"],
         ["5", "joints[0].d"],
         ["6", "joints[1]"],
@@ -76,21 +76,21 @@ def test_every_mistake_is_told_by_its_line():
         ("name: arm\n", "", "1: field 'name' is missing"),
     ],
 )
-def test_what_follows_from_a_mistake_is_not_told(old, new, said):
+def test_what_follows_from_a_mistake_is_not_reported(old, new, said):
     assert old in ARM
-    found = told(ARM.replace(old, new))
+    found = reported(ARM.replace(old, new))
     assert len(found) == 1 and found[0].startswith(said)
 
 
-def test_what_is_computed_from_a_wrong_parameter_is_not_told():
+def test_what_is_computed_from_a_wrong_parameter_is_not_reported():
     text = ARM.replace("{L1: 0.3, L2: L1/2}", "{L1: 3q, L2: L1/2, L3: L2/2}")
-    found = told(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # of a stand-in it would be below
+    found = reported(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # of a stand-in it would be below
     assert len(found) == 1 and found[0].startswith("3: parameters.L1: unknown unit 'q'")
 
 
-def test_a_file_full_of_mistakes_is_told_in_part_and_says_so():
+def test_a_file_full_of_mistakes_is_reported_in_part_and_says_so():
     joint = "  - {name: a%d, a: long, alpha: up, limits: [-1, 1]}\n"
-    found = told("name: arm\njoints:\n" + "".join(joint % i for i in range(60)))
+    found = reported("name: arm\njoints:\n" + "".join(joint % i for i in range(60)))
     assert len(found) == 101 and found[-1] == "and more: correct these first"
 
 
@@ -98,7 +98,7 @@ def test_a_file_full_of_mistakes_is_told_in_part_and_says_so():
     ("old", "new"), [("R: side", "R: 3kg"), ("20cm}", "20kmh}"), ("kind: delta", "kind: dleta")]
 )
 def test_rods_are_not_called_short_by_a_wrong_number(old, new):
-    assert len(told(DELTA.replace(old, new))) == 1
+    assert len(reported(DELTA.replace(old, new))) == 1
 
 
 def test_a_mistake_goes_to_another_process_as_its_words():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from brazo.codegen import Graph, compile_kernel, sincos
-from brazo.codegen.route import route
+from brazo.codegen.call_route import route
 from brazo.internals import cpython
 
 

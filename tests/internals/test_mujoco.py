@@ -71,6 +71,6 @@ def test_without_a_view_steps_are_made_in_python(monkeypatch, missing):
         assert engine_view.unusable() is not None
         sim = Simulation("solo-puma560")
         sim.run(until=0.05)
-        assert sim._native.make(1, False) == 0 and sim.meter.steps == 50
+        assert sim._stepper.native.make(1, False) == 0 and sim.meter.steps == 50
     finally:
         engine_view.unusable.cache_clear()

@@ -6,8 +6,11 @@ import pytest
 import brazo
 from brazo.formats.library import robot_names
 from brazo.kinematics.forward import posture, tool_pose
+from brazo.kinematics.kernels import MOST_UNROLLED
+from brazo.kinematics.tree import TreeKinematics
 from brazo.model.description import TreeModel
 from tests import oracles
+from tests.dynamics.random_robots import random_robot
 
 GOLDEN_ROBOTS = {
     "puma560": "puma560_corke",
@@ -125,7 +128,7 @@ def test_batches_are_the_single_calls_bit_by_bit():
         (np.zeros(5), r"\(5,\)"),
         (np.zeros((4, 7)), r"\(4, 7\)"),
         ([0, 0, np.nan, 0, 0, 0], "finite"),
-        ("home", "numbers"),
+        ("home", "no pose named"),
         (0.0, r"\(\.\.\., 6\)"),
     ],
 )
@@ -142,3 +145,24 @@ def test_unknown_link_and_frame_list_the_known_ones():
         arm.frame(np.zeros(5), "elbow")
     with pytest.raises(brazo.BrazoError, match="base, tool"):
         arm.jacobian(np.zeros(5), frame="world")
+
+
+@pytest.mark.parametrize("joints", [3, MOST_UNROLLED])
+def test_frames_of_all_links_come_from_one_kernel(joints):
+    """Poses and Jacobians of every link against Pinocchio, unrolled and looped."""
+    model = random_robot(joints, joints)
+    arm, other = TreeKinematics(model), oracles.pinocchio(model)
+    q = np.random.default_rng(7).uniform(-2, 2, joints)
+    frames, J = other.frames(q), other.jacobian(q)
+    assert np.abs(arm.frames(q) - frames).max() <= 1e-12
+    assert np.abs(arm.jacobian(q) - J).max() <= 1e-12
+    kernel = arm.kernels.link_jacobian("base")
+    for i, name in enumerate(arm.body_names):
+        assert np.abs(arm.frame(q, name) - frames[i]).max() <= 1e-12
+        found = arm.jacobian(np.stack([q, -q]), link=name)[0]
+        # The twist of a frame is that of the tool, taken to its origin, for the joints before it.
+        lever = frames[i][:3, 3] - other.tool(q)[:3, 3]
+        wanted = np.concatenate([J[:3] + np.cross(J[3:].T, lever).T, J[3:]])
+        assert np.abs(found[:, :i] - wanted[:, :i]).max(initial=0.0) <= 1e-11
+        assert not found[:, i:].any()
+    assert arm.kernels.link_jacobian("base") is kernel

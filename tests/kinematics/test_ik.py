@@ -1,6 +1,9 @@
 """Inverse kinematics as users call it: golden targets, every branch, limits, reasons."""
 
+import inspect
 import math
+import pickle
+import sys
 import time
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 import brazo
 from brazo.kinematics.closed_form import delta as delta_form
 from brazo.kinematics.orientation import matrix_from_rpy, oat_from_matrix
+from brazo.robot import Robot
 
 FGL = Path(__file__).parent.parent / "data" / "robots" / "puma560-fgl.yaml"
 CLOSED = [
@@ -132,8 +136,6 @@ def test_golden_delta(golden):
         assert angle_gap(out.q, entry["theta"]) <= 1e-12
         elbows_in = next(b for b in result.all if b.name == "IN IN IN")
         assert angle_gap(elbows_in.q, entry["theta_elbow_in"]) <= 1e-12
-    limit = data["theta_limit_on_axis"]["fold_limit_rad"]
-    assert delta_form.fold_angle(arm.model) == pytest.approx(limit, abs=1e-12)
 
 
 def test_golden_delta_edges(golden):
@@ -166,18 +168,11 @@ def test_closed_form_finds_the_original_and_only_true_branches(name):
     arm = brazo.load(name)
     q = _with_rule(name, arm.random_q(10_000, seed=11))
     T = arm.fk(q)
-    if name == "delta":
-        theta, valid = delta_form.ik_branches(arm.model, T[:, :3, 3])
-        all_q, ok = theta, valid
-        reached = np.full(all_q.shape[:2], np.inf)
-        both, exists = delta_form.fk(arm.model, np.where(ok[..., None], all_q, 0.0))
-        # A choice of elbows belongs to one of the two assemblies.
-        reached = np.linalg.norm(both - T[:, None, None, :3, 3], axis=-1).min(axis=-1)
-        assert exists[ok].all()
-    else:
-        found = arm._kinematics.closed_form.solve(T)
-        all_q, ok = found.q, found.valid
-        reached = np.abs(arm.fk(all_q) - T[:, None]).max(axis=(-2, -1))
+    form = arm._kinematics.branches.form if name == "delta" else arm._kinematics.closed_form
+    found = form.solve(T)
+    ok = found.valid
+    all_q = np.where(ok[..., None], found.q, q[:, None])
+    reached = np.abs(arm.fk(all_q) - T[:, None]).max(axis=(-2, -1))
     assert reached[ok].max() <= 1e-10
     gap = all_q - q[:, None]
     revolute = np.array(arm.joint_kinds) == "revolute"
@@ -323,7 +318,10 @@ def test_the_answer_is_among_all_solutions(name, options):
     assert result.success
     (one,) = (branch for branch in result.all if np.array_equal(branch.q, result.q))
     assert one.within_limits and one.limit_violations == ()
-    assert one.residual == result.residual and one.name == (result.branch or "")
+    assert one.residual == result.residual
+    # The list names the branch of a seven-joint arm; the numeric method itself knows none.
+    assert one.name == (result.branch or ("" if arm.n < 7 else one.name))
+    assert bool(one.name) == (result.branch is not None or arm.n == 7)
     far = arm.ik([9.0, 0.0, 0.0])
     assert not far.success and far.all == ()
 
@@ -473,3 +471,97 @@ def test_an_arm_with_three_joints_says_which_part_of_a_pose_it_can_meet(tmp_path
         "the closest orientation (orientation nearest) or any (free); "
     )
     assert arm.ik(T, orientation="nearest").success and arm.ik(T, orientation="free").success
+
+
+def with_finger() -> Robot:
+    """A Puma with a joint that the tool does not depend on."""
+    finger = (
+        '<link name="finger"/><joint name="finger" type="revolute"><parent link="link_1"/>'
+        '<child link="finger"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    text = brazo.load("puma560").to_urdf().replace("</robot>", finger)
+    return brazo.loads(text, "urdf", tip="link_6")
+
+
+@pytest.mark.parametrize("name", ["puma560", "ur5e", "rv2aj", "delta", "stanford", ""])
+def test_plain_calls_give_what_the_general_route_gives(name):
+    """After the first call `arm.ik` is machine code that makes the result object itself."""
+    arm = brazo.load(name) if name else with_finger()
+    targets = arm.fk(arm.random_q(40, seed=3))
+    first = arm.ik(targets[0])
+    for T in targets:
+        fast, general = arm.ik(T), arm.ik(T, seed=0)
+        assert bool(fast) and fast.success and fast.reason == "" and fast.iterations == 0
+        assert (fast.branch, fast.method) == (general.branch, general.method)
+        np.testing.assert_array_equal(fast.q, general.q)
+        assert fast.q is fast.q and fast.all is fast.all
+        assert fast.residual == general.residual
+        assert [b.name for b in fast.all] == [b.name for b in general.all]
+        for own, other in zip(fast.all, general.all, strict=True):
+            np.testing.assert_array_equal(own.q, other.q)
+            assert own.limit_violations == other.limit_violations
+            slot = fast.names.index(own.name)
+            np.testing.assert_array_equal(fast.all_q[slot], own.q)
+        assert fast.all_q.shape == (len(fast.names), arm.n)
+        assert fast.valid.sum() == len(fast.all) == len(general.all_q) == general.valid.sum()
+        assert sorted(np.array(fast.names)[fast.valid]) == sorted(general.names)
+        batch = arm.ik_batch(T[None])
+        np.testing.assert_allclose(fast.all_q, batch.all_q[0], rtol=0.0, atol=1e-14)
+        assert fast.names == batch.names
+    np.testing.assert_array_equal(first.q, arm.ik(targets[0]).q)
+    assert isinstance(arm.ik(targets[0]), brazo.IKResult)
+
+
+def test_plain_calls_keep_what_they_hold_alive_and_no_longer():
+    arm = brazo.load("puma560")
+    T = arm.fk(arm.random_q(seed=5))
+    arm.ik(T)
+    context = arm.ik(T)._context  # pyright: ignore[reportAttributeAccessIssue]
+    before = sys.getrefcount(context), sys.getrefcount(T)
+    results = [arm.ik(T) for _ in range(100)]
+    assert sys.getrefcount(context) == before[0] + 100
+    q, all_q = results[0].q, results[1].all_q
+    del results
+    assert np.abs(arm.fk(all_q) - T).max() <= 1e-12  # a view keeps its numbers alive
+    assert (sys.getrefcount(context), sys.getrefcount(T)) == before
+    np.testing.assert_allclose(arm.fk(q), T, atol=1e-12)
+
+
+def test_calls_that_are_not_plain_are_answered_as_before_the_first_one():
+    arm, fresh = brazo.load("puma560"), brazo.load("puma560")
+    T = arm.fk([0.1, -0.5, 0.3, 0.2, 0.4, -0.3])
+    arm.ik(T)
+    far, bent, nan = T.copy(), T.copy(), T.copy()
+    far[:3, 3], bent[0, 0], nan[0, 3] = 9.0, 2.0, np.nan
+    assert [*inspect.signature(arm.ik).parameters] == ["T", "q0", "branch", "near", "options"]
+    assert arm.ik.__doc__ is not None and arm.ik.__doc__.startswith("Inverse kinematics")
+    assert not arm.ik(far) and arm.ik(far).reason == Robot.ik(fresh, far).reason
+    for bad in (bent, nan, T[:3], "home", None):
+        with pytest.raises(brazo.BrazoError) as fast:
+            arm.ik(bad)
+        with pytest.raises(brazo.BrazoError) as general:
+            Robot.ik(fresh, bad)
+        assert str(fast.value) == str(general.value)
+    q0 = np.array([0.1, -0.5, 0.3, 0.2, 0.4, -0.3])
+    for call in ({"q0": q0}, {"branch": "LEFTY"}, {"method": "numeric"}, {"orientation": "free"}):
+        np.testing.assert_array_equal(arm.ik(T, **call).q, Robot.ik(fresh, T, **call).q)
+    np.testing.assert_array_equal(arm.ik(T=T).q, arm.ik(T).q)
+    np.testing.assert_array_equal(arm.ik(T.tolist()).q, arm.ik(T).q)
+    np.testing.assert_array_equal(arm.ik(np.asfortranarray(T)).q, arm.ik(T).q)
+    np.testing.assert_array_equal(arm.ik(T, q0).q, arm.ik(T, q0.tolist()).q)
+    assert arm.ik(T[None]).q.shape == (1, 6)
+    assert pickle.loads(pickle.dumps(arm)).ik(T).branch == arm.ik(T).branch
+
+
+def test_near_is_another_name_of_q0():
+    arm = brazo.load("puma560")
+    q = np.array([[0.1, -0.5, 0.3, 0.2, 0.4, -0.3], [0.4, 0.2, -0.3, 0.2, -0.4, 2.3]])
+    T = arm.fk(q)
+    for own, target in zip(q, T, strict=True):
+        np.testing.assert_allclose(arm.ik(target, near=own).q, own, atol=1e-12)
+    np.testing.assert_allclose(arm.ik_batch(T, near=q).q, q, atol=1e-12)
+    home = next(iter(arm.poses))
+    np.testing.assert_array_equal(arm.ik(T[0], near=home).q, arm.ik(T[0], q0=home).q)
+    with pytest.raises(brazo.BrazoError, match="not both"):
+        arm.ik(T[0], q[0], near=q[0])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import brazo
 from brazo.kinematics.result import (
     TURN,
     Branch,
@@ -94,3 +97,40 @@ def test_results_are_frozen_and_true_on_success() -> None:
     assert result
     with pytest.raises(AttributeError):
         result.success = False  # type: ignore[misc]
+
+
+def test_solutions_listed_late_belong_to_the_target_of_the_call():
+    arm = brazo.load("iiwa14")
+    T = arm.fk([0.3, 0.5, -0.4, 1.1, 0.2, 0.8, -0.5])
+    expected = [branch.q for branch in arm.ik(T).all]
+    target = T.copy()
+    result = arm.ik(target)
+    target[:] = arm.fk([-0.3, 0.2, 0.4, 0.9, 0.1, 1.0, 0.5])
+    assert len(expected) > 1
+    assert np.array_equal([branch.q for branch in result.all], expected)
+    # A rotation with rounding errors is replaced by the nearest one.
+    rough = T.copy()
+    rough[:3, :3] *= 1.0 + 1e-7
+    for branch in arm.ik(rough).all:
+        assert max(branch.position_error, branch.orientation_error) <= 1e-9
+        assert np.abs(arm.fk(branch.q) - T).max() <= 1e-8
+
+
+@pytest.mark.parametrize("name", ["scara1", "delta", "iiwa14"])
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda r: pickle.loads(pickle.dumps(r))])
+def test_copies_of_results(name, make):
+    arm = brazo.load(name)
+    T = arm.fk(0.3 * arm.random_q(seed=2))
+    outside = T.copy()
+    outside[:3, 3] += 100.0
+    for target in (T, outside):
+        result = arm.ik(target)
+        twin = make(arm.ik(target))
+        assert repr(twin) == repr(result) and bool(twin) == bool(result)
+        assert np.array_equal(twin.q, result.q) and twin.residual == result.residual
+        for field in ("reason", "branch", "method", "iterations"):
+            assert getattr(twin, field) == getattr(result, field)
+        assert len(twin.all) == len(result.all)
+        for one, other in zip(twin.all, result.all, strict=True):
+            assert np.array_equal(one.q, other.q) and one.residual == other.residual
+            assert one.name == other.name and one.limit_violations == other.limit_violations

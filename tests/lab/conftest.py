@@ -52,7 +52,7 @@ class Line:
     def __init__(self, lab: Lab, key: str | None = None) -> None:
         self.lab = lab
         self.key = secrets.token_urlsafe(18) if key is None else key
-        self.told: dict = {}
+        self.reported: dict = {}
         url = lab.url.replace("http", "ws") + f"/channel?page={self.key}"
         origin = f"http://127.0.0.1:{lab._server.port}"
         self.ws = connect(url, origin=origin, max_queue=None)  # what is not read stops nothing
@@ -75,21 +75,21 @@ class Line:
     def read(self) -> dict:
         """The next news."""
         news = json.loads(self.ws.recv(timeout=10))
-        self.told |= news
+        self.reported |= news
         return news
 
     def until(self, name: str, value) -> None:
         """Read on until the page would show that value."""
         deadline = time.monotonic() + 30
-        while self.told.get(name) != value:
-            assert time.monotonic() < deadline, (name, self.told.get(name), value)
+        while self.reported.get(name) != value:
+            assert time.monotonic() < deadline, (name, self.reported.get(name), value)
             self.read()
 
     def until_said(self, text: str) -> None:
         """Read on until a notice says that."""
         deadline = time.monotonic() + 30
-        while text not in self.told.get("notice", {}).get("text", ""):
-            assert time.monotonic() < deadline, (text, self.told.get("notice"))
+        while text not in self.reported.get("notice", {}).get("text", ""):
+            assert time.monotonic() < deadline, (text, self.reported.get("notice"))
             self.read()
 
     def send(self, *events: list) -> None:

@@ -9,7 +9,7 @@ import brazo
 from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
 from brazo.formats.robot_yaml.robot_file import RobotFile
-from brazo.model.plausible import reach, target_doubt
+from brazo.model.plausible import target_doubt
 from brazo.program import load_program
 from brazo.program.program_file import parse_program, program_names
 from brazo.world import World, cell_names, load_cell, parse_cell
@@ -141,6 +141,6 @@ def test_reach_bounds_the_tool(name):
     arm = brazo.load(name)
     q = arm.random_q(200, seed=0) if name != "delta" else np.stack(list(arm.poses.values()))
     farthest = np.linalg.norm(arm.fk(q)[:, :3, 3], axis=-1).max()
-    assert farthest <= reach(arm.model) + 1e-12
+    assert farthest <= arm.model.reach + 1e-12
     assert not target_doubt(arm.fk(q[0])[:3, 3], arm.model)
     assert "did you mean 400mm 100mm 500mm?" in target_doubt(np.array([400, 100, 500]), arm.model)

@@ -73,5 +73,5 @@ def test_a_latch_passes_a_level_on_until_a_stop():
     assert not latch.passes(True, 2) and latch.stopped
     assert not latch.passes(True, 3)  # still down
     assert not latch.passes(False, 3)
-    assert not latch.passes(True, 2)  # up meanwhile, but not pressed again since the STOP
+    assert not latch.passes(True, 2)  # released, but not pressed again since the STOP
     assert latch.passes(True, 3) and not latch.stopped

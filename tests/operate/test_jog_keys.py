@@ -23,16 +23,22 @@ class Rig:
         self.touches: set[str] = set()
         self.asked: list[tuple] = []
 
-    def jog(self, robot, frame, axis, sign, switch, press, known):
+    def jog(self, robot, frame, shares, switch, press, known):
         if self.error:
             raise BrazoError(self.error)
-        self.asked.append((frame, axis, sign, set(known)))
+        self.asked.append((frame, tuple(shares(2)), set(known)))
         if self.busy:
             return None
         jog = Jog(Limits(1.0, 4.0, 30.0, n=1), [0.0])
-        jog.run([sign * 0.5])
         robot.motion = f"jog {len(self.asked)}"
-        return HeldMotion(jog, switch, press, lambda: set(self.touches), known)
+        return HeldMotion(
+            jog,
+            switch,
+            press,
+            lambda: set(self.touches),
+            known,
+            steer=lambda: jog.run(0.5 * shares(1)),
+        )
 
     def contacts(self):
         return SimpleNamespace(of=lambda name: [], names=[])
@@ -93,7 +99,7 @@ def test_another_key_ends_the_jog_of_the_first(rig):
     first = rig.keys.jog
     rig.begin(rig.keys.press(1, -1))
     assert not first.held and rig.keys.jog is not first
-    assert [asked[:3] for asked in rig.asked] == [("joint", 0, 1), ("joint", 1, -1)]
+    assert [asked[:2] for asked in rig.asked] == [("joint", (1, 0)), ("joint", (0, -1))]
 
 
 def test_a_contact_ends_a_jog_and_is_known_to_the_next_press_alone(rig):
@@ -103,7 +109,7 @@ def test_a_contact_ends_a_jog_and_is_known_to_the_next_press_alone(rig):
     assert "contact with post" in rig.keys.settle()
     assert rig.keys.jog is None and rig.keys.renew(0, 1) is None  # though the key is still down
     rig.begin(rig.keys.press(0, 1))
-    assert rig.asked[-1][3] == {"post"}
+    assert rig.asked[-1][2] == {"post"}
     rig.update(0.1)
     assert rig.keys.jog.held
     rig.keys.release()
@@ -111,7 +117,7 @@ def test_a_contact_ends_a_jog_and_is_known_to_the_next_press_alone(rig):
     rig.touches = set()
     rig.robot.motion = "moved otherwise"
     rig.begin(rig.keys.press(0, 1))
-    assert rig.asked[-1][3] == set()
+    assert rig.asked[-1][2] == set()
 
 
 def test_a_jog_that_is_refused_needs_a_fresh_press(rig):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brazo.model.transforms import rot_x, translate
-from brazo.program.collision import Checker, Mover
+from brazo.program.collision import Checker, MovingRobot
 from brazo.simulation import Simulation
 from brazo.world import parse_cell
 
@@ -21,9 +21,9 @@ def sim_of(text: str) -> Simulation:
     return Simulation(parse_cell(f"name: t\nfloor: none\n{text}", Path("t.yaml")))
 
 
-def mover(sim: Simulation, name: str = "arm", **held) -> Mover:
+def mover(sim: Simulation, name: str = "arm", **held) -> MovingRobot:
     robot = sim.robots[name]
-    return Mover(robot.world, robot.arm, held)
+    return MovingRobot(robot.world, robot.arm, held)
 
 
 def true_distance(sim: Simulation, q: np.ndarray, other: str) -> float:

@@ -95,7 +95,7 @@ def test_together_they_carry_its_weight(nominal, both):
     vertical = recording["scara1.contact.z"] + recording["scara2.contact.z"]
     speed = np.gradient(recording["bar 1.z"], recording.t)
     for start, stop in both:
-        rest = slice(stop - 200, stop - 5)  # the clamps' knock has died away
+        rest = slice(stop - 200, stop - 5)  # the grippers' knock has died away
         assert -vertical[rest].mean() == pytest.approx(WEIGHT, rel=1e-3)
         still = np.abs(speed[rest]) < 1e-4
         assert np.abs(-vertical[rest][still] / WEIGHT - 1.0).max() < 0.01
@@ -161,7 +161,7 @@ scara1:
 @pytest.mark.parametrize("feedback", [True, False])
 def test_a_planted_collision_is_reported_or_ridden_through(feedback):
     sim = Simulation("cooperative")
-    sim.robots["scara1"].world.force_feedback = feedback
+    sim.robots["scara1"].world.contact_response = feedback
     done = run(sim, program_of(PLANTED))
     first = done.monitor.collisions[0]
     assert first.first.startswith("scara1/") and first.second.startswith("chute")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from brazo.model.transforms import translate
-from brazo.program.collision import Checker, Mover
+from brazo.program.collision import Checker, MovingRobot
 from brazo.program.displacement import displacement_weights
 from brazo.simulation import Simulation
 from brazo.world import parse_cell
@@ -47,8 +47,8 @@ def test_what_is_held_counts():
     body = "bodies: [{name: bar, box: [50cm, 3cm, 3cm], mass: 0.4, xyz: [2, 0, 0]}]"
     sim = arm_in("scara2", body)
     arm = sim.robots["arm"]
-    empty = Checker(sim.world, Mover(arm.world, arm.arm, {})).weights
-    full = Checker(sim.world, Mover(arm.world, arm.arm, {"bar": translate(x=0.1)})).weights
+    empty = Checker(sim.world, MovingRobot(arm.world, arm.arm, {})).weights
+    full = Checker(sim.world, MovingRobot(arm.world, arm.arm, {"bar": translate(x=0.1)})).weights
     # The last joint turns the bar's far corner about the tool's axis.
     assert full[4] >= np.linalg.norm([0.35, 0.015, 0.015])
     assert (full >= empty).all() and full[4] > empty[4] and full[3] == empty[3] == 1.0

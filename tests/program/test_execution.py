@@ -1,4 +1,4 @@
-"""Programs at work: every verb does what it says, and says why when it cannot."""
+"""Execution of programs: every verb does what it says, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -206,8 +206,8 @@ def test_the_choice_of_branch_is_explained():
     assert arm.arm.configuration(arm.q) == "LEFTY"
     free = program_of("arm: [{move_to: {xyz: [-0.2, -0.35, 0.15], rpy: [180deg, 0, 0]}}]")
     assert run(sim, free).succeeded
-    (told,) = texts(sim, "choice")[-1:]
-    assert told.startswith("arm: branch ") and "out of limits: shoulder" in told
+    (reported,) = texts(sim, "choice")[-1:]
+    assert reported.startswith("arm: branch ") and "out of limits: shoulder" in reported
 
 
 # ---- what is in the way --------------------------------------------------------------------
@@ -264,9 +264,9 @@ def test_an_unchecked_collision_is_reported_and_stops_the_program():
     assert texts(sim, "collision") == [str(touch)]
 
 
-def test_without_force_feedback_it_warns_and_rides_through():
+def test_without_contact_response_it_warns_and_passes_through():
     for plan in ("unchecked", "direct"):
-        sim = sim_of(ARM.replace("start", "force_feedback: off, start") + PILLAR)
+        sim = sim_of(ARM.replace("start", "contact_response: off, start") + PILLAR)
         program = program_of(
             f"arm: [{{move_joints: {{to: [-60deg, 0, 0, 5cm, 0], plan: {plan}}}}}]"
         )
@@ -304,7 +304,7 @@ right: [{wait: 0.1s}, {move_joints: [150deg, 0, 0, 5cm, 0]}]
     assert done.succeeded and not done.monitor.collisions
 
 
-# ---- the clamp -----------------------------------------------------------------------------
+# ---- the gripper ---------------------------------------------------------------------------
 
 PICK = """
 arm:
@@ -319,12 +319,12 @@ def test_a_bar_is_picked_up_and_the_law_knows_its_load():
     sim = sim_of(BAR)
     done = run(sim, program_of(PICK))
     assert done.succeeded and not done.monitor.collisions
-    assert sim.robots["arm"].load == ("bar", 1.0)
+    assert sim.robots["arm"].control.load == ("bar", 1.0)
     assert sim.world.pose("bar")[2, 3] == pytest.approx(0.095, abs=1e-3)
     assert np.abs(sim.robots["arm"].q - sim.robots["arm"].reference.q).max() < 1e-3
     done = run(sim, program_of("arm: [{line: {by: [0, 0, -79mm]}}, {release: }, {wait: 0.2s}]"))
     assert done.succeeded
-    assert sim.robots["arm"].load is None and sim.world.grasp("arm").held is None
+    assert sim.robots["arm"].control.load is None and sim.world.grasp("arm").held is None
 
 
 def test_a_held_body_goes_to_its_own_target():
@@ -343,7 +343,7 @@ def test_gripping_nothing_is_reported():
     assert "no grasp after 1 s: no pad is in contact" in done.failure.why
 
 
-def test_a_target_of_a_body_nobody_holds_is_refused():
+def test_a_target_of_a_body_no_one_holds_is_refused():
     sim = sim_of(BAR)
     done = run(sim, program_of("arm: [{move_to: {of: bar, xyz: [0, 0, 0]}}]"))
     assert "the target is for 'bar', but the gripper holds nothing" in done.failure.why
@@ -355,7 +355,7 @@ def test_a_dropped_bar_is_named_with_time_and_place():
     execution = program.start(sim)
     while not execution.done and sim.time < 20:
         if execution.states["arm"].text == "wait":
-            sim.robots["arm"].world.clamp.grip(3)  # a drive that fails
+            sim.robots["arm"].world.gripper.grip(3)  # a drive that fails
         sim.step()
     (drop,) = execution.monitor.drops
     assert (drop.robot, drop.body) == ("arm", "bar")
@@ -523,7 +523,7 @@ def test_a_program_does_not_start_with_things_inside_each_other():
         program.start(sim_of(cell))
 
 
-def test_what_touches_at_the_start_counts_as_a_touch_nobody_wanted():
+def test_a_contact_at_the_start_counts_as_unintended():
     # A floor below the fingers, then raised by half a millimetre too much: pressed, not planted.
     world = sim_of(ARM + "floor: {height: -1}\n").world
     fingers = {label.name for label in world.labels if label.part.startswith("finger")}
@@ -571,7 +571,7 @@ def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
 def test_a_pause_does_not_use_up_the_patience_of_a_grip():
     sim = brazo.Simulation("cooperative")
     execution = brazo.load_program("cooperative").start(sim)
-    sim.add_task(execution)
+    sim.tasks.add(execution)
     while execution.states["scara1"].text != "grip":
         sim.step()
     sim.step(50)

@@ -116,7 +116,7 @@ def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
         ("- move_two: {}", "did you mean 'move_to'"),
         ("- wait: 1s\n- wait: 3kg", "task.yaml:5: robots.arm[1].wait: '3kg' is a mass"),
         ("- line: {by: [0, 0, 1cm], xyz: [0, 0, 0]}", "'xyz' (position) or 'by'"),
-        ("- line: {in: bar}", "a target needs 'xyz', 'by' or 'rpy'"),
+        ("- line: {in: bar}", "a target needs 'xyz', 'by', 'rpy' or 'to'"),
         ("- line: {by: [0, 0, 1cm], plan: free}", "the path of a line is fixed"),
         ("- move_to: {xyz: [0, 0, 0], speed: 2}", "it is a fraction of the drives' limits: 0 to 1"),
         ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give one of speed, time"),
@@ -374,19 +374,19 @@ def test_every_program_survives_the_way_to_text(program):
         ("grip: 0.5N", "force 0.5 N is too low: a body is held from 2 N"),
     ],
 )
-def test_slips_are_told_before_the_first_step(step, wanted):
+def test_slips_are_reported_before_the_first_step(step, wanted):
     with pytest.raises(BrazoError) as error:
         program_of(f"arm:\n  - {step}").start(sim_of(ARM))
     assert str(error.value).startswith("task.yaml:4: ") and wanted in str(error.value)
 
 
-def test_a_robot_that_is_not_there_is_told_with_its_line():
+def test_a_robot_that_is_not_there_is_reported_with_its_line():
     with pytest.raises(BrazoError, match=r"task.yaml:3: robots: no robot 'arn' .* mean 'arm'\?"):
         program_of("arn: [{wait: 1s}]").start(sim_of(ARM))
 
 
-def test_friction_holds_nothing_without_force_feedback():
+def test_friction_holds_nothing_without_contact_response():
     program = program_of("arm:\n  - grip: 60N")
     with pytest.raises(BrazoError, match=r"task.yaml:4: grip: contact response of 'arm' is off"):
-        program.start(sim_of(ARM.replace("start", "force_feedback: off, start")))
-    program.start(sim_of(ARM.replace("start", "force_feedback: off, grasp: weld, start")))
+        program.start(sim_of(ARM.replace("start", "contact_response: off, start")))
+    program.start(sim_of(ARM.replace("start", "contact_response: off, grasp: weld, start")))

@@ -10,7 +10,7 @@ from tests.world.scenes import GRIP, HAND_OVER, cell, pointing_down
 
 
 def holding_sim(**options) -> Simulation:
-    """One SCARA with a 0.4 kg bar in its closing clamp, 0.13 m off the bar's middle."""
+    """One SCARA with a 0.4 kg bar in its closing gripper, 0.13 m off the bar's middle."""
     sim = Simulation(
         cell(
             "floor: none\n"
@@ -19,9 +19,9 @@ def holding_sim(**options) -> Simulation:
         ),
         **options,
     )
-    clamp = sim.robots["arm"].world.clamp
-    assert clamp is not None
-    clamp.place(0.03)
+    gripper = sim.robots["arm"].world.gripper
+    assert gripper is not None
+    gripper.place(0.03)
     sim.robots["arm"].grip(120)
     return sim
 
@@ -34,11 +34,11 @@ def both_holding_sim(seconds: float = 0.3, **options) -> Simulation:
         robot = sim.robots[name]
         q = solve(robot, pointing_down(x + side * GRIP, y, z + 0.006), robot.q)
         robot.world.set_state(q)
-        robot.restart()
+        robot.control.restart()
     sim.world.place("bar 1", translate(x, y, z))
     for robot in sim.robots.values():
-        assert robot.world.clamp is not None
-        robot.world.clamp.place(0.0301)
+        assert robot.world.gripper is not None
+        robot.world.gripper.place(0.0301)
         robot.grip(120)
         robot.carry("bar 1", 0.5)
     sim.step(round(seconds / sim.dt))

@@ -10,7 +10,7 @@ import brazo
 from brazo.control import Controller
 from brazo.recording import Recording
 from brazo.simulation import Event, Simulation
-from brazo.simulation.clock import moment, moments
+from brazo.simulation.clock import exact_time, exact_times
 from tests.world.scenes import cell
 
 
@@ -18,26 +18,26 @@ from tests.world.scenes import cell
 def test_added_up_steps_read_as_multiples(dt):
     step = float(dt)
     raw = np.concatenate([[0.0], np.cumsum(np.full(50_000, step))])
-    clean = moments(raw, step)
+    clean = exact_times(raw, step)
     places = len(dt) - 2
     wanted = [float(f"{k * int(dt[2:]) / 10**places:.{places}f}") for k in range(len(raw))]
     assert clean.tolist() == wanted
-    assert [moment(t, step) for t in raw[::97]] == clean[::97].tolist()
+    assert [exact_time(t, step) for t in raw[::97]] == clean[::97].tolist()
 
 
 def test_a_clock_set_between_two_steps_is_left_alone():
     raw = np.array([0.0005, 0.0015, 0.0025])
-    assert (moments(raw, 1e-3) == raw).all() and moment(0.0005, 1e-3) == 0.0005
+    assert (exact_times(raw, 1e-3) == raw).all() and exact_time(0.0005, 1e-3) == 0.0005
 
 
 def test_a_run_is_recorded_at_multiples_of_its_step():
     sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
     sim.step(1200)
-    sim.start_recording()
+    sim.recording.start()
     sim.step(14)
     sim.log("mark", "here")
     sim.step(1)
-    recording = sim.stop_recording()
+    recording = sim.recording.stop()
     assert recording.t.tolist() == [k / 1000 for k in range(1200, 1215)]
     assert sim.events[-1].t == 1.214 and sim.time == 1.215
     assert recording.about["brazo"] == version("brazo")
@@ -59,14 +59,24 @@ def recording_of(event: Event):
     return Recording({"t": (np.zeros(1), "s")}, [event.row()]).events[0]
 
 
+def test_a_robot_alone_is_simulated_on_a_floor():
+    """Computed torque holds the pose against gravity."""
+    arm = brazo.load("spatial-3r").with_parameters(L2=0.45)
+    sim = Simulation(arm)
+    assert list(sim.robots) == ["spatial-3r"] and sim.cell.floor is not None
+    assert sim.robots["spatial-3r"].arm.parameters["L2"] == 0.45
+    start = sim.robots["spatial-3r"].q.copy()
+    assert np.array_equal(start, arm.poses["ready"])
+    sim.run(until=0.05)
+    assert np.abs(sim.robots["spatial-3r"].q - start).max() < 1e-6
+
+
 def test_mistakes_are_answered_with_what_there_is():
     sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
     with pytest.raises(brazo.BrazoError, match="no robot named 'lft' in this cell; robots: arm"):
         _ = sim.robots["lft"]
     with pytest.raises(brazo.BrazoError, match="it is 0 s already"):
         sim.run(until=-1)
-    with pytest.raises(brazo.BrazoError, match="robot: puma560"):
-        Simulation(brazo.load("puma560"))  # type: ignore[arg-type]
     assert sim.robots.get("lft") is None and "arm (ComputedTorque)" in repr(sim)
 
     class Forgetful(Controller):

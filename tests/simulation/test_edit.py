@@ -28,7 +28,7 @@ def moving(sim: Simulation, seconds: float = 0.8) -> None:
 def test_a_segment_grows_while_the_robots_move():
     sim = Simulation("cooperative")
     moving(sim)
-    sim.start_recording()
+    sim.recording.start()
     sim.step(300)
     robot, other = sim.robots["scara1"], sim.robots["scara2"]
     q, qd = robot.q, robot.qd
@@ -41,9 +41,9 @@ def test_a_segment_grows_while_the_robots_move():
     assert robot.arm.parameters["L1"] == 1.05 * length
     assert robot.tool() == pytest.approx(robot.base @ robot.arm.fk(q), abs=1e-12)
     assert np.linalg.norm(robot.tool()[:3, 3] - before[:3, 3]) == pytest.approx(0.05 * length)
-    assert robot.moving and robot.remaining == pytest.approx(0.5) and other.moving
+    assert robot.moving and robot.motion.remaining == pytest.approx(0.5) and other.moving
     sim.step(700)
-    rec = sim.stop_recording()
+    rec = sim.recording.stop()
     for name in sim.robots:
         # Computed torque on the new arm is as exact as on the old one: no kick, no droop.
         assert np.abs(rec.matrix(f"{name}.error")).max() < 5e-4, name
@@ -83,7 +83,7 @@ def test_gains_that_were_set_survive_an_edit():
     kp = law.gains["kp"]
     sim.edit("scara1", parameters={"L1": 0.4})
     assert (law.gains["kd"] == 33.0).all() and law.robot is sim.robots["scara1"].arm
-    assert not np.array_equal(law.gains["kp"], kp)  # those nobody set fit the heavier arm
+    assert not np.array_equal(law.gains["kp"], kp)  # gains not set by the user fit the heavier arm
 
 
 def test_an_edit_that_cannot_be_leaves_everything_as_it_was():
@@ -97,7 +97,7 @@ def test_an_edit_that_cannot_be_leaves_everything_as_it_was():
     sim.step(50)
 
 
-def test_force_feedback_is_switched_while_running():
+def test_contact_response_is_switched_while_running():
     """With it the arm is stopped by a wall, without it rides through."""
     text = (
         "floor: none\nrobots: [{name: arm, robot: scara2, start: [0, 0.6, 0.4, 0.1, 0]}]\n"
@@ -109,7 +109,7 @@ def test_force_feedback_is_switched_while_running():
     sim.step(1200)
     stopped = robot.q[0]
     assert stopped < robot.reference.q[0] - 0.03
-    robot.force_feedback = False
+    robot.contact_response = False
     sim.step(1000)
     assert robot.q[0] == pytest.approx(robot.reference.q[0], abs=1e-3)
     assert "arm contact response off" in [event.text for event in sim.events]
@@ -118,7 +118,7 @@ def test_force_feedback_is_switched_while_running():
 def test_a_robot_without_masses_goes_where_it_is_asked_and_pushes_what_is_there():
     sim = Simulation(
         cell(
-            "robots: [{name: arm, robot: rv2aj}]\n"
+            "robots: [{name: arm, robot: rv2aj-maker}]\n"
             "bodies: [{name: box, box: [0.1, 0.1, 0.1], mass: 1.0, xyz: [2, 0, 0.05]}]\n"
         )
     )
@@ -168,11 +168,11 @@ def shake(sim: Simulation):
     sim.inject(JointLocked("scara2", "wrist"), at=sim.time + 0.1)
     robot = sim.robots["scara1"]
     robot.move(quintic(robot.reference.q, robot.reference.q + [0, 0, -0.01, 0, 0], 0.2))
-    sim.start_recording()
+    sim.recording.start()
     sim.step(150)
     sim.edit("scara1", width=1.05)
     sim.step(150)
-    return sim.stop_recording()
+    return sim.recording.stop()
 
 
 def test_two_processes_with_other_hash_seeds_give_the_same_bits():

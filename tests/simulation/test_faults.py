@@ -43,7 +43,7 @@ def test_a_locked_joint_stays_to_a_nanoradian_while_all_the_others_pull(sim):
     assert np.abs(rec["arm.torque.elbow"]).max() > 1.0  # the law pulls in vain
     assert abs(rec["arm.error.elbow"][-1]) > 0.1
     assert abs(rec["arm.error.quill"][-1]) < 1e-6  # not coupled with it
-    sim.clear_faults()
+    sim.faults.clear()
     sim.step(1500)
     assert np.abs(sim.robots["arm"].q - sim.robots["arm"].reference.q).max() < 1e-4
     assert [e.kind for e in sim.events] == ["fault", "fault cleared"]
@@ -57,7 +57,7 @@ def test_a_locked_joint_survives_an_edit_and_a_saved_state(sim):
     sim.edit("arm", parameters={"L1": 0.27})
     sim.step(200)
     assert abs(sim.robots["arm"].q[1] - 0.6) < 1e-6
-    sim.clear_faults()
+    sim.faults.clear()
     assert not sim.robots["arm"].world.locked.any()
     sim.edit("arm", parameters={"L1": 0.25})
     sim.restore(state)
@@ -81,8 +81,8 @@ def test_a_drive_that_lost_torque_gives_a_part_of_it(sim):
     sim.inject(TorqueLoss("arm", "quill", 0.25))
     sim.step()
     robot = sim.robots["arm"]
-    told = robot.world.torque[3]
-    assert robot.torque[3] == pytest.approx(0.75 * told, abs=1e-12) and told != 0.0
+    reported = robot.world.torque[3]
+    assert robot.torque[3] == pytest.approx(0.75 * reported, abs=1e-12) and reported != 0.0
     sim.inject(TorqueLoss("arm", "quill", 0.5))
     sim.step()
     assert robot.torque[3] == pytest.approx(0.375 * robot.world.torque[3], abs=1e-12)
@@ -129,12 +129,12 @@ def test_a_run_with_noise_restored_in_the_middle_repeats_to_the_bit():
     sim.inject(locked, at=0.35)
     swing(sim)
     sim.step(200)
-    assert sim.scheduled_faults == ((0.35, locked),)
+    assert sim.faults.scheduled == ((0.35, locked),)
     state = sim.save()
     runs = []
     for _ in range(2):
         runs.append(sim.run(until=0.6))
-        assert sim.scheduled_faults == ()
+        assert sim.faults.scheduled == ()
         sim.restore(state)
     for name in runs[0].columns:
         assert (runs[0][name] == runs[1][name]).all(), name
@@ -149,12 +149,12 @@ def test_delayed_commands_are_those_of_earlier_steps():
     assert law is not None
     sim.inject(CommandDelay("arm", 0.005))
     swing(sim)
-    told = []
+    reported = []
     for _ in range(50):
         sim.step()
         wanted.append(law.wanted)
-        told.append(robot.world.torque.copy())
-    assert (np.array(told)[5:] == np.array(wanted)[:-5]).all()
+        reported.append(robot.world.torque.copy())
+    assert (np.array(reported)[5:] == np.array(wanted)[:-5]).all()
 
 
 def test_an_ideal_robot_with_a_locked_joint_leaves_it_where_it_is():
@@ -209,7 +209,7 @@ def test_a_recording_begins_with_what_is_already_the_case(sim):
 
 def test_laws_and_gains_that_change_are_in_the_recording(sim, tmp_path):
     robot = sim.robots["arm"]
-    sim.start_recording(tmp_path / "run.parquet")
+    sim.recording.start(tmp_path / "run.parquet")
     sim.step(10)
     robot.controller = "PID"
     left = robot.controller
@@ -221,11 +221,11 @@ def test_laws_and_gains_that_change_are_in_the_recording(sim, tmp_path):
     sim.step(5)
     sim.edit("arm", parameters={"L1": 0.27})
     robot.controller = "ideal"
-    left.gains["kd"] = 3.0  # drives nobody any more
-    rec = sim.stop_recording()
+    left.gains["kd"] = 3.0  # drives no robot any more
+    rec = sim.recording.stop()
     assert rec.about["robots"] == "arm (ComputedTorque, PID from 0.01 s, ideal from 0.025 s)"
-    told = [(e["t"], e["gain"], e["values"][1]) for e in rec.events_of("gain")]
-    assert told == [(0.02, "kp", 7.0), (0.02, "kd", 2.0)]
+    reported = [(e["t"], e["gain"], e["values"][1]) for e in rec.events_of("gain")]
+    assert reported == [(0.02, "kp", 7.0), (0.02, "kd", 2.0)]
     sim.restore(state)
     robot.controller.gains["kd"] = 4.0
     assert sim.events[-1].text == "arm: PID kd = 4"

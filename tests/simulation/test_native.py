@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.codegen import sqrt
-from brazo.codegen.route import native
+from brazo.codegen import Graph, compile_kernel, sqrt
+from brazo.codegen.call_route import native
 from brazo.control import CompiledController, Controller, Gain
 from brazo.errors import BrazoError
 from brazo.simulation import Simulation
 from brazo.simulation.clock import MAX_BATCH, steps_before
+from brazo.simulation.conditions import Condition
 from brazo.simulation.faults import EncoderBias, JointLocked, TorqueLoss
 from brazo.trajectory import quintic
 from brazo.world import Diverged, parse_cell
@@ -40,7 +41,7 @@ def both_ways(make: Callable[[], Simulation], act: Act) -> tuple[Simulation, Sim
     for a, b in zip(single.robots.values(), fast.robots.values(), strict=True):
         same_robot(a, b)
     assert np.array_equal(single.world.save().engine, fast.world.save().engine)
-    assert np.array_equal(single.world.grips, fast.world.grips)
+    assert np.array_equal(single.world.observer.grips, fast.world.observer.grips)
     if isinstance(found[0], brazo.Recording):
         same_recording(*found)  # type: ignore[arg-type]
     else:
@@ -50,13 +51,13 @@ def both_ways(make: Callable[[], Simulation], act: Act) -> tuple[Simulation, Sim
 
 def count_native(sim: Simulation) -> Callable[[], int]:
     """How many steps were made in machine code since this call."""
-    made, make = [], sim._native.make
+    made, make = [], sim._stepper.native.make
 
     def counting(most: int, timed: bool) -> int:
         made.append(make(most, timed))
         return made[-1]
 
-    sim._native.make = counting  # type: ignore[method-assign]
+    sim._stepper.native.make = counting  # type: ignore[method-assign]
     return lambda: sum(made)
 
 
@@ -141,7 +142,7 @@ def test_a_run_ends_in_time(until):
 @pytest.mark.parametrize(
     "shape", ["box: [0.5, 0.03, 0.03]", "cylinder: [0.015, 0.1]", "sphere: 0.015"]
 )
-def test_bodies_of_every_shape_in_the_clamp(shape):
+def test_bodies_of_every_shape_in_the_gripper(shape):
     text = (
         "floor: none\n"
         "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0]}]\n"
@@ -150,19 +151,19 @@ def test_bodies_of_every_shape_in_the_clamp(shape):
 
     def make() -> Simulation:
         sim = Simulation(cell(text))
-        clamp = sim.robots["arm"].world.clamp
-        assert clamp is not None
-        clamp.place(0.031)
+        gripper = sim.robots["arm"].world.gripper
+        assert gripper is not None
+        gripper.place(0.031)
         sim.robots["arm"].grip(60)
         return sim
 
     def act(sim: Simulation) -> brazo.Recording:
         approach(sim)
-        sim.start_recording()
+        sim.recording.start()
         sim.step(400)
         sim.robots["arm"].open()
         sim.step(300)
-        return sim.stop_recording()
+        return sim.recording.stop()
 
     _, sim = both_ways(make, act)
     assert "grasped" in [event.kind for event in sim.events]
@@ -232,7 +233,7 @@ def test_a_callback_acts_in_the_middle(deed):
 
         sim.on_event(on)
         approach(sim)
-        sim.start_recording()
+        sim.recording.start()
         sim.step(300)
         assert times
         return [*times, sim.time]
@@ -252,15 +253,15 @@ class Brittle(CompiledController):
         return [k * sqrt(0.05 - x.q[0]) for k in gains["k"]], state
 
 
-def test_a_law_that_fails_is_told_of_in_the_same_words():
-    told = []
+def test_a_controller_that_fails_is_reported_with_the_same_message():
+    reported = []
     for machine_code in (False, True):
         sim = Simulation("solo-puma560", {"puma560": Brittle(k=[2, 0, 0, 0, 0, 0])})
         sim.native = machine_code
         with pytest.raises(BrazoError, match="Brittle: the torque of joint") as error:
             sim.run(until=2.0)
-        told.append((str(error.value), sim.time, len(sim.events)))
-    assert told[0] == told[1] and told[0][1] > 0.01
+        reported.append((str(error.value), sim.time, len(sim.events)))
+    assert reported[0] == reported[1] and reported[0][1] > 0.01
 
 
 class Mad(CompiledController):
@@ -276,19 +277,19 @@ class Mad(CompiledController):
 
 
 def test_a_run_that_breaks_down_leaves_the_same_dump(tmp_path):
-    told = []
+    reported = []
     for machine_code in (False, True):
         sim = Simulation("solo-puma560", {"puma560": Mad()})
         sim.dump_folder, sim.native = tmp_path / str(machine_code), machine_code
         with pytest.raises(Diverged) as error:
             sim.run(until=5.0)
-        assert error.value.dump is not None and sim.world.black_box is not None
+        assert error.value.dump is not None and sim.world.stepper.last_steps is not None
         again = Simulation.replay_dump(error.value.dump)
         assert again.reproduced and again.exact
-        states = sim.world.black_box.states()
-        told.append((error.value.time, error.value.where, sim.meter.steps, states))
-    assert told[0][:3] == told[1][:3]
-    assert np.array_equal(told[0][3], told[1][3])
+        states = sim.world.stepper.last_steps.states()
+        reported.append((error.value.time, error.value.where, sim.meter.steps, states))
+    assert reported[0][:3] == reported[1][:3]
+    assert np.array_equal(reported[0][3], reported[1][3])
 
 
 def test_an_interrupt_leaves_everything_in_step(monkeypatch):
@@ -296,16 +297,16 @@ def test_an_interrupt_leaves_everything_in_step(monkeypatch):
         sim = Simulation("solo-puma560", {"puma560": "PID"})
         swing(sim)
         sim.step(10)
-        call = sim._native._call if native() else None
+        call = sim._stepper.native._call if native() else None
         if interrupted and call is not None:
 
             def interrupt(at: int) -> int:
                 made = call(at)
-                sim._native._call = call
-                interrupt_main()  # raised as soon as Python goes on
+                sim._stepper.native._call = call
+                interrupt_main()  # raised as soon as Python resumes
                 return made
 
-            sim._native._call = interrupt
+            sim._stepper.native._call = interrupt
             with pytest.raises(KeyboardInterrupt):
                 sim.step(100)
             assert sim.time == pytest.approx(0.11)
@@ -336,7 +337,7 @@ class Counter:
 
 def test_a_task_that_does_not_say_is_asked_in_every_step():
     sim, task = Simulation("solo-puma560"), Counter()
-    sim.add_task(task)
+    sim.tasks.add(task)
     sim.run(until=0.1)
     assert len(task.times) == 100
 
@@ -363,7 +364,7 @@ def test_a_task_is_asked_when_it_is_due():
     def act(sim: Simulation) -> list[float]:
         swing(sim)
         tasks.append(Now())
-        sim.add_task(tasks[-1])
+        sim.tasks.add(tasks[-1])
         sim.run(until=0.5)
         return tasks[-1].acted
 
@@ -399,16 +400,16 @@ def test_what_machine_code_does_not_know_is_left_to_python(make):
     assert counted() == 0 and sim.time == pytest.approx(0.05)
 
 
-def test_a_subscriber_to_everything_is_told_everything():
+def test_a_subscriber_to_everything_is_reported_everything():
     sim = Simulation("cooperative")
-    told = []
-    sim.world.on_contact(told.append)
+    reported = []
+    sim.world.on_contact(reported.append)
     counted = count_native(sim)
     sim.step(300)
     assert counted() == 0
 
 
-def test_a_welding_clamp_is_looked_at_in_every_step():
+def test_a_welding_gripper_is_looked_at_in_every_step():
     text = (
         "name: weld\nfloor: none\n"
         "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0], grasp: weld}]\n"
@@ -449,3 +450,36 @@ def test_costs_of_batches_add_up():
     assert costs.steps == 1000
     assert min(costs.engine, costs.control, costs.recording, costs.other) > 0.0
     assert 1e6 * sim.meter.whole / 1000 == pytest.approx(costs.total, rel=1e-6)
+
+
+@pytest.mark.parametrize("in_machine_code", [True, False])
+def test_a_batch_ends_when_a_condition_of_a_task_no_longer_holds(in_machine_code):
+    """The last tick is that after the first step beyond a limit of the first joint."""
+    sim = brazo.Simulation("solo-puma560")
+    sim.native = in_machine_code
+    robot = sim.robots["puma560"]
+    g = Graph()
+    (q,), (limit,) = g.inputs("q", 1), g.inputs("limit", 1)
+    kernel = compile_kernel("below", g, {"margin": [limit - q]})
+    goal = robot.q + 0.3
+    robot.move(quintic(robot.q, goal, 1.0))
+
+    class Watching:
+        due = np.inf
+        conditions = (Condition(kernel, (robot.world.q[:1], np.array([robot.q[0] + 0.1]))),)
+
+        def __init__(self) -> None:
+            self.times: list[float] = []
+
+        def tick(self, sim: brazo.Simulation) -> bool:
+            self.times.append(sim.time)
+            return self.conditions[0].holds
+
+    task = Watching()
+    sim.tasks.add(task)
+    rec = sim.run(until=1.0)
+    beyond = rec["puma560.q.waist"] > rec["puma560.q.waist"][0] + 0.1
+    assert task.times[-1] == rec["t"][np.argmax(beyond)]
+    if in_machine_code and native():
+        assert len(task.times) <= 1 + len(rec) // MAX_BATCH + 1
+    assert not len(sim.tasks)

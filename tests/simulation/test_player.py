@@ -9,7 +9,7 @@ import pytest
 
 import brazo
 from brazo.simulation import player as players
-from brazo.simulation.lock import StepLock
+from brazo.simulation.step_lock import StepLock
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ class Until:
 def play_until(sim, time: float) -> float:
     """Wall time it takes."""
     task = Until(time)
-    sim.add_task(task)
+    sim.tasks.add(task)
     begin = perf_counter()
     sim.player.play()
     assert task.reached.wait(20.0)
@@ -67,7 +67,7 @@ def test_speed_zero_stands_still_and_goes_on(sim):
     with sim.lock:
         then = sim.time
     task = Until(then + 0.05)
-    sim.add_task(task)
+    sim.tasks.add(task)
     assert not task.reached.wait(0.1)
     sim.player.speed = 2.0
     assert task.reached.wait(20.0)
@@ -79,7 +79,7 @@ def test_a_step_that_raises_stops_the_player_and_is_kept(sim):
             if sim.time > 0.01:
                 raise brazo.BrazoError("no such place")
 
-    sim.add_task(Bad())
+    sim.tasks.add(Bad())
     sim.player.play()
     assert sim.player.wait(20.0)
     assert str(sim.player.error) == "no such place" and not sim.player.running
@@ -98,7 +98,7 @@ def test_what_cannot_keep_up_is_counted_and_given_up(sim, monkeypatch):
             while perf_counter() < end:
                 pass
 
-    sim.add_task(Slow())
+    sim.tasks.add(Slow())
     play_until(sim, 0.05)
     sim.player.pause()
     assert sim.player.overruns > 0
@@ -132,7 +132,7 @@ def test_a_player_runs_from_inside_a_callback(sim):
             sim.log("here", "now")
             return False
 
-    sim.add_task(Says())
+    sim.tasks.add(Says())
     sim.player.play()
     assert sim.player.wait(20.0)
     with sim.lock:  # the step that paused is finished

@@ -33,7 +33,7 @@ def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
     sim = Simulation("cooperative")
     way = on_a_circle(sim, "scara2")
     guard = FaultTolerance(sim.robots["scara2"], LockRule(patience=patience))
-    sim.add_task(guard)
+    sim.tasks.add(guard)
     sim.inject(JointLocked("scara2", joint), at=1.2)
     rec = sim.run(until=3.0)
     kinds = [event.kind for event in sim.events if not event.kind.startswith("contact")]
@@ -58,7 +58,7 @@ def test_nothing_is_found_where_nothing_is_wrong():
     )
     robot = sim.robots["arm"]
     guard = FaultTolerance(robot)
-    sim.add_task(guard)
+    sim.tasks.add(guard)
     rng = np.random.default_rng(0)
     q = robot.reference.q
     for _ in range(12):

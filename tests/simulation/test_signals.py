@@ -36,7 +36,7 @@ def held():
         robot = sim.robots[name]
         robot.move(quintic(robot.reference.q, robot.reference.q + by, 0.2))
     witness = Witness()
-    sim.add_task(witness)
+    sim.tasks.add(witness)
     rec = sim.run(until=sim.time + 0.25)
     sim.step()
     return sim, rec, witness.rows[1:]
@@ -47,9 +47,9 @@ def test_forces_of_a_row_are_those_of_its_step(held, robot):
     _, rec, rows = held
     assert len(rows) == len(rec)
     for signal in ("external", "contact"):
-        told = np.array([row[f"{robot}.{signal}"] for row in rows])
-        assert np.abs(told).max() > 1.0
-        assert rec.matrix(f"{robot}.{signal}") == pytest.approx(told, abs=1e-10)
+        reported = np.array([row[f"{robot}.{signal}"] for row in rows])
+        assert np.abs(reported).max() > 1.0
+        assert rec.matrix(f"{robot}.{signal}") == pytest.approx(reported, abs=1e-10)
 
 
 @pytest.mark.parametrize("robot", ["scara1", "scara2"])
@@ -59,7 +59,7 @@ def test_grasps_of_a_row_are_those_of_its_step(held, robot):
     assert {grasp.held for grasp in grasps} == {"bar 1"}
     assert (rec[f"{robot}.grasp.body"] == 1.0).all()
     assert rec[f"{robot}.grasp.force"] == pytest.approx([g.force for g in grasps], abs=1e-10)
-    assert rec[f"{robot}.clamp.force"] == pytest.approx(120.0, abs=4.0)
+    assert rec[f"{robot}.gripper.force"] == pytest.approx(120.0, abs=4.0)
 
 
 def test_the_hands_together_carry_the_bar_and_their_half_difference_is_internal(held):
@@ -152,12 +152,12 @@ def test_contacts_of_a_delta_come_through_its_loops():
     T[2, 3] += 0.06
     sim.world.place("ball", T)
     witness = Witness2()
-    sim.add_task(witness)
+    sim.tasks.add(witness)
     rec = sim.run(until=0.2)
     sim.step()
-    told = np.array(witness.rows[1:])
-    assert np.abs(told).max() > 0.05
-    assert rec.matrix("delta.external") == pytest.approx(told, abs=1e-10)
+    reported = np.array(witness.rows[1:])
+    assert np.abs(reported).max() > 0.05
+    assert rec.matrix("delta.external") == pytest.approx(reported, abs=1e-10)
 
 
 class Witness2:

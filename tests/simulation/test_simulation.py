@@ -33,7 +33,7 @@ def test_a_robot_arrives_where_its_motion_ends(sim):
     assert sim.time == pytest.approx(0.4) and len(rec) == 400
     sim.step(400)
     assert np.abs(sim.robots["scara1"].q - goal).max() < 1e-6
-    assert not sim.moving and sim.robots["scara1"].remaining == 0.0
+    assert not sim.moving and sim.robots["scara1"].motion.remaining == 0.0
 
 
 def test_a_row_is_the_moment_its_step_starts_from(sim):
@@ -102,9 +102,9 @@ def test_tasks_act_before_the_laws_and_leave_when_done(sim):
             return self.ticks < 5
 
     task = Task()
-    sim.add_task(task)
+    sim.tasks.add(task)
     rec = sim.run()
-    assert task.ticks == 5 and sim.tasks == () and len(rec) == 5
+    assert task.ticks == 5 and tuple(sim.tasks) == () and len(rec) == 5
 
 
 def test_a_task_in_the_background_holds_no_run_up_and_outlives_a_reset(sim):
@@ -116,12 +116,12 @@ def test_a_task_in_the_background_holds_no_run_up_and_outlives_a_reset(sim):
             self.ticks += 1
 
     looks = Looks()
-    sim.add_task(looks)
+    sim.tasks.add(looks)
     assert len(sim.run()) == 0
     sim.step(3)
     sim.reset()
     sim.step(2)
-    assert looks.ticks == 5 and sim.tasks == (looks,)
+    assert looks.ticks == 5 and tuple(sim.tasks) == (looks,)
 
 
 def test_a_streamed_recording_equals_the_one_in_memory(tmp_path):
@@ -174,17 +174,20 @@ def test_gripping_is_an_event_and_carrying_takes_the_droop_away():
 @pytest.mark.parametrize(
     ("call", "match"),
     [
-        (lambda s: s.robot("scara9"), "no robot named 'scara9'.*scara1, scara2"),
+        (lambda s: s.robots["scara9"], "no robot named 'scara9'.*scara1, scara2"),
         (lambda s: s.step(-1), "time only increases"),
-        (lambda s: s.add_task(3), "a task has a method tick"),
-        (lambda s: s.robots["scara1"].use("Magic"), "no controller named 'Magic'.*ComputedTorque"),
+        (lambda s: s.tasks.add(3), "a task has a method tick"),
+        (
+            lambda s: s.robots["scara1"].control.use("Magic"),
+            "no controller named 'Magic'.*ComputedTorque",
+        ),
         (lambda s: s.robots["scara1"].carry("bar 9"), "no free body named 'bar 9'"),
         (lambda s: s.robots["scara1"].follow(3), "cannot be followed"),
-        (lambda s: s.stop_recording(), "no recording is running"),
+        (lambda s: s.recording.stop(), "no recording is running"),
         (lambda s: s.run(until=np.inf), "wanted a finite time"),
     ],
 )
-def test_mistakes_are_told(sim, call, match):
+def test_mistakes_are_reported(sim, call, match):
     with pytest.raises(brazo.BrazoError, match=match):
         call(sim)
 
@@ -222,7 +225,7 @@ def test_a_step_inside_a_step_is_refused(sim):
         def tick(self, sim):
             sim.step()
 
-    sim.add_task(Greedy())
+    sim.tasks.add(Greedy())
     with pytest.raises(brazo.BrazoError, match="inside a step"):
         sim.step()
 
@@ -246,20 +249,20 @@ def test_callbacks_in_the_middle_of_a_step_may_do_everything(action):
                 sim.reset()
 
     sim.on_event(act)
-    sim.start_recording()
+    sim.recording.start()
     sim.step(100)
     assert done
     if action == "reset":
         assert not sim.recording and sim.time < 0.1 and not sim.moving
         return
-    rec = sim.stop_recording()
+    rec = sim.recording.stop()
     if action == "restore":
-        # The motion goes on from where it was: reference and time belong together.
-        assert sim.robots["arm"].remaining == pytest.approx(0.3 - sim.time)
+        # The motion continues where it was: reference and time belong together.
+        assert sim.robots["arm"].motion.remaining == pytest.approx(0.3 - sim.time)
     q_ref = rec["arm.q_ref.shoulder"]
     expected = quintic(0.0, 0.2, 0.3)
-    told = np.array([expected.sample(t).q[0] for t in rec["t"]])
-    assert q_ref == pytest.approx(told, abs=1e-12)
+    reported = np.array([expected.sample(t).q[0] for t in rec["t"]])
+    assert q_ref == pytest.approx(reported, abs=1e-12)
     assert (rec["bar.z"] > 0.1).all() and len(rec) >= 98
 
 
@@ -282,7 +285,7 @@ def test_a_run_that_is_over_at_once_is_empty(sim):
     assert len(rec) == 0 and "scara1.q.elbow" in rec
 
 
-def test_progress_is_told(sim):
+def test_progress_is_reported(sim):
     said = []
     sim.run(until=0.3, progress=lambda fraction, text: said.append((fraction, text)))
     fractions = [fraction for fraction, _ in said]
@@ -336,16 +339,16 @@ def test_a_motion_beyond_a_limit_is_refused_with_joint_value_and_time():
     beyond = quintic(start, goal, 1.0)
     joint = robot.arm.joint_names[0]
     first = next(t for t in np.arange(1001) / 1000 if beyond.sample(t).q[0] > high + 1e-6)
-    with pytest.raises(brazo.BrazoError) as told:
+    with pytest.raises(brazo.BrazoError) as reported:
         robot.move(beyond)
-    text = str(told.value)
-    assert f"'arm': the trajectory takes {joint} beyond its limit" in text
+    text = str(reported.value)
+    assert f"'arm': the trajectory exceeds the limit of {joint}" in text
     assert f"{np.degrees(high):.6g} deg" in text and f"{np.degrees(high + 0.1):.6g} deg" in text
-    assert f"after {first:.3f} s" in text and "unchecked=True" in text
+    assert f"at {first:.3f} s" in text and "unchecked=True" in text
     assert not robot.moving
     robot.move(beyond, unchecked=True)
     sim.step(1100)
     assert robot.reference.q[0] == pytest.approx(goal[0])
-    with pytest.raises(brazo.BrazoError, match="beyond its limit"):
+    with pytest.raises(brazo.BrazoError, match="exceeds the limit"):
         robot.move(quintic(goal, goal + [0.1, 0, 0, 0, 0], 0.5))
     robot.move(quintic(goal, start, 0.5))  # from outside the way back is free

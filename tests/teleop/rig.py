@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from brazo.teleop.follow.follower import LONGEST_STEP, Follower
-from brazo.teleop.follow.safety import State
+from brazo.teleop.follow.safety import SafetyState
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.link.master_link import MasterLink
 from brazo.teleop.mapping.joint_map import JointMap
@@ -176,7 +176,7 @@ class MasterRig(Loop):
             begin = time.perf_counter()
             while time.perf_counter() - begin < 5.0:
                 time.sleep(0.005)
-                if follower.state is State.HOLD and follower.follower.safety.refusal == "":
+                if follower.state is SafetyState.HOLD and follower.follower.safety.refusal == "":
                     break
                 if follower.follower.safety.moving:
                     since = follower.follower.safety.log[-1].t

@@ -27,8 +27,8 @@ def master(address):
         say("connected")
         time.sleep(0.2)
         while True:
-            told = rig.link.status()
-            if told is not None and told.status.state in (0, 3):
+            reported = rig.link.status()
+            if reported is not None and reported.status.state in (0, 3):
                 rig.run = False
                 time.sleep(0.1)
                 rig.link.engage()

@@ -12,14 +12,14 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from brazo.teleop.follow.safety import State
-from brazo.teleop.link import frames
+from brazo.teleop.follow.safety import SafetyState
+from brazo.teleop.link import wire_format
 from brazo.teleop.link.channel import LinkRules
-from brazo.teleop.link.frames import Command, Hello, Ping, Pong, Setting
+from brazo.teleop.link.wire_format import Command, Hello, Ping, Pong, Setting
 from tests.teleop.rig import FollowerRig, MasterRig, until
 
 OPEN = LinkRules(rate=1e6, burst=1e6, silence=60.0)
-HELLO = frames.encode(Hello(1, "master", "stranger"))
+HELLO = wire_format.encode(Hello(1, "master", "stranger"))
 
 
 def call(rig):
@@ -29,7 +29,7 @@ def call(rig):
         subprotocols=["brazo-teleop.1"],
         compression=None,
         close_timeout=0.2,
-        max_queue=None,  # it goes on answering the websocket's own pings while nobody reads
+        max_queue=None,  # it still answers the websocket's own pings while no messages are read
     )
 
 
@@ -37,7 +37,7 @@ def visit(rig, hello=HELLO):
     """The same, let in, and how it was greeted."""
     peer = call(rig)
     peer.send(hello)
-    return peer, frames.read_from_follower(peer.recv(timeout=10))
+    return peer, wire_format.read_from_follower(peer.recv(timeout=10))
 
 
 def pour(peer, messages):
@@ -51,7 +51,7 @@ def pour(peer, messages):
 
 
 def untouched(rig):
-    assert rig.state is State.IDLE and not rig.follower.safety.log
+    assert rig.state is SafetyState.IDLE and not rig.follower.safety.log
     assert all((step.sample.q == 0.0).all() and not step.seq for step in rig.steps)
 
 
@@ -59,23 +59,23 @@ def answer_pings(peer, session, seq):
     """Pongs for what has come; the next number."""
     while True:
         try:
-            frame = frames.read_from_follower(peer.recv(timeout=0.0))
+            frame = wire_format.read_from_follower(peer.recv(timeout=0.0))
         except TimeoutError:
             return seq
         if isinstance(frame, Ping):
-            now = frames.now_us()
+            now = wire_format.now_us()
             seq += 1
-            peer.send(frames.encode(Pong(session, seq, now, 0, frame.sent, now)))
+            peer.send(wire_format.encode(Pong(session, seq, now, 0, frame.sent, now)))
 
 
 def mutated(rng, session, seq):
     """A frame that was good once, with bytes changed, cut off, added or all of them random."""
     q = tuple(rng.uniform(-3, 3) for _ in range(2))
-    good = frames.encode(
+    good = wire_format.encode(
         rng.choice(
             [
-                Command(session, seq, frames.now_us(), 0, 100_000, 1, seq, q),
-                Ping(session, seq, frames.now_us(), 0),
+                Command(session, seq, wire_format.now_us(), 0, 100_000, 1, seq, q),
+                Ping(session, seq, wire_format.now_us(), 0),
                 Setting(session, seq, 0, 0, "gain", 5.0),
                 Hello(1, "master", "again"),
             ]
@@ -129,7 +129,7 @@ def test_ten_thousand_fuzzed_frames_move_nothing_and_cost_no_memory():
 def test_fuzzed_frames_beside_a_master_disturb_nothing():
     rng = random.Random(1)
     with FollowerRig(rules=OPEN) as rig, MasterRig(rig.address) as master:
-        peer, welcome = visit(rig, frames.encode(Hello(1, "watch", "stranger")))
+        peer, welcome = visit(rig, wire_format.encode(Hello(1, "watch", "stranger")))
         with peer:
             master.set_moving(rig)
             before = rig.link.counts["received"]
@@ -155,15 +155,17 @@ def test_replayed_frames_are_dropped():
                     seq = answer_pings(peer, welcome.session, seq)
                     seq += 1
                     command = Command(
-                        welcome.session, seq, frames.now_us(), 0, 100_000, 0, 0, (0.0, 0.0)
+                        welcome.session, seq, wire_format.now_us(), 0, 100_000, 0, 0, (0.0, 0.0)
                     )
-                    message = frames.encode(command)
+                    message = wire_format.encode(command)
                     peer.send(message)
                     recorded.append(message)
                     time.sleep(0.005)
                 until(lambda s=seq: _latest(rig) == s, "commands taken")
                 pour(peer, recorded)
-                peer.send(frames.encode(Ping(welcome.session, seq + 1, frames.now_us(), 0)))
+                peer.send(
+                    wire_format.encode(Ping(welcome.session, seq + 1, wire_format.now_us(), 0))
+                )
                 until(lambda s=seq: rig.link._master.inbox.last == s + 1, "to the end")
                 assert _latest(rig) == seq
             until(lambda: rig.link.view().session == 0, "out of the seat")
@@ -194,7 +196,7 @@ def test_a_flood_is_dropped_unread():
     with FollowerRig() as rig:
         peer, welcome = visit(rig)
         with peer:
-            ping = frames.encode(Ping(welcome.session, 1, 0, 0))
+            ping = wire_format.encode(Ping(welcome.session, 1, 0, 0))
             pour(peer, [ping] * 5000)
             until(lambda: rig.link.counts["received"] >= 5000, "all counted")
             assert rig.link.counts["too fast"] > 1000
@@ -204,22 +206,22 @@ def test_a_flood_is_dropped_unread():
 @pytest.mark.parametrize(
     "first",
     [
-        frames.encode(Ping(5, 1, 0, 0)),
-        frames.encode(Hello(1, "owner", "x")),
-        frames.encode(Hello(99, "master", "x")),
+        wire_format.encode(Ping(5, 1, 0, 0)),
+        wire_format.encode(Hello(1, "owner", "x")),
+        wire_format.encode(Hello(99, "master", "x")),
         b"\xc1",
         b"",
         "text",
     ],
 )
-def test_whoever_opens_wrongly_is_not_let_in(first):
+def test_a_client_that_opens_wrongly_is_refused(first):
     with FollowerRig() as rig:
         peer = call(rig)
         with peer:
             peer.send(first)
             with pytest.raises(ConnectionClosed):
-                frame = frames.read_from_follower(peer.recv(timeout=10))
-                assert isinstance(frame, frames.Refused)
+                frame = wire_format.read_from_follower(peer.recv(timeout=10))
+                assert isinstance(frame, wire_format.Refused)
                 peer.recv(timeout=10)
         assert rig.link.view().session == 0
         untouched(rig)
@@ -290,7 +292,7 @@ def test_a_watcher_that_floods_is_closed_with_a_reason_and_the_master_stays():
     with FollowerRig(rules=rules) as rig, MasterRig(rig.address) as master:
         master.set_moving(rig)
         for flood in (bytes([0x89, 0x80, 0, 0, 0, 0]), bytes([0x82, 0x80, 0, 0, 0, 0])):
-            peer, _ = visit(rig, frames.encode(Hello(1, "watch", "stranger")))
+            peer, _ = visit(rig, wire_format.encode(Hello(1, "watch", "stranger")))
             with peer:
                 with _ignored():
                     peer.socket.sendall(flood * 30_000)

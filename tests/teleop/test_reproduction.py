@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.teleop.follow.follower import Follower, View
-from brazo.teleop.follow.safety import State
-from brazo.teleop.link.frames import RUN, Command
+from brazo.teleop.follow.follower import Follower, LinkView
+from brazo.teleop.follow.safety import SafetyState
 from brazo.teleop.link.inbox import Received
+from brazo.teleop.link.wire_format import RUN, Command
 from brazo.teleop.mapping.joint_map import JointMap
 from brazo.trajectory import limits_of
 
@@ -61,7 +61,7 @@ class Source:
 def circle():
     """Rows of time, hand, target, reference and tool, joints and points in the base's axes."""
     sim = brazo.Simulation("delta")
-    robot = sim.robot("delta")
+    robot = sim.robots["delta"]
     arm, limits, dt = robot.arm, limits_of(robot.arm), sim.dt
     hand, source = Hand(arm, robot.reference.q), Source()
     mapping = Noted(limits)
@@ -75,7 +75,7 @@ def circle():
             flags, engagement = (RUN, 1) if k else (0, 0)
             q = hand.move(t)
             frame = Command(1, k + 1, round(1e6 * t), 0, 100_000, flags, engagement, tuple(q))
-            view = View(1, Received(frame, t, t, t + 0.1), 0, 0)
+            view = LinkView(1, Received(frame, t, t, t + 0.1), 0, 0)
         step = follower.step(t, view, "", dt)
         source.sample = step.sample
         if k == 0:
@@ -83,7 +83,7 @@ def circle():
         sim.step()
         tool = (to_base @ robot.tool())[:3, 3]
         rows.append((t, hand.q.copy(), mapping.target_q, arm.fk(step.sample.q)[:3, 3], tool))
-    assert step.state is State.ENGAGED
+    assert step.state is SafetyState.ENGAGED
     return hand, rows
 
 

@@ -21,7 +21,7 @@ import threading
 import time
 from pathlib import Path
 
-from brazo.teleop.follow.safety import State
+from brazo.teleop.follow.safety import SafetyState
 from brazo.teleop.link.follower_link import FollowerLink
 from tests.teleop.rig import FollowerRig, MasterRig, until
 
@@ -88,7 +88,7 @@ def follower():
                 break
             holds = []
             for transition in tuple(rig.follower.safety.log):
-                if transition.after is State.HOLD:
+                if transition.after is SafetyState.HOLD:
                     last = max(r.sent for s, r in tuple(rig.taken) if s.t <= transition.t)
                     pause = max(
                         (
@@ -106,8 +106,8 @@ def follower():
                             "pause": pause,
                         }
                     )
-            told = {"state": rig.state.name, "holds": holds, "counts": dict(rig.link.counts)}
-            sys.stdout.write(json.dumps(told) + "\n")
+            reported = {"state": rig.state.name, "holds": holds, "counts": dict(rig.link.counts)}
+            sys.stdout.write(json.dumps(reported) + "\n")
             sys.stdout.flush()
     rig.check()
 
@@ -134,7 +134,7 @@ class Far:
 
 
 def set_moving(master, far):
-    """Engage until the follower says it follows, and goes on for a while."""
+    """Engage until the follower says it follows, and continue for a while."""
     for _ in range(60):
         master.run = False
         time.sleep(0.3)
@@ -143,8 +143,8 @@ def set_moving(master, far):
         end = time.perf_counter() + 1.5
         since = None
         while time.perf_counter() < end:
-            told = master.link.status()
-            moving = told is not None and told.status.state in (1, 2)
+            reported = master.link.status()
+            moving = reported is not None and reported.status.state in (1, 2)
             since = (since or time.perf_counter()) if moving else None
             if since and time.perf_counter() - since > 0.3:
                 return

@@ -51,7 +51,7 @@ def test_speed_is_found_when_it_passes_and_where_it_peaks(scara):
     assert found.place == pytest.approx(scara.fk(motion.sample(found.t).q)[:3, 3])
 
 
-def test_a_negative_speed_is_told_with_its_sign(scara):
+def test_a_negative_speed_is_reported_with_its_sign(scara):
     found = next(v for v in check(one_joint(scara, 1.0, 0.0, 0, 0.5), scara) if v.kind == "speed")
     assert found.value == pytest.approx(-3.75) and found.limit == pytest.approx(-math.pi)
 
@@ -111,7 +111,7 @@ def test_torque_is_that_of_inverse_dynamics(scara):
 
 
 def test_a_robot_without_inertia_has_no_torque_to_check():
-    arm = brazo.load("rv2aj")
+    arm = brazo.load("rv2aj-maker")
     assert not arm.has_dynamics
     home = arm.poses["home"]
     found = check(quintic(home, home + [1.0, 0, 0, 0, 0], 0.1), arm)

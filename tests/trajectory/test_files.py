@@ -121,7 +121,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("old", "new", "words"), BAD, ids=[words[12:50] for *_, words in BAD])
-def test_mistakes_are_told_with_file_and_line(arm, old, new, words):
+def test_mistakes_are_reported_with_file_and_line(arm, old, new, words):
     assert old in FILE
     with pytest.raises(BrazoError) as error:
         parse_via_points(FILE.replace(old, new, 1), arm, "motion.yaml")
@@ -134,7 +134,7 @@ def test_empty_and_odd_files_are_refused(arm, text):
         parse_via_points(text, arm)
 
 
-def test_a_missing_file_is_told(arm, tmp_path):
+def test_a_missing_file_is_reported(arm, tmp_path):
     with pytest.raises(BrazoError, match="cannot be read"):
         read_via_points(tmp_path / "nothing.yaml", arm)
 

@@ -199,7 +199,7 @@ def test_a_users_function_is_followed():
 PLACE = r"^t = [0-9.e-]+ s, tool at \(-?[0-9.]+, -?[0-9.]+, -?[0-9.]+\) m: "
 
 
-def told(arm, path, **options):
+def reported(arm, path, **options):
     with pytest.raises(BrazoError) as error:
         follow_path(arm, path, **options)
     text = str(error.value)
@@ -207,13 +207,13 @@ def told(arm, path, **options):
     return text
 
 
-def test_out_of_reach_is_told_with_time_and_place():
+def test_out_of_reach_is_reported_with_time_and_place():
     arm = brazo.load("puma560")
     T = arm.fk(PUMA)
     far = T.copy()
     far[:3, 3] += [2.0, 0, 0]
     path = line(T, far, 4.0)
-    text = told(arm, path, q0=PUMA)
+    text = reported(arm, path, q0=PUMA)
     assert "reaches" in text or "singularity" in text
     t = float(re.search(r"t = ([0-9.e-]+) s", text).group(1))
     # Just before that moment the arm still reaches, and soon after it does not.
@@ -221,37 +221,37 @@ def test_out_of_reach_is_told_with_time_and_place():
     assert not arm.ik(path.pose(t + 0.1), PUMA).success
 
 
-def test_a_start_out_of_reach_is_told():
+def test_a_start_out_of_reach_is_reported():
     arm = brazo.load("puma560")
     T = arm.fk(PUMA)
     far = T.copy()
     far[:3, 3] += [2.0, 0, 0]
-    assert "start of the path is not reachable" in told(arm, line(far, T, 4.0), q0=PUMA)
+    assert "start of the path is not reachable" in reported(arm, line(far, T, 4.0), q0=PUMA)
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.5, 0.35])
-def test_a_singularity_on_the_way_is_told(dt):
+def test_a_singularity_on_the_way_is_reported(dt):
     arm = brazo.load("puma560")
     before = np.radians([10, 60, -80, 0, 30, 0])
     after = np.radians([10, 60, -80, 0, -30, 0])
     path = line(arm.fk(before), arm.fk(after), 3.0)
-    text = told(arm, path, q0=before, dt=dt)
+    text = reported(arm, path, q0=before, dt=dt)
     assert "singularity" in text or "deviates" in text
 
 
-def test_a_joint_limit_on_the_way_is_told():
+def test_a_joint_limit_on_the_way_is_reported():
     arm = brazo.load("scara2")
     q = start_of(arm)
     T = arm.fk(q)
     low = T.copy()
     low[2, 3] -= 0.5
-    text = told(arm, line(T, low, 2.0), q0=q)
+    text = reported(arm, line(T, low, 2.0), q0=q)
     assert "joint 4 (quill) exceeds its limit" in text and "allowed 0.00 to 200.00 mm" in text
 
 
-def test_too_wide_steps_are_told():
+def test_too_wide_steps_are_reported():
     arm = brazo.load("puma560")
-    text = told(arm, round_trip(arm, PUMA, radius=0.1), q0=PUMA, dt=1.0)
+    text = reported(arm, round_trip(arm, PUMA, radius=0.1), q0=PUMA, dt=1.0)
     assert "smaller dt" in text
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.trajectory import Limits, cubic, jerk_limited, limits_of, quintic, trapezoid
-from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory import Limits, cubic, jerk_limited, jtraj, limits_of, quintic, trapezoid
+from brazo.trajectory.jerk_limited import RuckigPlanner
 
 TINY = 1e-11
 
@@ -199,7 +199,7 @@ def test_no_way_takes_no_time():
             "joint 2: no jerk-limited motion from position 0, speed 0, acceleration 0 to ",
         ),
         (
-            lambda: Planner(Limits([1.0, 1.0], 1.0, 1.0), "position", "time").plan(
+            lambda: RuckigPlanner(Limits([1.0, 1.0], 1.0, 1.0), "position", "time").plan(
                 [0, 0], [0, 0], [0, 0], [1, 1], acceleration=[0, 5]
             ),
             "acceleration 5 within the limits 1 (speed), 1 (acceleration), 1 (jerk)",
@@ -212,3 +212,15 @@ def test_bad_input_is_refused_with_a_sentence(call, words):
     with pytest.raises(BrazoError) as error:
         call()
     assert words in str(error.value)
+
+
+def test_jtraj_is_a_quintic_with_rest_at_both_ends():
+    q0, q1, t = np.array([0.1, -0.5]), np.array([1.1, 0.5]), np.linspace(2.0, 5.0, 31)
+    q, qd, qdd = jtraj(q0, q1, t)
+    tau = (t - 2.0)[:, None] / 3.0
+    assert q == pytest.approx(q0 + (q1 - q0) * (10 * tau**3 - 15 * tau**4 + 6 * tau**5), abs=1e-14)
+    assert qd == pytest.approx((q1 - q0) * 30 * tau**2 * (1 - tau) ** 2 / 3.0, abs=1e-14)
+    assert qdd == pytest.approx((q1 - q0) * 60 * tau * (1 - tau) * (1 - 2 * tau) / 9.0, abs=1e-13)
+    assert jtraj(q0, q1, 50).q.shape == (50, 2)
+    with pytest.raises(BrazoError, match="must increase"):
+        jtraj(q0, q1, [0, 2, 1])

@@ -108,7 +108,7 @@ def test_the_knots_of_a_followed_curve_are_the_curve(arm, poses):
         ),
     ],
 )
-def test_mistakes_in_a_file_are_told_with_their_place(arm, text, says):
+def test_mistakes_in_a_file_are_reported_with_their_place(arm, text, says):
     with pytest.raises(BrazoError, match=says):
         parse_via_points(text, arm, "way.yaml")
 

@@ -75,7 +75,7 @@ def test_a_joint_to_spare_takes_the_nearest():
     assert np.abs(arm.fk(motion.sample([0, 1, 2]).q) - T).max() < 1e-9
 
 
-def test_a_pose_out_of_reach_is_told_with_its_number_and_time(arm, path):
+def test_a_pose_out_of_reach_is_reported_with_its_number_and_time(arm, path):
     T = path.pose([0.0, 1.0, 2.0])
     T[1, 0, 3] += 3.0
     with pytest.raises(BrazoError, match=r"poses\[1\], t = 0.5 s: .*reaches"):

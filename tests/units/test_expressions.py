@@ -28,7 +28,9 @@ from brazo.units import Quantity
         ("60rpm", units.ANGULAR_SPEED, 2 * math.pi),
         ("sqrt(2)*5cm", units.LENGTH, math.sqrt(2) * 0.05),
         ("pi/2", units.ANGLE, math.pi / 2),
-        ("30cm*20cm", (2, 0, 0, 0), 0.06),
+        ("30cm*20cm", (2, 0, 0, 0, 0), 0.06),
+        ("12V/0.5A", (2, 1, -3, 0, -2), 24.0),
+        ("50mNm/2A", (2, 1, -2, 0, -1), 0.025),
     ],
 )
 def test_quantities(text, dimension, value):

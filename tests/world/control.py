@@ -46,7 +46,7 @@ class Hand:
         self._follow(lambda s, k: spline(s[:, 0], k), seconds)
 
     def carry(self, body: str, mass: float, inertia) -> None:
-        """Count a body in the clamp as part of the arm."""
+        """Count a body in the gripper as part of the arm."""
         T = np.linalg.inv(self.robot.tool()) @ self.world.pose(body)
         tensor = T[:3, :3] @ np.diag(inertia) @ T[:3, :3].T
         self.dynamics = self.arm.with_payload(mass, T[:3, 3], tensor)

@@ -52,15 +52,15 @@ def both_holding(seconds: float = 0.3) -> tuple[World, Hand, Hand]:
         hands.append(hand)
     world.place("bar 1", translate(x, y, z))
     for hand in hands:
-        hand.robot.clamp.place(0.0301)
-        hand.robot.clamp.grip(120)
+        hand.robot.gripper.place(0.0301)
+        hand.robot.gripper.grip(120)
         hand.carry("bar 1", 0.2, BAR_INERTIA / 2)
     run(world, seconds, *hands)
     return world, hands[0], hands[1]
 
 
 def holding(extra: str = "", shape: str = "box: [0.5, 0.03, 0.03]", grip: float = 120.0):
-    """One SCARA with a 0.4 kg bar in its clamp, 0.13 m off the bar's middle."""
+    """One SCARA with a 0.4 kg bar in its gripper, 0.13 m off the bar's middle."""
     world = World(
         cell(
             f"floor: none\n{extra}\n"
@@ -70,6 +70,6 @@ def holding(extra: str = "", shape: str = "box: [0.5, 0.03, 0.03]", grip: float 
     )
     hand = Hand(world, "arm")
     hand.carry("bar", 0.4, BAR_INERTIA)
-    hand.robot.clamp.place(0.03)
-    hand.robot.clamp.grip(grip)
+    hand.robot.gripper.place(0.03)
+    hand.robot.gripper.grip(grip)
     return world, hand

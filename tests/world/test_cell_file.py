@@ -25,14 +25,14 @@ step: 2ms
 gravity: [0, 0, -9.81]
 floor: {height: -10cm, friction: 0.6}
 contact: {noslip: 5, warning: 10mm, pad_friction: 0.8}
-clamp: {hold_force: 5N, angle: 15deg}
+gripper: {hold_force: 5N, angle: 15deg}
 robots:
   - name: left
     robot: scara1
     base: {xyz: [0.3, 0, 0], rpy: [0, 0, 90deg]}
     parameters: {L1: 0.35}
     start: home
-    force_feedback: off
+    contact_response: off
   - {name: right, robot: scara2, start: [0, 45deg, 45deg, 5cm, 0], grasp: weld}
 bodies:
   - {name: bar, box: [0.5, 30mm, 30mm], mass: 400g, xyz: [0.4, 0.4, 0], friction: [0.3, 1mm, 0.1mm]}
@@ -59,12 +59,12 @@ def test_a_file_says_everything_once():
     assert (cell.name, cell.step, cell.floor.height) == ("demo", 0.002, -0.1)
     assert cell.contact.noslip == 5 and cell.contact.warning == 0.01
     assert cell.contact.pad_friction[0] == 0.8 and cell.contact.impratio == 10.0
-    assert cell.clamp.hold_force == 5.0 and cell.clamp.angle == pytest.approx(math.radians(15))
+    assert cell.gripper.hold_force == 5.0 and cell.gripper.angle == pytest.approx(math.radians(15))
     left, right = cell.robots
     assert left.model.parameters["L1"] == 0.35
     assert left.start == pytest.approx([math.radians(30), math.radians(60), 0.05, 0, 0])
     assert left.base[:3, 0] == pytest.approx([0, 1, 0]) and left.base[0, 3] == 0.3
-    assert (left.force_feedback, right.force_feedback) == (False, True)
+    assert (left.contact_response, right.contact_response) == (False, True)
     assert (left.grasp, right.grasp) == ("friction", "weld")
     bar, can = cell.bodies
     assert isinstance(bar.shape, Box) and bar.mass == 0.4
@@ -102,8 +102,8 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("noslip: 5", "solimp: [1, 1, 1, 1, 1]", "contact.solimp: expected [d0, d1"),
         ("noslip: 5", "pad_dimension: 5", "contact.pad_dimension: 5 is not one of 3, 4, 6"),
         ("warning: 10mm", "warning: 2m", "contact.warning: 2 m; a warning zone is at most 1 m"),
-        ("hold_force: 5N", "hold_force: 5m", "clamp.hold_force: '5m' is a length, expected"),
-        ("angle: 15deg", "angle: 80deg", "clamp.angle: a face is at most 45deg"),
+        ("hold_force: 5N", "hold_force: 5m", "gripper.hold_force: '5m' is a length, expected"),
+        ("angle: 15deg", "angle: 80deg", "gripper.angle: a face is at most 45deg"),
         ("robot: scara1", "robot: scara9", "cell.yaml:10: robots[0].robot: no robot named"),
         ("robot: scara1", "robot: none.yaml", "robots[0].robot: none.yaml: no such file"),
         ("    robot: scara1\n", "", "cell.yaml:9: robots[0]: field 'robot' is missing"),
@@ -112,7 +112,7 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("5cm, 0]", "5cm]", "cell.yaml:15: robots[1].start: 4 values for 5 joints"),
         ("5cm, 0]", "90cm, 0]", "robots[1].start: 900 mm is outside the limits 0 .. 200 mm of"),
         ("5cm, 0]", "5deg, 0]", "robots[1].start[3]: '5deg' is an angle, expected a length"),
-        ("force_feedback: off", "force_feedback: half", "'half' is not allowed; choose on or off"),
+        ("response: off", "response: half", "'half' is not allowed; choose on or off"),
         ("grasp: weld", "grasp: glue", "robots[1].grasp: 'glue' is not allowed; choose friction"),
         ("name: right", "name: left", "cell.yaml:15: robots[1].name: 'left' is used twice (first"),
         ("name: bar", "name: floor", "bodies[0].name: 'floor' is a name of the cell's own"),
@@ -170,6 +170,7 @@ def test_the_names_of_shipped_cells():
     assert cell_names() == [
         "cooperative",
         "delta",
+        "empty",
         "solo-puma560",
         "teleop-wall",
         "teleop-wall-scara",
@@ -177,7 +178,7 @@ def test_the_names_of_shipped_cells():
 
 
 def test_a_robot_without_masses_goes_where_it_is_put_and_nothing_pushes_it():
-    cell = parse_cell("name: x\nrobots: [{name: a, robot: rv2aj}]", FILE)
+    cell = parse_cell("name: x\nrobots: [{name: a, robot: rv2aj-maker}]", FILE)
     world = World(cell)
     q = world.robots["a"].q.copy()
     world.robots["a"].torque[:] = 50.0

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -17,28 +18,29 @@ from brazo.errors import BrazoError
 from brazo.formats.urdf.writer import export_urdf
 from brazo.kinematics.orientation import matrix_from_rpy
 from brazo.model.description import Part, frozen
-from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from brazo.simulation import Simulation
 from brazo.world import World, cell_names, load_cell, parse_cell
 from brazo.world.cell import (
     Cell,
     CellRobot,
     Chute,
-    ClampSettings,
     ContactSettings,
     Fixture,
     Floor,
     FreeBody,
+    GripperSettings,
     default_start,
 )
 from brazo.world.cell_writer import cell_files, save_cell
-from brazo.world.robot_source import Edits, RobotSource, limits_of
+from brazo.world.robot_source import Edits, RobotSource
 
 BIT = 1e-15  # of the numbers of a rotation
 
 
 def same(first: Cell, second: Cell) -> None:
     """All a cell says of itself; orientations to the last bit, everything else exactly."""
-    for key in ("name", "about", "chutes", "floor", "contact", "clamp", "step"):
+    for key in ("name", "about", "chutes", "floor", "contact", "gripper", "step"):
         one, other = getattr(first, key), getattr(second, key)
         if key == "chutes":
             one, other = ([_fields(c) for c in chutes] for chutes in (one, other))
@@ -49,7 +51,7 @@ def same(first: Cell, second: Cell) -> None:
         assert np.array_equal(one.base[:3, 3], other.base[:3, 3])
         assert np.abs(one.base - other.base).max() <= BIT
         assert np.array_equal(one.start, other.start)
-        assert (one.force_feedback, one.grasp) == (other.force_feedback, other.grasp)
+        assert (one.contact_response, one.grasp) == (other.contact_response, other.grasp)
         assert dict(one.model.parameters) == dict(other.model.parameters)
         assert [_link(row) for row in one.source.links()] == [
             _link(row) for row in other.source.links()
@@ -93,7 +95,7 @@ def _link(row) -> tuple:
 
 
 def _standing(source: RobotSource) -> CellRobot:
-    return CellRobot("r", source, start=default_start(source.model, limits_of(source.model)))
+    return CellRobot("r", source, start=default_start(source.model, source.model.limits))
 
 
 def again(cell: Cell, folder) -> Cell:
@@ -154,6 +156,37 @@ def test_what_is_no_robot_file_is_named_by_its_path(tmp_path):
     assert "robot: robots/arm.urdf" in texts["outside.yaml"]
 
 
+TURNED = np.array([[0.0, 0, 1, 0.1], [0, 1, 0, 0], [-1, 0, 0, 0.2], [0, 0, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda arm: arm.with_parameters(L1=0.77),
+        lambda arm: arm.with_tool(TURNED),
+        lambda arm: arm.with_limits([(-1.0, 1.0), (-2.0, 2.0)]),
+        lambda arm: arm.with_payload(2.0, (0.1, 0.2, 0.3), (0.1, 0.2, 0.25)),
+        lambda arm: arm.with_parameters(L2=0.3).with_payload(1.0).with_base((0.0, 0.0, 0.5)),
+    ],
+)
+def test_a_robot_changed_in_python(change, tmp_path):
+    arm = change(brazo.load("planar-2r"))
+    read = again(Simulation(arm).cell, tmp_path)
+    same_physics(Simulation(arm).cell, read)
+    (robot,) = Simulation(read).robots.values()
+    q = [0.3, 0.4]
+    assert np.abs(robot.arm.fk(q) - arm.fk(q)).max() < BIT
+    assert np.array_equal(robot.arm.limits, arm.limits)
+    assert np.allclose(robot.arm.mass_matrix(q), arm.mass_matrix(q), rtol=1e-14, atol=0)
+
+
+def test_an_imported_robot_changed_in_python_is_refused(tmp_path):
+    export_urdf(RobotSource.load("scara1").model, tmp_path / "arm.urdf")
+    arm = brazo.load(tmp_path / "arm.urdf").with_tool(TURNED)
+    with pytest.raises(BrazoError, match=r"differs from .*arm\.urdf.*to_urdf"):
+        save_cell(Simulation(arm).cell, tmp_path / "cell.yaml")
+
+
 def test_what_a_cell_file_cannot_say_is_refused(tmp_path):
     cell = load_cell("solo-puma560")
     part = cell.bodies[0].shape
@@ -209,7 +242,7 @@ def robots(draw, name):
             source = source.edited(Edits({"L1": draw(st.floats(0.1, 0.5))}))
         if draw(st.booleans()):
             source = source.edited(Edits(width=draw(st.floats(0.5, 2.0))))
-    low, high = limits_of(source.model).T
+    low, high = source.model.limits.T
     low, high = np.maximum(low, -3.0), np.minimum(high, 3.0)
     start = frozen([low_ + draw(share) * (h - low_) for low_, h in zip(low, high, strict=True)])
     start = frozen(np.clip(start, low, high))
@@ -250,7 +283,9 @@ def cells(draw):
             impratio=1.0 + draw(positive), pad_friction=draw(friction),
             pad_dimension=draw(st.sampled_from([3, 4, 6])), warning=draw(share),
         ),
-        clamp=ClampSettings(hold_force=draw(positive), angle=draw(st.floats(0.01, math.pi / 4))),
+        gripper=GripperSettings(
+            hold_force=draw(positive), angle=draw(st.floats(0.01, math.pi / 4))
+        ),
         step=draw(st.floats(1e-5, 1e-2)),
     )  # fmt: skip
 
@@ -336,3 +371,16 @@ def test_the_tip_of_an_imported_robot_is_read_and_written(tmp_path):
         parse_cell(text.replace("link_2", "hook"))
     with pytest.raises(BrazoError, match="'tip' applies to URDF and MJCF"):
         parse_cell("name: one\nrobots: [{name: a, robot: scara1, tip: link_2}]\n")
+
+
+def test_a_mesh_does_not_take_the_place_of_another_of_its_name(tmp_path):
+    inside, outside = tmp_path / "cell", tmp_path / "other"
+    fixtures = []
+    for folder, side in ((inside, 0.1), (outside, 0.2)):
+        folder.mkdir()
+        trimesh.creation.box((side, side, side)).export(folder / "bracket.stl")
+        fixtures.append(Fixture.of(f"at {side}", Mesh(folder / "bracket.stl")))
+    save_cell(Cell(name="two", fixtures=tuple(fixtures)), inside / "two.yaml")
+    read = load_cell(inside / "two.yaml")
+    extents = [float(trimesh.load_mesh(one.shape.path).extents[0]) for one in read.fixtures]
+    assert extents == pytest.approx([0.1, 0.2])

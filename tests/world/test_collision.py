@@ -9,7 +9,7 @@ import brazo
 from brazo.body.solids import triangles
 from brazo.formats.library import robot_names
 from brazo.model.description import Part, frozen
-from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Sphere
+from brazo.model.shapes import Beam, Box, Capsule, CircularPattern, Cylinder, Lever, Mesh, Sphere
 from brazo.model.transforms import pose
 from brazo.world.collision import Primitive, primitives
 
@@ -89,7 +89,7 @@ def test_solids_of_shipped_robots_contain_their_parts(name):
 
 
 def test_patterns_and_meshes_become_their_hull():
-    (solid,) = primitives(Part("bolts", Pattern(Cylinder(0.01, 0.02), 6, 0.1)))
+    (solid,) = primitives(Part("bolts", CircularPattern(Cylinder(0.01, 0.02), 6, 0.1)))
     assert solid.kind == "mesh" and solid.vertices is not None
     corners = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1.0]])
     faces = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

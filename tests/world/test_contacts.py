@@ -38,7 +38,7 @@ def kinds(world: World) -> set[tuple[str, str, str]]:
     return {(c.first, c.second, c.kind) for c in world.contacts() if c.touching}
 
 
-def test_every_class_of_contact_is_told(world):
+def test_every_class_of_contact_is_reported(world):
     assert kinds(world) == set()
     beside = world.robots["left"].tool()
     world.place("ball", translate(*beside[:3, 3]) @ translate(z=-0.045))
@@ -131,7 +131,7 @@ def test_torques_of_contacts_are_those_of_the_engines_constraint_rows(held):
     J = np.array(d.efc_J).reshape(-1, m.nv)
     wanted = J[rows].T @ d.efc_force[rows]
     assert len(rows) > 48 and np.abs(wanted).max() > 10
-    assert np.abs(held.external_forces() - wanted).max() < 1e-10
+    assert np.abs(held.compiled.wrenches.on_joints(held.contacts()) - wanted).max() < 1e-10
     for robot in held.robots.values():
         dofs = [int(m.joint(f"{robot.name}/{name}").dofadr[0]) for name in robot.joint_names]
         assert np.abs(robot.external_torque() - wanted[dofs]).max() < 1e-10
@@ -145,7 +145,7 @@ def test_wrenches_on_links_are_the_engines(held):
     for robot in held.robots.values():
         found = robot.contact_wrenches()
         wanted = np.zeros_like(found)
-        fingers = robot.clamp.finger_ids
+        fingers = robot.gripper.finger_ids
         for row, body in enumerate(robot.body_ids):
             for b in (body, *fingers) if body == robot.tip_id else (body,):
                 torque, force = d.cfrc_ext[b, :3], d.cfrc_ext[b, 3:]
@@ -237,7 +237,7 @@ def test_what_touches_already_is_no_news():
     assert heard == []
 
 
-# ---- force feedback ------------------------------------------------------------------------
+# ---- contact response ----------------------------------------------------------------------
 
 
 def push_through(feedback: bool) -> tuple[World, np.ndarray]:
@@ -245,7 +245,7 @@ def push_through(feedback: bool) -> tuple[World, np.ndarray]:
     switch = "on" if feedback else "off"
     world = World(cell(
         "floor: none\n"
-        f"robots: [{{name: arm, robot: scara2, start: zero, force_feedback: {switch}}}]\n"
+        f"robots: [{{name: arm, robot: scara2, start: zero, contact_response: {switch}}}]\n"
         "fixtures: [{name: post, cylinder: [3cm, 2], xyz: [0.16, 0.12, 0.4]}]\n"
     ))  # fmt: skip
     robot = world.robots["arm"]
@@ -254,13 +254,13 @@ def push_through(feedback: bool) -> tuple[World, np.ndarray]:
     return world, np.array(robot.q)
 
 
-def test_without_force_feedback_the_robot_rides_through_and_says_so():
+def test_without_contact_response_the_robot_passes_through_and_reports_it():
     world, stopped = push_through(True)
     assert stopped[0] < np.radians(40)
     world, through = push_through(False)
     assert through[0] > np.radians(100)
     free = World(cell(
-        "floor: none\nrobots: [{name: arm, robot: scara2, start: zero, force_feedback: off}]\n"
+        "floor: none\nrobots: [{name: arm, robot: scara2, start: zero, contact_response: off}]\n"
     ))  # fmt: skip
     free.robots["arm"].torque[0] = 4.0
     free.step(1500)
@@ -273,14 +273,14 @@ def test_without_force_feedback_the_robot_rides_through_and_says_so():
     assert not world.robots["arm"].external_torque().any()
 
 
-def test_force_feedback_may_be_switched_while_running():
+def test_contact_response_may_be_switched_while_running():
     world, stopped = push_through(True)
     robot = world.robots["arm"]
-    robot.force_feedback = False
+    robot.contact_response = False
     world.step(1000)
     assert robot.q[0] > stopped[0] + 0.5
-    robot.force_feedback = True
-    assert robot.force_feedback
+    robot.contact_response = True
+    assert robot.contact_response
     robot.set_state(stopped)
     robot.torque[0] = 4.0
     world.step(1000)
@@ -290,7 +290,7 @@ def test_force_feedback_may_be_switched_while_running():
 def test_a_robot_that_rides_through_leaves_objects_alone():
     world = World(cell(
         "floor: {friction: 0.4}\n"
-        "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0], force_feedback: off}]\n"
+        "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0], contact_response: off}]\n"
         "bodies: [{name: box, box: [0.1, 0.1, 0.5], mass: 1, xyz: [0.3, 0.2, 0.25]}]\n"
     ))  # fmt: skip
     world.step(200)
@@ -331,7 +331,7 @@ def test_parts_that_overlap_in_every_pose_are_found_and_left_out(tmp_path):
     assert any("'knot/link 1' and 'knot/link 4' touch in the start pose" in t for t in texts)
 
 
-def test_an_edit_looks_anew_for_overlaps():
+def test_an_edit_looks_again_for_overlaps():
     world = World("cooperative")
     assert not world.findings
     world.edit("scara1", base=pose((0.4, 0, 0), (0, 0, 0)))

@@ -73,7 +73,7 @@ def test_a_bar_is_picked_handed_over_and_sent_down_the_chute(world):
     both(1.1)
     two.go(pick, 0.8)
     both(0.9)
-    two.robot.clamp.grip(120)
+    two.robot.gripper.grip(120)
     both(0.4)
     assert world.grasp("scara2").held == "bar 1"
     two.carry("bar 1", 0.4, BAR_INERTIA)
@@ -83,10 +83,10 @@ def test_a_bar_is_picked_handed_over_and_sent_down_the_chute(world):
     both(1.2)
     one.go(take, 0.8)
     both(0.9)
-    one.robot.clamp.grip(120)
+    one.robot.gripper.grip(120)
     both(0.5)
     assert world.grasp("scara1").held == world.grasp("scara2").held == "bar 1"
-    two.robot.clamp.open()
+    two.robot.gripper.open()
     two.empty()
     one.carry("bar 1", 0.4, BAR_INERTIA)
     both(0.4)
@@ -120,7 +120,7 @@ def test_a_bar_is_picked_handed_over_and_sent_down_the_chute(world):
     both(2.0)
     inside = np.linalg.inv(world.cell.chutes[0].pose) @ world.pose("bar 1")
     assert inside[:3, 3] == pytest.approx([0.01, 0, 0], abs=0.008)
-    one.robot.clamp.open()
+    one.robot.gripper.open()
     one.empty()
     both(1.2)
     gone = world.pose("bar 1")[:3, 3]

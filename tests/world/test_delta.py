@@ -8,6 +8,7 @@ from scipy.interpolate import CubicSpline
 
 import brazo
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.world import World
 from brazo.world.wrenches import loop_map
 from tests.world.scenes import cell
@@ -32,7 +33,7 @@ def test_mass_matrix_and_weight_through_the_loops_are_the_closed_forms(seed):
     robot.set_state(q)
     N = followers(world)
     M = np.zeros((m.nv, m.nv))
-    world._mujoco.mj_fullM(m, d, M)
+    engine().mj_fullM(m, d, M)
     assert np.abs(N.T @ M @ N - DELTA.mass_matrix(q)).max() < 1e-12
     assert np.abs(N.T @ d.qfrc_bias - DELTA.gravity(q)).max() < 1e-11
 
@@ -95,6 +96,10 @@ def test_the_map_of_followers_satisfies_the_loops():
     J = np.array(world.mj_data.efc_J).reshape(-1, world.mj_model.nv)
     assert np.abs(J[:9] @ N).max() < 1e-12
     again = loop_map(
-        world.mj_model, world.mj_data, robot._loops, robot._iv.tolist(), robot._member_v.tolist()
+        world.mj_model,
+        world.mj_data,
+        robot._loops,
+        robot._iv.tolist(),
+        robot.engine.member_v.tolist(),
     )
     assert np.array_equal(N, again)

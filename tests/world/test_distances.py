@@ -31,7 +31,7 @@ def test_distances_of_simple_bodies():
 
 def test_the_nearest_pair_of_two_robots_is_the_nearest_of_all_pairs():
     world = World("cooperative")
-    m, d = world.mj_model, world._snapshot
+    m, d = world.mj_model, world.compiled.body_poses
     rng = np.random.default_rng(5)
     for _ in range(6):
         for robot in world.robots.values():

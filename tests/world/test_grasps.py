@@ -1,4 +1,4 @@
-"""A clamp holds by friction without creeping, says what it holds, or welds it by the rule."""
+"""A gripper holds by friction without creeping, says what it holds, or welds it by the rule."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_a_weak_grip_drops_the_bar():
 
 
 @pytest.mark.parametrize("way", [1, -1])
-def test_a_closing_clamp_meets_a_bar_without_bouncing_and_centres_it(way):
-    """The bar lies on a table, some millimetres off the middle of the open clamp."""
+def test_a_closing_gripper_meets_a_bar_without_bouncing_and_centres_it(way):
+    """The bar lies on a table, some millimetres off the middle of the open gripper."""
     world = World(cell(
         "floor: {height: 0.085, friction: 0.2}\n"
         "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.194, 0]}]\n"
@@ -53,26 +53,26 @@ def test_a_closing_clamp_meets_a_bar_without_bouncing_and_centres_it(way):
     heard = []
     world.on_grasp(lambda event: heard.append((event.phase, event.body)))
     run(world, 0.1, hand)
-    world.robots["arm"].clamp.grip(80)
+    world.robots["arm"].gripper.grip(80)
     run(world, 0.6, hand)
     assert heard == [("grasped", "bar")]
     assert abs(world.pose("bar")[1, 3]) < 5e-4
-    assert world.robots["arm"].clamp.opening == pytest.approx(0.03, abs=1e-4)
-    world.robots["arm"].clamp.open()
+    assert world.robots["arm"].gripper.opening == pytest.approx(0.03, abs=1e-4)
+    world.robots["arm"].gripper.open()
     run(world, 0.5, hand)
     assert heard == [("grasped", "bar"), ("released", "bar")]
-    assert world.robots["arm"].clamp.opening == pytest.approx(0.08, abs=1e-4)
+    assert world.robots["arm"].gripper.opening == pytest.approx(0.08, abs=1e-4)
 
 
-def test_a_clamp_goes_to_an_opening_at_no_more_than_its_speed():
+def test_a_gripper_goes_to_an_opening_at_no_more_than_its_speed():
     world = World(cell("floor: none\nrobots: [{name: arm, robot: scara2}]\n"))
-    hand, clamp = Hand(world, "arm"), world.robots["arm"].clamp
-    clamp.open(0.02)
+    hand, gripper = Hand(world, "arm"), world.robots["arm"].gripper
+    gripper.open(0.02)
     fastest = 0.0
     for _ in range(60):
         run(world, 0.01, hand)
-        fastest = max(fastest, abs(clamp.speed))
-    assert clamp.opening == pytest.approx(0.02, abs=1e-5)
+        fastest = max(fastest, abs(gripper.speed))
+    assert gripper.opening == pytest.approx(0.02, abs=1e-5)
     # With the lag of a 1 ms step it is faster than the ideal 0.2 m/s by a/(1 - exp(-a)), a = 0.6.
     assert 0.15 < fastest < 0.2 * 0.6 / (1 - np.exp(-0.6)) + 1e-3
     left, right = (world.pose(f"arm/finger {side}") for side in ("left", "right"))
@@ -81,7 +81,7 @@ def test_a_clamp_goes_to_an_opening_at_no_more_than_its_speed():
 
 def test_one_pad_alone_holds_nothing():
     world, _ = holding()
-    world.robots["arm"].clamp.open()
+    world.robots["arm"].gripper.open()
     world.place("bar", translate(0.73, -0.0249, 0.2))
     world.step()
     grasp = world.grasp("arm")
@@ -93,8 +93,8 @@ def test_one_pad_alone_holds_nothing():
 def test_a_bar_that_lies_askew_is_not_held(yaw_deg, suitable):
     world, _ = holding()
     world.place("bar", translate(0.6, 0, 0.2) @ rot_z(np.radians(yaw_deg)))
-    world.robots["arm"].clamp.place(0.033 if suitable else 0.034)
-    world.robots["arm"].clamp.grip(60)
+    world.robots["arm"].gripper.place(0.033 if suitable else 0.034)
+    world.robots["arm"].gripper.grip(60)
     world.step(3)
     grasp = world.grasp("arm")
     assert grasp.body == "bar" and grasp.force > 2.0
@@ -122,8 +122,8 @@ def test_without_friction_the_bar_falls_but_a_weld_holds_it():
     run(world, 0.4, hand)
     assert world.grasp("arm").held is None
     world, hand = holding(SLIPPERY)
-    clamp = world.robots["arm"].clamp
-    clamp.weld = True
+    gripper = world.robots["arm"].gripper
+    gripper.weld = True
     run(world, 0.1, hand)
     grasp = world.grasp("arm")
     assert grasp.welded and grasp.held == "bar"
@@ -132,7 +132,7 @@ def test_without_friction_the_bar_falls_but_a_weld_holds_it():
     assert np.abs(in_hand(world) - before).max() < 1e-4
     # The analytic model hears of the weight through the weld.
     assert world.robots["arm"].external_torque()[3] == pytest.approx(0.4 * 9.81, rel=1e-3)
-    clamp.open()
+    gripper.open()
     run(world, 0.3, hand)
     assert world.grasp("arm").held is None and world.pose("bar")[2, 3] < 0.0
 
@@ -140,16 +140,16 @@ def test_without_friction_the_bar_falls_but_a_weld_holds_it():
 def test_what_lies_askew_is_not_welded():
     world, _ = holding(SLIPPERY)
     world.place("bar", translate(0.6, 0, 0.2) @ rot_z(np.radians(13)))
-    clamp = world.robots["arm"].clamp
-    clamp.weld = True
-    clamp.place(0.034)
+    gripper = world.robots["arm"].gripper
+    gripper.weld = True
+    gripper.place(0.034)
     world.step(5)
     assert not world.grasp("arm").welded
 
 
 def test_welded_runs_are_restored_to_the_bit():
     world, hand = holding(SLIPPERY)
-    world.robots["arm"].clamp.weld = True
+    world.robots["arm"].gripper.weld = True
     run(world, 0.1, hand)
     assert world.grasp("arm").welded
     state = world.save()
@@ -161,10 +161,10 @@ def test_welded_runs_are_restored_to_the_bit():
     assert world.mj_data.qpos.tobytes() == end
 
 
-def test_a_clamp_that_rides_through_can_still_weld():
+def test_a_gripper_that_passes_through_can_still_weld():
     world, hand = holding(SLIPPERY)
-    world.robots["arm"].force_feedback = False
-    world.robots["arm"].clamp.weld = True
+    world.robots["arm"].contact_response = False
+    world.robots["arm"].gripper.weld = True
     hand.dynamics = hand.arm.with_payload(0.4, (0.13, 0, 0), BAR_INERTIA)
     run(world, 0.3, hand)
     assert world.grasp("arm").held == "bar"

@@ -1,4 +1,4 @@
-"""How steps are looked at: patterns, grips, hand sensors, distances; locks; the black box."""
+"""How steps are looked at: patterns, grips, hand sensors, distances; locks; the last steps."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from brazo.errors import BrazoError
 from brazo.formats.mjcf.engine import engine
 from brazo.model.transforms import rot_z, translate
 from brazo.world import World
-from brazo.world.black_box import BlackBox, model_bytes, model_of
 from brazo.world.contact_pattern import NEAR, TOUCHING, PatternReader
+from brazo.world.distances import Nearest
 from brazo.world.grasps import face_angle
+from brazo.world.last_steps import LastSteps, model_bytes, model_of
 from tests.world.control import run
 from tests.world.scenes import both_holding, cell, holding
 
@@ -35,7 +36,7 @@ def levels_of(world: World, wanted) -> dict:
 @pytest.mark.parametrize("wanted", [ALL, frozenset(["robot-object"])])
 def test_levels_of_a_pattern_are_those_of_the_contacts(wanted):
     world, one, two = both_holding()
-    patterns = PatternReader(world._reader, world.mj_data, wanted)
+    patterns = PatternReader(world.compiled.reader, world.mj_data, wanted)
     rng = np.random.default_rng(0)
     seen = 0
     for _ in range(40):
@@ -56,13 +57,13 @@ def test_grips_followed_from_step_to_step_are_those_read_in_full():
     held = None
     for k in range(400):
         if k == 250:
-            hand.robot.clamp.open()
+            hand.robot.gripper.open()
         hand.hold = hand.hold + rng.uniform(-1, 1, 5) * 2e-4
         run(world, world.dt, hand)
-        grasp = world.grasp("arm") if held is None else world._grasps["arm"].read(
+        grasp = world.grasp("arm") if held is None else world.compiled.grasps["arm"].read(
             world.contacts(), world.mj_data, held
         )  # fmt: skip
-        body, force, welded = world.grips[0]
+        body, force, welded = world.observer.grips[0]
         assert (body == 0.0) == (grasp.held == "bar") and welded == 0.0
         if grasp.held:
             assert force == pytest.approx(grasp.force, abs=1e-12)
@@ -72,15 +73,15 @@ def test_grips_followed_from_step_to_step_are_those_read_in_full():
 
 def test_the_hand_sensor_gives_the_force_on_the_body():
     world, one, two = both_holding()
-    sensors = [hand.robot.clamp.sensors for hand in (one, two)]
+    sensors = [hand.robot.gripper.sensors for hand in (one, two)]
     data = world.mj_data.sensordata[None]
     forces = np.array([s.forces(data, np.array([0]))[0] for s in sensors])
     for hand, force in zip((one, two), forces, strict=True):
-        told = sum(
+        reported = sum(
             contact.force for contact in world.contacts().of("bar 1")
             if contact.first.startswith(f"{hand.robot.name}/finger")
         )  # fmt: skip
-        assert force == pytest.approx(told, abs=1e-12)
+        assert force == pytest.approx(reported, abs=1e-12)
     assert forces.sum(axis=0)[2] == pytest.approx(0.4 * 9.81, rel=0.05)
     assert not sensors[0].forces(data, np.array([-1])).any()
     assert not sensors[0].forces(data, np.array([1])).any()  # bar 2 lies on the platform
@@ -92,17 +93,17 @@ def test_the_sensor_of_the_fingers_direction_is_that_of_the_frames(yaw):
     world.place("bar", world.pose("bar") @ rot_z(yaw))
     robot = world.robots["arm"]
     along = world.pose("bar")[:3, :3].T @ robot.tool()[:3, 1]
-    sensors = robot.clamp.sensors
+    sensors = robot.gripper.sensors
     assert world.mj_data.sensordata[sensors.along["bar"]] == pytest.approx(along, abs=1e-12)
-    assert world._grasps["arm"]._angle("bar") == pytest.approx(
-        face_angle(world.cell.bodies[0].shape, along), abs=1e-7
-    )
+    shape = world.cell.bodies[0].shape
+    sensed = world.compiled.grasps["arm"]._along["bar"]
+    assert face_angle(shape, sensed) == pytest.approx(face_angle(shape, along), abs=1e-7)
 
 
-def test_a_distance_asked_again_and_again_is_the_one_found_anew():
+def test_a_distance_asked_again_and_again_is_the_one_found_again():
     world = World("cooperative")
     one, two = world.robots["scara1"], world.robots["scara2"]
-    nearest = world.nearest("scara1", "scara2", 2.0)
+    nearest = Nearest(world.mj_model, world.labels, ("scara1", "scara2"), 2.0)
     rng = np.random.default_rng(0)
     for _ in range(60):
         one.set_state(one.start + rng.uniform(-1, 1, 5) * [1.5, 1, 0.02, 1, 1])
@@ -110,10 +111,13 @@ def test_a_distance_asked_again_and_again_is_the_one_found_anew():
         found = world.distance("scara1", "scara2", 2.0)
         assert found is not None
         assert nearest.value(world.mj_data) == pytest.approx(found.value, abs=1e-9)
-    assert world.nearest("scara1", "scara2", 1e-6).value(world.mj_data) <= 1e-6
-    assert world.nearest("scara1", "floor", 2.0).value(world.mj_data) == pytest.approx(
-        world.distance("scara1", "floor", 2.0).value, abs=1e-9
+    assert (
+        Nearest(world.mj_model, world.labels, ("scara1", "scara2"), 1e-6).value(world.mj_data)
+        <= 1e-6
     )
+    assert Nearest(world.mj_model, world.labels, ("scara1", "floor"), 2.0).value(
+        world.mj_data
+    ) == pytest.approx(world.distance("scara1", "floor", 2.0).value, abs=1e-9)
 
 
 @pytest.mark.parametrize("mode", ["contact", "exact"])
@@ -156,12 +160,12 @@ def test_a_drive_gives_its_share():
         arm.drive_gain = -1.0
 
 
-def test_the_black_box_repeats_the_last_steps_to_the_bit():
+def test_the_ring_of_the_last_steps_repeats_them_to_the_bit():
     world, one, two = both_holding()
-    world.remember()
+    world.stepper.remember()
     run(world, 0.1, one, two)
-    assert isinstance(world.black_box, BlackBox)
-    states = world.black_box.states()
+    assert isinstance(world.stepper.last_steps, LastSteps)
+    states = world.stepper.last_steps.states()
     end = world.mj_data.qpos.copy()
     mujoco = engine()
     model = model_of(model_bytes(world.mj_model))
@@ -216,12 +220,12 @@ def test_a_state_and_an_edit_keep_locks(tmp_path):
 def test_placing_a_body_by_a_callback_is_no_news_of_the_past():
     """What a callback changes is looked at in the next step, not compared with the one before."""
     world, hand = holding()
-    told = []
+    reported = []
 
     def take_away(event):
-        told.append(event.phase)
+        reported.append(event.phase)
         world.place("bar", translate(3.0, 0.0, 1.0))
 
     world.on_grasp(take_away)
     run(world, 0.1, hand)
-    assert told == ["grasped", "released"]
+    assert reported == ["grasped", "released"]

@@ -29,7 +29,7 @@ Q = (0.3, -0.4)
 
 def tool(cell) -> np.ndarray:
     (robot,) = cell.robots
-    return brazo.Simulation(cell).robot(robot.name).arm.fk(np.resize(Q, len(robot.start)))
+    return brazo.Simulation(cell).robots[robot.name].arm.fk(np.resize(Q, len(robot.start)))
 
 
 def meshes(cell) -> int:
@@ -127,7 +127,8 @@ def test_a_text_that_is_too_long_is_left_out_with_the_reason(tmp_path, monkeypat
     assert SOURCE not in about and "keeps up to" in about[LEFT_OUT]
     t = np.zeros(2)
     source = memory_source({"t": (t, "s")}, (), about)
-    assert recorded_cell(source, tmp_path / "run.parquet")[0].name == "bench"
+    cell, (note,) = recorded_cell(source, tmp_path / "run.parquet")
+    assert cell.name == "bench" and "keeps up to" in note
     file.unlink()
     with pytest.raises(brazo.BrazoError, match=r"keeps up to .* --cell"):
         recorded_cell(source, tmp_path / "run.parquet")

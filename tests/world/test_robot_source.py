@@ -12,7 +12,7 @@ from brazo.world import World
 from brazo.world.robot_source import Edits, RobotSource
 
 
-def test_a_field_is_written_into_the_file_and_read_anew():
+def test_a_field_is_written_into_the_file_and_read_again():
     source = RobotSource.load("scara1")
     heavy = source.edited(Edits(fields={"joints[1].mass": 7.0, "joints[1].com": [0.01, 0, 0]}))
     body, before = heavy.model.bodies[2], source.model.bodies[2]
@@ -86,9 +86,14 @@ def test_a_loaded_robot_can_be_edited_like_its_file():
     source = RobotSource(robot.model, Edits(), _source=robot._source)
     assert source.edited(Edits(width=2.0)).edits.width == 2.0
     loaded = robot.with_payload(1.0)
-    bare = RobotSource(loaded.model, Edits(), _source=loaded._source)
+    wide = RobotSource(loaded.model, Edits(), _source=loaded._source).edited(Edits(width=2.0))
+    mass = loaded.model.bodies[-1].inertia.mass
+    assert mass == robot.model.bodies[-1].inertia.mass + 1.0
+    assert wide.model.bodies[-1].inertia.mass == mass
+    assert RobotFile.parse(wide.text()).build().bodies[-1].inertia.mass == mass
+    bare = brazo.loads(robot.to_urdf())
     with pytest.raises(BrazoError, match="only robot files"):
-        bare.edited(Edits(width=2.0))
+        RobotSource(bare.model, Edits(), _source=bare._source).edited(Edits(width=2.0))
 
 
 def test_edits_are_taken_back_in_the_world():

@@ -59,7 +59,7 @@ def test_a_light_arm_with_stiff_dry_joints_falls_as_in_mujoco(tmp_path):
             mujoco.mj_step(model, data)
         assert np.abs(robot.q - data.qpos).max() < 1e-3
     assert world.time == pytest.approx(0.3)
-    assert world.substeps > 5
+    assert world.compiled.substeps > 5
     # The roll stops at once and sticks: MuJoCo's soft friction creeps, Coulomb's does not.
     assert abs(robot.qd[2]) < 1e-6
     run = brazo.load(path).simulate(
@@ -70,7 +70,7 @@ def test_a_light_arm_with_stiff_dry_joints_falls_as_in_mujoco(tmp_path):
 
 def test_a_joint_without_friction_takes_whole_steps():
     world = World(cell("floor: none\nrobots: [{name: a, robot: srm1}]\n"), mode="exact")
-    assert world.substeps == 1 and world.mj_model.opt.timestep == world.dt
+    assert world.compiled.substeps == 1 and world.mj_model.opt.timestep == world.dt
 
 
 def test_friction_too_stiff_for_any_division_is_named(tmp_path):
@@ -78,7 +78,7 @@ def test_friction_too_stiff_for_any_division_is_named(tmp_path):
     world.robots["a"].set_state(np.zeros(3), [0.0, 0.0, 1.0])
     with pytest.raises(Diverged, match=r"friction of joint 'a/roll' is too stiff for steps of"):
         world.step(200)
-    assert world.substeps == MAX_SUBSTEPS
+    assert world.compiled.substeps == MAX_SUBSTEPS
 
 
 def test_a_run_with_sticking_joints_repeats_bit_for_bit(tmp_path):
@@ -91,6 +91,6 @@ def test_a_run_with_sticking_joints_repeats_bit_for_bit(tmp_path):
     q = robot.q.copy()
     world.restore(state)
     for _ in range(30):
-        world.foresee()  # what a recording asks for changes nothing
+        world.stepper.prepare_row()  # what a recording asks for changes nothing
         world.step()
     assert (robot.q == q).all()

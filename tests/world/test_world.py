@@ -9,6 +9,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
 from brazo.model.description import TreeModel
 from brazo.model.transforms import pose, translate
 from brazo.world import Diverged, World, load_cell
@@ -53,7 +54,7 @@ def test_inverse_dynamics_in_the_cell_is_that_of_the_robot(everyone, name):
     """The engine with everything in it against Pinocchio's model of the lone robot."""
     world, rng = everyone, np.random.default_rng(2)
     robot = world.robots[f"r{ROBOTS.index(name)}"]
-    m, d, mujoco = world.mj_model, world.mj_data, world._mujoco
+    m, d, mujoco = world.mj_model, world.mj_data, engine()
     model = robot.model
     assert isinstance(model, TreeModel)
     alone = pinocchio(model)
@@ -63,8 +64,10 @@ def test_inverse_dynamics_in_the_cell_is_that_of_the_robot(everyone, name):
     for q in brazo.load(name).random_q(5, seed=3):
         qd, qdd = rng.normal(size=(2, robot.n))
         robot.set_state(q, qd)
-        if robot.clamp is not None:
-            robot.clamp.place(rng.uniform(*robot.clamp.gripper.opening))  # it weighs the same
+        if robot.gripper is not None:
+            robot.gripper.place(
+                rng.uniform(*robot.gripper.description.opening)
+            )  # it weighs the same
         d.qacc[:] = 0.0
         d.qacc[dofs] = qdd
         mujoco.mj_inverse(m, d)
@@ -85,7 +88,7 @@ def test_exact_mode_accelerates_as_the_analytic_model(name):
         qd, tau = rng.normal(size=robot.n), rng.uniform(-9, 9, robot.n)  # within the drives
         robot.set_state(q, qd)
         robot.set_torque(tau)
-        world.friction.apply(world.mj_data)
+        world.compiled.friction.apply(world.mj_data)
         world.forward()
         wanted = arm.forward_dynamics(q, qd, tau)
         assert np.abs(robot.qdd - wanted).max() < 1e-11 * max(np.abs(wanted).max(), 10.0)
@@ -157,24 +160,24 @@ def test_runs_repeat_to_the_bit_with_contacts_and_whether_or_not_they_are_looked
     assert fingerprint(first) == end
 
 
-def test_a_saved_state_holds_clamps_switches_and_welds():
+def test_a_saved_state_holds_grippers_switches_and_welds():
     world = World(load_cell("cooperative"))
     robot = world.robots["scara1"]
-    robot.clamp.grip(50)
-    robot.force_feedback = False
-    robot.clamp.weld = True
-    world.mj_data.eq_active[robot.clamp.weld_ids["bar 1"]] = 1
-    world.mj_model.eq_data[robot.clamp.weld_ids["bar 1"], 3] = 0.125
+    robot.gripper.grip(50)
+    robot.contact_response = False
+    robot.gripper.weld = True
+    world.mj_data.eq_active[robot.gripper.weld_ids["bar 1"]] = 1
+    world.mj_model.eq_data[robot.gripper.weld_ids["bar 1"], 3] = 0.125
     state = world.save()
     world.reset()
-    assert robot.clamp.command == ("opening", 0.08)
-    assert robot.force_feedback and not robot.clamp.weld
+    assert robot.gripper.command == ("opening", 0.08)
+    assert robot.contact_response and not robot.gripper.weld
     world.restore(state)
     assert world.time == state.time
-    assert robot.clamp.command == ("force", 50.0)
-    assert not robot.force_feedback and robot.clamp.weld
-    assert world.mj_data.eq_active[robot.clamp.weld_ids["bar 1"]] == 1
-    assert world.mj_model.eq_data[robot.clamp.weld_ids["bar 1"], 3] == 0.125
+    assert robot.gripper.command == ("force", 50.0)
+    assert not robot.contact_response and robot.gripper.weld
+    assert world.mj_data.eq_active[robot.gripper.weld_ids["bar 1"]] == 1
+    assert world.mj_model.eq_data[robot.gripper.weld_ids["bar 1"], 3] == 0.125
     with pytest.raises(BrazoError, match="saved from another world"):
         World("solo-puma560").restore(state)
 
@@ -277,13 +280,13 @@ def test_an_edit_keeps_the_state_of_everything_and_moves_the_frames(edit, change
     world = World("cooperative")
     arm, other = world.robots["scara1"], world.robots["scara2"]
     arm.torque[:] = 0.5
-    arm.clamp.grip(30)
+    arm.gripper.grip(30)
     world.place("bar 2", translate(-0.3, -0.4, 0.5))
     world.step(40)
     before = {
         "q": arm.q.copy(), "qd": arm.qd.copy(), "torque": arm.torque.copy(),
         "other": other.q.copy(), "time": world.time, "bar": world.pose("bar 2"),
-        "speed": world.velocity("bar 2"), "opening": arm.clamp.opening,
+        "speed": world.velocity("bar 2"), "opening": arm.gripper.opening,
     }  # fmt: skip
     world.edit("scara1", **edit)
     arm, other = world.robots["scara1"], world.robots["scara2"]
@@ -292,11 +295,11 @@ def test_an_edit_keeps_the_state_of_everything_and_moves_the_frames(edit, change
     assert np.array_equal(other.q, before["other"])
     assert np.array_equal(world.pose("bar 2"), before["bar"])
     assert np.array_equal(world.velocity("bar 2"), before["speed"])
-    assert world.velocity("bar 2")[2] < -0.3  # it goes on falling
+    assert world.velocity("bar 2")[2] < -0.3  # it continues to fall
     assert world.time == before["time"]
     widest = edit.get("opening", (0.0, 0.08))[1]
-    assert arm.clamp.opening == min(before["opening"], widest)
-    assert arm.clamp.command == ("force", 30.0)
+    assert arm.gripper.opening == min(before["opening"], widest)
+    assert arm.gripper.command == ("force", 30.0)
     robot = brazo.load("scara1").with_parameters(**{"L_base": 0.525, **changed})
     assert np.abs(arm.frames() - arm.base @ robot.frames(arm.q)).max() < 1e-12
     world.step(10)
@@ -324,7 +327,7 @@ def test_an_edit_takes_less_than_30_ms():
     assert best < 0.030
 
 
-def test_a_delta_is_closed_anew_after_an_edit():
+def test_a_delta_is_closed_again_after_an_edit():
     world = World("delta")
     robot = world.robots["delta"]
     robot.set_state([-0.4, -0.3, -0.2], [0.5, -0.4, 0.3])
@@ -375,7 +378,7 @@ def test_contacts_after_a_restart_are_those_of_the_saved_switches():
     world.place("bar 1", translate(at[0], at[1], at[2] + 0.055))  # in its palm
     assert any(c.force.any() for c in world.contacts().of("scara2"))
     state = world.save()
-    arm.force_feedback = False
+    arm.contact_response = False
     world.restore(state)
     assert any(c.force.any() for c in world.contacts().of("scara2"))
 
@@ -410,8 +413,8 @@ def test_wrong_requests_say_what_is_wanted():
         (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); wanted \(5,\)"),
         (lambda: robot.set_torque([np.nan] * 5), "torque of 'scara1': every value must be finite"),
         (lambda: robot.set_state("abc"), "q of 'scara1': not an array of numbers"),
-        (lambda: robot.clamp.grip(500), "a force of 500 N; at most 120 N"),
-        (lambda: robot.clamp.open(0.2), "an opening of 0.2 m; from 0 to 0.08 m"),
+        (lambda: robot.gripper.grip(500), "a force of 500 N; at most 120 N"),
+        (lambda: robot.gripper.open(0.2), "an opening of 0.2 m; from 0 to 0.08 m"),
         (lambda: world.edit("scara3"), "no robot named 'scara3' in this cell; robots: scara1"),
         (lambda: world.pose("bar 9"), "nothing named 'bar 9' here; there are: "),
         (lambda: world.place("platform", np.eye(4)), "no free body named 'platform'"),

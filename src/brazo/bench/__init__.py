@@ -10,32 +10,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from brazo.bench.report import Report, Section
+from brazo.bench.report import BenchReport, Section
 from brazo.bench.settings import Settings
 
-__all__ = ["SECTIONS", "Report", "Section", "Settings", "run"]
+__all__ = ["SECTIONS", "BenchReport", "Section", "Settings", "run"]
 
-SECTIONS = ("peak", "single", "batch", "loop", "paper", "compile", "startup")
+SECTIONS = (
+    "peak", "single", "batch", "ik", "derivatives", "loop", "paper", "compile", "startup",
+)  # fmt: skip
 
 
 def run(
     settings: Settings,
     sections: Sequence[str] = SECTIONS,
     progress: Callable[[str], None] = lambda words: None,
-) -> Report:
+) -> BenchReport:
     """Measure the named sections, in order."""
-    from brazo.bench import batch, closed_loop, compiling, machine, paper, peak, single, startup
+    from brazo.bench import (
+        batch,
+        closed_loop,
+        compiling,
+        derivatives,
+        inverse,
+        machine,
+        paper,
+        peak,
+        single,
+        startup,
+    )
 
     measure = {
         "peak": peak.measure,
         "single": single.measure,
         "batch": batch.measure,
+        "ik": inverse.measure,
+        "derivatives": derivatives.measure,
         "loop": closed_loop.measure,
         "paper": paper.measure,
         "compile": compiling.measure,
         "startup": startup.measure,
     }
-    report = Report(machine=machine.describe(), settings=settings)
+    report = BenchReport(machine=machine.describe(), settings=settings)
     for name in sections:
         progress(name)
         report.sections += measure[name](settings)

@@ -16,7 +16,7 @@ from brazo.formats.load import Source
 from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.robot import Robot, load
 
-__all__ = ["States", "general_arm", "puma", "states"]
+__all__ = ["States", "general_arm", "puma", "states", "ur5e"]
 
 _GENERAL = """\
 name: general
@@ -58,6 +58,12 @@ def general_arm() -> Robot:
     """The 6R arm without special geometry; see the module."""
     file = RobotFile.parse(_GENERAL)
     return Robot(Source(file.build(), file.build))
+
+
+@lru_cache(maxsize=1)
+def ur5e() -> Robot:
+    """The UR5e, whose axes 2 to 4 are parallel."""
+    return load("ur5e")
 
 
 def states(arm: Robot, count: int, seed: int = 0) -> States:

@@ -20,7 +20,7 @@ from brazo.bench.peers import agrees, installed
 from brazo.bench.report import Section, Value
 from brazo.bench.settings import Settings
 from brazo.codegen import Kernel
-from brazo.codegen.route import native
+from brazo.codegen.call_route import native
 from brazo.codegen.sharing import thread_count
 from brazo.robot import Robot
 

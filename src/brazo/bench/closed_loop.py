@@ -3,6 +3,8 @@
 One arm: one compiled loop, compared with MuJoCo stepped from Python with the same PID in NumPy.
 Many arms: 2048 loops, compared with `mujoco.rollout`, which gets the torques of brazo's loops in
 advance and computes no controller.
+A study: gains times payloads, with the metrics of each run; `mujoco.rollout` as above, with one
+model for each payload, computes neither controller nor metrics.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from brazo.bench.peers import agrees, optional
 from brazo.bench.report import Section, Value
 from brazo.bench.settings import Settings
 from brazo.codegen.sharing import thread_count
-from brazo.dynamics.closed_loop import ComputedTorqueGains, PIDGains, Reference, closed_loop
+from brazo.control import PID, LoopConditions
+from brazo.control.benchmark import sines
+from brazo.dynamics.closed_loop import ComputedTorqueGains, PIDGains, ReferenceSamples, closed_loop
 from brazo.robot import Robot
 
 __all__ = ["measure", "wave"]
@@ -26,7 +30,7 @@ DT = 1e-3
 
 
 def measure(settings: Settings) -> list[Section]:
-    return [_one(settings), _many(settings)]
+    return [_one(settings), _many(settings), _study(settings)]
 
 
 def gains(arm: Robot, q: np.ndarray) -> PIDGains:
@@ -35,12 +39,12 @@ def gains(arm: Robot, q: np.ndarray) -> PIDGains:
     return PIDGains(kp=400.0 * m, ki=800.0 * m, kd=40.0 * m)
 
 
-def wave(arm: Robot, q0: np.ndarray, steps: int) -> Reference:
+def wave(arm: Robot, q0: np.ndarray, steps: int) -> ReferenceSamples:
     """A slow sine of every joint about q0."""
     t = DT * np.arange(steps)[:, None]
     w = np.linspace(1.0, 3.0, arm.n)
     swing = np.sin(w * t)
-    return Reference(q0 + 0.2 * swing, 0.2 * w * np.cos(w * t), -0.2 * w**2 * swing)
+    return ReferenceSamples(q0 + 0.2 * swing, 0.2 * w * np.cos(w * t), -0.2 * w**2 * swing)
 
 
 def _one(settings: Settings) -> Section:
@@ -99,7 +103,8 @@ def _many(settings: Settings) -> Section:
     for threads in (1, 2) if thread_count() > 1 else (1,):
         contestants: dict[str, Any] = {"brazo": lambda t=threads: run(t)}
         if settings.peers and (mujoco := _mujoco(section)) is not None:
-            rollout, end = mujoco.rollout(arm, starts, recorded.tau, threads)
+            rest = np.zeros_like(starts)
+            rollout, end = mujoco.rollout([arm] * count, starts, rest, recorded.tau, threads)
             rollout()
             if agrees(recorded.end_q, end(), 1e-7):
                 contestants["mujoco.rollout"] = rollout
@@ -109,6 +114,48 @@ def _many(settings: Settings) -> Section:
         row: dict[str, Value] = {"threads": threads}
         for name, value in seconds.items():
             row[f"{name} [M steps/s]"] = 1e-6 / value
+        if "mujoco.rollout" in seconds:
+            row["rollout / brazo"] = seconds["mujoco.rollout"] / seconds["brazo"]
+        section.rows.append(row)
+    return section
+
+
+def _study(settings: Settings) -> Section:
+    count, t_end = (64, 0.02) if settings.quick else (1024, 0.2)
+    section = Section("loop_study", f"Study: PID gains x payload, {count} runs of a Puma 560")
+    arm = puma()
+    controller = PID()
+    controller.bind(arm, DT)
+    masses = np.repeat(np.linspace(0.0, 3.0, 8), count // 8)
+    scale = np.tile(np.linspace(0.5, 2.0, count // 8), 8)
+    options: dict[str, Any] = {
+        "gains": {"kp": scale[:, None] * controller.gains["kp"]},
+        "conditions": LoopConditions(payload=masses),
+    }
+    task = sines(arm)
+
+    def run(threads: int, every: int = 0) -> Any:
+        return arm.closed_loop(controller, task, t_end, threads=threads, every=every, **options)
+
+    recorded = run(1, every=1)
+    steps = len(recorded.t) - 1
+    for threads in (1, 2) if thread_count() > 1 else (1,):
+        contestants: dict[str, Any] = {"brazo": lambda t=threads: run(t)}
+        if settings.peers and (mujoco := _mujoco(section)) is not None:
+            arms = {m: arm.with_payload(m) for m in np.unique(masses).tolist()}
+            loaded = [arms[m] for m in masses.tolist()]
+            first = recorded.q[:, 0], recorded.qd[:, 0]
+            rollout, end = mujoco.rollout(loaded, *first, recorded.tau[:, :-1], threads)
+            rollout()
+            if agrees(recorded.q[:, -1], end(), 1e-7):
+                contestants["mujoco.rollout"] = rollout
+            else:
+                section.notes.append("mujoco.rollout gives another result and is not timed")
+        seconds = race(settings, contestants, work=count * steps)
+        row: dict[str, Value] = {"threads": threads}
+        for name, value in seconds.items():
+            row[f"{name} [M steps/s]"] = 1e-6 / value
+        row["100,000 runs of 1 s at 1 kHz [s]"] = 1e8 * seconds["brazo"]
         if "mujoco.rollout" in seconds:
             row["rollout / brazo"] = seconds["mujoco.rollout"] / seconds["brazo"]
         section.rows.append(row)
@@ -131,7 +178,12 @@ class _MuJoCo:
         self.mujoco: Any = optional("mujoco")
 
     def pid_loop(
-        self, arm: Robot, controller: PIDGains, q0: np.ndarray, reference: Reference, steps: int
+        self,
+        arm: Robot,
+        controller: PIDGains,
+        q0: np.ndarray,
+        reference: ReferenceSamples,
+        steps: int,
     ) -> Any:
         from brazo.bench.peers.mujoco_peer import bare_model
 
@@ -154,19 +206,29 @@ class _MuJoCo:
 
         return run
 
-    def rollout(self, arm: Robot, starts: np.ndarray, tau: np.ndarray, threads: int) -> Any:
+    def rollout(
+        self,
+        arms: list[Robot],
+        starts: np.ndarray,
+        speeds: np.ndarray,
+        tau: np.ndarray,
+        threads: int,
+    ) -> Any:
+        """Functions that run one robot per start, and return the last positions."""
         from brazo.bench.peers.mujoco_peer import bare_model
 
         mj: Any = self.mujoco
         roll: Any = optional("mujoco.rollout")
-        m = bare_model(arm)
+        known = {id(arm): bare_model(arm) for arm in arms}
+        models = [known[id(arm)] for arm in arms]
+        m = models[0]
         data = [mj.MjData(m) for _ in range(threads)]
         spec = mj.mjtState.mjSTATE_FULLPHYSICS
         size = mj.mj_stateSize(m, spec)
         first = np.zeros((len(starts), size))
         one = mj.MjData(m)
-        for row, q in zip(first, starts, strict=True):
-            one.qpos[:] = q
+        for row, q, qd in zip(first, starts, speeds, strict=True):
+            one.qpos[:], one.qvel[:] = q, qd
             mj.mj_getState(m, one, row, spec)
         states = np.empty((len(starts), tau.shape[1], size))
         control = np.ascontiguousarray(tau)
@@ -175,7 +237,7 @@ class _MuJoCo:
 
         def run() -> None:
             pool.rollout(
-                m, data, first, control, control_spec=kind, nstep=tau.shape[1], state=states
+                models, data, first, control, control_spec=kind, nstep=tau.shape[1], state=states
             )
 
         def end() -> np.ndarray:

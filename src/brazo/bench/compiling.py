@@ -12,7 +12,7 @@ from brazo.bench.arms import general_arm, puma
 from brazo.bench.report import Section
 from brazo.bench.settings import Settings
 from brazo.codegen import Kernel
-from brazo.codegen.route import native
+from brazo.codegen.call_route import native
 from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.kinematics.kernels import TreeKernels
 from brazo.model.description import TreeModel
@@ -26,8 +26,7 @@ def measure(settings: Settings) -> list[Section]:
         section.notes.append("no machine code on this machine")
         return [section]
     for arm in (puma(), general_arm()):
-        model = arm.model
-        assert isinstance(model, TreeModel)
+        model = arm.model.require_tree()
         best = {"derive": 9e9, "cold": 9e9, "cached": 9e9}
         count = 0
         for _ in range(1 if settings.quick else 3):
@@ -59,8 +58,9 @@ def _all(model: TreeModel) -> Iterator[Callable[[], Kernel]]:
     forward, dynamics = TreeKernels(model), TreeDynamicsKernels(model)
     yield lambda: forward.fk
     yield lambda: forward.frames
+    yield lambda: forward.tool_jacobian
     for frame in ("base", "tool"):
-        yield lambda frame=frame: forward.jacobian(frame, model.tip, model.tool, None)
+        yield lambda frame=frame: forward.link_jacobian(frame)
     for name in (
         "inverse_dynamics",
         "inverse_dynamics_full",

@@ -9,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from brazo.bench.report import Value
 from brazo.codegen import jit
+from brazo.codegen.call_route import native, route
 from brazo.codegen.diagnose import cpu_name
-from brazo.codegen.route import native, route
 
 _PACKAGES = (
     "brazo",

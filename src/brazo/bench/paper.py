@@ -43,18 +43,20 @@ def measure(settings: Settings) -> list[Section]:
         section.notes.append("no C compiler found: the method is timed in NumPy only")
     with tempfile.TemporaryDirectory(prefix="brazo-paper-") as name:
         folder = Path(name)
-        ways: dict[str, list[_Method]] = {
+        methods_by_name: dict[str, list[_Method]] = {
             "brazo, PID": [_Brazo(arm) for arm in arms],
             "brazo, computed torque": [_Brazo(arm, _COMPUTED_TORQUE) for arm in arms],
             "M, C, G, inverse, RK4: NumPy": [_InNumPy(arm, folder) for arm in arms],
         }
         if compiler is not None:
-            ways["M, C, G, inverse, RK4: C"] = [_InC(arm, folder, compiler) for arm in arms]
+            methods_by_name["M, C, G, inverse, RK4: C"] = [
+                _InC(arm, folder, compiler) for arm in arms
+            ]
         contestants, work = {}, {}
-        for name, methods in ways.items():
+        for name, methods in methods_by_name.items():
             steps = 10 if "NumPy" in name else 50 if settings.quick else 500
             run = partial(_both, methods, tasks, steps)
-            expected = _both(ways["brazo, PID"], tasks, steps)
+            expected = _both(methods_by_name["brazo, PID"], tasks, steps)
             if "computed" not in name and not agrees(expected, run()):
                 section.notes.append(f"{name} gives another result and is not timed")
                 continue
@@ -63,7 +65,7 @@ def measure(settings: Settings) -> list[Section]:
     for name, value in seconds.items():
         section.rows.append(
             {
-                "way": name,
+                "method": name,
                 "step of both [µs]": 1e6 * value,
                 "time / brazo, PID": value / seconds["brazo, PID"],
             }

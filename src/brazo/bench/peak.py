@@ -13,8 +13,8 @@ from functools import lru_cache
 from brazo.bench.report import Section
 from brazo.bench.settings import Settings
 from brazo.codegen import jit
+from brazo.codegen.call_route import native
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.route import native
 
 __all__ = ["flops_of_sincos", "measure", "peak_flops"]
 

@@ -26,7 +26,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class Report:
+class BenchReport:
     """All sections and the machine they were measured on."""
 
     machine: dict[str, Value]

@@ -14,7 +14,7 @@ import numpy as np
 
 from brazo.bench.arms import States, general_arm, puma, states
 from brazo.bench.clock import race
-from brazo.bench.peers import OPERATIONS, Task, agrees, installed
+from brazo.bench.peers import OPERATIONS, TimedCall, agrees, installed
 from brazo.bench.report import Section, Value
 from brazo.bench.settings import Settings
 from brazo.robot import Robot
@@ -38,7 +38,7 @@ def _arm(settings: Settings, arm: Robot, key: str, title: str) -> Section:
     at = states(arm, 1)
     peers, notes = installed(arm) if settings.peers else ([], [])
     section.notes += notes
-    answers: dict[str, dict[str, Task]] = {peer.name: peer.single(arm, at) for peer in peers}
+    answers: dict[str, dict[str, TimedCall]] = {peer.name: peer.single(arm, at) for peer in peers}
     for operation in OPERATIONS:
         fresh, into, expected = _own(arm, operation, at)
         contestants: dict[str, Callable[[], Any]] = {"fresh": fresh, "out": into}

@@ -14,13 +14,13 @@ import numpy as np
 
 from brazo.body import layout
 from brazo.body.canvas import Canvas, ordinal
-from brazo.body.layout import Plan
+from brazo.body.layout import DrawingPlan
 from brazo.body.skeleton import Bone
 from brazo.model.shapes import Beam, Lever
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 
-def draw_segment(canvas: Canvas, plan: Plan, i: int) -> None:
+def draw_segment(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
     """Draw body i without its joints."""
     if plan.bones[i].parallel:
         _plate(canvas, plan, i)
@@ -28,7 +28,7 @@ def draw_segment(canvas: Canvas, plan: Plan, i: int) -> None:
         _elbow(canvas, plan, i)
 
 
-def draw_tube(canvas: Canvas, plan: Plan, k: int, start: float) -> None:
+def draw_tube(canvas: Canvas, plan: DrawingPlan, k: int, start: float) -> None:
     """Draw the tube along axis k from body k - 1 to the hub that begins at `start`."""
     bone, r0, r1 = plan.bones[k - 1], plan.r[k - 1], plan.r[k]
     root = sum(plan.place(k).parent) / 2
@@ -46,7 +46,7 @@ def draw_tube(canvas: Canvas, plan: Plan, k: int, start: float) -> None:
     canvas.add(k - 1, name, shape, pose, color)
 
 
-def draw_fork(canvas: Canvas, plan: Plan, k: int, toward: np.ndarray) -> None:
+def draw_fork(canvas: Canvas, plan: DrawingPlan, k: int, toward: np.ndarray) -> None:
     """Draw two tines on axis k and the bridge between them.
 
     `toward` (body k - 1) points to the bridge.
@@ -74,7 +74,7 @@ def draw_fork(canvas: Canvas, plan: Plan, k: int, toward: np.ndarray) -> None:
         canvas.add(i, f"{name} fork {label}", lever, pose, color)
 
 
-def _plate(canvas: Canvas, plan: Plan, i: int) -> None:
+def _plate(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     span, color = plan.place(i).child, canvas.style.link
     name = f"{ordinal(i)} segment"
@@ -96,7 +96,7 @@ def _plate(canvas: Canvas, plan: Plan, i: int) -> None:
         canvas.cap(i, f"{ordinal(i)} end cap", bone.exit, lo if side > 0 else hi, -side, r1)
 
 
-def _elbow(canvas: Canvas, plan: Plan, i: int) -> None:
+def _elbow(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     short, tube = layout.is_short(bone, r0), plan.has_tube(i + 1)
     _foot_housing(canvas, plan, i)
@@ -117,7 +117,7 @@ def _elbow(canvas: Canvas, plan: Plan, i: int) -> None:
             canvas.cap(i, f"{ordinal(i)} end cap", bone.exit, face, -side, r1)
 
 
-def _foot_housing(canvas: Canvas, plan: Plan, i: int) -> None:
+def _foot_housing(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
     """Draw the housing around the axis that moves body i, or the neck of the exit housing."""
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
@@ -140,7 +140,7 @@ def _foot_housing(canvas: Canvas, plan: Plan, i: int) -> None:
         canvas.cylinder(i, name, bone.foot, (lo if side > 0 else hi, 0.0), neck, color)
 
 
-def _beam(canvas: Canvas, plan: Plan, i: int) -> None:
+def _beam(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
     """Draw the beam along the common normal, from the foot housing to the exit housing."""
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
@@ -157,7 +157,7 @@ def _beam(canvas: Canvas, plan: Plan, i: int) -> None:
     canvas.add(i, name, shape, pose @ translate(z=length / 2), canvas.style.link)
 
 
-def _toward_foot(plan: Plan, i: int) -> np.ndarray:
+def _toward_foot(plan: DrawingPlan, i: int) -> np.ndarray:
     """Return the direction across the exit axis from which body i arrives, in the body frame."""
     bone = plan.bones[i]
     if not layout.is_short(bone, plan.r[i]):

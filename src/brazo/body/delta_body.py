@@ -22,7 +22,7 @@ import numpy as np
 
 from brazo.body.style import Color, Style
 from brazo.model.description import Part, frozen
-from brazo.model.shapes import Beam, Cylinder, Lever, Pattern, Shape, Sphere
+from brazo.model.shapes import Beam, CircularPattern, Cylinder, Lever, Shape, Sphere
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 ALONG_X = rot_y(math.pi / 2)  # rotates z of a shape to x
@@ -79,7 +79,7 @@ def _base(R: float, u: float, azimuths: Sequence[float], style: Style) -> tuple[
     low = 1.45 * u  # underside of the plate; the motors are below it
     hub = max(0.55 * R, 1.8 * u)
     out = max(R - 1.4 * u, 0.2 * u)
-    bolts = Pattern(Cylinder(0.12 * u, 0.3 * u, 0.03 * u), 6, 0.62 * hub)
+    bolts = CircularPattern(Cylinder(0.12 * u, 0.3 * u, 0.03 * u), 6, 0.62 * hub)
     skirt = Beam(1.2 * u, _square(1.1 * hub), _square(1.5 * hub), 1.0, 0.1 * u)
     parts = [
         _part("base", _disc(hub, 0.8 * u), _up(low + 0.4 * u), style.base),
@@ -161,7 +161,7 @@ def _platform(
     r: float, u: float, b: float, azimuths: Sequence[float], style: Style
 ) -> tuple[Part, ...]:
     core = max(r - 0.2 * u, 0.9 * u)
-    bolts = Pattern(Cylinder(0.06 * u, 0.1 * u), 6, 0.45 * core)
+    bolts = CircularPattern(Cylinder(0.06 * u, 0.1 * u), 6, 0.45 * core)
     parts = [
         _part("platform", _disc(core, 0.6 * u), np.eye(4), style.link),
         _part("platform cap", _disc(0.62 * core, 0.2 * u), _up(0.32 * u), style.joint, False),

@@ -9,11 +9,11 @@ from __future__ import annotations
 from brazo.body import layout
 from brazo.body.canvas import Canvas, ordinal
 from brazo.body.castings import draw_tube
-from brazo.body.layout import Plan
+from brazo.body.layout import DrawingPlan
 from brazo.body.skeleton import upright
 
 
-def draw_joint(canvas: Canvas, plan: Plan, k: int) -> None:
+def draw_joint(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
     """Draw joint k on its parent's body; the rod of a quill on its child's."""
     place, r, style = plan.place(k), plan.r[k], canvas.style
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
@@ -31,7 +31,7 @@ def draw_joint(canvas: Canvas, plan: Plan, k: int) -> None:
             _mast(canvas, plan, k)
 
 
-def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
+def _hub(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
     """Draw a hub against the child; the remaining gap is a tube or a collar of the parent."""
     r, style, side = plan.r[k], canvas.style, plan.side(k)
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
@@ -53,7 +53,7 @@ def _hub(canvas: Canvas, plan: Plan, k: int) -> None:
         canvas.cylinder(k - 1, f"{name} ring", exit_, ring, 0.9 * r, style.accent, 0.02, False)
 
 
-def _quill(canvas: Canvas, plan: Plan, k: int) -> None:
+def _quill(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
     """Draw a sleeve on the parent, and a rod on the child that stays in it at any stroke."""
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     lo, hi = place.parent
@@ -69,7 +69,7 @@ def _quill(canvas: Canvas, plan: Plan, k: int) -> None:
     canvas.cylinder(k, name, plan.bones[k].foot, (low, high), 0.42 * r, style.steel, bevel=0.05)
 
 
-def _mast(canvas: Canvas, plan: Plan, k: int) -> None:
+def _mast(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
     """Draw a mast on the parent, long enough for the whole stroke of the child's carriage."""
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     low, high = axis.foot[0] + place.child[0], axis.foot[1] + place.child[1]

@@ -10,7 +10,7 @@ of the tool, "finger left" at +y and "finger right" at -y, with their inner face
 away from the middle; the tool frame is between them, at 0.7 of their length.
 
 Part names: "base plate", "base", "base top"; for joint i "first joint" and for the body it moves
-"first segment", then "second joint" and so on; "tool flange", "tool neck", `"clamp"`, "finger
+"first segment", then "second joint" and so on; "tool flange", "tool neck", "gripper", "finger
 left", "finger right".  The names of their details begin with the ordinal ("second cap").  Parts
 with `collides` false are trim on another part.
 """

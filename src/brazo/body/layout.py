@@ -46,7 +46,7 @@ class Sizes:
 
 
 @dataclass(slots=True)
-class Place:
+class JointPlace:
     """Arrangement of parent and child on an axis: the interval of each, along z of its own frame.
 
     *stack*: side by side; *fork*: the child between two tines of the parent; *nest*: one inside the
@@ -60,27 +60,27 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class EndFace:
     """Required end face of the last body: position and direction along z of its foot."""
 
     z: float
-    way: float = 1.0  # or -1
+    side: float = 1.0  # or -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class DrawingPlan:
     """Complete plan for drawing: bodies 0..n, joints 1..n, radii r[1]..r[n + 1]."""
 
     bones: tuple[Bone, ...]
     axes: tuple[Axis, ...]
-    places: tuple[Place, ...]
+    places: tuple[JointPlace, ...]
     r: tuple[float, ...]
 
     @property
     def n(self) -> int:
         return len(self.axes)
 
-    def place(self, k: int) -> Place:
+    def place(self, k: int) -> JointPlace:
         return self.places[k - 1]
 
     def mode(self, k: int) -> Mode | None:
@@ -133,11 +133,11 @@ def proportions(
     return Sizes((*radii, 0.85 * radii[-1]))
 
 
-def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: End) -> Plan:
+def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: EndFace) -> DrawingPlan:
     """Return the plan with the arrangement of every joint."""
     r = (0.0, *sizes.radii)
     n = len(axes)
-    places = [Place("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
+    places = [JointPlace("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
     for i in range(1, n + 1):
         if not bones[i].parallel:
             half_foot, half_exit = crossing(bones[i], r[i], r[i + 1])
@@ -161,7 +161,7 @@ def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: End)
             _slide(bones, axes, places, r, k)
         elif k > 1 and not bones[k - 1].parallel and bones[k].parallel and bones[k].a:
             _reach_out(axes[k - 1], places[k], r[k])
-    return Plan(tuple(bones), tuple(axes), tuple(places[1:]), r)
+    return DrawingPlan(tuple(bones), tuple(axes), tuple(places[1:]), r)
 
 
 def plate_half(radius: float, bone: Bone) -> float:
@@ -185,7 +185,7 @@ def crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
 
 
 def _part_crossings(
-    bones: Sequence[Bone], axes: Sequence[Axis], places: list[Place], r: tuple[float, ...]
+    bones: Sequence[Bone], axes: Sequence[Axis], places: list[JointPlace], r: tuple[float, ...]
 ) -> None:
     """Resolve overlaps of bodies with fixed positions that need the same interval of an axis."""
     for k in range(1, len(axes) + 1):
@@ -231,7 +231,7 @@ def fork_length(radius: float) -> float:
     return 1.85 * radius
 
 
-def _reach_out(axis: Axis, place: Place, radius: float) -> None:
+def _reach_out(axis: Axis, place: JointPlace, radius: float) -> None:
     """Extend the housing that carries a plate beside it until it meets the plate's hub."""
     lo, hi = place.parent
     child_lo, child_hi = axis.near + place.child[0], axis.near + place.child[1]
@@ -251,10 +251,10 @@ def hub_length(radius: float) -> float:
 def _stack(
     bones: Sequence[Bone],
     axes: Sequence[Axis],
-    places: list[Place],
+    places: list[JointPlace],
     r: tuple[float, ...],
     run: tuple[int, int],
-    end: End,
+    end: EndFace,
 ) -> None:
     """Choose the plane of bodies first..last, as one coordinate s along their common direction."""
     first, last = run
@@ -284,7 +284,7 @@ def _stack(
         seam = SEAM * r[k]
         wanted = feet[k]
         if k == n and wall is None:
-            wanted = goal - signs[k] * end.way * half
+            wanted = goal - signs[k] * end.side * half
         grown = []
         for cost, planes, taken in beam:
             lo, hi = taken[-1]
@@ -314,7 +314,7 @@ def _stack(
                         extra += (0.5 if rare else 20.0 if j == 0 else 6.0) * half
                 if k == last:
                     extra += abs(goal - s)
-                if k == n and wall is None and signs[k] * end.way * (s - came) < 0.0:
+                if k == n and wall is None and signs[k] * end.side * (s - came) < 0.0:
                     extra += 8.0 * half  # the tool would point back into the arm
                 # Once the first body is placed, the base extends up to it.
                 before = [(-math.inf, here[0])] if on_floor and not planes else taken
@@ -344,7 +344,11 @@ def _overlap(a: Span, b: Span) -> bool:
 
 
 def _slide(
-    bones: Sequence[Bone], axes: Sequence[Axis], places: list[Place], r: tuple[float, ...], k: int
+    bones: Sequence[Bone],
+    axes: Sequence[Axis],
+    places: list[JointPlace],
+    r: tuple[float, ...],
+    k: int,
 ) -> None:
     """Arrange a sleeve on the parent around the child's rod.
 

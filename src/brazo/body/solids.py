@@ -26,7 +26,17 @@ import numpy as np
 from brazo.body.creases import creased, same_place
 from brazo.body.meshes import MAX_COORDINATE, mesh_triangles
 from brazo.errors import BrazoError
-from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
+from brazo.model.shapes import (
+    Beam,
+    Box,
+    Capsule,
+    CircularPattern,
+    Cylinder,
+    Lever,
+    Mesh,
+    Shape,
+    Sphere,
+)
 from brazo.model.transforms import exact_sincos, rot_z, translate
 
 ROUND = 48  # points per circle; a multiple of 8
@@ -36,7 +46,7 @@ SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Surface:
+class SurfaceMesh:
     """Triangles for drawing: vertices (v, 3), counter-clockwise faces (f, 3), normals (v, 3)."""
 
     vertices: np.ndarray
@@ -45,7 +55,7 @@ class Surface:
 
 
 @lru_cache(maxsize=4096)
-def mesh(shape: Shape) -> Surface:
+def mesh(shape: Shape) -> SurfaceMesh:
     """Return the surface for drawing.
 
     Vertices are shared where smooth and duplicated where sharp.
@@ -72,17 +82,10 @@ def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     return vertices, faces
 
 
-def volume(shape: Shape) -> float:
-    """Return the volume (m³) enclosed by the triangles."""
-    vertices, faces = triangles(shape)
-    a, b, c = (vertices[faces[:, i]] for i in range(3))
-    return float(np.einsum("ij,ij->", a, np.cross(b, c)) / 6.0)
-
-
 # ---- the shapes ------------------------------------------------------------------------------
 
 
-def _surface(shape: Shape, points: int, steps: int) -> Surface:
+def _surface(shape: Shape, points: int, steps: int) -> SurfaceMesh:
     match shape:
         case Box((x, y, z), bevel):
             bevel = min(bevel, x / 2, y / 2, z / 2)
@@ -106,7 +109,7 @@ def _surface(shape: Shape, points: int, steps: int) -> Surface:
         case Lever(length, radii, thickness, bevel):
             outline = _two_discs(length, *radii, points)
             return _prism(outline, outline, thickness, min(bevel, *radii, thickness / 2), steps)
-        case Pattern(copied, count, radius):
+        case CircularPattern(copied, count, radius):
             return _pattern(_surface(copied, SMALL_ROUND, SMALL_STEPS), count, radius)
         case Mesh():
             return _from_mesh(shape)
@@ -169,7 +172,7 @@ def _two_discs(length: float, r_start: float, r_end: float, points: int) -> _Out
 # ---- lofting ---------------------------------------------------------------------------------
 
 
-def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: int) -> Surface:
+def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: int) -> SurfaceMesh:
     """Return the bevelled loft from `first` at z = -height/2 to `last` at z = +height/2."""
     turns = [exact_sincos(t) for t in np.linspace(0.0, math.pi / 2, (steps if bevel else 1) + 1)]
     run = height - 2 * bevel
@@ -185,7 +188,7 @@ def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: 
     return _loft(np.array(rings), np.array(normals))
 
 
-def _loft(rings: np.ndarray, normals: np.ndarray) -> Surface:
+def _loft(rings: np.ndarray, normals: np.ndarray) -> SurfaceMesh:
     """Return rings (k, m, 3) joined by strips, and closed by a flat fan at either end."""
     k, m = rings.shape[:2]
     low, high = rings[0].mean(axis=0), rings[-1].mean(axis=0)
@@ -203,7 +206,7 @@ def _loft(rings: np.ndarray, normals: np.ndarray) -> Surface:
     return _without_slivers(vertices, faces, all_normals)
 
 
-def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> Surface:
+def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> SurfaceMesh:
     """Drop degenerate faces; share vertices with equal position and normal."""
     same = same_place(vertices)
     f = same[faces]
@@ -211,7 +214,7 @@ def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarra
     keys = np.column_stack([same, np.round(1e6 * normals)])
     _, first, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     used, compact = np.unique(first[inverse.reshape(-1)][faces], return_inverse=True)
-    return Surface(vertices[used], compact.reshape(-1, 3).astype(np.int32), normals[used])
+    return SurfaceMesh(vertices[used], compact.reshape(-1, 3).astype(np.int32), normals[used])
 
 
 def _merge(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -227,22 +230,22 @@ def _directions(angles: np.ndarray) -> np.ndarray:
 # ---- copies and files ------------------------------------------------------------------------
 
 
-def _pattern(one: Surface, count: int, radius: float) -> Surface:
+def _pattern(one: SurfaceMesh, count: int, radius: float) -> SurfaceMesh:
     vertices, normals, faces = [], [], []
     for k in range(count):
         T = rot_z(2 * math.pi * k / count) @ translate(x=radius)
         vertices.append(one.vertices @ T[:3, :3].T + T[:3, 3])
         normals.append(one.normals @ T[:3, :3].T)
         faces.append(one.faces + k * len(one.vertices))
-    return Surface(
+    return SurfaceMesh(
         np.concatenate(vertices), np.concatenate(faces).astype(np.int32), np.concatenate(normals)
     )
 
 
-def _from_mesh(shape: Mesh) -> Surface:
+def _from_mesh(shape: Mesh) -> SurfaceMesh:
     vertices, faces = mesh_triangles(shape)
     try:
-        return Surface(*creased(vertices, faces))
+        return SurfaceMesh(*creased(vertices, faces))
     except BrazoError as error:
         raise BrazoError(f"{shape.path}: {error}" if shape.path else str(error)) from None
 
@@ -267,7 +270,7 @@ def _require_positive(shape: Shape) -> None:
             sizes = (length, *start, *end)
         case Lever(straight, radii, thickness):
             sizes = (*radii, thickness)
-        case Pattern(copied, count, straight):
+        case CircularPattern(copied, count, straight):
             _require_positive(copied)
             sizes = (count,)
         case _:

@@ -9,6 +9,7 @@ import typer
 
 from brazo.cli.output import console, print_line
 from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.robot_options import ARG, ROBOT, TIP
 from brazo.cli.unit_warnings import load_robot
 from brazo.errors import BrazoError
 from brazo.text import printable
@@ -21,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def derive(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    robot: str = ROBOT,
     to: str = typer.Option("text", "--to", help="text, latex, c, python or octave."),
     output: Path = typer.Option(
         None, "-o", "--output", help="Folder to write into, or the file (x.tex, x.py, x.txt)."
@@ -30,7 +31,8 @@ def derive(
     form: str = typer.Option(
         "auto", help="expanded, recursive, or auto: expanded unless too long."
     ),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    tip: str = TIP,
+    arg: list[str] = ARG,
     force: bool = FORCE,
 ) -> None:
     """Derive M(q), C(q, qd), G(q) and friction by Lagrange-Euler; print or export them."""
@@ -38,7 +40,7 @@ def derive(
         raise BrazoError(f"--to {to}: choose one of {', '.join(_TARGETS)}")
     if form not in ("auto", "expanded", "recursive"):
         raise BrazoError(f"--form {form}: choose one of auto, expanded, recursive")
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
     equations = _derived(arm.model, "numeric" if numeric else "symbolic", form)
     if to == "text" and output is None:
         width = max(60, min(console().width, 120))

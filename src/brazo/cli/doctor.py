@@ -20,7 +20,8 @@ def doctor(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
     checks = [*diagnose(), *robot_checks(), native_steps_check()]
     healthy = all(check.ok for check in checks)
     if json:
-        print_json({"healthy": healthy, "checks": [_plain(check) for check in checks]})
+        found = [{"name": one.name, "found": one.found, "ok": one.ok} for one in checks]
+        print_json({"healthy": healthy, "checks": found})
     else:
         rows = [("ok" if c.ok else "FAILED", c.name, c.found) for c in checks]
         table("Generated code on this machine", ("", "check", "result"), rows, left=3)
@@ -29,7 +30,3 @@ def doctor(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> No
             style=None if healthy else "bold red",
         )
     raise typer.Exit(0 if healthy else 1)
-
-
-def _plain(check) -> dict:
-    return {"name": check.name, "found": check.found, "ok": check.ok}

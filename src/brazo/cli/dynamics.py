@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,17 @@ from brazo.cli.kinematics import joint_values, number_of
 from brazo.cli.output import number, print_json, print_line, progress_bar, table
 from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.cli.quoted_values import QuotedValuesCommand
+from brazo.cli.robot_options import ARG, JSON, RAD, RAD_IN_AND_OUT, ROBOT, TIP
 from brazo.cli.unit_warnings import load_robot
 from brazo.cli.user_code import load_function
 from brazo.errors import BrazoError
 
 FORMATS = (".parquet", ".csv", ".xlsx", ".mcap")
 T_END = 2.0  # s
+
+_Q = typer.Option(..., "--q", help="Joint values 'v1 v2 …' (deg, m), or a pose's name.")
+_QD = typer.Option(None, "--qd", help="Joint speeds (deg/s, m/s); default at rest.")
+_WRENCH = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'.")
 
 
 def register(app: typer.Typer) -> None:
@@ -30,17 +36,18 @@ def register(app: typer.Typer) -> None:
 
 
 def inverse_dynamics(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
-    q: str = typer.Option(..., "--q", help="Joint values 'v1 v2 …' (deg, m), or a pose's name."),
-    qd: str = typer.Option(None, "--qd", help="Joint speeds (deg/s, m/s); default at rest."),
+    robot: str = ROBOT,
+    q: str = _Q,
+    qd: str = _QD,
     qdd: str = typer.Option(None, "--qdd", help="Joint accelerations (deg/s², m/s²)."),
-    wrench: str = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'."),
-    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
-    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+    wrench: str = _WRENCH,
+    rad: bool = RAD,
+    tip: str = TIP,
+    arg: list[str] = ARG,
+    json: bool = JSON,
 ) -> None:
     """Inverse dynamics: joint torques for a motion, with inertia, Coriolis and gravity terms."""
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
     position = joint_values(arm, _words(q), rad)
     speed, gain = _rates(arm, qd, rad, "qd"), _rates(arm, qdd, rad, "qdd")
     force = _wrench(wrench)
@@ -61,17 +68,18 @@ def inverse_dynamics(
 
 
 def forward_dynamics(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
-    q: str = typer.Option(..., "--q", help="Joint values 'v1 v2 …' (deg, m), or a pose's name."),
-    qd: str = typer.Option(None, "--qd", help="Joint speeds (deg/s, m/s); default at rest."),
+    robot: str = ROBOT,
+    q: str = _Q,
+    qd: str = _QD,
     tau: str = typer.Option(None, help="Joint torques (N m, N); default none."),
-    wrench: str = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'."),
-    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
-    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+    wrench: str = _WRENCH,
+    rad: bool = RAD_IN_AND_OUT,
+    tip: str = TIP,
+    arg: list[str] = ARG,
+    json: bool = JSON,
 ) -> None:
     """Forward dynamics: joint accelerations for given torques."""
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
     position = joint_values(arm, _words(q), rad)
     speed, torque = _rates(arm, qd, rad, "qd"), _plain(arm.n, tau, "tau")
     gain = arm.forward_dynamics(position, speed, torque, wrench=_wrench(wrench))
@@ -86,10 +94,10 @@ def forward_dynamics(
 
 
 def simulate(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    robot: str = ROBOT,
     torque: Path = typer.Option(
         None,
-        help="A Python file with a function torque(t, q, qd) that returns one number a joint "
+        help="A Python file with a function torque(t, q, qd) that returns one number per joint "
         "(N m, N); t in s, q and qd in rad, m and rad/s, m/s. Default: no torque.",
     ),
     trajectory: Path = typer.Option(
@@ -110,13 +118,12 @@ def simulate(
         None, "-o", "--output", help="Write the run: .parquet, .csv, .xlsx or .mcap."
     ),
     force: bool = FORCE,
-    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians."),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
-    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+    rad: bool = RAD,
+    tip: str = TIP,
+    arg: list[str] = ARG,
+    json: bool = JSON,
 ) -> None:
     """Simulate a robot under gravity and torques (--torque), or along a motion (--trajectory)."""
-    from brazo.recording.recording import Recording
-
     if trajectory is not None and (torque, q0, qd0) != (None, None, None):
         raise BrazoError("--trajectory defines the motion: omit --torque, --q0 and --qd0")
     if trajectory is not None and (stops or method != "rk4"):
@@ -124,12 +131,12 @@ def simulate(
     if output is not None and output.suffix.lower() not in FORMATS:
         raise BrazoError(f"{output}: unknown format; supported: {', '.join(FORMATS)}")
     require_replaceable(output, force=force)
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
 
     def write(run: Any) -> None:
         assert output is not None
         about = {"robot": run.robot, "method": run.method} | _source(arm, output)
-        Recording(_as_recorded(run.robot, run.columns()), [], about).to(output)
+        replace(run.recording, about=about).to(output)
 
     with samples_kept(output, write):
         if trajectory is not None:
@@ -185,15 +192,6 @@ def _source(arm, output: Path) -> dict[str, str]:
         print_line(f"note: the recording does not hold the robot: {reason}", style="yellow")
     path = arm.model.path
     return found if path is None else {**found, "cell_file": str(path.absolute())}
-
-
-def _as_recorded(robot: str, columns: dict) -> dict:
-    """Prefix the robot's name, as in recordings of simulations: `srm1.q.elbow`."""
-    own = ("q", "qd", "qdd", "torque", "tool")
-    return {
-        f"{robot}.{name}" if name.partition(".")[0] in own else name: column
-        for name, column in columns.items()
-    }
 
 
 def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:

@@ -10,7 +10,7 @@ from brazo.files import existing, is_regular
 
 FileKind = Literal["robot", "cell", "program"]
 SUFFIXES = (".yaml", ".yml")
-_CELL = ("bodies", "fixtures", "chute", "floor")
+_CELL = ("bodies", "fixtures", "chute", "frames", "floor")
 _ROBOT = (
     "joints", "kind", "convention", "base", "parameters", "poses", "gripper", "tool", "body"
 )  # fmt: skip

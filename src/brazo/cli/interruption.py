@@ -112,8 +112,11 @@ def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[
         if output is not None:
             kept = f"{output} was not written"
             if run is not None:
-                write(run)
-                kept = f"{output} holds the {len(run.t)} samples up to {run.t[-1]:g} s"
+                try:
+                    write(run)
+                    kept = f"{output} holds the {len(run.t)} samples up to {run.t[-1]:g} s"
+                except BrazoError as full:  # the first failure is reported too
+                    kept = str(full)
         if isinstance(error, BrazoError):
             if kept and run is not None:
                 print(f"note: {one_line(kept)}", file=sys.stderr)

@@ -13,6 +13,7 @@ import typer
 from brazo import units
 from brazo.cli.output import number, print_json, print_line, table
 from brazo.cli.quoted_values import QuotedValuesCommand
+from brazo.cli.robot_options import ARG, JSON, RAD_IN_AND_OUT, ROBOT, TIP
 from brazo.cli.unit_warnings import load_robot, warn
 from brazo.errors import BrazoError
 
@@ -25,15 +26,16 @@ def register(app: typer.Typer) -> None:
 
 
 def fk(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    robot: str = ROBOT,
     values: list[str] = typer.Argument(help="Joint values (deg, m; or 30deg, 5cm), or a pose."),
-    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
+    rad: bool = RAD_IN_AND_OUT,
     frames: bool = typer.Option(False, "--frames", help="Every link frame, not only the tool."),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
-    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+    tip: str = TIP,
+    arg: list[str] = ARG,
+    json: bool = JSON,
 ) -> None:
     """Forward kinematics: the tool's pose in the base frame."""
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
     q = joint_values(arm, values, rad)
     notes = _value_notes(arm, q, values)
     warn(notes)
@@ -83,7 +85,7 @@ def _print_frames(poses: dict, rad: bool) -> None:
 
 
 def ik(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    robot: str = ROBOT,
     xyz: tuple[str, str, str] = typer.Option(..., help="Tool position (m, or 40cm …)."),
     rpy: tuple[str, str, str] = typer.Option(None, help="Roll, pitch, yaw."),
     oat: tuple[str, str, str] = typer.Option(None, help="Unimation O, A, T."),
@@ -94,14 +96,30 @@ def ik(
     branch: str = typer.Option(None, help="A branch's name or part of it, e.g. 'LEFTY ABOVE'."),
     orientation: str = typer.Option(None, help="full (default), nearest or free (position only)."),
     method: str = typer.Option("auto", help="auto, closed or numeric."),
-    rad: bool = typer.Option(False, "--rad", help="Bare angles are radians, in and out."),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
-    json: bool = typer.Option(False, "--json", help="Print JSON (SI, radians)."),
+    nearest: str = typer.Option(
+        None,
+        help="Five-joint arms, with --pitch: keep the pitch, or the position, and print the "
+        "nearest configuration.",
+        metavar="pitch|position",
+    ),
+    pitch: str = typer.Option(None, help="With --nearest: elevation of the tool's axis."),
+    roll: str = typer.Option("0", help="With --nearest: value of joint 5."),
+    rad: bool = RAD_IN_AND_OUT,
+    tip: str = TIP,
+    arg: list[str] = ARG,
+    json: bool = JSON,
 ) -> None:
     """Inverse kinematics: every branch that reaches a tool pose.  Exit code 1 when none does."""
     from brazo.kinematics import orientation as conventions
 
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
+    if nearest is not None or pitch is not None:
+        if nearest is None or pitch is None or (rpy or oat or quat) is not None:
+            raise BrazoError("--nearest and --pitch belong together, without --rpy, --oat, --quat")
+        position = np.array([_length(text, "--xyz") for text in xyz])
+        angles = (_angle(pitch, rad, "--pitch"), _angle(roll, rad, "--roll"))
+        _nearest(arm, position, angles, nearest, rad, json)
+        return
     if sum(option is not None for option in (rpy, oat, quat)) > 1:
         raise BrazoError("give one of --rpy, --oat and --quat")
     T = np.eye(4)
@@ -141,6 +159,33 @@ def ik(
     else:
         _print_solutions(arm, result, rad, free)
     if not result.success:
+        raise typer.Exit(1)
+
+
+def _nearest(
+    arm, xyz: np.ndarray, angles: tuple[float, float], rule: Any, rad: bool, json: bool
+) -> None:
+    """Print the nearest configuration of a five-joint arm; exit code 1 if it is not the target."""
+    found = arm.nearest_point(xyz, *angles, rule=rule)
+    if json:
+        print_json(
+            {
+                "reached": found.reached,
+                "q": found.q,
+                "distance": found.distance,
+                "pitch": found.pitch,
+                "xyz": arm.fk(found.q)[:3, 3],
+            }
+        )
+    else:
+        scale, unit, digits = (1.0, "rad", 5) if rad else (180.0 / math.pi, "deg", 3)
+        text = "reached" if found.reached else f"not reached: nearest by the rule '{rule}'"
+        print_line(
+            f"{text}; {1000 * found.distance:.3f} mm away, pitch {scale * found.pitch:.3f} {unit}"
+        )
+        row = [number(scale * value, digits) for value in found.q]
+        table(f"Joint values [{unit}]", arm.joint_names, [row])
+    if not found.reached:
         raise typer.Exit(1)
 
 

@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from brazo.cli.drives import DRIVES, source_with_drives
+from brazo.cli.robot_options import ARG, TIP, arguments_of
+
 if TYPE_CHECKING:
     from brazo.robot import Robot
 
@@ -29,23 +32,29 @@ def register(app: typer.Typer) -> None:
 def lab(
     source: str = typer.Argument(
         DEFAULT,
-        metavar="CELL|ROBOT|FILE",
-        help="A shipped cell's or robot's name, or a cell or robot file.",
+        metavar="CELL|ROBOT|FILE|PROJECT",
+        help="A shipped cell's or robot's name, a cell or robot file, or a project folder.",
     ),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    tip: str = TIP,
+    arg: list[str] = ARG,
+    drives: str = DRIVES,
     host: str = HOST,
     port: int = PORT,
     token: bool = TOKEN,
     browser: bool = BROWSER,
     runs: Path = RUNS,
 ) -> None:
-    """Open the lab in the browser."""
-    if tip is None:
-        open_lab(source, host=host, port=port, browser=browser, token=token, runs=runs)
+    """Open the lab in the browser; the work is kept in a project."""
+    arguments = arguments_of(arg)
+    if tip is None and not arguments:
+        chosen: Any = source if drives is None else source_with_drives(source, drives)
+        open_lab(chosen, host=host, port=port, browser=browser, token=token, runs=runs)
         return
     import brazo
 
-    robot = brazo.load(source, tip=tip)
+    robot: Any = brazo.load(source, tip=tip, arguments=arguments)
+    if drives is not None:
+        robot = source_with_drives(robot, drives)
     open_lab(robot, host=host, port=port, browser=browser, token=token, runs=runs)
 
 
@@ -64,12 +73,29 @@ def replay(
 ) -> None:
     """Open a recording in the lab: 3D view, plots and events on one timeline."""
     from brazo.cli.output import print_line
-    from brazo.lab.app.replay import Replay
+    from brazo.lab.app.replay import RecordingReplay
 
-    shown = Replay(recording, cell)
+    shown = RecordingReplay(recording, cell)
     for note in shown.notes:
         print_line(f"note: {note}")
     _serve(shown, host, port, browser, token, runs)
+
+
+def reopen(host: str, port: int, browser: bool, token: bool) -> None:
+    """Open the project that was opened last, or the default cell if there is none."""
+    from brazo.errors import BrazoError
+    from brazo.project.folder import Project
+    from brazo.project.home import recent
+
+    for one in recent()[:1]:
+        try:
+            project = Project(one.folder)
+            if project.acquire():
+                _serve(project, host, port, browser, token, None)
+                return
+        except BrazoError as error:
+            print(f"warning: {one.folder}: cannot be opened: {error}", file=sys.stderr)
+    _serve(DEFAULT, host, port, browser, token, None)
 
 
 def open_lab(
@@ -85,7 +111,12 @@ def open_lab(
 
 
 def _serve(
-    source: Any, host: str, port: int, browser: bool, token: bool, runs: Path | None
+    source: Any,
+    host: str,
+    port: int,
+    browser: bool,
+    token: bool,
+    runs: Path | None,
 ) -> None:
     from brazo.cli.interruption import INTERRUPTED, exit_now
     from brazo.lab.serving import serve
@@ -99,6 +130,7 @@ def _serve(
             block=True,
             token=token,
             runs=runs,
+            keep=True,
         )
     except KeyboardInterrupt:
         print("stopped by user", file=sys.stderr)

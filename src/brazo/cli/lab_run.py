@@ -45,7 +45,7 @@ class LabRun:
         self._reported = False
         self._ended = 0.0  # time (s) of the program's last event, which it logs when it ends
         execution.sim.on_event(self._note)
-        execution.sim.start_recording(record, replace=replace)
+        execution.sim.recording.start(record, replace=replace)
 
     def poll(self, lab: Lab) -> None:
         """Check the running program; called several times a second while the lab is open."""
@@ -85,7 +85,7 @@ class LabRun:
         if self._recorded:
             return None
         self._recorded = True
-        self._execution.sim.abandon_recording()
+        self._execution.sim.recording.abandon()
         part = part_of(self._record)
         if not part.exists():
             return None

@@ -8,19 +8,23 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
+from typing import Any
 
 import typer
+import typer.core
 
 from brazo.cli import (
     bench,
     derive,
     doctor,
     dynamics,
+    identify,
     kinematics,
     lab,
     recordings,
     robots,
     run,
+    study,
     teleop,
 )
 from brazo.cli.interruption import end_on_second_press
@@ -28,8 +32,22 @@ from brazo.cli.output import PipeStream
 from brazo.errors import BrazoError, RunFailed
 from brazo.text import printable
 
+
+class _Commands(typer.core.TyperGroup):
+    """The commands; the path of a project folder alone means `brazo lab FOLDER`."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if args and args[0] not in self.commands:
+            from brazo.project.folder import is_project
+
+            if is_project(args[0]):
+                args = ["lab", *args]
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="brazo",
+    cls=_Commands,
     help="A robotics lab: describe a manipulator in one file; everything else is derived from it.",
     no_args_is_help=False,
     add_completion=False,
@@ -40,11 +58,13 @@ app = typer.Typer(
 robots.register(app)
 kinematics.register(app)
 dynamics.register(app)
+identify.register(app)
 derive.register(app)
 doctor.register(app)
 bench.register(app)
 run.register(app)
 recordings.register(app)
+study.register(app)
 teleop.register(app)
 lab.register(app)
 
@@ -53,15 +73,22 @@ lab.register(app)
 def _default(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    host: str = lab.HOST,
+    port: int = lab.PORT,
+    token: bool = lab.TOKEN,
+    browser: bool = lab.BROWSER,
 ) -> None:
-    """Open the lab when no command is given."""
+    """Open the lab when no command is given: the last project, or the cooperative cell.
+
+    brazo FOLDER opens a project.
+    """
     if version:
         from importlib.metadata import version as installed
 
         print(f"brazo {installed('brazo')}")
         raise typer.Exit()
     if context.invoked_subcommand is None:
-        lab.open_lab()
+        lab.reopen(host, port, browser, token)
 
 
 def _terminate(*_: object) -> None:

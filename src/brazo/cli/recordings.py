@@ -1,4 +1,4 @@
-"""`brazo signals | convert | plot | report`: inspect and convert recordings."""
+"""`brazo signals | convert | plot | report | compare | accuracy`: use recordings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from brazo.text import one_line
 
 if TYPE_CHECKING:
     from brazo.recording.recording import Recording
-    from brazo.recording.source import Source
+    from brazo.recording.source import ColumnSource
 
 LARGE = 20_000_000  # bytes; a hint is printed for larger files
 _SOURCE = typer.Argument(
@@ -36,6 +36,8 @@ def register(app: typer.Typer) -> None:
     app.command("convert")(convert)
     app.command("plot")(plot)
     app.command("report")(report)
+    app.command("compare")(compare)
+    app.command("accuracy")(accuracy)
 
 
 def signals(
@@ -160,7 +162,98 @@ def report(
     print_line(f"wrote {target} ({_size(target.stat().st_size)})")
 
 
-def _drawn(source: Source, recording: Path, target: Path, cell: str | None) -> Any:
+def compare(
+    recordings: list[Path] = typer.Argument(
+        help="Recordings to compare: .parquet, .csv or .parquet.part."
+    ),
+    plot: Path = typer.Option(
+        None, "--plot", "-p", help="Write a figure: .png, .svg or .pdf; default: tool and errors."
+    ),
+    table_file: Path = typer.Option(
+        None, "--table", "-t", help="Write the metrics of each run and joint as .csv."
+    ),
+    chosen: list[str] = typer.Option(
+        None, "--signals", "-s", help="Signals to plot, without the robot: q.elbow, torque."
+    ),
+    xy: tuple[str, str] = typer.Option(
+        None, "--xy", help="Plot the second signal over the first: --xy tool.x tool.y."
+    ),
+    names: list[str] = typer.Option(
+        None, "--name", "-n", help="Name of a run in legend and table; repeat in order."
+    ),
+    robot: str = typer.Option(None, help="Robot to compare; default: the first one."),
+    after: float = typer.Option(1.0, help="Time after the end of a motion that belongs to it (s)."),
+    title: str = typer.Option("", help="Title of the figure."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+    force: bool = FORCE,
+) -> None:
+    """Compare runs, synchronised at the start of their motion: metrics and an overlaid plot."""
+    from brazo.recording.comparison import COLUMNS, HEADINGS, Comparison, name_of_file, unused
+
+    if names and len(names) != len(recordings):
+        raise BrazoError(f"--name: {len(names)} names for {len(recordings)} recordings")
+    if len(set(names or ())) < len(names or ()):
+        raise BrazoError("--name: two runs have the same name")
+    if plot is None and (chosen or xy or title):
+        raise BrazoError("--signals, --xy and --title: give the file of the figure, --plot FILE")
+    if chosen and xy:
+        raise BrazoError("--signals and --xy: give one of them")
+    for target in filter(None, (plot, table_file)):
+        require_replaceable(target, force=force)
+    runs: dict[str, Recording] = {}
+    for path, name in zip(recordings, names or map(name_of_file, recordings), strict=True):
+        runs[unused(name, runs)] = _opened(path, None, None)
+    found = Comparison(runs, robot, after)
+    if table_file is not None:
+        found.to_csv(table_file)
+    if plot is not None:
+        with progress_bar(f"drawing {plot.name}"):
+            if xy:
+                found.plot_xy(*xy, path=plot, title=title)
+            else:
+                found.plot(chosen or None, plot, title)
+    if json:
+        print_json([dict(zip(COLUMNS, row, strict=True)) for row in found.rows()])
+        return
+    table(f"{found.robot}, from the start of the motion", HEADINGS, found.texts(), left=2)
+    for target in filter(None, (table_file, plot)):
+        print_line(f"wrote {target}")
+
+
+def accuracy(
+    recording: Path = _SOURCE,
+    cycles: int = typer.Option(
+        None, min=1, help="Equally long cycles of the motion; default: as the reference repeats."
+    ),
+    robot: str = typer.Option(None, help="Robot; default: the first one."),
+    band: str = typer.Option(
+        None, help="Band of overshoot and stabilization (m, or 1mm); default: 2 % of the path."
+    ),
+    after: float = typer.Option(1.0, help="Time after the end of the motion that counts (s)."),
+    json: bool = typer.Option(False, "--json", help="Print JSON."),
+) -> None:
+    """Path accuracy and repeatability of the tool over cycles, with the names of ISO 9283."""
+    from brazo.recording.accuracy import path_accuracy
+
+    size = None if band is None else units.quantity(band, units.LENGTH)
+    run = _opened(recording, None, None)
+    found = path_accuracy(run, cycles, robot=robot, band=size, after=after)
+    if json:
+        print_json(found.as_dict())
+        return
+    rows = [
+        ("path accuracy AT_p", f"{1000 * found.path_accuracy:.4f} mm"),
+        ("path repeatability RT_p", f"{1000 * found.path_repeatability:.4f} mm"),
+        ("position overshoot OV", f"{1000 * found.overshoot:.4f} mm"),
+        ("stabilization time", f"{found.stabilization_time:.3f} s"),
+        ("band", f"{1000 * found.band:.4f} mm"),
+    ]
+    rows = [(name, "-" if text.startswith("nan") else text) for name, text in rows]
+    table(f"{found.robot}, cycles: {found.cycles}", ("", ""), rows)
+    print_line("names as in ISO 9283; no conformity is claimed")
+
+
+def _drawn(source: ColumnSource, recording: Path, target: Path, cell: str | None) -> Any:
     """Return the cell of an .html replay and print its notes."""
     if target.suffix.lower() != ".html":
         if cell is not None:

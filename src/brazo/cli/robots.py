@@ -11,9 +11,9 @@ import typer
 from brazo.cli.file_kind import cell_of, kind_of
 from brazo.cli.output import number, print_json, print_line, table
 from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.robot_options import ARG, ROBOT, TIP, arguments_of
 from brazo.cli.unit_warnings import load_robot
 from brazo.errors import BrazoError
-from brazo.model.description import DeltaModel
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +36,7 @@ def list_robots(json: bool = typer.Option(False, "--json", help="Print JSON.")) 
         (
             robot.name,
             str(robot.n),
-            _structure(robot),
+            robot.model.structure,
             "yes" if robot.has_dynamics else "kinematic only",
             shorten(robot.about.split(". ")[0].rstrip("."), 60, placeholder=" …"),
         )
@@ -46,14 +46,15 @@ def list_robots(json: bool = typer.Option(False, "--json", help="Print JSON.")) 
 
 
 def show(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    robot: str = ROBOT,
+    tip: str = TIP,
+    arg: list[str] = ARG,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
     """Show a robot: joints, D-H table, limits, inertia, poses, warnings."""
     import brazo
 
-    arm = brazo.load(robot, tip=tip)
+    arm = brazo.load(robot, tip=tip, arguments=arguments_of(arg))
     if json:
         print_json(_everything(arm))
         return
@@ -62,14 +63,13 @@ def show(
         print_line(" ".join(arm.about.split()))
     _show_joints(arm)
     model = arm.model
-    if isinstance(model, DeltaModel):
-        sizes = [(key, number(getattr(model, key))) for key in ("R", "r", "L1", "L2")]
-        azimuths = ", ".join(number(math.degrees(a), 1) for a in model.azimuths)
-        table("Sizes [m]", ("", "value"), [*sizes, ("azimuths [deg]", azimuths)])
-        _show_delta_masses(model)
-    else:
-        _show_dh(arm)
-        _show_inertia(arm)
+    if model.lengths:
+        rows = [(one.name, number(one.value), one.about) for one in model.lengths]
+        azimuths = ", ".join(f"{math.degrees(a):g}°" for a in model.details()["azimuths"])
+        rows.append(("azimuths", azimuths, "arms about the vertical axis"))
+        table("Lengths [m]", ("", "value", "part"), rows)
+    _show_dh(arm)
+    _show_inertia(arm)
     _show_drives(arm)
     _show_tool(arm)
     if arm.parameters:
@@ -78,28 +78,37 @@ def show(
     if arm.poses:
         rows = [(name, *_position_texts(arm, q)) for name, q in arm.poses.items()]
         table("Poses [deg, m]", ("name", *arm.joint_names), rows)
-    _show_findings(arm)
+    for finding in arm.findings:
+        print_line(f"warning: {finding}", style="yellow")
 
 
 def check(
     file: str = typer.Argument(
-        help="A robot (.yaml, .urdf, .xacro, .xml), cell or program file, or a name."
+        help="A robot (.yaml, .urdf, .xacro, .xml), cell or program file, project folder, or name."
     ),
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    tip: str = TIP,
+    arg: list[str] = ARG,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Check a robot, cell or program file; errors (exit code 2) and warnings name file and line."""
+    """Check a robot, cell or program file, or a project.
+
+    Errors (exit code 2) and warnings name file and line.
+    """
     import brazo
     from brazo.body.drawable import undrawable
     from brazo.formats.library import robot_names
+    from brazo.project.folder import is_project
     from brazo.world.cell_file import cell_names
 
     try:
+        if is_project(file):
+            _check_project(file, json)
+            return
         shipped = file in cell_names() and file not in robot_names()
         if shipped or kind_of(file) in ("cell", "program"):
             _check_cell_or_program(file, json)
             return
-        arm = brazo.load(file, tip=tip)
+        arm = brazo.load(file, tip=tip, arguments=arguments_of(arg))
         if found := undrawable(arm.model):
             raise BrazoError("\n".join(f"{file}: {one}" for one in found))
     except BrazoError as error:
@@ -169,18 +178,61 @@ def _check_cell_or_program(file: str, json: bool) -> None:
     print_line(f"ok: {what}, {robots}, {warnings}")
 
 
+def _check_project(folder: str, json: bool) -> None:
+    """Check the cell, points, controllers and programs of a project."""
+    from brazo.body.drawable import require_drawable
+    from brazo.program.validate import validate
+    from brazo.project.controllers import controllers_in
+    from brazo.project.folder import Project
+    from brazo.simulation import Simulation
+
+    project = Project(folder)
+    cell = project.cell()
+    sim = Simulation(cell, controllers_in(cell, project.controllers()))
+    for robot in sim.cell.robots:
+        require_drawable(robot.model)
+    findings, names = [str(one) for one in sim.findings], project.programs()
+    for name in names:
+        program = project.program(name)
+        validate(program, sim)
+        findings += [str(one) for one in program.findings]
+    points = sum(len(some) for some in project.points().values())
+    if json:
+        print_json(
+            {
+                "ok": True,
+                "findings": findings,
+                "kind": "project",
+                "name": project.name,
+                "cell": sim.cell.name,
+                "programs": names,
+                "points": points,
+            }
+        )
+        return
+    for finding in findings:
+        print_line(f"warning: {finding}", style="yellow")
+    counts = (
+        f"{len(names)} program{'' if len(names) == 1 else 's'}, "
+        f"{points} point{'' if points == 1 else 's'}, "
+        f"{len(findings)} warning{'' if len(findings) == 1 else 's'}"
+    )
+    print_line(f"ok: project {project.name}, cell {sim.cell.name}, {counts}")
+
+
 def export(
-    robot: str = typer.Argument(help="A shipped robot's name or a robot file."),
+    robot: str = ROBOT,
     urdf: bool = typer.Option(False, "--urdf", help="Write a URDF."),
     mjcf: bool = typer.Option(False, "--mjcf", help="Write an MJCF."),
     output: Path = typer.Option(None, "-o", "--output", help="File to write."),
     force: bool = FORCE,
-    tip: str = typer.Option(None, help="URDF/MJCF: the link that carries the tool."),
+    tip: str = TIP,
+    arg: list[str] = ARG,
 ) -> None:
     """Write a robot as URDF or MJCF, with its meshes beside it."""
     if urdf == mjcf:
         raise BrazoError("choose one of --urdf and --mjcf")
-    arm = load_robot(robot, tip)
+    arm = load_robot(robot, tip, arg)
     from brazo.formats.export import mesh_folder, safe_stem
 
     if urdf:
@@ -200,13 +252,6 @@ def export(
     for note in write(arm.model, path):
         print_line(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
     print_line(f"wrote {path}")
-
-
-def _structure(arm) -> str:
-    if arm.model.kind == "delta":
-        return "Delta (3 arms)"
-    letters = "-".join("R" if kind == "revolute" else "P" for kind in arm.joint_kinds)
-    return letters if arm.n <= 8 else f"{arm.n} joints"
 
 
 def _summary(arm) -> dict:
@@ -243,38 +288,11 @@ def _everything(arm) -> dict:
             for drive, friction in _drives(arm)
         ],
     }
-    if arm.model.kind == "delta":
-        model = arm.model
-        sizes = ("R", "r", "L1", "L2", "azimuths", "rod_mass", "platform_mass")
-        masses = {"arm_mass": None if model.arm_inertia is None else model.arm_inertia.mass}
-        return result | {key: getattr(model, key) for key in sizes} | masses
     gripper = arm.model.gripper
     if gripper is not None:
         keys = ("opening", "max_force", "finger")
         result["gripper"] = {key: getattr(gripper, key) for key in keys}
-    return result | {
-        "convention": arm.model.convention,
-        "dh": [
-            {
-                "theta": row.constant_theta,
-                "d": row.constant_d,
-                "a": row.a,
-                "alpha": row.alpha,
-                "kind": row.kind,
-            }
-            for row in arm.model.dh
-        ],
-        "inertia": [
-            None
-            if body.inertia is None
-            else {
-                "mass": body.inertia.mass,
-                "com": body.inertia.com,
-                "tensor": body.inertia.tensor,
-            }
-            for body in arm.model.bodies[1:]
-        ],
-    }
+    return result | arm.model.details()
 
 
 def _position_texts(arm, q) -> list[str]:
@@ -309,19 +327,18 @@ def _show_dh(arm) -> None:
 
 
 def _show_inertia(arm) -> None:
-    bodies = arm.model.bodies[1:]
-    if all(body.inertia is None for body in bodies):
+    inertias = arm.model.inertias
+    if all(I is None for _, I in inertias):
         print_line("No inertia is given: the robot is kinematic only.")
         print_line()
         return
     rows = []
-    for body in bodies:
-        if body.inertia is None:
-            rows.append((body.name, "not given", *[""] * 6))
+    for name, I in inertias:
+        if I is None:
+            rows.append((name, "not given", *[""] * 6))
             continue
-        I = body.inertia
         diagonal = [f"{I.tensor[k, k]:.6g}" for k in range(3)]
-        rows.append((body.name, f"{I.mass:g}", *(number(x) for x in I.com), *diagonal))
+        rows.append((name, f"{I.mass:g}", *(number(x) for x in I.com), *diagonal))
     table(
         "Inertia [kg, m, kg m²]",
         ("body", "mass", "com x", "y", "z", "Ixx", "Iyy", "Izz"),
@@ -329,26 +346,9 @@ def _show_inertia(arm) -> None:
     )
 
 
-def _show_delta_masses(model: DeltaModel) -> None:
-    if model.arm_inertia is None:
-        print_line("No masses are given: the robot is kinematic only.")
-        print_line()
-        return
-    I = model.arm_inertia
-    rows = [
-        ("drive arm", f"{I.mass:g}", f"centre {number(I.com[0])} m from the axis"),
-        ("rods of one arm", f"{model.rod_mass:g}", f"{number(model.rod_spacing)} m apart"),
-        ("moving platform", f"{model.platform_mass:g}", ""),
-    ]
-    table("Masses [kg]", ("body", "mass", "where"), rows)
-
-
 def _drives(arm) -> list:
     """Return drive and friction of each joint."""
-    model = arm.model
-    if isinstance(model, DeltaModel):
-        return [(model.drive, model.friction)] * 3
-    return [(joint.drive, joint.friction) for joint in model.coordinates]
+    return list(zip(arm.model.drives, arm.model.frictions, strict=True))
 
 
 def _show_drives(arm) -> None:
@@ -382,7 +382,7 @@ def _show_drives(arm) -> None:
 
 def _tip(arm) -> dict | None:
     """Return the tip link of an imported robot and the reason it was chosen."""
-    choice = getattr(arm.model, "tip_choice", None)
+    choice = arm.model.tip_choice
     return None if choice is None else {"link": choice.link, "reason": choice.reason or "given"}
 
 
@@ -399,7 +399,7 @@ def _show_tool(arm) -> None:
     if any(T[i, j] != float(i == j) for i in range(3) for j in range(4)):
         rows = [[f"{x:.6g}" for x in row] for row in T[:3].tolist()]
         table("Tool frame in the last link", ("x", "y", "z", "at [m]"), rows)
-    gripper = getattr(arm.model, "gripper", None)
+    gripper = arm.model.gripper
     if gripper is not None:
         low, high = (f"{1000 * x:g}" for x in gripper.opening)
         finger = " x ".join(f"{1000 * x:g}" for x in gripper.finger)
@@ -407,8 +407,3 @@ def _show_tool(arm) -> None:
             f"Gripper: opening {low} to {high} mm, max force {gripper.max_force:g} N, "
             f"fingers {finger} mm\n"
         )
-
-
-def _show_findings(arm) -> None:
-    for finding in arm.findings:
-        print_line(f"warning: {finding}", style="yellow")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from brazo.cli.drives import DRIVES, cell_with_drives
 from brazo.cli.file_kind import cell_of, kind_of
 from brazo.cli.interruption import INTERRUPTED, between_steps, print_recorded
 from brazo.cli.lab import BROWSER, HOST, PORT, TOKEN
@@ -41,7 +42,7 @@ def register(app: typer.Typer) -> None:
 
 def run(
     cell: str = typer.Argument(
-        help="A shipped cell's name, a cell file, or a program file that names its cell."
+        help="A shipped cell's name, a cell file, a program file that names its cell, or a project."
     ),
     program: str = typer.Option(
         None, "--program", "-p", help="A shipped program's name or a program file."
@@ -63,15 +64,19 @@ def run(
     ),
     seeds: int = typer.Option(None, min=1, help="With --vary: number of runs, starting at --seed."),
     grip_force: float = typer.Option(None, help="Grip force of every grasp (N)."),
-    feedback: bool = typer.Option(
+    contact_response: bool = typer.Option(
         True,
-        "--force-feedback/--no-force-feedback",
-        help="Contact response. Off: robots pass through obstacles, grippers weld.",
+        "--contact-response/--no-contact-response",
+        help="Contact forces on robots. Off: they pass through obstacles, grippers weld.",
     ),
+    deprecated_feedback: bool = typer.Option(
+        None, "--force-feedback/--no-force-feedback", hidden=True
+    ),
+    drives: str = DRIVES,
     controller: Path = typer.Option(
         None, "--controller", help="Python file with custom controllers, for set_controller."
     ),
-    law: Path = typer.Option(None, "--law", hidden=True),
+    deprecated_law: Path = typer.Option(None, "--law", hidden=True),
     until: float = typer.Option(600.0, help="Time limit in simulated seconds."),
     json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
     host: str = HOST,
@@ -81,33 +86,49 @@ def run(
 ) -> None:
     """Run a program in a cell; exit code 0 only if all goals are reached.
 
-    Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.
+    Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.  A
+    project folder is always run headless: its cell, controllers, points and the program shown last.
     """
+    from brazo.project.controllers import controllers_in
+    from brazo.project.folder import Project, is_project
     from brazo.world import load_cell
 
+    headless = headless or is_project(cell)
     if seeds is not None and not vary:
         raise BrazoError("--seeds requires --vary")
     if not headless and seeds is not None:
         raise BrazoError("--seeds requires --headless")
     if not (math.isfinite(until) and until > 0.0):
         raise BrazoError(f"--until {until:g}: expected seconds, greater than 0")
-    if law is not None:
+    if deprecated_law is not None:
         warn(["--law is deprecated; use --controller"])
-    if (own := controller or law) is not None:
+    if (own := controller or deprecated_law) is not None:
         _load_controllers(own)
-    cell, wanted = _which(cell, program)
-    nominal, chosen = load_cell(cell), _program(cell, wanted)
+    controllers: dict[str, Any] = {}
+    if is_project(cell):
+        project = Project(cell)
+        nominal, chosen = project.cell(), project.program(program or "")
+        controllers = controllers_in(nominal, project.controllers())
+        cell = nominal.name
+    else:
+        cell, wanted = _which(cell, program)
+        nominal, chosen = load_cell(cell), _program(cell, wanted)
     warn_units(chosen.findings)
     if headless:  # otherwise the lab prints the warnings of its cell
         warn_cell(nominal)
     _note_mismatch(cell, nominal, chosen, json)
-    if not feedback:
+    if deprecated_feedback is not None:
+        warn(["--force-feedback is deprecated; use --contact-response"])
+        contact_response = deprecated_feedback
+    if not contact_response:
         # Without contact forces friction holds nothing, so grippers weld.
         welding = tuple(
-            replace(robot, force_feedback=False, grasp="weld") for robot in nominal.robots
+            replace(robot, contact_response=False, grasp="weld") for robot in nominal.robots
         )
         nominal = replace(nominal, robots=welding)
-    job = _Job(nominal, chosen, vary, grip_force, until)
+    if drives is not None:
+        nominal = cell_with_drives(nominal, drives)
+    job = _Job(nominal, chosen, vary, grip_force, until, controllers)
     with _stop_reported(json):
         if seeds is not None:
             if record is not None:
@@ -131,7 +152,7 @@ def run(
             raise typer.Exit(1)
 
 
-class Stopped(Exception):
+class RunStopped(Exception):
     """A run stopped by Ctrl+C, with the simulated time (s) and the recording, if any."""
 
     def __init__(self, time: float, file: Path | None) -> None:
@@ -144,9 +165,16 @@ class _Job:
     """A cell, a program and the options to run them with."""
 
     def __init__(
-        self, cell: Cell, program: Program, vary: bool, grip_force: float | None, until: float
+        self,
+        cell: Cell,
+        program: Program,
+        vary: bool,
+        grip_force: float | None,
+        until: float,
+        controllers: dict[str, Any],
     ) -> None:
         self.cell, self.program, self.vary = cell, program, vary
+        self.controllers = controllers  # by robot; others have the default
         self.grip_force, self.until = grip_force, until
         self.replace = False  # whether existing files are replaced
 
@@ -156,7 +184,7 @@ class _Job:
         from brazo.simulation import Simulation
 
         cell = varied(self.cell, seed) if self.vary else self.cell
-        sim = Simulation(cell, seed=seed)
+        sim = Simulation(cell, self.controllers, seed=seed)
         execution = self.program.start(
             sim, grip_force=self.grip_force, load=nominal_loads(self.cell)
         )
@@ -180,7 +208,7 @@ class _Job:
                     execution, self.until, record=record, replace=self.replace, progress=progress
                 )
             except KeyboardInterrupt:
-                raise Stopped(sim.time, record) from None
+                raise RunStopped(sim.time, record) from None
         if not execution.done:
             execution.stop(f"not done after {self.until:g} s (--until)")
         return self.finish(execution, recording, record, folder)
@@ -278,7 +306,7 @@ def _load_controllers(path: Path) -> None:
     from brazo.control import Controller, controllers
 
     module = load_module(path)
-    own = [name for name, law in controllers().items() if law.__module__ == module.__name__]
+    own = [name for name, kind in controllers().items() if kind.__module__ == module.__name__]
     if not own:
         for name, found in vars(module).items():
             if (
@@ -318,7 +346,7 @@ def _show(
         record = file or Path(scratch) / RECORDING
         run = LabRun(execution, job.until, record, report, job.replace)
         with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
-            serve(sim, host, port, browser, wait=True, meanwhile=run.poll, token=token)
+            serve(sim, host, port, browser, wait=True, poll=run.poll, token=token)
         run.close()
     if json:
         _print_summary(*found[-1], json)
@@ -380,7 +408,7 @@ def _stop_reported(json: bool) -> Iterator[None]:
     """After Ctrl+C, print the recorded files and exit with code 130."""
     try:
         yield
-    except Stopped as stopped:
+    except RunStopped as stopped:
         if json:
             files = [] if stopped.file is None else [str(stopped.file)]
             print_json({"stopped": True, "time": stopped.time, "files": files})

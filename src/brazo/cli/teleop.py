@@ -1,4 +1,4 @@
-"""`brazo teleop`: master and follower stations, session reports and a network fault proxy."""
+"""`brazo teleop follower | master`: stations; the other commands are in `teleop_tools`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from typing import Any
 import typer
 
 from brazo.cli.interruption import print_recorded
-from brazo.cli.output import number, print_json, print_line, table
+from brazo.cli.output import print_json, print_line
 from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.teleop_tools import COUNTS, FOLLOWER, SECONDS, measure, proxy, report
 from brazo.cli.unit_warnings import load_robot, warn_cell
 from brazo.errors import BrazoError, RunFailed
 
@@ -27,6 +28,8 @@ TOKEN_FILE: Path = typer.Option(
 BROWSER: bool = typer.Option(
     True, "--browser/--no-browser", help="Open the page in the default browser."
 )
+_HEADLESS = typer.Option(False, "--headless", help="Run without a page.")
+_RECORD = typer.Option(None, help="Record the session to this .parquet file.")
 
 
 def register(app: typer.Typer) -> None:
@@ -68,13 +71,13 @@ def follower(
     box: str = typer.Option(
         None, help="Workspace in the base frame, m: xmin,xmax,ymin,ymax,zmin,zmax."
     ),
-    headless: bool = typer.Option(False, "--headless", help="Run without a page."),
+    headless: bool = _HEADLESS,
     page: str = PAGE,
     browser: bool = BROWSER,
-    record: Path = typer.Option(None, help="Record the session to this .parquet file."),
+    record: Path = _RECORD,
     force: bool = FORCE,
-    seconds: float = typer.Option(None, min=0.0, help="Exit after this time, s."),
-    as_json: bool = typer.Option(False, "--json", help="Print the counts as JSON at the end."),
+    seconds: float = SECONDS,
+    as_json: bool = COUNTS,
 ) -> None:
     """Run a follower station: a simulated robot that a master drives.  Ctrl+C ends it."""
     from brazo.hosts import address
@@ -98,7 +101,7 @@ def follower(
     names = list(sim.robots)
     if of is None and len(names) > 1:
         raise BrazoError(f"the cell has several robots; choose one: --of {' or '.join(names)}")
-    chosen = sim.robot(of or names[0])
+    chosen = sim.robots[of or names[0]]
     rules = Rules.over(delay)
     limits = limits_of(chosen.arm)
     increments = _increments(directions, scale)
@@ -211,7 +214,7 @@ def _mapping(kind, arm, limits, master, increments, box):
     """Return the mapping described by the options."""
     import numpy as np
 
-    from brazo.teleop import Box, JointMap, PoseMap
+    from brazo.teleop import BoxWall, JointMap, PoseMap
 
     if kind == "joint":
         return JointMap(limits)
@@ -223,13 +226,13 @@ def _mapping(kind, arm, limits, master, increments, box):
             edges = np.array([float(part) for part in box.split(",")]).reshape(3, 2)
         except ValueError:
             raise BrazoError(f"--box {box}: expected xmin,xmax,ymin,ymax,zmin,zmax in m") from None
-        workspace = Box(edges[:, 0], edges[:, 1])
+        workspace = BoxWall(edges[:, 0], edges[:, 1])
     held = None if master is None else load_robot(master)
     return PoseMap(arm, limits, held, increments, workspace=workspace)
 
 
 def master(
-    connect: str = typer.Option(..., help="Address of the follower, host:port."),
+    connect: str = FOLLOWER,
     device: str = typer.Option(
         None,
         help="Input device: browser or delta (both on the page), script, keyboard or joystick; "
@@ -239,6 +242,11 @@ def master(
     joystick: Path = typer.Option(Path("/dev/input/js0"), help="Device file of the joystick."),
     robot: str = typer.Option(
         None, help="Master robot whose joint values are sent too; default on the page: delta."
+    ),
+    follower: str = typer.Option(
+        None,
+        help="Cell or robot of the follower, to draw it on the page; name or file. Default: as the "
+        "follower reports, if it is a shipped one.",
     ),
     token_file: Path = TOKEN_FILE,
     tls: bool = typer.Option(False, help="Connect with TLS."),
@@ -259,18 +267,18 @@ def master(
         help="Timeout of the enable (deadman) switch on the page, s; default 0.25. "
         "Increase it for software rendering of a large page.",
     ),
-    headless: bool = typer.Option(False, "--headless", help="Run without a page."),
+    headless: bool = _HEADLESS,
     page: str = PAGE,
     browser: bool = BROWSER,
-    record: Path = typer.Option(None, help="Record the session to this .parquet file."),
+    record: Path = _RECORD,
     force: bool = FORCE,
-    seconds: float = typer.Option(None, min=0.0, help="Exit after this time, s."),
+    seconds: float = SECONDS,
     quiet: bool = typer.Option(False, "--quiet", help="Print nothing."),
 ) -> None:
     """Run a master station: drive a follower with an input device."""
     from brazo.hosts import address
     from brazo.teleop import MasterLink, client_tls
-    from brazo.teleop.devices import Joystick, Keyboard, Pointed, load_script
+    from brazo.teleop.devices import Joystick, Keyboard, PageHandle, load_script
     from brazo.teleop.link.master_link import VALID
     from brazo.teleop.stations import MasterStation, ReflectingMaster, scheme_named
 
@@ -301,7 +309,7 @@ def master(
     elif device == "joystick":
         chosen = Joystick(joystick)
     elif device == "browser":
-        chosen = Pointed() if deadman is None else Pointed(deadman=deadman)
+        chosen = PageHandle() if deadman is None else PageHandle(deadman=deadman)
     else:
         raise BrazoError(
             f"--device {device}: expected script, keyboard, joystick, browser or delta"
@@ -343,7 +351,7 @@ def master(
 
         with contextlib.ExitStack() as stack:
             stopped = _until_signal(stack)
-            _open(stack, MasterLab(station, *page_at), browser, quiet)
+            _open(stack, MasterLab(station, *page_at, follower=follower), browser, quiet)
             end = time.monotonic() + (float("inf") if seconds is None else seconds)
             printed = 0
             while time.monotonic() < end and not (stopped.is_set() or station.hand.done):
@@ -368,101 +376,3 @@ def _arm_alone(robot: Any) -> Any:
     from brazo.simulation import Simulation
 
     return Simulation(as_cell(robot))
-
-
-def report(
-    follower: Path = typer.Argument(help="Recording of the follower, .parquet."),
-    master: Path = typer.Option(None, help="Recording of the master in the same session."),
-    output: Path = typer.Option(Path("session.html"), "-o", "--output", help="Output file, .html."),
-    force: bool = FORCE,
-    as_json: bool = typer.Option(False, "--json", help="Print the key figures as JSON."),
-) -> None:
-    """Write a report of a session from the recordings of both stations."""
-    from brazo.teleop.stations import session_report
-
-    require_replaceable(output, force=force)
-    numbers = session_report(follower, output, master)
-    if as_json:
-        print_json(numbers)
-        return
-    for name, value in numbers.items():
-        print_line(f"{name}: {value}")
-    print_line(str(output))
-
-
-def proxy(
-    to: str = typer.Option(..., help="Address of the follower, host:port."),
-    listen: str = typer.Option("127.0.0.1:9001", help="Address masters connect to, host:port."),
-    script: Path | None = typer.Option(None, help="YAML file with the faults and their times."),
-    seed: int | None = typer.Option(None, min=0, help="Random seed, instead of the script's."),
-    seconds: float | None = typer.Option(None, min=0.0, help="Exit after this time, s."),
-    as_json: bool = typer.Option(False, "--json", help="Print the counts as JSON at the end."),
-) -> None:
-    """Inject network faults between a master and a follower; reproducible for a given seed."""
-    from dataclasses import replace
-
-    from brazo.hosts import address
-    from brazo.teleop.proxy import FaultProxy, Script, load_script
-
-    plan = Script() if script is None else load_script(script)
-    if seed is not None:
-        plan = replace(plan, seed=seed)
-    host, port = address(listen)
-    with FaultProxy(to, plan, host, port) as running:
-        if not as_json:
-            print_line(
-                f"ws://{host}:{running.port} to {to}, {len(plan.steps)} steps, seed {plan.seed}"
-            )
-        printed, end = 0, time.monotonic() + (float("inf") if seconds is None else seconds)
-        try:
-            while time.monotonic() < end:
-                while not as_json and printed < len(running.events):
-                    t, text = running.events[printed]
-                    print_line(f"{t:8.3f} s  {text}")
-                    printed += 1
-                time.sleep(0.05)
-        except KeyboardInterrupt:
-            pass
-        counts = {direction: dict(count) for direction, count in running.counts.items()}
-        if as_json:
-            events = [{"t": t, "text": text} for t, text in running.events]
-            print_json({"counts": counts, "events": events})
-        else:
-            for direction, count in counts.items():
-                listed = ", ".join(f"{n} {why}" for why, n in count.items())
-                print_line(f"{direction}: {listed or 'no messages'}")
-
-
-def measure(
-    seconds: float = typer.Option(10.0, help="Duration, s."),
-    rate: float = typer.Option(500.0, help="Commands per second."),
-    as_json: bool = typer.Option(False, "--json", help="Print one JSON object."),
-) -> None:
-    """Measure the link between two processes: loss, reordering, latency, age of commands."""
-    from dataclasses import asdict
-
-    from rich.progress import Progress
-
-    from brazo.teleop.link import measure as module
-
-    with Progress(transient=True, disable=as_json, refresh_per_second=2) as bar:
-        task = bar.add_task("commands", total=1.0)
-        found = module.measure(seconds, rate, lambda part: bar.update(task, completed=part))
-    if as_json:
-        print_json(asdict(found))
-        return
-    print_line(f"{found.sent} commands in {found.seconds:.1f} s, {found.rate:.1f} per second")
-    print_line(
-        f"received {found.received}, lost {found.lost}, out of order {found.disordered}, "
-        f"expired {found.late}, replaced before sending {found.replaced}"
-    )
-    rows = [
-        (name, *(number(getattr(spread, part), 3) for part in ("p50", "p99", "p999", "most")))
-        for name, spread in (
-            ("one-way latency, ms", found.latency),
-            ("jitter, ms", found.jitter),
-            ("age when read, ms", found.age),
-        )
-    ]
-    table("", ("", "median", "99 %", "99.9 %", "max"), rows)
-    print_line(f"min round trip {found.round_trip:.3f} ms, clock offset {found.offset:.3f} ms")

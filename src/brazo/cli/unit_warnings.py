@@ -6,11 +6,12 @@ report all warnings.  Output on stdout is not affected.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
 
+from brazo.cli.robot_options import arguments_of
 from brazo.text import one_line
 
 if TYPE_CHECKING:
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from brazo.world import Cell
 
 
-def load_robot(name_or_path: str, tip: str | None = None) -> Robot:
+def load_robot(
+    name_or_path: str, tip: str | None = None, arg: Sequence[str] | None = None
+) -> Robot:
     """Load a robot with `brazo.load` and warn about probable unit mistakes in its file."""
     import brazo
 
-    robot = brazo.load(name_or_path, tip=tip)
+    robot = brazo.load(name_or_path, tip=tip, arguments=arguments_of(arg))
     warn_units(robot.model.findings)
     return robot
 

@@ -10,6 +10,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Callable
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -30,12 +31,13 @@ def load_module(path: Path) -> ModuleType:
     """Execute a Python file and return it as a module."""
     require_file(path)
     spec = importlib.util.spec_from_file_location(f"user_file_{path.stem}", path)
-    if spec is None or spec.loader is None:
+    if spec is None or not isinstance(spec.loader, SourceFileLoader):
         raise BrazoError(f"{path}: not a Python file; its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look up their module by name
     try:
-        spec.loader.exec_module(module)
+        # Without `exec_module`, which would write a `__pycache__` into the user's folder.
+        exec(spec.loader.source_to_code(path.read_bytes(), path), module.__dict__)
     except SyntaxError as error:
         raise BrazoError(f"{path}:{error.lineno}: not valid Python: {error.msg}") from error
     except Exception as error:

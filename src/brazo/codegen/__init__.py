@@ -5,27 +5,47 @@ run on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solve
 nonlinear least squares.
 """
 
+from brazo.codegen.across import Across
+from brazo.codegen.fixed_entry import FixedEntry
 from brazo.codegen.function import Columns, Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph
+from brazo.codegen.guarded import Guarded
 from brazo.codegen.kernel import Kernel, compile_kernel
-from brazo.codegen.ring import absolute, maximum, minimum, sign, sincos, sqrt, where
+from brazo.codegen.refine import Refinement
+from brazo.codegen.ring import (
+    absolute,
+    atan2,
+    maximum,
+    minimum,
+    rint,
+    sign,
+    sincos,
+    sqrt,
+    where,
+)
 from brazo.codegen.sharing import thread_count, threads
 from brazo.codegen.solver import Solution, Solver, compile_solver
 
 __all__ = [
+    "Across",
     "Columns",
     "Expr",
+    "FixedEntry",
     "Function",
     "Graph",
     "GraphFunction",
+    "Guarded",
     "Kernel",
+    "Refinement",
     "Solution",
     "Solver",
     "absolute",
+    "atan2",
     "compile_kernel",
     "compile_solver",
     "maximum",
     "minimum",
+    "rint",
     "sign",
     "sincos",
     "sqrt",

@@ -1,16 +1,17 @@
 """Compiled objects on disk, so that a kernel is compiled once per machine and not once per process.
 
 A file holds ``magic | sha256 of the object | the object`` and is named by the sha256 of everything
-the object depends on (the caller's key). It is written to a temporary file, flushed to the disk and
-renamed, so readers and parallel writers see a whole file or none; a file that is short, altered or
-of another format is ignored and rewritten. A directory that cannot be written means no cache,
+the object depends on (the caller's key). It is written to a temporary file and renamed, so readers
+and parallel writers see a whole file or none; a file that is short (after a power failure), altered
+or of another format is ignored and rewritten. A directory that cannot be written means no cache,
 never a failure: the cache is an optimisation.
 
 An object is machine code that this process runs, so directory and file must belong to the user and
 be writable by no one else; otherwise nothing is read or written, with one warning.
 
 The directory is ``$BRAZO_CACHE_DIR`` or the platform's place for user caches (`brazo.folders`),
-made with mode 0700. The newest ``MAX_OBJECTS`` files of at most ``MAX_BYTES`` are kept.
+made with mode 0700. Beyond ``MAX_OBJECTS`` files or ``MAX_BYTES`` the least recently used are
+removed.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from brazo.private import advice, not_private, prune
 __all__ = ["FORMAT", "MAX_BYTES", "MAX_OBJECTS", "cache_dir", "load", "store"]
 
 FORMAT = 1
-MAX_OBJECTS = 1000
+MAX_OBJECTS = 4000
 MAX_BYTES = 256 << 20
 _MAGIC = b"BRAZO-OBJECT-%03d\n" % FORMAT
 _DIGEST = hashlib.sha256().digest_size
@@ -76,15 +77,23 @@ def store(key: str, body: bytes) -> bool:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(body).digest() + body)
-            file.flush()
-            os.fsync(file.fileno())
         Path(temporary).replace(path)
     except OSError:
         with contextlib.suppress(OSError):
             Path(temporary).unlink()
         return False
-    prune(path.parent, ".obj", files=MAX_OBJECTS, size=MAX_BYTES)
+    _make_room(path.parent)
     return True
+
+
+def _make_room(directory: Path) -> None:
+    """Keep to the limits; the files are counted at every store, their sizes at every 32nd."""
+    with contextlib.suppress(OSError):
+        count = sum(1 for _ in directory.iterdir())
+        if count > MAX_OBJECTS:
+            prune(directory, ".obj", files=MAX_OBJECTS - MAX_OBJECTS // 8, size=MAX_BYTES)
+        elif count % 32 == 0:
+            prune(directory, ".obj", files=MAX_OBJECTS, size=MAX_BYTES)
 
 
 def _path(key: str) -> Path:

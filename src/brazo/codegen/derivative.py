@@ -1,7 +1,8 @@
 """Exact derivatives of a graph, as more nodes of the same graph.
 
 Forward mode, one input element at a time: each node's derivative follows from its arguments' by the
-chain rule.  Shared terms stay shared, and what does not depend on the input folds to zero.
+chain rule.  Shared terms stay shared, and what does not depend on the input folds to zero.  A
+selection has the derivative of what it selects, so a step has slope zero.
 """
 
 from __future__ import annotations
@@ -48,8 +49,13 @@ def _rule(node: Expr, d: list[Any]) -> Any:
         return a[0].cos() * d[0]
     if node.op == "cos":
         return -(a[0].sin() * d[0])
+    if node.op == "atan2":
+        y, x = a
+        return (d[0] * x - y * d[1]) / (x * x + y * y)
     if node.op == "sqrt":
         return d[0] / (2.0 * node)
+    if node.op == "select":
+        return a[0].where(d[1], d[2])
     if node.op == "pick":
         raise BrazoError(f"no derivative of the called function {a[0].value.name}")
     raise BrazoError(f"no derivative of '{node.op}': it is not smooth")

@@ -19,10 +19,10 @@ from pathlib import Path
 import numpy as np
 
 from brazo.codegen import cache, jit
+from brazo.codegen.call_route import route
 from brazo.codegen.graph import Graph
 from brazo.codegen.kernel import Kernel, compile_kernel
 from brazo.codegen.ring import maximum, minimum, sincos, sqrt, where
-from brazo.codegen.route import route
 from brazo.codegen.sharing import thread_count
 from brazo.errors import BrazoError
 from brazo.private import make_private

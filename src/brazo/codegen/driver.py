@@ -19,316 +19,179 @@ lower limits then upper ones.
 from __future__ import annotations
 
 from brazo.codegen.emitter import hex_double
+from brazo.codegen.flow import WORD, Flow
 
 __all__ = ["INFO", "SETTINGS", "driver_functions"]
 
 SETTINGS = ("tol_first", "tol_rest", "mu", "stall", "iterations", "attempts", "patience", "polish")
 INFO = ("status", "cost", "first", "rest", "iterations", "attempts")  # first, rest: squared norms
 
-_TEMPLATE = """
-define internal void @NAME_copy(ptr %to, ptr %from) #0 {
-entry:
-  br label %loop
-loop:
-  %j = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %a = getelementptr double, ptr %from, i64 %j
-  %b = getelementptr double, ptr %to, i64 %j
-  %v = load double, ptr %a
-  store double %v, ptr %b
-  %next = add i64 %j, 1
-  %more = icmp slt i64 %next, SIZE
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-; x = sample_lower + u * (sample_upper - sample_lower), u from splitmix64
-define internal void @NAME_random(ptr %state, ptr %sample, ptr %x) #0 {
-entry:
-  %upper = getelementptr double, ptr %sample, i64 SIZE
-  br label %loop
-loop:
-  %j = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %s0 = load i64, ptr %state
-  %s = add i64 %s0, -7046029254386353131
-  store i64 %s, ptr %state
-  %h0 = lshr i64 %s, 30
-  %h1 = xor i64 %s, %h0
-  %h2 = mul i64 %h1, -4658895280553007687
-  %h3 = lshr i64 %h2, 27
-  %h4 = xor i64 %h2, %h3
-  %h5 = mul i64 %h4, -7723592293110705685
-  %h6 = lshr i64 %h5, 31
-  %h7 = xor i64 %h5, %h6
-  %h8 = lshr i64 %h7, 11
-  %h9 = uitofp i64 %h8 to double
-  %u = fmul double %h9, TWO_TO_MINUS_53
-  %lp = getelementptr double, ptr %sample, i64 %j
-  %hp = getelementptr double, ptr %upper, i64 %j
-  %xp = getelementptr double, ptr %x, i64 %j
-  %l = load double, ptr %lp
-  %h = load double, ptr %hp
-  %range = fsub double %h, %l
-  %part = fmul double %u, %range
-  %v = fadd double %l, %part
-  store double %v, ptr %xp
-  %next = add i64 %j, 1
-  %more = icmp slt i64 %next, SIZE
-  br i1 %more, label %loop, label %done
-done:
-  ret void
-}
-
-; both squared norms within their tolerances; false for NaN
-define internal i1 @NAME_good(ptr %norms, ptr %settings) #0 {
-  %fp = getelementptr double, ptr %norms, i64 1
-  %rp = getelementptr double, ptr %norms, i64 2
-  %tp = getelementptr double, ptr %settings, i64 1
-  %f = load double, ptr %fp
-  %r = load double, ptr %rp
-  %tf = load double, ptr %settings
-  %tr = load double, ptr %tp
-  %tf2 = fmul double %tf, %tf
-  %tr2 = fmul double %tr, %tr
-  %a = fcmp ole double %f, %tf2
-  %b = fcmp ole double %r, %tr2
-  %both = and i1 %a, %b
-  ret i1 %both
-}
-
-define void @NAME_solve(ptr %p, ptr %x0, ptr %box, ptr %sample, ptr %settings, i64 %seed,
-                        ptr %x, ptr %info) #0 {
-entry:
-  %state = alloca i64
-  %mu = alloca double
-  %best = alloca double
-  %checkpoint = alloca double
-  %count = alloca double
-  %attempt = alloca double
-  %step = alloca double
-  %waited = alloca double
-  %z = alloca [SIZE x double]
-  %y = alloca [SIZE x double]
-  %w = alloca [SIZE x double]
-  %norms = alloca [3 x double]
-  %trial = alloca [3 x double]
-  %p_mu = getelementptr double, ptr %settings, i64 2
-  %p_stall = getelementptr double, ptr %settings, i64 3
-  %p_iterations = getelementptr double, ptr %settings, i64 4
-  %p_attempts = getelementptr double, ptr %settings, i64 5
-  %p_patience = getelementptr double, ptr %settings, i64 6
-  %p_polish = getelementptr double, ptr %settings, i64 7
-  %mu0 = load double, ptr %p_mu
-  %stall = load double, ptr %p_stall
-  %iterations = load double, ptr %p_iterations
-  %attempts = load double, ptr %p_attempts
-  %patience = load double, ptr %p_patience
-  %polish = load double, ptr %p_polish
-  store i64 %seed, ptr %state
-  store double %mu0, ptr %mu
-  store double INFINITY, ptr %best
-  store double 0.0, ptr %count
-  store double 0.0, ptr %attempt
-  %flag = call double @NAME_begin(ptr %x0, ptr %p, ptr %box, ptr %z)
-  call void @NAME_copy(ptr %x, ptr %z)
-  %bad = fcmp uno double %flag, %flag
-  br i1 %bad, label %refused, label %next_attempt
-
-refused:
-  store double -1.0, ptr %info
-  ret void
-
-next_attempt:
-  %a0 = load double, ptr %attempt
-  %exhausted = fcmp oge double %a0, %attempts
-  br i1 %exhausted, label %start_polish, label %choose_start
-choose_start:
-  %a1 = fadd double %a0, 1.0
-  store double %a1, ptr %attempt
-  store double 0.0, ptr %step
-  store double 0.0, ptr %waited
-  store double INFINITY, ptr %checkpoint
-  %first_attempt = fcmp oeq double %a0, 0.0
-  br i1 %first_attempt, label %iterate, label %random_start
-random_start:
-  call void @NAME_random(ptr %state, ptr %sample, ptr %y)
-  %ignored = call double @NAME_begin(ptr %y, ptr %p, ptr %box, ptr %z)
-  br label %iterate
-
-iterate:
-  call double @NAME_step(ptr %z, ptr %p, ptr %mu, ptr %box, ptr %y, ptr %norms)
-  %c0 = load double, ptr %count
-  %c1 = fadd double %c0, 1.0
-  store double %c1, ptr %count
-  %good = call i1 @NAME_good(ptr %norms, ptr %settings)
-  br i1 %good, label %finish, label %compare
-compare:
-  %cost = load double, ptr %norms
-  %best0 = load double, ptr %best
-  %better = fcmp olt double %cost, %best0
-  br i1 %better, label %remember, label %advance
-remember:
-  store double %cost, ptr %best
-  call void @NAME_copy(ptr %x, ptr %z)
-  br label %advance
-advance:
-  call void @NAME_copy(ptr %z, ptr %y)
-  %s0 = load double, ptr %step
-  %s1 = fadd double %s0, 1.0
-  store double %s1, ptr %step
-  %spent = fcmp oge double %s1, %iterations
-  br i1 %spent, label %next_attempt, label %wait
-wait:
-  %w0 = load double, ptr %waited
-  %w1 = fadd double %w0, 1.0
-  store double %w1, ptr %waited
-  %due = fcmp oge double %w1, %patience
-  br i1 %due, label %check, label %iterate
-check:
-  %old = load double, ptr %checkpoint
-  %bar = fmul double %old, %stall
-  store double 0.0, ptr %waited
-  store double %cost, ptr %checkpoint
-  %moving = fcmp ole double %cost, %bar
-  br i1 %moving, label %iterate, label %next_attempt
-
-finish:
-  call void @NAME_copy(ptr %x, ptr %z)
-  call double @NAME_step(ptr %y, ptr %p, ptr %mu, ptr %box, ptr %w, ptr %trial)
-  %still_good = call i1 @NAME_good(ptr %trial, ptr %settings)
-  %cost_z = load double, ptr %norms
-  %cost_y = load double, ptr %trial
-  %lower = fcmp olt double %cost_y, %cost_z
-  %take = and i1 %still_good, %lower
-  br i1 %take, label %take_last, label %solved
-take_last:
-  call void @NAME_copy(ptr %x, ptr %y)
-  call void @NAME_report(ptr %info, ptr %trial, double 1.0, ptr %count, ptr %attempt)
-  ret void
-solved:
-  call void @NAME_report(ptr %info, ptr %norms, double 1.0, ptr %count, ptr %attempt)
-  ret void
-
-; x is the best point seen; y the trial that leads on from it
-start_polish:
-  store double %mu0, ptr %mu
-  store double 0.0, ptr %step
-  call double @NAME_step(ptr %x, ptr %p, ptr %mu, ptr %box, ptr %y, ptr %norms)
-  br label %polish_next
-polish_next:
-  %q0 = load double, ptr %step
-  %q1 = fadd double %q0, 1.0
-  store double %q1, ptr %step
-  %enough = fcmp ogt double %q1, %polish
-  br i1 %enough, label %failed, label %polish_step
-polish_step:
-  call double @NAME_step(ptr %y, ptr %p, ptr %mu, ptr %box, ptr %w, ptr %trial)
-  %d0 = load double, ptr %count
-  %d1 = fadd double %d0, 1.0
-  store double %d1, ptr %count
-  %here = load double, ptr %norms
-  %there = load double, ptr %trial
-  %descends = fcmp olt double %there, %here
-  br i1 %descends, label %accept, label %reject
-accept:
-  call void @NAME_copy(ptr %x, ptr %y)
-  %first_p = getelementptr double, ptr %trial, i64 1
-  %rest_p = getelementptr double, ptr %trial, i64 2
-  %first_v = load double, ptr %first_p
-  %rest_v = load double, ptr %rest_p
-  %to_first = getelementptr double, ptr %norms, i64 1
-  %to_rest = getelementptr double, ptr %norms, i64 2
-  store double %there, ptr %norms
-  store double %first_v, ptr %to_first
-  store double %rest_v, ptr %to_rest
-  %solved_after_all = call i1 @NAME_good(ptr %norms, ptr %settings)
-  br i1 %solved_after_all, label %solved, label %onward
-onward:
-  %m0 = load double, ptr %mu
-  %m1 = fmul double %m0, ONE_THIRD
-  store double %m1, ptr %mu
-  call void @NAME_copy(ptr %y, ptr %w)
-  br label %polish_next
-reject:
-  %m2 = load double, ptr %mu
-  %m3 = fmul double %m2, 4.0
-  store double %m3, ptr %mu
-  %hopeless = fcmp ogt double %m3, MOST_DAMPING
-  br i1 %hopeless, label %failed, label %again
-again:
-  call double @NAME_step(ptr %x, ptr %p, ptr %mu, ptr %box, ptr %y, ptr %trial)
-  br label %polish_next
-failed:
-  call void @NAME_report(ptr %info, ptr %norms, double 0.0, ptr %count, ptr %attempt)
-  ret void
-}
-
-define internal void @NAME_report(ptr %info, ptr %norms, double %status, ptr %count,
-                                  ptr %attempt) #0 {
-  %p1 = getelementptr double, ptr %info, i64 1
-  %p2 = getelementptr double, ptr %info, i64 2
-  %p3 = getelementptr double, ptr %info, i64 3
-  %p4 = getelementptr double, ptr %info, i64 4
-  %p5 = getelementptr double, ptr %info, i64 5
-  %n1 = getelementptr double, ptr %norms, i64 1
-  %n2 = getelementptr double, ptr %norms, i64 2
-  %c = load double, ptr %norms
-  %f = load double, ptr %n1
-  %r = load double, ptr %n2
-  %i = load double, ptr %count
-  %a = load double, ptr %attempt
-  store double %status, ptr %info
-  store double %c, ptr %p1
-  store double %f, ptr %p2
-  store double %r, ptr %p3
-  store double %i, ptr %p4
-  store double %a, ptr %p5
-  ret void
-}
-
-define void @NAME_solve_many(i64 %rows, ptr %p, i64 %p_step, ptr %x0, i64 %x0_step, ptr %box,
-                             ptr %sample, ptr %settings, i64 %seed, ptr %x, ptr %info) #0 {
-entry:
-  br label %test
-test:
-  %k = phi i64 [ 0, %entry ], [ %next, %row ]
-  %more = icmp slt i64 %k, %rows
-  br i1 %more, label %row, label %done
-row:
-  %a = mul i64 %k, %p_step
-  %b = mul i64 %k, %x0_step
-  %c = mul i64 %k, SIZE
-  %d = mul i64 %k, INFO_SIZE
-  %pk = getelementptr double, ptr %p, i64 %a
-  %x0k = getelementptr double, ptr %x0, i64 %b
-  %xk = getelementptr double, ptr %x, i64 %c
-  %ik = getelementptr double, ptr %info, i64 %d
-  call void @NAME_solve(ptr %pk, ptr %x0k, ptr %box, ptr %sample, ptr %settings, i64 %seed,
-                        ptr %xk, ptr %ik)
-  %next = add i64 %k, 1
-  br label %test
-done:
-  ret void
-}
-"""
+_ONE_THIRD, _MOST_DAMPING = hex_double(1.0 / 3.0), hex_double(1e9)
+_INFINITY = hex_double(float("inf"))
 
 
 def driver_functions(name: str, size: int) -> str:
     """IR of ``name_solve`` and ``name_solve_many`` for ``size`` unknowns.
 
     They call ``name_step(x, p, mu, box, y, norms)`` and ``name_begin(x, p, box, y)``, which the
-    caller lowers from graphs.
+    caller lowers from graphs, and need `add_copy`.
     """
-    words = {
-        "NAME": name,
-        "INFO_SIZE": str(len(INFO)),
-        "SIZE": str(size),
-        "TWO_TO_MINUS_53": hex_double(2.0**-53),
-        "INFINITY": hex_double(float("inf")),
-        "MOST_DAMPING": hex_double(1e9),
-        "ONE_THIRD": hex_double(1.0 / 3.0),
-    }
-    text = _TEMPLATE
-    for word, value in words.items():
-        text = text.replace(word, value)
-    return text
+    parts = _random(name, size), _good(name), _report(name), _solve(name, size)
+    return "\n".join([*parts, _solve_many(name, size)])
+
+
+def _random(name: str, size: int) -> str:
+    """x = sample_lower + u * (sample_upper - sample_lower), u from splitmix64."""
+    f = Flow(f"define internal void @{name}_random(ptr %state, ptr %sample, ptr %x)")
+    upper = f.at("%sample", WORD * size)
+    with f.each(size) as j:
+        h = f.binary("add i64", f.load("i64", "%state"), -7046029254386353131)
+        f.store("i64", h, "%state")
+        for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685), (31, 1)):
+            h = f.binary("xor i64", h, f.binary("lshr i64", h, shift))
+            h = f.binary("mul i64", h, factor)
+        number = f.emit(f"uitofp i64 {f.binary('lshr i64', h, 11)} to double")
+        u = f.binary("fmul double", number, hex_double(2.0**-53))
+        low, high = (f.load("double", f.item(at, j)) for at in ("%sample", upper))
+        part = f.binary("fmul double", u, f.binary("fsub double", high, low))
+        f.store("double", f.binary("fadd double", low, part), f.item("%x", j))
+    f.result()
+    return f.text()
+
+
+def _good(name: str) -> str:
+    """Whether both squared norms are within their tolerances; false for NaN."""
+    f = Flow(f"define internal i1 @{name}_good(ptr %norms, ptr %settings)")
+    within = []
+    for k in range(2):
+        norm, tolerance = f.get("double", "%norms", k + 1), f.get("double", "%settings", k)
+        square = f.binary("fmul double", tolerance, tolerance)
+        within.append(f.binary("fcmp ole double", norm, square))
+    f.result(f"i1 {f.binary('and i1', *within)}")
+    return f.text()
+
+
+def _report(name: str) -> str:
+    """Write ``info``."""
+    f = Flow(
+        f"define internal void @{name}_report(ptr %info, ptr %norms, double %status, ptr %count, "
+        "ptr %attempt)"
+    )
+    norms = [f.get("double", "%norms", k) for k in range(3)]
+    counts = [f.load("double", at) for at in ("%count", "%attempt")]
+    for place, value in enumerate(["%status", *norms, *counts]):
+        f.set("double", value, "%info", place)
+    f.result()
+    return f.text()
+
+
+def _solve(name: str, size: int) -> str:
+    f = Flow(
+        f"define void @{name}_solve(ptr %p, ptr %x0, ptr %box, ptr %sample, ptr %settings, "
+        "i64 %seed, ptr %x, ptr %info)"
+    )
+    mu0, stall, iterations, attempts, patience, polish = (
+        f.get("double", "%settings", k) for k in range(2, len(SETTINGS))
+    )
+    state, mu = f.variable("i64", "%seed"), f.variable("double", mu0)
+    best, checkpoint = (f.variable("double", _INFINITY) for _ in range(2))
+    count, attempt, step, waited = (f.variable("double", "0.0") for _ in range(4))
+    z, y, w = (f.room(size) for _ in range(3))
+    norms, trial = f.room(3), f.room(3)
+
+    def begin(x: str, y: str) -> str:
+        return f.call("double", f"@{name}_begin", f"ptr {x}", "ptr %p", "ptr %box", f"ptr {y}")
+
+    def advance(x: str, y: str, norms: str) -> None:
+        given = f"ptr {x}", "ptr %p", f"ptr {mu.name}", "ptr %box", f"ptr {y}", f"ptr {norms}"
+        f.call("double", f"@{name}_step", *given)
+
+    def good(norms: str) -> str:
+        return f.call("i1", f"@{name}_good", f"ptr {norms}", "ptr %settings")
+
+    def end(norms: str, status: str) -> None:
+        given = f"double {status}", f"ptr {count.name}", f"ptr {attempt.name}"
+        f.call("void", f"@{name}_report", "ptr %info", f"ptr {norms}", *given)
+        f.result()
+
+    def less(a: str, b: str) -> str:
+        return f.binary("fcmp olt double", f.get("double", a, 0), f.get("double", b, 0))
+
+    flag = begin("%x0", z)
+    f.copy("%x", z, size)
+    with f.when(f.binary("fcmp uno double", flag, flag)):
+        f.set("double", "-1.0", "%info", 0)
+        f.result()
+    with f.forever() as starts:
+        before = attempt.get()
+        with f.when(f.binary("fcmp oge double", before, attempts)):
+            f.leave(starts)
+        attempt.add("1.0")
+        for counter, value in ((step, "0.0"), (waited, "0.0"), (checkpoint, _INFINITY)):
+            counter.set(value)
+        with f.unless(f.binary("fcmp oeq double", before, "0.0")):
+            f.call("void", f"@{name}_random", f"ptr {state.name}", "ptr %sample", f"ptr {y}")
+            begin(y, z)
+        with f.forever() as search:
+            advance(z, y, norms)
+            count.add("1.0")
+            with f.when(good(norms)):
+                f.copy("%x", z, size)
+                advance(y, w, trial)
+                with f.when(f.binary("and i1", good(trial), less(trial, norms))):
+                    f.copy("%x", y, size)
+                    end(trial, "1.0")
+                end(norms, "1.0")
+            cost = f.get("double", norms, 0)
+            with f.when(f.binary("fcmp olt double", cost, best.get())):
+                best.set(cost)
+                f.copy("%x", z, size)
+            f.copy(z, y, size)
+            with f.when(f.binary("fcmp oge double", step.add("1.0"), iterations)):
+                f.leave(search)
+            with f.when(f.binary("fcmp oge double", waited.add("1.0"), patience)):
+                bar = f.binary("fmul double", checkpoint.get(), stall)
+                waited.set("0.0")
+                checkpoint.set(cost)
+                with f.unless(f.binary("fcmp ole double", cost, bar)):
+                    f.leave(search)
+    # x is the best point seen; y the trial that leads on from it.
+    mu.set(mu0)
+    step.set("0.0")
+    advance("%x", y, norms)
+    with f.forever() as descent:
+        with f.when(f.binary("fcmp ogt double", step.add("1.0"), polish)):
+            f.leave(descent)
+        advance(y, w, trial)
+        count.add("1.0")
+        with f.when(less(trial, norms)):
+            f.copy("%x", y, size)
+            f.copy(norms, trial, 3)
+            with f.when(good(norms)):
+                end(norms, "1.0")
+            mu.set(f.binary("fmul double", mu.get(), _ONE_THIRD))
+            f.copy(y, w, size)
+            f.again(descent)
+        mu.set(damping := f.binary("fmul double", mu.get(), "4.0"))
+        with f.when(f.binary("fcmp ogt double", damping, _MOST_DAMPING)):
+            f.leave(descent)
+        advance("%x", y, trial)
+    end(norms, "0.0")
+    return f.text()
+
+
+def _solve_many(name: str, size: int) -> str:
+    f = Flow(
+        f"define void @{name}_solve_many(i64 %rows, ptr %p, i64 %p_step, ptr %x0, i64 %x0_step, "
+        "ptr %box, ptr %sample, ptr %settings, i64 %seed, ptr %x, ptr %info)"
+    )
+    with f.each("%rows") as k:
+        p, x0 = (
+            f.item(at, f.binary("mul i64", k, step))
+            for at, step in (("%p", "%p_step"), ("%x0", "%x0_step"))
+        )
+        x, info = (f.item(at, k, WORD * n) for at, n in (("%x", size), ("%info", len(INFO))))
+        same = "ptr %box", "ptr %sample", "ptr %settings", "i64 %seed"
+        f.call("void", f"@{name}_solve", f"ptr {p}", f"ptr {x0}", *same, f"ptr {x}", f"ptr {info}")
+    f.result()
+    return f.text()

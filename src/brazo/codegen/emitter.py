@@ -23,9 +23,11 @@ MOST_STACK = 256 * 1024  # bytes for the lanes of a function; threads of some sy
 
 
 class Module:
-    """Definitions by name and the intrinsics they use, in the order they were added."""
+    """Definitions by name and the intrinsics they use, in the order they were added. ``fused``:
+    with fused multiply-adds, see :mod:`llvm`."""
 
-    def __init__(self) -> None:
+    def __init__(self, fused: bool = False) -> None:
+        self.fused = fused
         self.definitions: dict[str, str] = {}
         self.declarations: set[str] = set()
 
@@ -53,6 +55,11 @@ class Emitter:
         self._prefix, self._count = prefix, 0
         self._block_start = 0
         self._true = ""
+
+    def text(self, symbol: str) -> str:
+        """The definition of ``void symbol(ptr in, ptr out)`` with this body."""
+        head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
+        return "\n".join([head, "entry:", *self.entry_lines, *self.lines, "  ret void", "}"])
 
     def limit_block(self) -> None:
         """Begin another basic block if the present one is long.
@@ -97,6 +104,14 @@ class Emitter:
         """Append a line that has no result: a store, a branch, a label."""
         self.lines.append(line if line.endswith(":") else f"  {line}")
 
+    def any_lane(self, condition: str) -> str:
+        """Whether a condition holds in any lane."""
+        if self.width == 1:
+            return condition
+        mask, reduce = f"<{self.width} x i1>", f"i1 @llvm.vector.reduce.or.v{self.width}i1"
+        self.module.declarations.add(f"declare {reduce}({mask})")
+        return self.emit(f"call {reduce}({mask} {condition})")
+
     def buffer(self, size: int) -> str:
         """Stack memory for ``size`` values, one after the other."""
         name = self._name()
@@ -137,9 +152,21 @@ class Emitter:
         self.module.declarations.add(f"declare {function}({', '.join([self.type] * len(args))})")
         return self.emit(f"call {function}({', '.join(f'{self.type} {a}' for a in args)})")
 
+    def fdiv(self, a: str, b: str) -> str:
+        return self.emit(f"fdiv {self.type} {a}, {b}")
+
+    def fneg(self, a: str) -> str:
+        return self.emit(f"fneg {self.type} {a}")
+
+    def magnitude(self, x: str) -> str:
+        return self.call("llvm.fabs", x)
+
+    def greater(self, a: str, b: str) -> str:
+        """The condition ``a > b``, false for NaN."""
+        return self.emit(f"fcmp ogt {self.type} {a}, {b}")
+
     def nan_beyond(self, x: str, bound: float) -> str:
-        magnitude = self.call("llvm.fabs", x)
-        inside = self.emit(f"fcmp ole {self.type} {magnitude}, {self.number(bound)}")
+        inside = self.emit(f"fcmp ole {self.type} {self.magnitude(x)}, {self.number(bound)}")
         return self.choose(inside, x, self.number(float("nan")))
 
     def bits(self, x: str) -> str:

@@ -5,6 +5,9 @@ threads, optionally ``out=`` for a single output) the generated code checks the 
 results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN is
 passed to the kernel's Python method, which converts, broadcasts and raises errors.
 
+Several results of one shape may be *stacked*: they are one array with the results along its first
+axis, held by the slot of an object that names them.  One allocation instead of several.
+
 The code reads the heads of Python and NumPy objects, as compiled extensions do; their offsets, and
 the check that they hold, are in `brazo.internals.cpython`.
 """
@@ -24,12 +27,13 @@ from brazo.internals.cpython import (
     ITEMS,
     NDIM,
     SIZE,
+    SLOT,
     TABLE,
     TYPE,
     WRITEABLE,
 )
 
-__all__ = ["entry_function"]
+__all__ = ["EntryText", "entry_function"]
 
 
 def entry_function(
@@ -38,17 +42,80 @@ def entry_function(
     out_shapes: Sequence[tuple[int, ...]],
     finite: bool,
     row_limit: int,
+    stacked: bool = False,
 ) -> str:
     """IR of ``PyObject *name_call(self, args, nargs, kwnames)`` around ``name_one`` and, for
     batches of fewer than ``row_limit`` rows, ``name_many``."""
-    return _EntryText(name, in_sizes, out_shapes, finite, row_limit).text()
+    return _KernelEntry(name, in_sizes, out_shapes, finite, row_limit, stacked).text()
 
 
-class _EntryText:
-    """Writes the entry; every check that fails branches to ``slow``.
+class EntryText:
+    """Writes an entry; every check that fails branches to ``slow``."""
 
-    The calls come in four kinds: one set of vectors or a batch, into new arrays or into ``out``.
-    """
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def put(self, line: str) -> None:
+        self.lines.append(line)
+
+    def field(self, name: str, base: str, offset: int, kind: str = "ptr") -> None:
+        self.put(f"  {name}.at = getelementptr i8, ptr {base}, i64 {offset}")
+        self.put(f"  {name} = load {kind}, ptr {name}.at")
+
+    def require(self, condition: str, label: str) -> None:
+        self.put(f"  %{label}.ok = {condition}")
+        self.put(f"  br i1 %{label}.ok, label %{label}, label %slow")
+        self.put(f"{label}:")
+
+    def check_array(self, key: str, flags: int) -> None:
+        """An exact ndarray of doubles with the given flags."""
+        base = f"%{key}"
+        self.field(f"{base}.type", base, TYPE)
+        self.require(f"icmp eq ptr {base}.type, %array_type", f"{key}.is_array")
+        self.field(f"{base}.descr", base, DESCR)
+        self.require(f"icmp eq ptr {base}.descr, %float64", f"{key}.is_float")
+        self.field(f"{base}.flags", base, FLAGS, "i32")
+        self.put(f"  {base}.masked = and i32 {base}.flags, {flags}")
+        self.require(f"icmp eq i32 {base}.masked, {flags}", f"{key}.is_plain")
+        self.field(f"{base}.ndim", base, NDIM, "i32")
+        self.field(f"{base}.dims", base, DIMS)
+
+    def check_shape(self, base: str, dims: Sequence[str]) -> None:
+        self.require(f"icmp eq i32 {base}.ndim, {len(dims)}", f"{base[1:]}.has_rank")
+        for i, size in enumerate(dims):
+            self.field(f"{base}.dim{i}", f"{base}.dims", 8 * i, "i64")
+            self.require(f"icmp eq i64 {base}.dim{i}, {size}", f"{base[1:]}.has_dim{i}")
+
+    def begin(self, name: str, more: Sequence[str] = ()) -> None:
+        """The first lines: every entry of the table as a value of that name."""
+        self.put(f"define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kw) #0 {{")
+        self.put("entry:")
+        self.field("%table_array", "%self", ITEMS)
+        self.field("%table", "%table_array", DATA)
+        for i, key in enumerate((*TABLE, *more)):
+            self.field(f"%{key}", "%table", 8 * i)
+
+    def end(self) -> str:
+        """The last lines: other calls go to the fallback."""
+        self.put("slow:")
+        self.put(
+            "  %slow_result = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kw)"
+        )
+        self.put("  ret ptr %slow_result")
+        self.put("}")
+        return "\n".join(self.lines)
+
+    def new_array(self, result: str, shape: str, rank: int) -> None:
+        """A new array of doubles; null if there is no memory."""
+        arguments = f"ptr %array_type, i32 {rank}, ptr {shape}, i32 {DOUBLE}"
+        defaults = "ptr null, ptr null, i32 0, i32 0, ptr null"
+        self.put(f"  {result} = call ptr %array_new({arguments}, {defaults})")
+        self.put(f"  {result}.none = icmp eq ptr {result}, null")
+
+
+class _KernelEntry(EntryText):
+    """The calls come in four kinds: one set of vectors or a batch, into new arrays or into
+    ``out``."""
 
     def __init__(
         self,
@@ -57,21 +124,21 @@ class _EntryText:
         out_shapes: Sequence[tuple[int, ...]],
         finite: bool,
         row_limit: int,
+        stacked: bool,
     ):
-        self.name, self.in_sizes, self.out_shapes, self.finite = name, in_sizes, out_shapes, finite
-        self.row_limit = row_limit
-        self.lines: list[str] = []
+        super().__init__()
+        self.name, self.in_sizes, self.finite = name, in_sizes, finite
+        self.row_limit, self.stacked = row_limit, stacked
+        # Shapes of the arrays to make, with the dimension of the rows at a place.
+        self.out_shapes, self.parts, self.lead = out_shapes, [1] * len(out_shapes), 0
+        if stacked:
+            self.out_shapes, self.parts, self.lead = out_shapes[:1], [len(out_shapes)], 1
 
     def text(self) -> str:
         ins = range(len(self.in_sizes))
-        self.put(f"define ptr @{self.name}_call(ptr %self, ptr %args, i64 %nargs, ptr %kw) #0 {{")
-        self.put("entry:")
+        self.begin(f"{self.name}_call")
         for i, shape in enumerate(self.out_shapes):
-            self.put(f"  %shape{i} = alloca [{1 + len(shape)} x i64]")
-        self.field("%table_array", "%self", ITEMS)
-        self.field("%table", "%table_array", DATA)
-        for i, key in enumerate(TABLE):
-            self.field(f"%{key}", "%table", 8 * i)
+            self.put(f"  %shape{i} = alloca [{1 + self.lead + len(shape)} x i64]")
         self.require(f"icmp eq i64 %nargs, {len(self.in_sizes)}", "counted")
         for i in ins:
             self.field(f"%a{i}", "%args", 8 * i)
@@ -105,13 +172,7 @@ class _EntryText:
         self.into_out("many_out", rows)
         self.into_new("many_new", rows)
 
-        self.put("slow:")
-        self.put(
-            "  %slow_result = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kw)"
-        )
-        self.put("  ret ptr %slow_result")
-        self.put("}")
-        return "\n".join(self.lines)
+        return self.end()
 
     def into_out(self, label: str, rows: str | None) -> None:
         """A block for calls with ``out=``, for one output only."""
@@ -126,37 +187,57 @@ class _EntryText:
         self.require(f"icmp eq ptr %{label}.word, %out", f"{label}.named")
         self.field(given, "%args", 8 * len(self.in_sizes))
         self.check_array(given[1:], CONTIGUOUS_ALIGNED | WRITEABLE)
-        dims = [str(d) for d in self.out_shapes[0]]
-        self.check_shape(given, dims if rows is None else [rows, *dims])
+        self.check_shape(given, self.dims(0, rows))
         if rows is not None:
             self.check_apart(given, rows)
         self.run([given], rows, f"{label}.ran", "slow")
         self.put(f"  call void %incref(ptr {given})")
-        self.put(f"  ret ptr {given}")
+        if self.stacked:
+            self.hold(label, given)
+        else:
+            self.put(f"  ret ptr {given}")
 
     def into_new(self, label: str, rows: str | None) -> None:
         """A block for calls that allocate their results."""
         self.put(f"{label}:")
         results = [f"%{label}.r{i}" for i in range(len(self.out_shapes))]
-        for i, shape in enumerate(self.out_shapes):
-            dims = [*(() if rows is None else (rows,)), *map(str, shape)]
+        for i in range(len(self.out_shapes)):
+            dims = self.dims(i, rows)
             for j, size in enumerate(dims):
                 at = f"%{label}.dim{i}.{j}"
                 self.put(f"  {at} = getelementptr i64, ptr %shape{i}, i64 {j}")
                 self.put(f"  store i64 {size}, ptr {at}")
-            arguments = f"ptr %array_type, i32 {len(dims)}, ptr %shape{i}, i32 {DOUBLE}"
-            defaults = "ptr null, ptr null, i32 0, i32 0, ptr null"
-            self.put(f"  {results[i]} = call ptr %array_new({arguments}, {defaults})")
-            self.put(f"  {results[i]}.none = icmp eq ptr {results[i]}, null")
+            self.new_array(results[i], f"%shape{i}", len(dims))
             undo, made = f"{label}.undo{i}", f"{label}.made{i}"
             self.put(f"  br i1 {results[i]}.none, label %{undo}, label %{made}")
             self.put(f"{made}:")
         self.run(results, rows, f"{label}.ran", f"{label}.drop")
-        if len(results) == 1:
+        if self.stacked:
+            self.hold(label, results[0])
+        elif len(results) == 1:
             self.put(f"  ret ptr {results[0]}")
         else:
             self.pack(label, results)
         self.drops(label, results)
+
+    def dims(self, i: int, rows: str | None) -> list[str]:
+        """Dimensions of an array of results."""
+        lead = [str(self.parts[i])] if self.stacked else []
+        return [*lead, *(() if rows is None else (rows,)), *map(str, self.out_shapes[i])]
+
+    def hold(self, label: str, array: str) -> None:
+        """Return an object that holds the array, of which a reference is owned."""
+        held = f"%{label}.held"
+        self.put(f"  {held} = call ptr %object_new(ptr %result_type, i64 0)")
+        self.put(f"  {held}.none = icmp eq ptr {held}, null")
+        self.put(f"  br i1 {held}.none, label %{label}.unheld, label %{label}.holds")
+        self.put(f"{label}.unheld:")
+        self.put(f"  call void %decref(ptr {array})")
+        self.put("  ret ptr null")
+        self.put(f"{label}.holds:")
+        self.put(f"  {held}.slot = getelementptr i8, ptr {held}, i64 {SLOT}")
+        self.put(f"  store ptr {array}, ptr {held}.slot")
+        self.put(f"  ret ptr {held}")
 
     def pack(self, label: str, results: list[str]) -> None:
         pack = f"%{label}.pack"
@@ -186,31 +267,6 @@ class _EntryText:
                 self.put(f"  br label %{label}.undo{i - 1}")
         self.put("  ret ptr null")
 
-    def put(self, line: str) -> None:
-        self.lines.append(line)
-
-    def field(self, name: str, base: str, offset: int, kind: str = "ptr") -> None:
-        self.put(f"  {name}.at = getelementptr i8, ptr {base}, i64 {offset}")
-        self.put(f"  {name} = load {kind}, ptr {name}.at")
-
-    def require(self, condition: str, label: str) -> None:
-        self.put(f"  %{label}.ok = {condition}")
-        self.put(f"  br i1 %{label}.ok, label %{label}, label %slow")
-        self.put(f"{label}:")
-
-    def check_array(self, key: str, flags: int) -> None:
-        """An exact ndarray of doubles with the given flags."""
-        base = f"%{key}"
-        self.field(f"{base}.type", base, TYPE)
-        self.require(f"icmp eq ptr {base}.type, %array_type", f"{key}.is_array")
-        self.field(f"{base}.descr", base, DESCR)
-        self.require(f"icmp eq ptr {base}.descr, %float64", f"{key}.is_float")
-        self.field(f"{base}.flags", base, FLAGS, "i32")
-        self.put(f"  {base}.masked = and i32 {base}.flags, {flags}")
-        self.require(f"icmp eq i32 {base}.masked, {flags}", f"{key}.is_plain")
-        self.field(f"{base}.ndim", base, NDIM, "i32")
-        self.field(f"{base}.dims", base, DIMS)
-
     def check_vector(self, base: str, size: int, label: str) -> None:
         """Shape (size,) or (rows, size); stored in ``is_batch`` and ``rows`` (0 for one)."""
         self.put(f"  {base}.less = sub i32 {base}.ndim, 1")
@@ -223,15 +279,9 @@ class _EntryText:
         self.put(f"  {base}.first = load i64, ptr {base}.dims")
         self.put(f"  {base}.rows = select i1 {base}.is_batch, i64 {base}.first, i64 0")
 
-    def check_shape(self, base: str, dims: Sequence[str]) -> None:
-        self.require(f"icmp eq i32 {base}.ndim, {len(dims)}", f"{base[1:]}.has_rank")
-        for i, size in enumerate(dims):
-            self.field(f"{base}.dim{i}", f"{base}.dims", 8 * i, "i64")
-            self.require(f"icmp eq i64 {base}.dim{i}, {size}", f"{base[1:]}.has_dim{i}")
-
     def check_apart(self, given: str, rows: str) -> None:
         """``out`` must not overlap an input: rows are written while others are still to be read."""
-        out_bytes = 8 * math.prod(self.out_shapes[0])
+        out_bytes = 8 * self.parts[0] * math.prod(self.out_shapes[0])
         self.extent(given, rows, str(out_bytes))
         for i, size in enumerate(self.in_sizes):
             array, key = f"%a{i}", f"{given[1:]}.a{i}"
@@ -255,6 +305,13 @@ class _EntryText:
             arguments.append(f"ptr {pointer}")
             if rows is not None and i < len(self.in_sizes):
                 arguments.append(f"i64 {array}.step")
+        if self.stacked:  # the other parts of the one array
+            part, size = f"%{label}.part", 8 * math.prod(self.out_shapes[0])
+            self.put(f"  {part} = mul i64 {1 if rows is None else rows}, {size}")
+            for k in range(1, self.parts[0]):
+                before = arguments[-1].removeprefix("ptr ")
+                self.put(f"  {part}{k} = getelementptr i8, ptr {before}, i64 {part}")
+                arguments.append(f"ptr {part}{k}")
         function = f"{self.name}_one"
         if rows is not None:
             function = f"{self.name}_many"

@@ -21,7 +21,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-__all__ = ["Fields", "Flow", "Variable"]
+if TYPE_CHECKING:
+    from brazo.codegen.emitter import Module
+
+__all__ = ["Fields", "Flow", "Variable", "add_copy"]
 
 WORD = 8  # bytes
 
@@ -54,9 +57,11 @@ class Variable:
     def set(self, value: str | int) -> None:
         self._flow.put(f"store {self.kind} {value}, ptr {self.name}")
 
-    def add(self, value: str | int) -> None:
-        """Increment, for integers."""
-        self.set(self._flow.emit(f"add {self.kind} {self.get()}, {value}"))
+    def add(self, value: str | int) -> str:
+        """Increment; returns the new value."""
+        operation = "fadd" if self.kind == "double" else "add"
+        self.set(total := self._flow.emit(f"{operation} {self.kind} {self.get()}, {value}"))
+        return total
 
 
 class Flow:
@@ -138,6 +143,10 @@ class Flow:
             return ""
         return self.emit(line)
 
+    def copy(self, to: str, source: str, count: str | int) -> None:
+        """Copy doubles; the module needs `add_copy`."""
+        self.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {count}")
+
     # ---- control ---------------------------------------------------------------------------
 
     @contextmanager
@@ -172,6 +181,26 @@ class Flow:
         self._go_to(test)
         self._begin(after)
 
+    @contextmanager
+    def forever(self) -> Iterator[tuple[str, str]]:
+        """Loop until a result or `leave`; yields the loop for `again` and `leave`."""
+        inside, after = self._label(), self._label()
+        self._go_to(inside)
+        self._begin(inside)
+        yield inside, after
+        self._go_to(inside)
+        self._begin(after)
+
+    def again(self, loop: tuple[str, str]) -> None:
+        """Continue a loop of `forever` from its beginning."""
+        self._go_to(loop[0])
+        self._ended = True
+
+    def leave(self, loop: tuple[str, str]) -> None:
+        """Continue after a loop of `forever`."""
+        self._go_to(loop[1])
+        self._ended = True
+
     def result(self, value: str = "void") -> None:
         """Return, e.g. `i64 0`."""
         self.put(f"ret {value}")
@@ -180,7 +209,7 @@ class Flow:
     def by_arity(
         self, kind: str, function: str, pointers: str, count: str, arities: Sequence[int]
     ) -> Variable:
-        """Call a function of `count` pointers, which lie in memory; `count` is one of `arities`."""
+        """Call a function with `count` pointers read from an array; `count` is one of `arities`."""
         found = self.variable(kind, "0.0" if kind == "double" else 0)
         for arity in arities:
             with self.when(self.binary("icmp eq i64", count, arity)):
@@ -202,3 +231,18 @@ class Flow:
     def _name(self) -> str:
         self._count += 1
         return f"%v{self._count}"
+
+
+def add_copy(module: Module) -> None:
+    """Define `brazo_copy(to, from, n)`, for n doubles."""
+    f = Flow("define internal void @brazo_copy(ptr %to, ptr %from, i64 %n)")
+    fours = f.binary("lshr i64", "%n", 2)
+    with f.each(fours) as i:
+        values = f.emit(f"load <4 x double>, ptr {f.item('%from', i, 4 * WORD)}, align 8")
+        f.put(f"store <4 x double> {values}, ptr {f.item('%to', i, 4 * WORD)}, align 8")
+    done = f.binary("shl i64", fours, 2)
+    with f.each(f.binary("sub i64", "%n", done)) as i:
+        k = f.binary("add i64", i, done)
+        f.store("double", f.load("double", f.item("%from", k)), f.item("%to", k))
+    f.result()
+    module.definitions["brazo_copy"] = f.text()

@@ -19,16 +19,28 @@ __all__ = ["Columns", "Function", "GraphFunction"]
 
 
 class Function(ABC):
-    """Vectors in, vectors out: ``inputs`` and ``outputs`` give their sizes by name."""
+    """Vectors in, vectors out: ``inputs`` and ``outputs`` give their sizes by name.
 
+    The outputs of a function ``in_place`` are its first inputs, which it changes in memory.
+    """
+
+    in_place = False
     name: str
     inputs: dict[str, int]
     outputs: dict[str, int]
 
-    @abstractmethod
     def define(self, module: Module, width: int) -> str:
         """Put ``void @symbol(ptr in, ptr out)`` for lanes of a width into a module, unless it is
         there; returns the symbol. Both pointers are to consecutive lanes, all vectors in order."""
+        symbol = f"{self.name}_lanes{width}"
+        if symbol not in module.definitions:
+            module.definitions[symbol] = ""  # keeps its place before functions that call it
+            module.definitions[symbol] = self._text(symbol, module, width)
+        return symbol
+
+    @abstractmethod
+    def _text(self, symbol: str, module: Module, width: int) -> str:
+        """The definition."""
 
     @abstractmethod
     def evaluate(self, values: Sequence[Any]) -> list[Any]:
@@ -53,10 +65,10 @@ class GraphFunction(Function):
         self.named_results = {k: [graph.expression(x) for x in v] for k, v in outputs.items()}
         self.results = [x for v in self.named_results.values() for x in v]
 
-    def define(self, module: Module, width: int) -> str:
+    def _text(self, symbol: str, module: Module, width: int) -> str:
         from brazo.codegen.llvm import lower_lanes
 
-        return lower_lanes(self, module, width)
+        return lower_lanes(self, symbol, module, width)
 
     def evaluate(self, values: Sequence[Any]) -> list[Any]:
         inputs, start = {}, 0
@@ -83,11 +95,7 @@ class Columns(Function):
         self.height = sum(function.outputs.values())
         self.outputs = {f"row_{i}": self.count for i in range(self.height)}
 
-    def define(self, module: Module, width: int) -> str:
-        symbol = f"{self.name}_lanes{width}"
-        if symbol in module.definitions:
-            return symbol
-        module.definitions[symbol] = ""
+    def _text(self, symbol: str, module: Module, width: int) -> str:
         called = self.function.define(module, width)
         given = sum(self.inputs.values())
         e = Emitter(width, module)
@@ -108,10 +116,7 @@ class Columns(Function):
             e.repeat(self.height, scatter)
 
         e.repeat(self.count, one)
-        head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
-        lines = [head, "entry:", *e.entry_lines, *e.lines, "  ret void", "}"]
-        module.definitions[symbol] = "\n".join(lines)
-        return symbol
+        return e.text(symbol)
 
     def evaluate(self, values: Sequence[Any]) -> list[Any]:
         units = [[1.0 if i == j else 0.0 for i in range(self.count)] for j in range(self.count)]

@@ -20,6 +20,8 @@ from typing import Any
 
 from brazo.errors import BrazoError
 
+_ROUND = 1.5 * 2.0**52  # adding it leaves an integer in a double's mantissa
+
 __all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts", "signature", "transplant"]
 
 
@@ -81,23 +83,38 @@ class Expr:
         return _max(self.graph, self, -self)
 
     def sin(self) -> Expr:
+        """Sine."""
         return _sin(self.graph, self)
 
     def cos(self) -> Expr:
+        """Cosine."""
         return _cos(self.graph, self)
 
     def sincos(self) -> tuple[Expr, Expr]:
+        """Sine and cosine."""
         return self.sin(), self.cos()
 
+    @staticmethod
+    def atan2(y: Any, x: Any) -> Any:
+        """The angle of the point (x, y); one of them is a node."""
+        return (y if isinstance(y, Expr) else x).graph._binary(_atan2, y, x)
+
+    def rint(self) -> Any:
+        """Nearest integer, halves to even."""
+        return (self + _ROUND) - _ROUND
+
     def sqrt(self) -> Expr:
+        """Square root."""
         if self.op == "const" and self.value >= 0:
             return self.graph.constant(math.sqrt(self.value))
         return self.graph._node("sqrt", (self,))
 
     def minimum(self, other: Any) -> Any:
+        """The smaller of this and another value."""
         return self.graph._binary(_min, self, other)
 
     def maximum(self, other: Any) -> Any:
+        """The larger of this and another value."""
         return self.graph._binary(_max, self, other)
 
     def where(self, a: Any, b: Any) -> Any:
@@ -288,6 +305,7 @@ _EVALUATE: dict[str, Callable[..., Any]] = {
     "neg": lambda r, a: -a,
     "sin": lambda r, a: r.sincos(a)[0],
     "cos": lambda r, a: r.sincos(a)[1],
+    "atan2": lambda r, a, b: r.atan2(a, b),
     "sqrt": lambda r, a: r.sqrt(a),
     "min": lambda r, a, b: r.minimum(a, b),
     "max": lambda r, a, b: r.maximum(a, b),
@@ -400,6 +418,12 @@ def _cos(g: Graph, a: Expr) -> Expr:
     if a.op == "const":
         return g.constant(math.cos(a.value))
     return g._node("cos", (a.args[0] if a.op == "neg" else a,))
+
+
+def _atan2(g: Graph, y: Expr, x: Expr) -> Expr:
+    if y.op == "const" and x.op == "const":
+        return g.constant(math.atan2(y.value, x.value))
+    return g._node("atan2", (y, x))
 
 
 def _min(g: Graph, a: Expr, b: Expr) -> Expr:

@@ -27,7 +27,7 @@ from typing import Any
 from brazo.codegen import cache
 from brazo.codegen.checkpoint import checkpoint
 
-__all__ = ["Host", "Library", "build", "compile_object", "host", "load_or_compile", "unusable"]
+__all__ = ["Host", "MachineCode", "build", "compile_object", "host", "load_or_compile", "unusable"]
 
 # Characters of IR up to which code is optimised.  For longer code LLVM's optimising code generator
 # takes too long; the plain one takes a quarter of the time and gives 0.5 to 0.9 of the speed.
@@ -45,7 +45,7 @@ class Host:
     version: str  # llvmlite and LLVM
 
 
-class Library:
+class MachineCode:
     """Loaded machine code; addresses are valid as long as this object lives."""
 
     def __init__(self, code: bytes, target: Host):
@@ -62,14 +62,14 @@ class Library:
         return self._engine.get_function_address(name)
 
 
-def build(ir: str, target: Host | None = None) -> Library:
+def build(ir: str, target: Host | None = None) -> MachineCode:
     """Load the machine code of some IR, compiling it unless the cache holds it."""
     return load_or_compile(f"ir\0{ir}", lambda: ir, target)
 
 
 def load_or_compile(
     signature: str, make_ir: Callable[[], str], target: Host | None = None
-) -> Library:
+) -> MachineCode:
     """Load the machine code cached under a signature, or generate and compile the IR.
 
     The IR must follow from the signature and the sources of this package alone.
@@ -84,7 +84,7 @@ def load_or_compile(
         checkpoint()
         code = compile_object(ir, target)
         cache.store(key, code)
-    return Library(code, target)
+    return MachineCode(code, target)
 
 
 def compile_object(ir: str, target: Host) -> bytes:

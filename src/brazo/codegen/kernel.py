@@ -21,11 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.codegen.buffers import empty
+from brazo.codegen.call_route import native, route
 from brazo.codegen.graph import Graph, evaluate, op_counts, signature
-from brazo.codegen.route import native, route
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
+    from brazo.codegen.fixed_entry import FixedEntry
     from brazo.codegen.interpreted import Interpreted
     from brazo.codegen.native import Native
 
@@ -36,7 +38,7 @@ Explain = Callable[..., None]
 _WORK_PER_THREAD = (
     5_000_000  # operations: some hundred microseconds, several times the cost of a thread
 )
-_SINCOS_COST = 22  # operations that a sine or a cosine counts for
+_ANGLE_COST = 22  # operations that a sine, a cosine or an angle counts for
 
 
 def compile_kernel(
@@ -46,6 +48,11 @@ def compile_kernel(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     finite: bool = True,
     explain: Explain | None = None,
+    interpreted: bool = False,
+    result: type | None = None,
+    fixed: FixedEntry | None = None,
+    fused: bool = False,
+    lanes: bool = True,
 ) -> Kernel:
     """A kernel with the graph's inputs as arguments and the given outputs.
 
@@ -54,8 +61,17 @@ def compile_kernel(
     an error instead of a NaN in the result. ``explain`` is called when finite inputs give a result
     that is not finite, with the input vectors of the first such row; it raises the error that names
     the cause, or returns and the result is passed on. Nothing is compiled before the first call.
+    An ``interpreted`` kernel is never compiled: for large graphs that are evaluated a few times.
+
+    Outputs of one shape may be stacked along the first axis of one array, the only slot of a
+    ``result``: a class with ``__slots__`` of one name that takes the array as argument.
+
+    ``fixed`` describes calls with the first input only (:meth:`fixed_entry`). ``fused`` code has
+    fused multiply-adds (see :mod:`llvm`): faster, with other last digits than the interpreted
+    graph. Without ``lanes`` less code is compiled, and rows of a batch run one after another.
     """
-    return Kernel(name, graph, outputs, shapes or {}, finite, explain)
+    more = (interpreted, result, fixed, fused, lanes)
+    return Kernel(name, graph, outputs, shapes or {}, finite, explain, *more)
 
 
 class Kernel:
@@ -69,6 +85,11 @@ class Kernel:
         shapes: Mapping[str, tuple[int, ...]],
         finite: bool,
         explain: Explain | None = None,
+        interpreted: bool = False,
+        result: type | None = None,
+        fixed: FixedEntry | None = None,
+        fused: bool = False,
+        lanes: bool = True,
     ):
         if not name.isidentifier() or not name.isascii():
             raise BrazoError(f"kernel name {name!r}: it must be an ASCII identifier")
@@ -77,7 +98,8 @@ class Kernel:
         if not graph.input_sizes:
             raise BrazoError(f"kernel {name}: the graph has no inputs; declare them first")
         self.name, self.graph, self.finite = name, graph, finite
-        self.explain = explain
+        self.explain, self.interpreted, self.result = explain, interpreted, result
+        self.fixed, self.fused, self.lanes = fixed, fused, lanes
         self.inputs = dict(graph.input_sizes)
         self.outputs = {k: [graph.expression(x) for x in v] for k, v in outputs.items()}
         self.shapes = {k: tuple(shapes.get(k, (len(v),))) for k, v in self.outputs.items()}
@@ -87,6 +109,8 @@ class Kernel:
                     f"kernel {name}: output {key!r} has {len(self.outputs[key])} expressions, "
                     f"which do not fill the shape {shape}"
                 )
+        if result is not None and len(set(self.shapes.values())) > 1:
+            raise BrazoError(f"kernel {name}: stacked outputs need one shape, not {self.shapes}")
         self._lock = threading.Lock()
         self._code: Native | Interpreted | None = None
 
@@ -108,6 +132,20 @@ class Kernel:
         NaN. It may call the kernel."""
         return (self._code or self._build()).builtin(otherwise)
 
+    def fixed_entry(
+        self,
+        fixed: Sequence[np.ndarray],
+        result: type,
+        slots: tuple[str, str, str],
+        context: object,
+        otherwise: Callable[..., Any],
+    ) -> Callable[..., Any]:
+        """A function of the first input with the others ``fixed``: plain calls whose last result is
+        positive return a ``result`` made by machine code, with the vector of results, the view of
+        it and the ``context`` in its ``slots``; ``otherwise`` handles all others."""
+        more = (fixed, result, slots, context)
+        return (self._code or self._build()).fixed_builtin(*more, otherwise)
+
     @property
     def address(self) -> int | None:
         """Where the function of one set of vectors lies (``NAME_one`` in :mod:`llvm`), for other
@@ -119,11 +157,18 @@ class Kernel:
         code = self._code or self._build()
         arrays = self._arrays(inputs)
         lead = self._lead([a.shape[:-1] for a in arrays])
-        results = self._results(lead, out, arrays)
+        stack = None
+        if self.result is None:
+            results = self._results(lead, out, arrays)
+        else:
+            stack = self._stack(lead, out, arrays)
+            results = list(stack)
         fine = code.many(lead, arrays, results, threads) if lead else code.one(arrays, results)
         if not fine and self.finite:
             self._complain_about_nonfinite(arrays)
             self._explain_nonfinite(lead, arrays, results)
+        if self.result is not None:
+            return self.result(stack)
         if out is not None:
             return out
         return results[0] if len(results) == 1 else tuple(results)
@@ -146,7 +191,8 @@ class Kernel:
     def rows_per_thread(self) -> int:
         """Min number of rows per thread."""
         counts = self.op_counts()
-        cost = sum(counts.values()) + _SINCOS_COST * (counts.get("sin", 0) + counts.get("cos", 0))
+        angles = sum(counts.get(op, 0) for op in ("sin", "cos", "atan2"))
+        cost = sum(counts.values()) + _ANGLE_COST * angles
         return max(64, _WORK_PER_THREAD // max(cost, 20))
 
     def llvm_ir(self, width: int | None = None) -> str:
@@ -156,27 +202,35 @@ class Kernel:
         from brazo.codegen.jit import host
         from brazo.codegen.llvm import lower_kernel
 
-        module = Module()
+        module = Module(self.fused)
         probed = self.explain is not None
-        lower_kernel(module, self.name, self.graph, self.outputs, width or host().width, probed)
+        width = (width or host().width) if self.lanes else 1
+        lower_kernel(module, self.name, self.graph, self.outputs, width, probed)
         if route() == "builtin":
             shapes = list(self.shapes.values())
             sizes = list(self.inputs.values())
             limit = 2 * self.rows_per_thread
-            text = entry.entry_function(self.name, sizes, shapes, self.finite, limit)
+            stacked = self.result is not None
+            text = entry.entry_function(self.name, sizes, shapes, self.finite, limit, stacked)
             module.definitions[f"{self.name}_call"] = text
+            if self.fixed is not None:
+                (size,) = (math.prod(shape) for shape in shapes)
+                text = self.fixed.function(self.name, len(sizes) - 1, size)
+                module.definitions[f"{self.name}_fixed"] = text
         return module.text()
 
     def signature(self) -> str:
         """A key that is equal only for kernels with the same machine code."""
         shape = f"{self.name} {self.inputs} {self.shapes} {self.finite} {route()}"
-        shape += " explained" * (self.explain is not None)
+        shape += " explained" * (self.explain is not None) + " stacked" * (self.result is not None)
+        shape += " fused" * self.fused + " no lanes" * (not self.lanes)
+        shape += "" if self.fixed is None else f" {self.fixed}"
         return f"kernel {shape}\n{signature(x for v in self.outputs.values() for x in v)}"
 
     def _build(self) -> Native | Interpreted:
         with self._lock:
             if self._code is None:
-                if native():
+                if native() and not self.interpreted:
                     from brazo.codegen.native import Native
 
                     self._code = Native(self)
@@ -221,30 +275,41 @@ class Kernel:
     def _results(self, lead: tuple[int, ...], out: Any, arrays: list[np.ndarray]) -> list[Any]:
         shapes = [(*lead, *s) for s in self.shapes.values()]
         if out is None:
-            return [np.empty(s) for s in shapes]
+            return [empty(s) for s in shapes]
         given = out if isinstance(out, (tuple, list)) else (out,)
         if len(given) != len(shapes):
             raise BrazoError(f"{self.name}: out has {len(given)} arrays; expected {len(shapes)}")
         for key, array, shape in zip(self.outputs, given, shapes, strict=True):
-            if (
-                not isinstance(array, np.ndarray)
-                or array.dtype != np.float64
-                or array.shape != shape
-                or not array.flags.c_contiguous
-                or not array.flags.writeable
-            ):
-                got = (
-                    f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
-                )
-                raise BrazoError(
-                    f"{self.name}: out for {key} is {got}; expected a writeable C-contiguous "
-                    "float64 "
-                    f"array of shape {shape}"
-                )
-            for i, source in enumerate(arrays):
-                if np.may_share_memory(array, source):
-                    arrays[i] = source.copy()
+            self._check_out(f"out for {key}", array, shape, arrays)
         return list(given)
+
+    def _stack(self, lead: tuple[int, ...], out: Any, arrays: list[np.ndarray]) -> np.ndarray:
+        """The one array of stacked outputs."""
+        shape = (len(self.shapes), *lead, *next(iter(self.shapes.values())))
+        if out is None:
+            return empty(shape)
+        self._check_out("out", out, shape, arrays)
+        return out
+
+    def _check_out(
+        self, what: str, array: Any, shape: tuple[int, ...], arrays: list[np.ndarray]
+    ) -> None:
+        """Raise unless results can be written; inputs that share memory with it are copied."""
+        if (
+            not isinstance(array, np.ndarray)
+            or array.dtype != np.float64
+            or array.shape != shape
+            or not array.flags.c_contiguous
+            or not array.flags.writeable
+        ):
+            got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
+            raise BrazoError(
+                f"{self.name}: {what} is {got}; expected a writeable C-contiguous float64 array of "
+                f"shape {shape}"
+            )
+        for i, source in enumerate(arrays):
+            if np.may_share_memory(array, source):
+                arrays[i] = source.copy()
 
     def _explain_nonfinite(
         self, lead: tuple[int, ...], arrays: list[np.ndarray], results: list[np.ndarray]

@@ -27,7 +27,6 @@ __all__ = ["lm_step", "project"]
 
 Vector = Sequence[Any]
 
-_ROUND = 1.5 * 2.0**52  # t + _ROUND - _ROUND is t rounded to the nearest integer
 _LEAST_DAMPING = 1e-14
 
 
@@ -56,7 +55,7 @@ def project(x: Any, lower: Any, upper: Any, periodic: bool) -> Any:
     """The point of [lower, upper] for a coordinate; limits may be infinite."""
     if periodic:
         turns = (x - (lower + upper) * 0.5) * (0.5 / math.pi)
-        turned = x - ((turns + _ROUND) - _ROUND) * math.tau
+        turned = x - ring.rint(turns) * math.tau
         x = ring.where(ring.minimum(x - lower, upper - x), x, turned)
     return ring.minimum(ring.maximum(x, lower), upper)
 

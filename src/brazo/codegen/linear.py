@@ -14,7 +14,7 @@ from typing import Any
 
 from brazo.codegen.ring import where
 
-__all__ = ["LEAST_PIVOT", "definite_solve", "dot", "ldl_solve"]
+__all__ = ["LEAST_PIVOT", "definite_columns", "definite_solve", "dot", "ldl_solve"]
 
 LEAST_PIVOT = 1e-13
 _HUGE = 1.7e308  # twice that is infinite; a graph has no infinite constants
@@ -42,13 +42,18 @@ def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
 
     The test runs beside the solution, so that nothing has to wait for it.
     """
+    return definite_columns(A, b)[0]
+
+
+def definite_columns(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[Any]]:
+    """As `definite_solve` for several right sides; the mark is in the first solution."""
     L, pivots, inverse = _factored(A)
-    x = _substituted(L, inverse, b)
+    solutions = [_substituted(L, inverse, b) for b in columns]
     mark: Any = 0.0
     for j, pivot in enumerate(pivots):
         mark = where(LEAST_PIVOT * A[j][j] - pivot, _HUGE, mark)
-    x[0] = x[0] + (mark + mark)  # 0 or infinity
-    return x
+    solutions[0][0] = solutions[0][0] + (mark + mark)  # 0 or infinity
+    return solutions
 
 
 def _factored(A: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any], list[Any]]:

@@ -1,6 +1,6 @@
 """Lowering of an expression graph to LLVM IR: one value at a time, and lanes across a batch.
 
-A kernel becomes two functions of strict IEEE double arithmetic (no fast-math flag, no contraction):
+A kernel becomes two functions of strict IEEE double arithmetic (no fast-math flag):
 
     double NAME_one (ptr in_0, ..., ptr out_0, ...)
     double NAME_many(i64 rows, ptr in_0, i64 step_0, ..., ptr out_0, ...)
@@ -11,24 +11,29 @@ the same instructions run on ``<W x double>``, W 4 or 8, and the results are tra
 ``step_i`` is the distance between rows in doubles, n_i or 0 for an input all rows share. The rows
 left over run through ``NAME_one``, and since both bodies are the same IEEE operations in the same
 order, so are their bits. The value returned is 0, or NaN when an input was not finite.
+
+A module may ask for fused multiply-adds: a product that is used once, in a sum or difference, is
+not rounded. That is decided on the graph, so it is the same for one value, for lanes and for all
+CPUs.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from brazo.codegen.emitter import MOST_STACK, Emitter, Module
 from brazo.codegen.function import Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph, live_nodes
-from brazo.codegen.rows import load_columns, row_pointers, store_buffer, store_columns
-from brazo.codegen.trigonometry import emit_sincos
+from brazo.codegen.llvm_columns import load_columns, row_pointers, store_buffer, store_columns
+from brazo.codegen.trigonometry import emit_atan2, emit_sincos
 
 __all__ = ["call_function", "lower_body", "lower_kernel", "lower_lanes", "lower_one"]
 
 _LONG = 100  # outputs of one called function that are worth a loop
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _OF_ANGLES = ("input", "const", "add", "sub", "mul", "neg")  # what angles are made of
-_INTRINSIC = {"min": "llvm.minimum", "max": "llvm.maximum"}
+_EXTREMUM = {"min": "olt", "max": "ogt"}
 
 
 def lower_kernel(
@@ -39,7 +44,8 @@ def lower_kernel(
     width: int,
     probe_results: bool = False,
 ) -> None:
-    """Put the two functions of a kernel into a module; ``width`` is 4 or 8 lanes."""
+    """Put the two functions of a kernel into a module; ``width`` is 4 or 8 lanes, or 1 for rows
+    that run one after another."""
     lower_one(module, f"{name}_one", graph, outputs, probe_results=probe_results)
     _lower_many(module, name, graph, outputs, width, probe_results)
 
@@ -77,12 +83,8 @@ def lower_one(
     module.definitions[name] = "\n".join(lines)
 
 
-def lower_lanes(function: GraphFunction, module: Module, width: int) -> str:
-    """Define ``void symbol(ptr in, ptr out)`` on lanes; returns the symbol."""
-    symbol = f"{function.name}_lanes{width}"
-    if symbol in module.definitions:
-        return symbol
-    module.definitions[symbol] = ""  # keeps its place before functions that call it
+def lower_lanes(function: GraphFunction, symbol: str, module: Module, width: int) -> str:
+    """The definition of ``void symbol(ptr in, ptr out)`` on lanes."""
     e = Emitter(width, module)
     elements = [(key, j) for key, size in function.inputs.items() for j in range(size)]
     inputs = {element: e.load("%in", i) for i, element in enumerate(elements)}
@@ -90,16 +92,14 @@ def lower_lanes(function: GraphFunction, module: Module, width: int) -> str:
     for i, result in enumerate(function.results):
         e.store(values[result], "%out", i)
         e.limit_block()
-    head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
-    lines = [head, "entry:", *e.entry_lines, *e.lines, "  ret void", "}"]
-    module.definitions[symbol] = "\n".join(lines)
-    return symbol
+    return e.text(symbol)
 
 
 def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
     """Emit a call with the given values; returns the buffer with all outputs."""
     symbol = function.define(e.module, e.width)
-    given, results = e.buffer(len(args)), e.buffer(sum(function.outputs.values()))
+    given = e.buffer(len(args))
+    results = given if function.in_place else e.buffer(sum(function.outputs.values()))
     for i, value in enumerate(args):
         e.store(value, given, i)
         e.limit_block()
@@ -111,29 +111,52 @@ def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int]
     """Emit all operations the results need."""
     values = Values(e)
     nodes = live_nodes(results)
+    fused = _fused(nodes, results) if e.module.fused else {}
+    products = set(fused.values())
     wanted = {(n.op, n.args[0]) for n in nodes if n.op in ("sin", "cos")}
     if e.width == 1:
-        _sines_in_lanes(e, nodes, inputs, values)
+        _sines_in_lanes(e, nodes, inputs, values, fused)
     for node in nodes:
-        if node in values or node.op == "pick":
+        if node in values or node in products or node.op == "pick":
             continue
-        op, args = node.op, [values[a] for a in node.args]
+        op = node.op
         if op in ("sin", "cos"):
             angle = node.args[0]
             want_sin, want_cos = ("sin", angle) in wanted, ("cos", angle) in wanted
-            values.sincos(angle, *emit_sincos(e, args[0], want_sin, want_cos))
+            values.sincos(angle, *emit_sincos(e, values[angle], want_sin, want_cos))
         elif op == "call":
-            values[node] = call_function(e, node.value, args)
+            values[node] = call_function(e, node.value, [values[a] for a in node.args])
         else:
-            values[node] = _operation(e, node, args, inputs)
+            values[node] = _operation(e, node, values, inputs, fused)
         e.limit_block()
     return values
 
 
+def _fused(nodes: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Expr]:
+    """Sums and differences, and the product in each that is used nowhere else."""
+    uses = Counter(a for node in nodes for a in node.args)
+    uses.update(results)
+    fused = {}
+    for node in nodes:
+        if node.op in ("add", "sub"):
+            for a in reversed(node.args):
+                if a.op == "mul" and uses[a] == 1:
+                    fused[node] = a
+                    break
+    return fused
+
+
 def _operation(
-    e: Emitter, node: Expr, args: Sequence[str], inputs: dict[tuple[str, int], str]
+    e: Emitter,
+    node: Expr,
+    values: Values,
+    inputs: dict[tuple[str, int], str],
+    fused: dict[Expr, Expr],
 ) -> str:
     op = node.op
+    if node in fused:
+        return _multiply_add(e, node, fused[node], values)
+    args = [values[a] for a in node.args]
     if op == "input":
         return inputs[node.value]
     if op == "const":
@@ -141,17 +164,37 @@ def _operation(
     if op in _BINARY:
         return e.emit(f"{_BINARY[op]} {e.type} {args[0]}, {args[1]}")
     if op == "neg":
-        return e.emit(f"fneg {e.type} {args[0]}")
+        return e.fneg(args[0])
+    if op == "atan2":
+        return emit_atan2(e, args[0], args[1])
     if op == "sqrt":
         return e.call("llvm.sqrt", args[0])
-    if op in _INTRINSIC:
-        return e.call(_INTRINSIC[op], *args)
+    if op in _EXTREMUM:
+        if op == "max" and any(a.op == "neg" and a.args[0] in node.args for a in node.args):
+            return e.magnitude(args[0])  # max(x, −x)
+        # NaN for a NaN; which of two zeros is not defined, that would double the instructions.
+        inner = e.choose(e.emit(f"fcmp {_EXTREMUM[op]} {e.type} {args[0]}, {args[1]}"), *args)
+        return e.choose(e.emit(f"fcmp uno {e.type} {args[0]}, {args[0]}"), args[0], inner)
     positive = e.emit(f"fcmp oge {e.type} {args[0]}, {e.number(0.0)}")
     return e.choose(positive, args[1], args[2])
 
 
+def _multiply_add(e: Emitter, node: Expr, product: Expr, values: Values) -> str:
+    """A sum or difference with a product in it, rounded once."""
+    first, second = node.args
+    x, y = (values[a] for a in product.args)
+    if product is first:
+        other = values[second]
+        return e.fma(x, y, e.fneg(other) if node.op == "sub" else other)
+    return e.fma(e.fneg(x) if node.op == "sub" else x, y, values[first])
+
+
 def _sines_in_lanes(
-    e: Emitter, nodes: Sequence[Expr], inputs: dict[tuple[str, int], str], values: Values
+    e: Emitter,
+    nodes: Sequence[Expr],
+    inputs: dict[tuple[str, int], str],
+    values: Values,
+    fused: dict[Expr, Expr],
 ) -> None:
     """Where one value is computed at a time, the sines and cosines of four angles that need none
     themselves are computed at once, in lanes; the operations and so the bits are the same."""
@@ -164,8 +207,10 @@ def _sines_in_lanes(
     )
     if len(angles) < 2:
         return
+    products = set(fused.values())
     for node in live_nodes(angles):
-        values[node] = _operation(e, node, [values[a] for a in node.args], inputs)
+        if node not in products:
+            values[node] = _operation(e, node, values, inputs, fused)
     four = Emitter(4, e.module, "lanes")
     four.lines = e.lines
     waiting = list(angles)
@@ -216,25 +261,17 @@ def _lower_many(
     parameters += [f"ptr %in{i}, i64 %step{i}" for i in ins]
     parameters += [f"ptr %out{i}" for i in outs]
 
-    inputs = {}
-    for i, (key, size) in enumerate(zip(graph.input_sizes, in_sizes, strict=True)):
-        rows = row_pointers(e, f"%in{i}", "%i", f"%step{i}")
-        for j, value in enumerate(load_columns(e, rows, size)):
-            inputs[key, j] = value
-    probe = _finite_probe(e, list(inputs.values()), "%acc")
-    values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
-    if probe_results:
-        probe = _finite_probe(e, _result_values(outputs, values), probe)
-    for i, expressions in enumerate(outputs.values()):
-        rows = row_pointers(e, f"%out{i}", "%i", str(len(expressions)))
-        _store_output(e, rows, expressions, values)
-
+    probe = _lower_lanes(e, graph, outputs, probe_results) if width > 1 else "%acc"
     if e.stack > MOST_STACK:  # no lanes: every row is one of those left over
         e = Emitter(width, module, label="blocks")
         probe = "%acc"
     end = e.label
-    reduce = f"@llvm.vector.reduce.fadd.v{width}f64"
-    module.declarations.add(f"declare double {reduce}(double, {e.type})")
+    total = "fadd double 0.0, %lanes"
+    if width > 1:
+        reduce = f"@llvm.vector.reduce.fadd.v{width}f64"
+        module.declarations.add(f"declare double {reduce}(double, {e.type})")
+        total = f"call double {reduce}(double 0.0, {e.type} %lanes)"
+    none = e.number(0.0)
     one_arguments = [f"ptr %r{i}" for i in ins] + [f"ptr %s{i}" for i in outs]
     lines = [
         f"define double @{name}_many({', '.join(parameters)}) #0 {{",
@@ -245,15 +282,15 @@ def _lower_many(
         "  br i1 %any, label %blocks, label %tail",
         "blocks:",
         f"  %i = phi i64 [ 0, %entry ], [ %i_next, %{end} ]",
-        f"  %acc = phi {e.type} [ zeroinitializer, %entry ], [ {probe}, %{end} ]",
+        f"  %acc = phi {e.type} [ {none}, %entry ], [ {probe}, %{end} ]",
         *e.lines,
         f"  %i_next = add i64 %i, {width}",
         "  %more = icmp slt i64 %i_next, %full",
         "  br i1 %more, label %blocks, label %tail",
         "tail:",
         f"  %start = phi i64 [ 0, %entry ], [ %full, %{end} ]",
-        f"  %lanes = phi {e.type} [ zeroinitializer, %entry ], [ {probe}, %{end} ]",
-        f"  %sum = call double {reduce}(double 0.0, {e.type} %lanes)",
+        f"  %lanes = phi {e.type} [ {none}, %entry ], [ {probe}, %{end} ]",
+        f"  %sum = {total}",
         "  %left = icmp slt i64 %start, %rows",
         "  br i1 %left, label %rest, label %done",
         "rest:",
@@ -276,6 +313,25 @@ def _lower_many(
     module.definitions[f"{name}_many"] = "\n".join(lines)
 
 
+def _lower_lanes(
+    e: Emitter, graph: Graph, outputs: dict[str, list[Expr]], probe_results: bool
+) -> str:
+    """Emit the body of the loop over blocks of rows from %i on; returns the probe."""
+    inputs = {}
+    for i, (key, size) in enumerate(graph.input_sizes.items()):
+        rows = row_pointers(e, f"%in{i}", "%i", f"%step{i}")
+        for j, value in enumerate(load_columns(e, rows, size)):
+            inputs[key, j] = value
+    probe = _finite_probe(e, list(inputs.values()), "%acc")
+    values = lower_body(e, [x for v in outputs.values() for x in v], inputs)
+    if probe_results:
+        probe = _finite_probe(e, _result_values(outputs, values), probe)
+    for i, expressions in enumerate(outputs.values()):
+        rows = row_pointers(e, f"%out{i}", "%i", str(len(expressions)))
+        _store_output(e, rows, expressions, values)
+    return probe
+
+
 def _store_output(e: Emitter, rows: list[str], expressions: list[Expr], values: Values) -> None:
     first = expressions[0]
     if len(expressions) > _LONG and all(
@@ -295,7 +351,7 @@ def _result_values(outputs: dict[str, list[Expr]], values: Values) -> list[str]:
 
 def _finite_probe(e: Emitter, inputs: list[str], start: str) -> str:
     """``start + 0 * sum of the inputs``: NaN when an input is not finite. It is NaN too when finite
-    inputs near 1e308 overflow the sum; whoever asks looks again before complaining."""
+    inputs near 1e308 overflow the sum; the caller checks again before it raises."""
     while len(inputs) > 1:  # in pairs: a short chain
         pairs = zip(inputs[::2], inputs[1::2], strict=False)
         inputs = [e.fadd(a, b) for a, b in pairs] + inputs[len(inputs) & ~1 :]

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from brazo.codegen.call_route import native
 from brazo.codegen.emitter import Emitter, Module
 from brazo.codegen.graph import Graph, evaluate, op_counts, signature
 from brazo.codegen.llvm import lower_body
+from brazo.codegen.llvm_columns import load_columns, row_pointers, store_columns
 from brazo.codegen.native import address
-from brazo.codegen.route import native
-from brazo.codegen.rows import load_columns, row_pointers, store_columns
 from brazo.codegen.sharing import share
 from brazo.errors import BrazoError
 
@@ -298,7 +298,7 @@ class Loop:
 
 
 class _NativeLoop:
-    """The machine code of a loop."""
+    """Machine code of a step that is repeated many times."""
 
     def __init__(self, loop: Loop):
         from brazo.codegen.jit import host, load_or_compile

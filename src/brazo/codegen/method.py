@@ -1,4 +1,4 @@
-"""Methods whose plain calls go directly to machine code.
+"""Methods that call machine code directly when their arguments are arrays.
 
     class Arm:
         @compiled("kernels")
@@ -6,9 +6,10 @@
             '''Pose of the tool.'''
             return self.kernels.fk(q, out=out)
 
-`arm.fk` is the builtin of `arm.kernels.fk` (see :mod:`entry`) with the signature and docstring of
-the method. A call with plain arrays runs no Python code. Every other call, keywords included, runs
-the method's body. The class attribute `Arm.fk` is the plain function.
+On an instance, `arm.fk` is the compiled callable of `arm.kernels.fk` (see :mod:`entry`), with the
+signature and docstring of the method. A call with positional float64 arrays runs no Python code;
+any other call, for example with keywords, runs the body of the method. On the class, `Arm.fk` is
+the undecorated function.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from brazo.internals.cpython import bound_as
 
-__all__ = ["compiled"]
+__all__ = ["bind", "compiled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,13 +37,21 @@ class CompiledMethod:
     def __get__(self, owner: Any, kind: type | None = None) -> Callable[..., Any]:
         if owner is None:
             return self.method
-        name = self.method.__name__
-        function = getattr(getattr(owner, self.part), name)
+        function = getattr(getattr(owner, self.part), self.method.__name__)
         function = getattr(function, "entry", function)  # of a kernel
-        method = MethodType(self.method, owner)
-        bound = bound_as(function, method, text_signature(self.method))
-        owner.__dict__[name] = bound
-        return bound
+        return bind(owner, self.method, function)
+
+
+def bind(
+    owner: Any, method: Callable[..., Any], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Make a builtin the object's own attribute in place of a method, which takes all other calls.
+
+    Methods that compile at their first call, and not when they are first read, call this.
+    """
+    bound = bound_as(function, MethodType(method, owner), text_signature(method))
+    owner.__dict__[method.__name__] = bound
+    return bound
 
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.codegen.call_route import route
 from brazo.codegen.jit import load_or_compile
-from brazo.codegen.route import route
 from brazo.codegen.sharing import share
-from brazo.internals.cpython import make_builtin
+from brazo.internals.cpython import make_builtin, slot_offset
 
 if TYPE_CHECKING:
     from brazo.codegen.kernel import Kernel
@@ -35,6 +35,7 @@ class Native:
         self.address = library.address(f"{kernel.name}_one")
         self._one = one(self.address)
         self._many = many(library.address(f"{kernel.name}_many"))
+        self._result = kernel.result
         self._name, self._rows_per_thread = kernel.name, kernel.rows_per_thread
         self.entry: Callable[..., Any] = self.builtin(kernel._evaluate)
 
@@ -44,7 +45,23 @@ class Native:
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_call")
-        return make_builtin(function, self._name, fallback, self.library)
+        return make_builtin(function, self._name, fallback, self.library, result=self._result)
+
+    def fixed_builtin(
+        self,
+        fixed: Sequence[np.ndarray],
+        result: type,
+        slots: tuple[str, str, str],
+        context: object,
+        fallback: Callable[..., Any],
+    ) -> Callable[..., Any]:
+        """As `builtin`, of the first input; see `Kernel.fixed_entry`."""
+        if route() != "builtin":
+            return fallback
+        function = self.library.address(f"{self._name}_fixed")
+        plain = [np.array(a, dtype=float, order="C") for a in fixed]
+        more = (*plain, context, *(slot_offset(result, name) for name in slots))
+        return make_builtin(function, self._name, fallback, self.library, result=result, more=more)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
         """Evaluate one set of vectors; False when an input, or a result that the kernel explains,
@@ -85,3 +102,8 @@ class Native:
 def address(array: np.ndarray) -> int:
     """The address of an array's data."""
     return array.__array_interface__["data"][0]
+
+
+def doubles(place: int, size: int) -> np.ndarray:
+    """Doubles at an address, as an array (size,)."""
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(place))

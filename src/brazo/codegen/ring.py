@@ -1,13 +1,13 @@
 """Scalar functions for algorithms that are written once over any scalar.
 
 Addition, subtraction, multiplication and division are Python's operators. Functions without an
-operator (sine and cosine, square root, extrema, selection) are here; each returns an element of the
-ring of its argument:
+operator (sine and cosine, angles, square root, rounding, extrema, selection) are here; each returns
+an element of the ring of its argument:
 
 * ``float`` and ``int`` use :mod:`math`;
 * NumPy scalars and arrays, ``longdouble`` included, use NumPy;
-* other ring elements have methods of the same name (``sincos``, ``sqrt``,
-  ``minimum``, ``maximum``, ``where``). such as
+* other ring elements have methods of the same name (``sincos``, ``atan2``, ``sqrt``, ``rint``,
+  ``minimum``, ``maximum``, ``where``), such as
   :class:`~brazo.codegen.graph.Expr` and symbolic rings.
 
 Selection depends on the sign of a value, never on an ``if``, so an algorithm runs unchanged on a
@@ -21,7 +21,17 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["absolute", "maximum", "minimum", "sign", "sincos", "sqrt", "where"]
+__all__ = [
+    "absolute",
+    "atan2",
+    "maximum",
+    "minimum",
+    "rint",
+    "sign",
+    "sincos",
+    "sqrt",
+    "where",
+]
 
 _PLAIN = (float, int)
 
@@ -34,6 +44,27 @@ def sincos(x: Any) -> tuple[Any, Any]:
     if method is not None:
         return method()
     return np.sin(x), np.cos(x)
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y), in (-pi, pi]; 0 at the origin. Zeros have no sign."""
+    if type(y) in _PLAIN and type(x) in _PLAIN:
+        return math.atan2(y + 0.0, x + 0.0)
+    for first in (y, x):
+        method = getattr(first, "atan2", None)
+        if method is not None:
+            return method(y, x)
+    return np.arctan2(y + 0.0, x + 0.0)
+
+
+def rint(x: Any) -> Any:
+    """The nearest integer, halves to even; for ``|x| < 2**51``."""
+    if type(x) in _PLAIN:
+        return float(round(x)) if math.isfinite(x) else x
+    method = getattr(x, "rint", None)
+    if method is not None:
+        return method()
+    return np.rint(x)
 
 
 def sqrt(x: Any) -> Any:

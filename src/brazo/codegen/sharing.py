@@ -63,14 +63,14 @@ def thread_count() -> int:
 
 
 def share(
-    run: Callable[[int, int], Any], rows: int, least: int, count: int | None = None
+    run: Callable[[int, int], Any], rows: int, min_rows: int, count: int | None = None
 ) -> list[Any]:
-    """Results of ``run(start, stop)`` over pieces of [0, rows), by ``count`` threads (default:
-    :func:`thread_count`), each with at least ``least`` rows to do."""
+    """Results of ``run(start, stop)`` over pieces of [0, rows), each of at least ``min_rows``
+    rows, by ``count`` threads (default: :func:`thread_count`)."""
     workers = 1
-    if rows >= 2 * least:
+    if rows >= 2 * min_rows:
         workers = thread_count() if count is None else _checked(count, "threads")
-        workers = min(workers, rows // least)
+        workers = min(workers, rows // min_rows)
     if workers == 1:
         return [run(0, rows)]
     piece = -(-rows // (workers * _PIECES_PER_THREAD))

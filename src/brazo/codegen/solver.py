@@ -23,21 +23,26 @@ from typing import Any
 
 import numpy as np
 
+from brazo.codegen.call_route import native
 from brazo.codegen.driver import INFO, SETTINGS, driver_functions
 from brazo.codegen.emitter import Module
+from brazo.codegen.flow import add_copy
 from brazo.codegen.function import GraphFunction
 from brazo.codegen.graph import Graph, transplant
 from brazo.codegen.levenberg import lm_step, project
 from brazo.codegen.linear import dot
 from brazo.codegen.llvm import lower_one
-from brazo.codegen.native import address
-from brazo.codegen.route import native
+from brazo.codegen.native import address, doubles
 from brazo.codegen.search import search
 from brazo.codegen.sharing import share
 from brazo.errors import BrazoError
 
 __all__ = ["Solution", "Solver", "compile_solver"]
 
+_DEFAULTS = {
+    "tol_first": 1e-10, "tol_rest": 1e-10, "attempts": 200, "iterations": 50, "seed": 0,
+    "mu": 0.07, "stall": 0.9, "patience": 6, "polish": 1000,
+}  # fmt: skip
 _ROWS_PER_THREAD = 64  # below this, a thread costs more than it saves
 
 
@@ -176,12 +181,22 @@ class Solver:
         share(run, math.prod(lead), _ROWS_PER_THREAD, threads)
         return self._batch(x, info, p, x0)
 
+    def plain(self, **settings: float) -> PlainSolver:
+        """For many single problems with the same settings, named as in a call."""
+        solve = self._native or self._build()
+        values = {**_DEFAULTS, **settings}
+        known = self._settings(tuple(float(values[key]) for key in SETTINGS))
+        places = address(self._box), address(self._sample), known, int(values["seed"])
+        return PlainSolver(self, solve, places)
+
     @property
     def lower(self) -> np.ndarray:
+        """Lower bounds of the variables."""
         return self._box[0].copy()
 
     @property
     def upper(self) -> np.ndarray:
+        """Upper bounds of the variables."""
         return self._box[1].copy()
 
     def llvm_ir(self) -> str:
@@ -189,6 +204,7 @@ class Solver:
         module = Module()
         for part, probe in ((self._step, ()), (self._begin, ("x", "p"))):
             lower_one(module, part.name, part.graph, part.named_results, probe, "internal")
+        add_copy(module)
         module.definitions[f"{self.name}_solve"] = driver_functions(self.name, self.n)
         return module.text()
 
@@ -247,12 +263,12 @@ class Solver:
     ) -> None:  # fmt: skip
         """The compiled function in Python."""
         limits = self._box.ravel().tolist()
-        settings = _doubles(settings_at, len(SETTINGS)).tolist()
+        settings = doubles(settings_at, len(SETTINGS)).tolist()
         for k in range(rows):
-            p = _doubles(p_at + 8 * k * p_step, self.m).tolist()
-            x0 = _doubles(x0_at + 8 * k * x0_step, self.n).tolist()
+            p = doubles(p_at + 8 * k * p_step, self.m).tolist()
+            x0 = doubles(x0_at + 8 * k * x0_step, self.n).tolist()
             x, info = (
-                _doubles(at + 8 * k * n, n) for at, n in ((x_at, self.n), (info_at, len(INFO)))
+                doubles(at + 8 * k * n, n) for at, n in ((x_at, self.n), (info_at, len(INFO)))
             )
             if not all(map(math.isfinite, [*p, *x0])):
                 info[0] = -1.0
@@ -357,6 +373,21 @@ class Solver:
         return lead, np.ascontiguousarray(p), np.ascontiguousarray(x0)
 
 
-def _doubles(place: int, size: int) -> np.ndarray:
-    """The array at an address."""
-    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(place))
+class PlainSolver:
+    """A solver with its own arrays: fill `p` and `x0`, then call; for one thread at a time.
+
+    It returns x and the numbers of :data:`~brazo.codegen.driver.INFO`. Nothing is checked.
+    """
+
+    __slots__ = ("_arguments", "_info", "_owner", "_solve", "_x", "p", "x0")
+
+    def __init__(self, owner: Solver, solve: Any, places: tuple[int, ...]) -> None:
+        self.p, self.x0, self._x = np.zeros(owner.m), owner._middle.copy(), np.zeros(owner.n)
+        self._info = np.zeros(len(INFO))
+        self._owner, self._solve = owner, solve
+        inputs = (address(self.p), 0, address(self.x0), 0)
+        self._arguments = (1, *inputs, *places, address(self._x), address(self._info))
+
+    def __call__(self) -> tuple[np.ndarray, list[float]]:
+        self._solve(*self._arguments)
+        return self._x.copy(), self._info.tolist()

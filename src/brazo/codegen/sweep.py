@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen.emitter import MOST_STACK, Emitter, Module, hex_double
+from brazo.codegen.flow import WORD, Flow
 from brazo.codegen.function import Function
 from brazo.codegen.graph import Expr, Graph, evaluate, live_nodes, op_counts, signature
 
@@ -124,18 +125,11 @@ class Sweep(Function):
             else:
                 results[word][i * len(new) : (i + 1) * len(new)] = new
 
-    def define(self, module: Module, width: int) -> str:
-        symbol = f"{self.name}_lanes{width}"
-        if symbol in module.definitions:
-            return symbol
-        module.definitions[symbol] = ""
+    def _text(self, symbol: str, module: Module, width: int) -> str:
         size = 8 * width * (len(self.parents) + 1) * sum(self.fields.values())
         if width > 1 and size > MOST_STACK:
-            text = _lane_by_lane(self, module, symbol, width)
-        else:
-            text = _Loops(self, module, width).text(symbol)
-        module.definitions[symbol] = text
-        return symbol
+            return _lane_by_lane(self, module, symbol, width)
+        return _Loops(self, module, width).text(symbol)
 
 
 class _Loops:
@@ -278,61 +272,20 @@ class _Loops:
         return e.emit(f"getelementptr {e.type}, ptr {base}, i64 {offset}")
 
 
-_LANE_BY_LANE = """define internal void @SYMBOL(ptr %in, ptr %out) #0 {
-entry:
-  %ins = alloca [GIVEN x double]
-  %outs = alloca [MADE x double]
-  br label %lanes
-lanes:
-  %lane = phi i64 [ 0, %entry ], [ %lane_next, %stored ]
-  br label %load
-load:
-  %i = phi i64 [ 0, %lanes ], [ %i_next, %load ]
-  %i0 = mul i64 %i, WIDTH
-  %i1 = add i64 %i0, %lane
-  %i2 = getelementptr double, ptr %in, i64 %i1
-  %i3 = load double, ptr %i2
-  %i4 = getelementptr double, ptr %ins, i64 %i
-  store double %i3, ptr %i4
-  %i_next = add i64 %i, 1
-  %i_more = icmp slt i64 %i_next, GIVEN
-  br i1 %i_more, label %load, label %run
-run:
-  call void @ONE(ptr %ins, ptr %outs)
-  br label %save
-save:
-  %j = phi i64 [ 0, %run ], [ %j_next, %save ]
-  %j0 = mul i64 %j, WIDTH
-  %j1 = add i64 %j0, %lane
-  %j2 = getelementptr double, ptr %outs, i64 %j
-  %j3 = load double, ptr %j2
-  %j4 = getelementptr double, ptr %out, i64 %j1
-  store double %j3, ptr %j4
-  %j_next = add i64 %j, 1
-  %j_more = icmp slt i64 %j_next, MADE
-  br i1 %j_more, label %save, label %stored
-stored:
-  %lane_next = add i64 %lane, 1
-  %lane_more = icmp slt i64 %lane_next, WIDTH
-  br i1 %lane_more, label %lanes, label %done
-done:
-  ret void
-}"""
-
-
 def _lane_by_lane(sweep: Sweep, module: Module, symbol: str, width: int) -> str:
     """Lanes one after the other, if the fields of all would not fit on the stack."""
-    words = {
-        "SYMBOL": symbol,
-        "GIVEN": str(sum(sweep.inputs.values())),
-        "MADE": str(sum(sweep.outputs.values())),
-        "WIDTH": str(width),
-        "ONE": sweep.define(module, 1),
-    }
-    text = _LANE_BY_LANE
-    for word, value in words.items():
-        text = text.replace(word, value)
-    return text
+    given, made = sum(sweep.inputs.values()), sum(sweep.outputs.values())
+    f = Flow(f"define internal void @{symbol}(ptr %in, ptr %out)")
+    ins, outs = f.room(given), f.room(made)
+    with f.each(width) as lane:
+        first, to = f.item("%in", lane), f.item("%out", lane)
+        with f.each(given) as i:
+            f.store("double", f.load("double", f.item(first, i, WORD * width)), f.item(ins, i))
+        f.call("void", f"@{sweep.define(module, 1)}", f"ptr {ins}", f"ptr {outs}")
+        with f.each(made) as i:
+            f.store("double", f.load("double", f.item(outs, i)), f.item(to, i, WORD * width))
+    f.result()
+    return f.text()
 
 
 def _expressions(each: Pass) -> list[Expr]:

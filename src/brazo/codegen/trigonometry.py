@@ -1,4 +1,7 @@
-"""Branch-free sine and cosine as LLVM instructions, for one value or for SIMD lanes.
+"""Branch-free sine, cosine and angle as LLVM instructions, for one value or for SIMD lanes.
+
+Sine and cosine
+---------------
 
 Reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, with pi/2 as the sum
 of three doubles P1 + P2 + P3 (161 bits):
@@ -13,6 +16,15 @@ fused multiply-adds and with the low word carried through, and the quadrant ``k 
 negates them. The error stays below 1 ulp for |x| <= 1e8, where k has at most 26 bits; beyond that,
 and for infinities and NaN, both results are NaN, never a wrong number. Every step is one IEEE
 operation, so the bits do not depend on the number of lanes or the CPU.
+
+The angle of a point (atan2)
+----------------------------
+With u the smaller and v the larger of |x| and |y|, atan(u/v) is atan(t) with ``t = u/v``, or
+pi/4 + atan(t) with ``t = (u - v)/(u + v)`` where u/v is above tan(pi/8); then |t| <= tan(pi/8),
+within the range of fdlibm's polynomial. Octants are reflections, so the angle is
+``k*pi/4 +- atan(t)``, k 0 to 4, one fused multiply-add with pi/4 as the sum of two doubles. The
+error stays below 2 ulp. Both arguments must be below 8e307; the angle of (0, 0) is 0, and zeros
+have no sign.
 """
 
 from __future__ import annotations
@@ -20,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-__all__ = ["MAX_ANGLE", "emit_sincos"]
+__all__ = ["MAX_ANGLE", "emit_atan2", "emit_sincos"]
 
 MAX_ANGLE = 1e8
 
@@ -46,6 +58,20 @@ _C = (
     2.08757232129817482790e-09,
     -1.13596475577881948265e-11,
 )
+_A = (
+    3.33333333333329318027e-01,
+    -1.99999999998764832476e-01,
+    1.42857142725034663711e-01,
+    -1.11111104054623557880e-01,
+    9.09088713343650656196e-02,
+    -7.69187620504482999495e-02,
+    6.66107313738753120669e-02,
+    -5.83357013379057348645e-02,
+    4.97687799461593236017e-02,
+    -3.65315727442169155270e-02,
+    1.62858201153657823623e-02,
+)
+_TAN_EIGHTH = 0.41421356237309503  # tan(pi/8)
 
 
 class Assembler(Protocol):
@@ -56,6 +82,10 @@ class Assembler(Protocol):
     def fsub(self, a: str, b: str) -> str: ...
     def fmul(self, a: str, b: str) -> str: ...
     def fma(self, a: str, b: str, c: str) -> str: ...
+    def fdiv(self, a: str, b: str) -> str: ...
+    def fneg(self, a: str) -> str: ...
+    def magnitude(self, x: str) -> str: ...
+    def greater(self, a: str, b: str) -> str: ...
     def nan_beyond(self, x: str, bound: float) -> str: ...
     def bits(self, x: str) -> str: ...
     def odd(self, bits: str) -> str: ...
@@ -90,6 +120,25 @@ def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[s
     sin = e.negate_by_bit1(e.choose(swap, c, s), quadrant) if want_sin else ""
     cos = e.negate_by_bit1(e.choose(swap, s, c), e.add_int(quadrant, 1)) if want_cos else ""
     return sin, cos
+
+
+def emit_atan2(e: Assembler, y: str, x: str) -> str:
+    """Emit the angle of the point (x, y)."""
+    num, fma, choose = e.number, e.fma, e.choose
+    ax, ay = e.magnitude(x), e.magnitude(y)
+    steep = e.greater(ay, ax)
+    u, v = choose(steep, ax, ay), choose(steep, ay, ax)
+    diagonal = e.greater(u, e.fmul(v, num(_TAN_EIGHTH)))
+    up, down = choose(diagonal, e.fsub(u, v), u), choose(diagonal, e.fadd(u, v), v)
+    t = e.fdiv(up, choose(e.greater(num(5e-324), down), num(1.0), down))
+    z = e.fmul(t, t)
+    angle = fma(e.fmul(t, z), e.fneg(_horner(e, z, _A)), t)
+    left = e.greater(num(0.0), x)
+    k = choose(diagonal, num(1.0), num(0.0))
+    k, angle = choose(steep, e.fsub(num(2.0), k), k), choose(steep, e.fneg(angle), angle)
+    k, angle = choose(left, e.fsub(num(4.0), k), k), choose(left, e.fneg(angle), angle)
+    angle = fma(k, num(0.5 * _P1), fma(k, num(0.5 * _P2), angle))
+    return choose(e.greater(num(0.0), y), e.fneg(angle), angle)
 
 
 def _horner(e: Assembler, z: str, coefficients: Sequence[float]) -> str:

@@ -6,9 +6,11 @@ result = track(arm, ComputedTorque(), trajectory, t_end=2.0)
 result.max_error, result.saturation, result.run
 """
 
+from brazo.control.actuators import Drives
 from brazo.control.adaptive import Adaptive
 from brazo.control.base import Controller, Reference, controllers
-from brazo.control.compiled import CompiledControlLaw, CompiledController, Signals
+from brazo.control.closed_loop import ClosedLoopRuns, LoopConditions
+from brazo.control.compiled import CompiledControlLaw, CompiledController, ControlSignals
 from brazo.control.computed_torque import ComputedTorque
 from brazo.control.gains import Gain, Gains, Parameter
 from brazo.control.impedance import CartesianImpedance
@@ -17,6 +19,7 @@ from brazo.control.lqr import LQR
 from brazo.control.pd_gravity import PDGravity
 from brazo.control.pid import PID
 from brazo.control.sliding_mode import SlidingMode
+from brazo.control.torque_functions import TorqueFunctions
 from brazo.control.tracking import Tracking, track
 from brazo.deprecation import renamed_names
 
@@ -25,17 +28,21 @@ __all__ = [
     "PID",
     "Adaptive",
     "CartesianImpedance",
+    "ClosedLoopRuns",
     "CompiledControlLaw",
     "CompiledController",
     "ComputedTorque",
+    "ControlSignals",
     "Controller",
+    "Drives",
     "Gain",
     "Gains",
+    "LoopConditions",
     "PDGravity",
     "Parameter",
     "Reference",
-    "Signals",
     "SlidingMode",
+    "TorqueFunctions",
     "Tracking",
     "controller_loop",
     "controllers",
@@ -44,5 +51,10 @@ __all__ = [
 
 __getattr__ = renamed_names(
     __name__,
-    {"laws": "controllers", "law_loop": "controller_loop", "CompiledLaw": "CompiledControlLaw"},
+    {
+        "laws": "controllers",
+        "law_loop": "controller_loop",
+        "CompiledLaw": "CompiledControlLaw",
+        "Signals": "ControlSignals",
+    },
 )

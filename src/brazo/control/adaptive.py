@@ -30,9 +30,9 @@ import numpy as np
 from brazo.codegen import maximum, minimum
 from brazo.control.bandwidth import joint_inertia
 from brazo.control.base import per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
-from brazo.control.regressor import Regressor, regressor_of
+from brazo.control.regressor import Regressor
 from brazo.dynamics.vectors import add
 from brazo.errors import BrazoError
 from brazo.robot import Robot
@@ -78,7 +78,7 @@ class Adaptive(CompiledController):
     def regressor(self) -> Regressor:
         """Names, nominal values and scales of the parameters, and the linear form."""
         if self._regressor is None:
-            self._regressor = regressor_of(self.equations)
+            self._regressor = self.equations.regressor()
         return self._regressor
 
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
@@ -103,7 +103,9 @@ class Adaptive(CompiledController):
     def _scale(self) -> np.ndarray:
         return (self.regressor.size / self.regressor.weight) ** 2
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         n = len(x.q)
         slope, kd, estimate = gains["slope"], gains["kd"], state["estimate"]
         e, rate = x.error, x.error_rate

@@ -27,7 +27,6 @@ from brazo.control.gains import Gain, Gains, Parameter
 from brazo.dynamics.reading import read_vector, refuse_nonfinite
 from brazo.errors import BrazoError
 from brazo.model.declared import Declared
-from brazo.model.description import DeltaModel
 from brazo.robot import Robot
 from brazo.trajectory.reading import floats
 
@@ -50,6 +49,7 @@ class Controller(Declared, ABC):
     """Base of controllers: state and reference to torques; see the module for the call order."""
 
     GAINS: ClassVar[tuple[Gain, ...]] = ()
+    listed: ClassVar[bool] = True  # whether it tracks a reference; others are not in `controllers`
     limits: np.ndarray
 
     def __init__(self, **gains: Any) -> None:
@@ -130,6 +130,13 @@ class Controller(Declared, ABC):
         self._refuse_nonfinite(wanted, "the torque")
         self._wanted = wanted
         return np.clip(wanted, -self.limits, self.limits)
+
+    def closed_loop(self, robot: Robot, trajectory: Any, t_end: float, **options: Any) -> Any:
+        """Run many closed loops with a robot; for compiled controllers only."""
+        raise BrazoError(
+            f"{self.name} is a controller in Python; closed_loop needs a compiled one "
+            "(brazo.control.CompiledController)"
+        )
 
     @property
     def saturated(self) -> np.ndarray:
@@ -220,6 +227,11 @@ class Controller(Declared, ABC):
 
 def controllers() -> dict[str, type[Controller]]:
     """All controllers by name, including imported user-defined ones."""
+    return {name: kind for name, kind in controller_types().items() if kind.listed}
+
+
+def controller_types() -> dict[str, type[Controller]]:
+    """All classes of controllers by name, also those that track no reference."""
     found: dict[str, type[Controller]] = {}
     families: list[type[Controller]] = [Controller]
     while families:
@@ -232,11 +244,7 @@ def controllers() -> dict[str, type[Controller]]:
 
 def torque_limits(robot: Robot) -> np.ndarray:
     """Max torque or force of each joint's drive (n,); inf if the file gives none."""
-    model: Any = robot.model
-    drives = [model.drive] * 3 if isinstance(model, DeltaModel) else [
-        joint.drive for joint in model.coordinates
-    ]  # fmt: skip
-    return np.array([drive.max_torque for drive in drives], dtype=float)
+    return np.array([drive.max_torque for drive in robot.model.drives], dtype=float)
 
 
 def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:

@@ -37,18 +37,18 @@ def quintic(robot: Robot) -> Trajectory:
     """From rest to rest in 1.5 s, then still: 10 x³ − 15 x⁴ + 6 x⁵."""
     start, reach = _room(robot)
     duration = 0.75 * T_END
-    # The quintic's greatest speed is 15/8 of the mean.
-    way = np.minimum(1.5 * reach, 0.5 * _speeds(robot) * duration * 8.0 / 15.0)
-    way = way * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
+    # The quintic's max speed is 15/8 of the mean.
+    distance = np.minimum(1.5 * reach, 0.5 * _speeds(robot) * duration * 8.0 / 15.0)
+    distance = distance * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
     low, high = robot.limits.T
-    way = np.where((start + way > high) | (start + way < low), -way, way)
+    distance = np.where((start + distance > high) | (start + distance < low), -distance, distance)
 
     def trajectory(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x = min(t / duration, 1.0)
         return (
-            start + way * (x**3 * (10.0 - 15.0 * x + 6.0 * x**2)),
-            way * (30.0 * x**2 * (1.0 - x) ** 2 / duration),
-            way * (60.0 * x * (1.0 - 3.0 * x + 2.0 * x**2) / duration**2),
+            start + distance * (x**3 * (10.0 - 15.0 * x + 6.0 * x**2)),
+            distance * (30.0 * x**2 * (1.0 - x) ** 2 / duration),
+            distance * (60.0 * x * (1.0 - 3.0 * x + 2.0 * x**2) / duration**2),
         )
 
     return trajectory

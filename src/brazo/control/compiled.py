@@ -4,10 +4,10 @@ A `CompiledController` gives its control law as
 
     law(x, gains, state) -> (tau, next state)
 
-where `x` holds the signals of one control period (`Signals`), and `gains` and `state` are lists by
-name.  It may use plain arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's equations
-over the same scalars.  `bind` evaluates it on the expression graph with the robot's parameters;
-gains, load and state are inputs of the kernel, so changing them does not recompile.
+where `x` holds the signals of one control period (`ControlSignals`), and `gains` and `state` are
+lists by name.  It may use plain arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's
+equations over the same scalars.  `bind` evaluates it on the expression graph with the robot's
+parameters; gains, load and state are inputs of the kernel, so changing them does not recompile.
 
 `CompiledControlLaw` is the result.  Its `step` is the same function over any scalar: evaluated on
 floats for checking, and on the graph of a loop that compiles robot and controller together.
@@ -25,7 +25,7 @@ import numpy as np
 
 from brazo.codegen import Graph, Kernel, absolute, compile_kernel, maximum, minimum, where
 from brazo.control.base import Controller, Reference
-from brazo.control.equations import Equations, equations_of
+from brazo.control.equations import ControlEquations, equations_of
 from brazo.control.gains import Gains
 from brazo.dynamics.reading import read_vector
 from brazo.errors import BrazoError
@@ -38,7 +38,7 @@ _SIGNALS = ("q", "qd", "reference q", "reference qd", "reference qdd")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Signals:
+class ControlSignals:
     """Inputs of a control law in one period; every vector is a list of any scalar."""
 
     q: Vector
@@ -80,7 +80,7 @@ class CompiledController(Controller):
 
     def __init__(self, **gains: Any) -> None:
         super().__init__(**gains)
-        self._equations: Equations | None = None
+        self._equations: ControlEquations | None = None
         self._compiled: CompiledControlLaw | None = None
         self._tables: dict[str, np.ndarray] = {}
         self._inputs: list[np.ndarray] = []
@@ -88,7 +88,9 @@ class CompiledController(Controller):
     # -- to override --------------------------------------------------------------------------
 
     @abstractmethod
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         """The control law: commanded torque and next state, over any scalar."""
 
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -102,7 +104,7 @@ class CompiledController(Controller):
     # -- interface ----------------------------------------------------------------------------
 
     @property
-    def equations(self) -> Equations:
+    def equations(self) -> ControlEquations:
         """The robot's equations over any scalar."""
         if self._equations is None:
             raise self._unbound()
@@ -220,6 +222,12 @@ class CompiledController(Controller):
         values = [array.tolist() for array in (*signals, *self._inputs)]
         return self.compiled.step(*values)[1]
 
+    def closed_loop(self, robot: Robot, trajectory: Any, t_end: float, **options: Any) -> Any:
+        """Run many closed loops with a robot; see `brazo.Robot.closed_loop`."""
+        from brazo.control.closed_loop import closed_loop
+
+        return closed_loop(robot, self, trajectory, t_end, **options)
+
     def _refresh_tables(self) -> None:
         for name, values in self.tables().items():
             flat = np.array(values, dtype=float).ravel()
@@ -266,7 +274,7 @@ class CompiledControlLaw:
         q, qd, r, rd, rdd, gains, dt = inputs[:7]
         tables = {name: list(v) for name, v in zip(self._tables, inputs[7:], strict=False)}
         state = _split(inputs[-1], self.state_sizes) if self.state_sizes else {}
-        x = Signals(
+        x = ControlSignals(
             q=list(q),
             qd=list(qd),
             ref=Reference(list(r), list(rd), list(rdd)),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from brazo.control.base import per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
 from brazo.robot import Robot
 
@@ -45,7 +45,9 @@ class ComputedTorque(CompiledController):
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
         return {"integral": np.zeros(len(q))}
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         n = len(x.q)
         e, rate, integral = x.error, x.error_rate, state["integral"]
         kp, kd, ki = gains["kp"], gains["kd"], gains["ki"]

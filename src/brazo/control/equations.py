@@ -21,26 +21,31 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.codegen.linear import dot
 from brazo.dynamics.composite import mass_matrix
+from brazo.dynamics.definite import refuse_everywhere
 from brazo.dynamics.delta import DeltaDynamics
 from brazo.dynamics.friction import friction, has_friction
 from brazo.dynamics.links import LinkInertia, Links, links_of
 from brazo.dynamics.newton_euler import ZERO, joint_transforms, newton_euler
+from brazo.dynamics.straight import StraightDynamics
 from brazo.dynamics.vectors import add
-from brazo.errors import BrazoError
 from brazo.kinematics.forward import Pose, jacobian_rows, posture, tool_pose
-from brazo.model.description import DeltaModel, Inertia, Model, TreeModel, frozen
+from brazo.model.description import DeltaModel, Model, TreeModel
+from brazo.model.payload import read_load
+
+if TYPE_CHECKING:
+    from brazo.control.regressor import Regressor
 
 Scalar = Any
 Vector = list[Scalar]
 
 
-class Equations(ABC):
+class ControlEquations(ABC):
     """Equations of a robot for controllers; `load` is a vector of `load_vector`, or None."""
 
     n: int
@@ -69,8 +74,23 @@ class Equations(ABC):
         """M w + C(q, q̇) v + G (n)."""
 
     @abstractmethod
+    def acceleration(
+        self,
+        q: Vector,
+        qd: Vector,
+        tau: Vector,
+        load: Vector | None = None,
+        mass_scale: Scalar | None = None,
+    ) -> Vector:
+        """q̈ (n) under torques; `mass_scale` multiplies the masses of the robot, not the load."""
+
+    @abstractmethod
     def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
         """Pose of the tool and its Jacobian (6, n), both in base axes."""
+
+    @abstractmethod
+    def regressor(self) -> Regressor:
+        """The form of the equations that is linear in the inertial parameters."""
 
     @abstractmethod
     def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
@@ -82,19 +102,18 @@ class Equations(ABC):
         """M q̈ + C q̇ + G + friction (n)."""
         return add(self.rigid(q, qd, qdd, load), self.friction(qd))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Equations:
+    def __deepcopy__(self, memo: dict[int, Any]) -> ControlEquations:
         return self  # immutable
 
 
-def equations_of(model: Model) -> Equations:
+def equations_of(model: Model) -> ControlEquations:
     """The equations of a robot of any kind; raises if it has no inertia."""
     if isinstance(model, DeltaModel):
         return DeltaEquations(model)
-    assert isinstance(model, TreeModel)
-    return TreeEquations(model)
+    return TreeEquations(model.require_tree())
 
 
-class TreeEquations(Equations):
+class TreeEquations(ControlEquations):
     """The equations of a tree robot, from the algorithms of `brazo.dynamics`."""
 
     load_size = 10
@@ -134,20 +153,40 @@ class TreeEquations(Equations):
         less = newton_euler(links, transforms, half_difference, None, ZERO)
         return self.with_motors([a - b for a, b in zip(tau, less, strict=True)], w)
 
+    def acceleration(
+        self,
+        q: Vector,
+        qd: Vector,
+        tau: Vector,
+        load: Vector | None = None,
+        mass_scale: Scalar | None = None,
+    ) -> Vector:
+        refuse_everywhere(self.model)
+        links = self.loaded(load, mass_scale)
+        rest = [t - f for t, f in zip(tau, self.friction(qd), strict=True)]
+        return StraightDynamics(links).forward(q, qd, rest, self.up)
+
     def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
         where = posture(self.model, q)
         pose = tool_pose(self.model, where)
         return pose, jacobian_rows(self.model, where, self.model.tip, pose[1])
 
+    def regressor(self) -> Regressor:
+        from brazo.control.regressor import TreeRegressor
+
+        return TreeRegressor(self)
+
     def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
         body = LinkInertia.of(read_load(mass, com, inertia)).seen_from(self.links.tool)
         return np.array([body.mass, *body.first, *body.second])
 
-    def loaded(self, load: Vector | None) -> Links:
+    def loaded(self, load: Vector | None, mass_scale: Scalar | None = None) -> Links:
         """The links with the load added to the link that carries the tool."""
-        if load is None or self.links.tip < 0:
-            return self.links
         links = list(self.links.links)
+        if mass_scale is not None:
+            links = [replace(link, inertia=_scaled(link.inertia, mass_scale)) for link in links]
+        if load is None or self.links.tip < 0:
+            return self.links if mass_scale is None else replace(self.links, links=tuple(links))
         tip = links[self.links.tip]
         own = tip.inertia
         held = LinkInertia(
@@ -163,7 +202,7 @@ class TreeEquations(Equations):
         return [t + a * w for t, a, w in zip(tau, self.armature, qdd, strict=True)]
 
 
-class DeltaEquations(Equations):
+class DeltaEquations(ControlEquations):
     """The equations of a Delta; a load is a mass on its platform."""
 
     n = 3
@@ -191,10 +230,31 @@ class DeltaEquations(Equations):
     ) -> Vector:
         return delta_passive(self.loaded(load), q, qd, v, w, self.field)
 
+    def acceleration(
+        self,
+        q: Vector,
+        qd: Vector,
+        tau: Vector,
+        load: Vector | None = None,
+        mass_scale: Scalar | None = None,
+    ) -> Vector:
+        held = copy.copy(self.dynamics)
+        if mass_scale is not None:
+            for name in ("arm_inertia", "arm_mass", "rod_mass", "platform_mass"):
+                setattr(held, name, mass_scale * getattr(held, name))
+        if load is not None:
+            held.platform_mass = held.platform_mass + load[0]
+        return held._acceleration(q, qd, tau)
+
     def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
         motion = self.dynamics._motion(q, [0.0] * 3)
         R, p = self.model.tool[:3, :3].ravel().tolist(), self.model.tool[:3, 3].tolist()
         return (R, add(motion.P, p)), [*motion.J, *([0.0] * 3 for _ in range(3))]
+
+    def regressor(self) -> Regressor:
+        from brazo.control.regressor import DeltaRegressor
+
+        return DeltaRegressor(self)
 
     def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
         return np.array([read_load(mass, com, inertia).mass])
@@ -217,22 +277,19 @@ def delta_passive(
     return add(moved, dynamics._holding(q, field))
 
 
+def _scaled(body: LinkInertia, k: Scalar) -> LinkInertia:
+    # A constant zero stays one: it removes operations from the compiled code.
+    def times(value: float) -> Scalar:
+        return k * value if value else 0.0
+
+    return LinkInertia(
+        times(body.mass),
+        tuple(times(x) for x in body.first),  # pyright: ignore[reportArgumentType]
+        tuple(times(x) for x in body.second),  # pyright: ignore[reportArgumentType]
+    )
+
+
 def halves(a: Sequence[Scalar], b: Sequence[Scalar]) -> tuple[Vector, Vector]:
     """Half the sum and half the difference of two vectors."""
     pairs = list(zip(a, b, strict=True))
     return [0.5 * (x + y) for x, y in pairs], [0.5 * (x - y) for x, y in pairs]
-
-
-def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
-    """Check a load: mass, centre (3,), inertia (3,) or (3, 3), in the tool frame."""
-    try:
-        m, c, tensor = float(mass), np.array(com, dtype=float), np.array(inertia, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"payload: not numbers ({error})") from None
-    tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
-    good = c.shape == (3,) and tensor.shape == (3, 3) and np.isfinite([m, *c]).all()
-    if not (good and np.isfinite(tensor).all() and m >= 0.0):
-        raise BrazoError(
-            "payload: expected mass ≥ 0, com (3,) and inertia (3,) or (3, 3), all finite"
-        )
-    return Inertia(m, frozen(c), frozen(tensor))

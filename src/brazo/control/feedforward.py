@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from brazo.control.compiled import Signals
-from brazo.control.equations import Equations
+from brazo.control.compiled import ControlSignals
+from brazo.control.equations import ControlEquations
 
 Feedforward = Literal["none", "gravity", "full"]
 FEEDFORWARDS = ("none", "gravity", "full")
 
 
-def feedforward(kind: str, equations: Equations, x: Signals) -> list[Any]:
+def feedforward(kind: str, equations: ControlEquations, x: ControlSignals) -> list[Any]:
     """The torques (n) of one of the kinds above, over any scalar."""
     if kind == "none":
         return [0.0] * equations.n

@@ -35,6 +35,7 @@ class Gain:
 
     @property
     def rule(self) -> str:
+        """The allowed values, as a phrase for messages."""
         return "must be at least 0" if self.zero else "must be greater than 0"
 
 
@@ -125,6 +126,10 @@ class Gains:
     def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
         """Split a vector of any scalar, in the order of `vector`, by gain."""
         return {name: list(vector[where]) for name, where in self._slices.items()}
+
+    def slice_of(self, name: str) -> slice:
+        """Position of a gain in `vector`."""
+        return self._slice(name)
 
     def parameters(self) -> tuple[Parameter, ...]:
         """All gains with labels, units and values, for display."""

@@ -26,7 +26,7 @@ import numpy as np
 from brazo.codegen.linear import dot, ldl_solve
 from brazo.control.bandwidth import joint_inertia, pd_gains
 from brazo.control.base import one_of, per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
 from brazo.dynamics.vectors import add
 from brazo.kinematics.forward import rotate, rotate_back, subtract
@@ -94,7 +94,9 @@ class CartesianImpedance(CompiledController):
         self._redundant = robot.n > robot.mobility
         super().prepare(robot)
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         model, load = self.equations, x.tables["load"]
         (R, p), J = model.tool(x.q)
         (R_goal, p_goal), J_goal = model.tool(x.ref.q)
@@ -116,7 +118,7 @@ class CartesianImpedance(CompiledController):
             tau = add(tau, self._posture(x, gains, J))
         return tau, state
 
-    def _posture(self, x: Signals, gains: Mapping[str, Vector], J: list[Vector]) -> Vector:
+    def _posture(self, x: ControlSignals, gains: Mapping[str, Vector], J: list[Vector]) -> Vector:
         """Torques of the posture springs, projected into the null space of the tool."""
         e, rate, n = x.error, x.error_rate, len(x.q)
         kp, kd = gains["posture"], gains["posture_damping"]

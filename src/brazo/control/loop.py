@@ -17,20 +17,20 @@ from brazo.robot import Robot
 REFERENCE = ("reference_q", "reference_qd", "reference_qdd")
 
 
-def controller_loop(law: CompiledControlLaw, robot: Robot, substeps: int = 1) -> Loop:
-    """Compile the closed loop of a control law and a robot.
+def controller_loop(compiled: CompiledControlLaw, robot: Robot, substeps: int = 1) -> Loop:
+    """Compile the closed loop of a controller and a robot.
 
-    Inputs: `x`, the three references as streams, `gains`, `dt` and the law's tables.  Recorded: x
-    after the step, the torque held during it and the commanded torque.
+    Inputs: `x`, the three references as streams, `gains`, `dt` and the controller's tables.
+    Recorded: x after the step, the torque held during it and the commanded torque.
     """
     g, n = Graph(), robot.n
-    sizes = {key: size for key, size in law.inputs.items() if key not in ("q", "qd", "state")}
-    x = g.inputs("x", 2 * n + law.inputs.get("state", 0))
+    sizes = {key: size for key, size in compiled.inputs.items() if key not in ("q", "qd", "state")}
+    x = g.inputs("x", 2 * n + compiled.inputs.get("state", 0))
     inputs = {key: g.inputs(key, size) for key, size in sizes.items()}
     q, qd, state = x[:n], x[n : 2 * n], x[2 * n :]
-    tau, wanted, state = law.step(q, qd, *inputs.values(), *([state] if state else []))
+    tau, wanted, state = compiled.step(q, qd, *inputs.values(), *([state] if state else []))
     h = inputs["dt"][0] / float(substeps)
     for _ in range(substeps):
         q, qd = held_torque_step(g, robot.dynamics.motion, q, qd, tau, h)
     outputs = {"x": [*q, *qd, *state], "tau": tau, "wanted": wanted}
-    return compile_loop(law.name.lower(), g, outputs, REFERENCE)
+    return compile_loop(compiled.name.lower(), g, outputs, REFERENCE)

@@ -25,13 +25,13 @@ import numpy as np
 from brazo.codegen.linear import dot
 from brazo.control.bandwidth import joint_inertia
 from brazo.control.base import one_of, per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
-from brazo.control.equations import Equations
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
+from brazo.control.equations import ControlEquations
 from brazo.control.feedforward import FEEDFORWARDS, Feedforward, feedforward
 from brazo.control.gains import Gain
 from brazo.dynamics.reading import read_vector
 from brazo.errors import BrazoError
-from brazo.model.description import DeltaModel, Friction
+from brazo.model.description import Friction
 from brazo.robot import Robot
 
 _DEVIATION = 0.1  # rad or m, max acceptable deviation (Bryson's rule)
@@ -144,7 +144,9 @@ class LQR(CompiledController):
         """The current gain K (n, 2n)."""
         return self._tables["K"].reshape(self.robot.n, -1).copy()
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         n, K = len(x.q), x.tables["K"]
         deviation = [*x.error, *x.error_rate]
         ahead = x.tables["tau"]
@@ -155,7 +157,7 @@ class LQR(CompiledController):
 
 
 def linearise(
-    robot: Robot, equations: Equations, pose: np.ndarray, load: np.ndarray
+    robot: Robot, equations: ControlEquations, pose: np.ndarray, load: np.ndarray
 ) -> Linearisation:
     """Linearise a robot about a pose at rest; ∂G/∂q by Richardson extrapolation."""
     n, held = robot.n, load.tolist()
@@ -189,12 +191,9 @@ def read_pose(pose: Any, robot: Robot, what: str) -> np.ndarray:
 
 
 def _friction_slope(robot: Robot) -> np.ndarray:
-    model: Any = robot.model
-    if isinstance(model, DeltaModel):
-        return np.full(3, _slope(model.friction))
     slope = np.zeros(robot.n)
-    for joint in model.joints:
-        slope[joint.coordinate] += joint.multiplier**2 * _slope(joint.friction)
+    for i, multiplier, friction in robot.model.friction_terms:
+        slope[i] += multiplier**2 * _slope(friction)
     return slope
 
 

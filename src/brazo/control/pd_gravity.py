@@ -17,7 +17,7 @@ from typing import Any
 
 from brazo.control.bandwidth import joint_inertia, pd_gains
 from brazo.control.base import per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
 from brazo.dynamics.vectors import add
 from brazo.robot import Robot
@@ -52,7 +52,9 @@ class PDGravity(CompiledController):
         kp, kd = pd_gains(joint_inertia(robot), wn, per_joint(self.zeta, robot, "PDGravity: zeta"))
         return {"kp": kp, "kd": kd}
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         load, model = x.tables["load"], self.equations
         if self.feedforward:
             ahead = model.passive(x.q, x.qd, x.ref.qd, x.ref.qdd, load)

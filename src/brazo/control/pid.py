@@ -19,7 +19,7 @@ import numpy as np
 from brazo.codegen import where
 from brazo.control.bandwidth import joint_inertia, pid_gains
 from brazo.control.base import one_of, per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.feedforward import FEEDFORWARDS, Feedforward, feedforward
 from brazo.control.gains import Gain
 from brazo.robot import Robot
@@ -82,7 +82,9 @@ class PID(CompiledController):
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
         return {"integral": np.zeros(len(q)), "derivative": np.zeros(len(q))}
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         n = len(x.q)
         e, rate = x.error, x.error_rate
         kp, ki, kd, tf, kt = (gains[key] for key in ("kp", "ki", "kd", "tf", "kt"))

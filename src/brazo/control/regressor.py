@@ -11,13 +11,12 @@ Yᵀ s is, for each link, the power of its forces under joint speeds s, as s·Y 
 
     m: v·a        h: Uᵀv + a×ω        S: Uᵀ[ω×] made symmetric
 
-Parameters that regrouping has emptied (`brazo.dynamics.links`) are left out: seven a turning link
-(h_x, h_y and S but for S_zz), four a sliding one (m and h).
+Parameters that regrouping has emptied (`brazo.dynamics.links`) are left out: seven per revolute
+link (h_x, h_y and S except S_zz), four per prismatic one (m and h).
 """
 
 from __future__ import annotations
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
@@ -27,15 +26,13 @@ import numpy as np
 from brazo.codegen.linear import dot as inner
 from brazo.control.equations import (
     DeltaEquations,
-    Equations,
     TreeEquations,
     delta_passive,
     halves,
 )
-from brazo.dynamics.frames import JointTransform
-from brazo.dynamics.links import LinkInertia, Links, links_of
-from brazo.dynamics.newton_euler import ZERO, Spin, joint_transforms
-from brazo.dynamics.vectors import add, cross, dot
+from brazo.dynamics.links import LinkInertia, links_of
+from brazo.dynamics.newton_euler import ZERO, inward_pass, joint_transforms, outward_pass
+from brazo.dynamics.vectors import add, cross, dot, subtract
 
 Scalar = Any
 Vector = list[Scalar]
@@ -69,14 +66,6 @@ class LinearForm(ABC):
     @abstractmethod
     def gradient(self, s: Sequence[Scalar]) -> Vector:
         """Yᵀ s (p)."""
-
-
-def regressor_of(equations: Equations) -> Regressor:
-    """The regressor of a robot, whatever its kind."""
-    if isinstance(equations, DeltaEquations):
-        return DeltaRegressor(equations)
-    assert isinstance(equations, TreeEquations)
-    return TreeRegressor(equations)
 
 
 class TreeRegressor(Regressor):
@@ -131,12 +120,13 @@ class _TreeForm(LinearForm):
         self.known = [a * x for a, x in zip(equations.armature, w, strict=True)]
         self.transforms = joint_transforms(self.links, q)
         half_sum, half_difference = halves(qd, v)
-        plus = _outward(self.links, self.transforms, half_sum, w, equations.up)
-        minus = _outward(self.links, self.transforms, half_difference, None, ZERO)
-        self.a, self.U = [], []
-        for (a, U), (b, V) in zip(plus, minus, strict=True):
-            self.a.append(_less(a, b))
-            self.U.append([_less(row, other) for row, other in zip(U, V, strict=True)])
+        spins, accel = outward_pass(self.links, self.transforms, half_sum, w, equations.up)
+        less = outward_pass(self.links, self.transforms, half_difference, None, ZERO)
+        self.a = [subtract(a, b) for a, b in zip(accel, less[1], strict=True)]
+        self.U = [
+            [subtract(row, other) for row, other in zip(spin.U, slow.U, strict=True)]
+            for spin, slow in zip(spins, less[0], strict=True)
+        ]
 
     def torque(self, parameters: Sequence[Scalar]) -> Vector:
         forces, moments, start = [], [], 0
@@ -148,16 +138,7 @@ class _TreeForm(LinearForm):
             m, h, S = full[0], full[1:4], full[4:]
             forces.append(add([m * x for x in a], [dot(row, h) for row in U]))
             moments.append(add(cross(h, a), _turning(U, S)))
-        tau = list(self.known)
-        for i in reversed(range(len(forces))):
-            link, T = self.links.links[i], self.transforms[i]
-            along = moments[i][2] if link.kind == "revolute" else forces[i][2]
-            tau[link.coordinate] = tau[link.coordinate] + link.multiplier * along
-            if link.parent >= 0:
-                f, k = T.to_parent(forces[i]), link.parent
-                forces[k] = add(forces[k], f)
-                moments[k] = add(moments[k], T.to_parent(moments[i]), cross(T.p, f))
-        return tau
+        return add(self.known, inward_pass(self.links, self.transforms, forces, moments))
 
     def gradient(self, s: Sequence[Scalar]) -> Vector:
         speeds: list[tuple[Vector, Vector]] = []
@@ -197,22 +178,18 @@ class DeltaRegressor(Regressor):
     def __init__(self, equations: DeltaEquations) -> None:
         self.equations = equations
         d, length = equations.dynamics, equations.model.L1
-        first = d.arm_mass * np.array(d.arm_com)
-        self.values = np.array([d.arm_inertia, first[0], first[2], d.rod_mass, d.platform_mass])
+        self.values = np.array(d.masses)
         mass = d.arm_mass + d.rod_mass + d.platform_mass
         self.size = mass * length ** np.array([2.0, 1.0, 1.0, 0.0, 0.0])
         self.weight = np.full(5, mass * _GRAVITY * length)
 
     def form(self, q: Vector, qd: Vector, v: Vector, w: Vector) -> LinearForm:
         known = self._torque(np.zeros(5), q, qd, v, w)
-        columns = [_less(self._torque(unit, q, qd, v, w), known) for unit in np.eye(5)]
+        columns = [subtract(self._torque(unit, q, qd, v, w), known) for unit in np.eye(5)]
         return _ColumnForm(columns, known)
 
     def _torque(self, unit: np.ndarray, q: Vector, qd: Vector, v: Vector, w: Vector) -> Vector:
-        inertia, x, z, rod, platform = unit.tolist()
-        dynamics = copy.copy(self.equations.dynamics)
-        dynamics.arm_inertia, dynamics.rod_mass, dynamics.platform_mass = inertia, rod, platform
-        dynamics.arm_mass, dynamics.arm_com = 1.0, np.array([x, 0.0, z])
+        dynamics = self.equations.dynamics.with_masses(unit.tolist())
         return delta_passive(dynamics, q, qd, v, w, self.equations.field)
 
 
@@ -228,42 +205,9 @@ class _ColumnForm(LinearForm):
         return [inner(column, s) for column in self.columns]
 
 
-def _outward(
-    links: Links,
-    transforms: Sequence[JointTransform],
-    qd: Vector,
-    qdd: Vector | None,
-    base_acceleration: Vector,
-) -> list[tuple[Vector, list[Vector]]]:
-    """a and U of every link: the outward pass of Newton–Euler."""
-    spins: list[Spin] = []
-    accel: list[Vector] = []
-    for link, T in zip(links.links, transforms, strict=True):
-        spin0, a0 = Spin(ZERO, ZERO), base_acceleration
-        if link.parent >= 0:
-            spin0, a0 = spins[link.parent], accel[link.parent]
-        rate = link.multiplier * qd[link.coordinate]
-        gain = 0.0 if qdd is None else link.multiplier * qdd[link.coordinate]
-        w, al = T.to_link(spin0.omega), T.to_link(spin0.alpha)
-        a = T.to_link(add(a0, spin0.times(T.p)))
-        if link.kind == "revolute":
-            al = [al[0] + w[1] * rate, al[1] - w[0] * rate, al[2] + gain]
-            w = [w[0], w[1], w[2] + rate]
-        else:
-            twice = 2.0 * rate
-            a = [a[0] + w[1] * twice, a[1] - w[0] * twice, a[2] + gain]
-        spins.append(Spin(w, al))
-        accel.append(a)
-    return [(a, spin.U) for a, spin in zip(accel, spins, strict=True)]
-
-
 def _turning(U: list[Vector], S: Vector) -> Vector:
     """(U S)×, with (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy)."""
     xx, xy, xz, yy, yz, zz = S
     columns = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     A = [[dot(row, column) for column in columns] for row in U]
     return [A[2][1] - A[1][2], A[0][2] - A[2][0], A[1][0] - A[0][1]]
-
-
-def _less(a: Sequence[Scalar], b: Sequence[Scalar]) -> Vector:
-    return [x - y for x, y in zip(a, b, strict=True)]

@@ -17,7 +17,7 @@ from typing import Any
 
 from brazo.codegen import maximum, minimum
 from brazo.control.base import per_joint
-from brazo.control.compiled import CompiledController, Signals, State, Vector
+from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
 from brazo.robot import Robot
 
@@ -46,7 +46,9 @@ class SlidingMode(CompiledController):
         reach = per_joint(self._given.get("reach", 50.0), robot, "SlidingMode: reach")
         return {"slope": wn, "layer": reach / (_LAYER_RATE * wn)}
 
-    def law(self, x: Signals, gains: Mapping[str, Vector], state: State) -> tuple[Vector, State]:
+    def law(
+        self, x: ControlSignals, gains: Mapping[str, Vector], state: State
+    ) -> tuple[Vector, State]:
         e, rate = x.error, x.error_rate
         v = []
         for i in range(len(e)):

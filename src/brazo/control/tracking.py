@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,19 +17,75 @@ from brazo.control.compiled import CompiledController
 from brazo.control.loop import REFERENCE, controller_loop
 from brazo.dynamics.definite import doubt
 from brazo.dynamics.reading import Trajectory, read_vector, sample_trajectory
-from brazo.dynamics.simulate import MAX_SAMPLES, Run
+from brazo.dynamics.simulate import Run, run_of, sample_times
 from brazo.errors import BrazoError, RunFailed
+from brazo.kinematics.result import joint_text
+from brazo.recording.exports import Exports
+from brazo.recording.metrics import peak, rms
 from brazo.robot import Robot
+from brazo.text import html_table
+
+if TYPE_CHECKING:
+    from brazo.recording import Recording
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tracking:
-    """A closed-loop run, with the reference on the same time axis."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tracking(Exports):
+    """A closed-loop run, with the reference on the same time axis.
+
+    `recording`, `plot`, `to_csv`, … as for `brazo.Run`, with the references.
+    """
 
     run: Run
     reference: np.ndarray  # (3, m, n): r, ṙ, r̈
     saturated: np.ndarray  # (m, n): True where a drive was saturated
     limits: np.ndarray  # (n,) of the drives
+    reference_tool: np.ndarray | None = None  # (m, 3) tool position at r in the base frame, m
+
+    def __repr__(self) -> str:
+        run, i = self.run, int(np.argmax(self.max_error))
+        worst = joint_text(run.joint_kinds[i], float(self.max_error[i]))
+        return (
+            f"<brazo.Tracking of {run.robot}: {len(run.t)} samples to {run.t[-1]:g} s, "
+            f"{run.method}, max error {worst} ({run.joint_names[i]})>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                joint_text(kind, float(self.rms_error[i])),
+                joint_text(kind, float(self.max_error[i])),
+                f"{self.peak_torque[i]:.4g}",
+                f"{100 * self.saturation[i]:.1f} %",
+            )
+            for i, (name, kind) in enumerate(
+                zip(self.run.joint_names, self.run.joint_kinds, strict=True)
+            )
+        ]
+        header = ("joint", "RMS error", "max error", "max |torque|, N m or N", "saturated")
+        return html_table(repr(self).strip("<>"), header, rows)
+
+    @property
+    def recording(self) -> Recording:
+        """The signals of the run and the references, `puma560.q_ref.waist`."""
+        from brazo.recording import Recording
+
+        run = self.run.recording
+        columns = dict(run.columns)
+        for label, values in zip(("q", "qd", "qdd"), self.reference, strict=True):
+            for i, name in enumerate(self.run.joint_names):
+                unit = run.unit(f"{self.run.robot}.{label}.{name}")
+                columns[f"{self.run.robot}.{label}_ref.{name}"] = (values[:, i], unit)
+        if self.reference_tool is not None:
+            for axis, values in zip("xyz", self.reference_tool.T, strict=True):
+                columns[f"{self.run.robot}.tool_ref.{axis}"] = (values, "m")
+        return Recording(columns, [], run.about)
+
+    @property
+    def plotted(self) -> tuple[str, ...]:
+        """Signals that `plot` shows by default: positions with references, and torques."""
+        return ("q", "torque")
 
     @property
     def error(self) -> np.ndarray:
@@ -39,24 +95,24 @@ class Tracking:
     @property
     def rms_error(self) -> np.ndarray:
         """Root mean square of the error of each joint (n,)."""
-        return np.sqrt((self.error**2).mean(axis=0))
+        return rms(self.error)
 
     @property
     def max_error(self) -> np.ndarray:
         """Max absolute error of each joint (n,)."""
-        return np.abs(self.error).max(axis=0)
+        return peak(self.error)
 
     @property
     def rms_torque(self) -> np.ndarray:
         """Root mean square of the torque of each joint (n,)."""
         assert self.run.tau is not None
-        return np.sqrt((self.run.tau**2).mean(axis=0))
+        return rms(self.run.tau)
 
     @property
     def peak_torque(self) -> np.ndarray:
         """Max absolute torque of each joint (n,)."""
         assert self.run.tau is not None
-        return np.abs(self.run.tau).max(axis=0)
+        return peak(self.run.tau)
 
     @property
     def torque_use(self) -> np.ndarray:
@@ -97,32 +153,21 @@ def track(
             f"track: controller is {controller!r}; expected a brazo.control.Controller such as "
             "PID()"
         )
-    steps = _steps(t_end, dt, substeps)
+    t = sample_times(t_end, dt)
+    if not isinstance(substeps, int) or substeps < 1:
+        raise BrazoError(f"substeps = {substeps!r}; it must be an integer of at least 1")
     assumed = robot if model is None else model
     if not controller.is_bound_to(assumed, dt):
         controller.bind(assumed, dt)
-    t = np.linspace(0.0, t_end, steps + 1)
     goals = sample_trajectory(trajectory, t, robot)
     q = goals[0, 0].copy() if q0 is None else read_vector(q0, robot, "q0")
     qd = goals[1, 0].copy() if qd0 is None else read_vector(qd0, robot, "qd0")
     controller.reset(q, qd)
     run_loop = _run_native if native else _run_python
     Q, QD, TAU, saturated = run_loop(robot, controller, t, goals, q, qd, substeps)
-    run = Run(
-        robot=robot.name,
-        joint_names=robot.joint_names,
-        joint_kinds=robot.joint_kinds,
-        t=t,
-        q=Q,
-        qd=QD,
-        qdd=robot.forward_dynamics(Q, QD, TAU),
-        tau=TAU,
-        energy=robot.energy(Q, QD),
-        tool=robot.fk(Q),
-        method=f"{controller.name}, rk4",
-        evaluations=4 * substeps * steps,
-    )
-    return Tracking(run, goals, saturated, torque_limits(robot))
+    method, evaluations = f"{controller.name}, rk4", 4 * substeps * (len(t) - 1)
+    run = run_of(robot, t, Q, QD, None, TAU, method, evaluations)
+    return Tracking(run, goals, saturated, torque_limits(robot), robot.fk(goals[0])[:, :3, 3])
 
 
 def _run_python(
@@ -164,14 +209,14 @@ def _run_native(
         raise BrazoError(
             f"{controller.name} is a controller in Python; native=True needs a compiled one"
         )
-    n, law = robot.n, controller.compiled
+    n, compiled = robot.n, controller.compiled
     key = robot.dynamics, substeps
-    if key not in law.loops:
-        law.loops[key] = controller_loop(law, robot, substeps)
+    if key not in compiled.loops:
+        compiled.loops[key] = controller_loop(compiled, robot, substeps)
     state = controller.state
     streams = dict(zip(REFERENCE, goals[:, :-1], strict=True))
     x = np.concatenate([q, qd, *state.values()])
-    rows = law.loops[key](len(t) - 1, every=1, x=x, **streams, **controller.fixed).record
+    rows = compiled.loops[key](len(t) - 1, every=1, x=x, **streams, **controller.fixed).record
     assert rows is not None
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
@@ -188,19 +233,6 @@ def _run_native(
     TAU = np.vstack([rows[:, len(x) : len(x) + n], last])
     wanted = np.vstack([rows[:, len(x) + n :], controller.wanted])
     return Q, QD, TAU, np.abs(wanted) > controller.limits
-
-
-def _steps(t_end: float, dt: float, substeps: int) -> int:
-    if not (math.isfinite(t_end) and math.isfinite(dt) and t_end > 0.0 and dt > 0.0):
-        raise BrazoError(f"t_end = {t_end}, dt = {dt}: both must be finite and greater than 0")
-    if not isinstance(substeps, int) or substeps < 1:
-        raise BrazoError(f"substeps = {substeps!r}; it must be an integer of at least 1")
-    steps = round(t_end / dt)
-    if steps < 1 or abs(steps * dt - t_end) > 1e-9 * t_end:
-        raise BrazoError(f"t_end = {t_end:g} s is not a multiple of dt = {dt:g} s")
-    if steps > MAX_SAMPLES:
-        raise BrazoError(f"{steps} periods; max {MAX_SAMPLES}: use a larger dt")
-    return steps
 
 
 def _diverged(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brazo.model.description import DeltaModel, Model, TreeModel
+from brazo.model.description import DeltaModel, Model
 
 
 def dynamics_of(model: Model):
@@ -13,5 +13,4 @@ def dynamics_of(model: Model):
         return DeltaDynamics(model)
     from brazo.dynamics.tree import TreeDynamics
 
-    assert isinstance(model, TreeModel)
-    return TreeDynamics(model)
+    return TreeDynamics(model.require_tree())

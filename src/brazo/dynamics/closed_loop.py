@@ -39,11 +39,18 @@ __all__ = [
     "ComputedTorqueGains",
     "HeldTorque",
     "PIDGains",
-    "Reference",
+    "ReferenceSamples",
     "closed_loop",
 ]
 
-__getattr__ = renamed_names(__name__, {"PID": "PIDGains", "ComputedTorque": "ComputedTorqueGains"})
+__getattr__ = renamed_names(
+    __name__,
+    {
+        "ComputedTorque": "ComputedTorqueGains",
+        "PID": "PIDGains",
+        "Reference": "ReferenceSamples",
+    },
+)
 
 Scalar = Any
 Vector = list[Scalar]
@@ -61,14 +68,8 @@ class PIDGains:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ComputedTorqueGains:
+class ComputedTorqueGains(PIDGains):
     """As `PIDGains`, but the gains act on joint acceleration: kp in 1/s², kd in 1/s, ki in 1/s³."""
-
-    kp: Any
-    ki: Any = 0.0
-    kd: Any = 0.0
-    limit: Any = math.inf
-    anti_windup: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +83,7 @@ ControllerGains = PIDGains | ComputedTorqueGains | HeldTorque
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reference:
+class ReferenceSamples:
     """Joint reference: (n,) for all steps, (steps, n), or (..., steps, n) for a batch of robots;
     (..., 1, n) gives each robot its own set-point.  Velocity and acceleration default to zero."""
 
@@ -108,7 +109,7 @@ def closed_loop(
     controller: ControllerGains,
     q0: Any = None,
     qd0: Any = None,
-    reference: Reference | Any = None,
+    reference: ReferenceSamples | Any = None,
     dt: float = 1e-3,
     steps: int = 1000,
     every: int = 1,
@@ -116,7 +117,7 @@ def closed_loop(
 ) -> ClosedLoop:
     """Run `steps` steps of `dt` seconds from `q0` (the file's first pose) and `qd0` (rest).
 
-    `reference` is a `Reference` or joint values; by default the start pose is held.
+    `reference` is a `ReferenceSamples` or joint values; by default the start pose is held.
     With `every=0` only the final state is kept.
     """
     if not (math.isfinite(dt) and dt > 0.0):
@@ -212,9 +213,9 @@ def _rows(value: Any, n: int) -> np.ndarray:
 def _reference(reference: Any, q0: np.ndarray, n: int) -> dict[str, np.ndarray]:
     """Position, velocity and acceleration of a reference, by name."""
     if reference is None:
-        reference = Reference(q=q0[..., None, :])
-    elif not isinstance(reference, Reference):
-        reference = Reference(q=reference)
+        reference = ReferenceSamples(q=q0[..., None, :])
+    elif not isinstance(reference, ReferenceSamples):
+        reference = ReferenceSamples(q=reference)
     streams = {}
     for key in ("q", "qd", "qdd"):
         array = _rows(getattr(reference, key), n)

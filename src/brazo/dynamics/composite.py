@@ -70,7 +70,7 @@ def mass_matrix(
 
 
 def carried(m: Scalar, h: Vector, I: Vector, T: JointTransform) -> tuple[Scalar, Vector, Vector]:
-    """Mass, first moment and tensor in the parent's frame."""
+    """Mass, first moment and inertia tensor of a subtree, expressed in its parent's frame."""
     p, g = T.p, T.to_parent(h)
     # Steiner, linear in m and h: tr(A) 1 − A, where A = u pᵀ + p uᵀ with u = g + m p / 2.
     u = [x + (0.5 * m) * y for x, y in zip(g, p, strict=True)]

@@ -20,7 +20,7 @@ import numpy as np
 
 from brazo.codegen.linear import LEAST_PIVOT
 from brazo.errors import BrazoError
-from brazo.model.description import DeltaModel, Finding, Joint, Model, TreeModel
+from brazo.model.description import DeltaModel, Finding, Model
 
 __all__ = ["doubt", "mass_findings", "refuse_at", "refuse_everywhere"]
 
@@ -47,9 +47,8 @@ def mass_matrix_at(model: Model, q: np.ndarray) -> np.ndarray:
     from brazo.dynamics.links import links_of
     from brazo.dynamics.straight import StraightDynamics
 
-    assert isinstance(model, TreeModel)
     # The parameters of the file: after regrouping a zero would become a rounding error.
-    links = links_of(model, regroup=False)
+    links = links_of(model.require_tree(), regroup=False)
     return np.array(StraightDynamics(links).mass_matrix(q.tolist()), dtype=float)
 
 
@@ -81,12 +80,12 @@ def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
 @lru_cache(maxsize=64)
 def mass_findings(model: Model) -> tuple[Finding, ...]:
     """Warnings about a robot with dynamics: joints that move no positive inertia."""
-    if not _has_inertia(model):
+    if model.missing_inertia:
         return ()
     if weak := _everywhere(model, SAMPLES):
         return (Finding(_message(model, weak), model.path),)
-    for q in _samples(model, SAMPLES):
-        if weak := weak_joints(mass_matrix_at(model, q)):
+    for q, M in _samples(model, SAMPLES):
+        if weak := weak_joints(M):
             return (Finding(_message(model, weak, q), model.path),)
     return ()
 
@@ -99,43 +98,34 @@ def doubt(model: Model) -> str:
 def _everywhere(model: Model, samples: int) -> list[Weak]:
     """Joints that are weak at every sample."""
     common: dict[int, Weak] | None = None
-    for q in _samples(model, samples):
-        weak = {w.coordinate: w for w in weak_joints(mass_matrix_at(model, q))}
+    for _, M in _samples(model, samples):
+        weak = {w.coordinate: w for w in weak_joints(M)}
         common = weak if common is None else {j: w for j, w in common.items() if j in weak}
         if not common:
             return []
     return sorted((common or {}).values(), key=lambda w: w.coordinate)
 
 
-def _samples(model: Model, count: int) -> Iterator[np.ndarray]:
-    """Random configurations first, then zero and the poses of the file; those of a Delta whose
-    rods cannot meet are excluded."""
+def _samples(model: Model, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """q and M(q): random configurations first, then zero and the poses of the file.
+
+    Configurations in which closed loops cannot be assembled (M is NaN) are excluded.
+    """
     rng = np.random.default_rng(0)
     low, high = _box(model)
     given = [*rng.uniform(low, high, (count, len(low))), np.zeros(len(low))]
     for q in given if count == FEW else [*given, *model.poses.values()]:
-        if not isinstance(model, DeltaModel) or np.isfinite(mass_matrix_at(model, q)).all():
-            yield q
+        M = mass_matrix_at(model, q)
+        if np.isfinite(M).all() or not model.closed_loops:
+            yield q, M
 
 
 def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Limits; ±1 rad or m for joints without limits."""
-    if isinstance(model, DeltaModel):
-        limits = model.limits
-    else:
-        assert isinstance(model, TreeModel)
-        limits = np.array([joint.limits for joint in model.coordinates])
-    low, high = limits.T
+    low, high = model.limits.T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
     high = np.where(np.isfinite(high), high, low + 2.0)
     return low, high
-
-
-def _has_inertia(model: Model) -> bool:
-    if isinstance(model, DeltaModel):
-        return None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
-    assert isinstance(model, TreeModel)
-    return not model.missing_inertia
 
 
 def _message(model: Model, weak: list[Weak], q: np.ndarray | None = None) -> str:
@@ -150,13 +140,8 @@ def _message(model: Model, weak: list[Weak], q: np.ndarray | None = None) -> str
 
 
 def _joint(model: Model, weak: Weak) -> str:
-    if isinstance(model, DeltaModel):
-        name, kind, massless = model.joint_names[weak.coordinate], "revolute", []
-    else:
-        assert isinstance(model, TreeModel)
-        joint = model.coordinates[weak.coordinate]
-        name, kind, massless = joint.name, joint.kind, _massless(model, joint)
-    unit = "kg m²" if kind == "revolute" else "kg"
+    name, massless = model.joint_names[weak.coordinate], model.massless(weak.coordinate)
+    unit = "kg m²" if model.joint_kinds[weak.coordinate] == "revolute" else "kg"
     negative = weak.pivot < -1e-9
     moved = f"a negative inertia ({weak.pivot:.3g} {unit})" if negative else "no inertia"
     text = f"joint '{name}' moves {moved}"
@@ -164,16 +149,3 @@ def _joint(model: Model, weak: Weak) -> str:
         names = ", ".join(massless[:MOST_NAMES]) + (" …" if len(massless) > MOST_NAMES else "")
         text += f" (massless: {names})"
     return text
-
-
-def _massless(model: TreeModel, joint: Joint) -> list[str]:
-    """Bodies that move with a coordinate and have neither mass nor inertia."""
-    return [
-        body.name
-        for body in model.bodies[1:]
-        if body.joint is not None
-        and body.joint.coordinate == joint.coordinate
-        and body.inertia is not None
-        and not body.inertia.mass
-        and not body.inertia.tensor.any()
-    ]

@@ -17,22 +17,32 @@ with A the arms' inertia about their axes.  Both rods of a parallelogram are one
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
+from brazo.codegen.derivative import derivative
 from brazo.codegen.linear import definite_solve
 from brazo.codegen.ring import sincos, sqrt, where
 from brazo.dynamics.definite import mass_matrix_at, refuse_at, refuse_everywhere
+from brazo.dynamics.derivatives import Slopes, forward_slopes, slope_shapes
 from brazo.dynamics.friction import joint_friction
 from brazo.dynamics.integrators import held_torque_step
-from brazo.dynamics.vectors import add, cross, dot
+from brazo.dynamics.linear_model import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from brazo.dynamics.regressor import (
+    DynamicParameters,
+    RegressorKernels,
+    delta_parameters,
+    friction_columns,
+)
+from brazo.dynamics.vectors import add, cross, dot, flat
 from brazo.errors import BrazoError
-from brazo.model.description import DeltaModel
+from brazo.model.description import DeltaModel, Drive, Friction
 
 Scalar = Any
 Vector = list[Scalar]
@@ -52,7 +62,7 @@ class LoopMotion:
     E_rate: list[Vector]
 
 
-class DeltaDynamics:
+class DeltaDynamics(RegressorKernels):
     """The interface of `TreeDynamics` for a `DeltaModel`."""
 
     n = 3
@@ -86,14 +96,14 @@ class DeltaDynamics:
         g = Graph()
         M, _ = self._matrices(g.inputs("q", 3), [0.0] * 3)
         shape = {"M": (3, 3)}
-        return compile_kernel("mass_matrix", g, {"M": _flat(M)}, shape, explain=self._explain).entry
+        return compile_kernel("mass_matrix", g, {"M": flat(M)}, shape, explain=self._explain).entry
 
     @cached_property
     def coriolis(self) -> Callable[..., Any]:
         g = Graph()
         _, C = self._matrices(g.inputs("q", 3), g.inputs("qd", 3))
         shape = {"C": (3, 3)}
-        return compile_kernel("coriolis", g, {"C": _flat(C)}, shape, explain=self._explain).entry
+        return compile_kernel("coriolis", g, {"C": flat(C)}, shape, explain=self._explain).entry
 
     @cached_property
     def gravity(self) -> Callable[..., Any]:
@@ -108,6 +118,57 @@ class DeltaDynamics:
         kinetic = 0.5 * dot(momentum, qd)
         E = [kinetic, self._potential(q)]
         return compile_kernel("energy", g, {"E": E}, explain=self._explain).entry
+
+    @cached_property
+    def inverse_dynamics_derivatives(self) -> Callable[..., Any]:
+        g = Graph()
+        slopes = self._slopes(*(g.inputs(name, 3) for name in ("q", "qd", "qdd")))
+        outputs = {"dq": slopes.dq, "dqd": slopes.dqd, "dqdd": slopes.dqdd}
+        return self._derivatives("inverse_dynamics", g, outputs, InverseDynamicsDerivatives)
+
+    @cached_property
+    def forward_dynamics_derivatives(self) -> Callable[..., Any]:
+        g = Graph()
+        q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
+        outputs = forward_slopes(self._slopes(q, qd, self._acceleration(q, qd, tau)))
+        return self._derivatives("forward_dynamics", g, outputs, ForwardDynamicsDerivatives)
+
+    def _derivatives(
+        self, name: str, g: Graph, outputs: dict[str, list[Vector]], result: type
+    ) -> Callable[..., Any]:
+        entries, shapes = {key: flat(x) for key, x in outputs.items()}, slope_shapes(outputs, 3)
+        name = f"{name}_derivatives"
+        return compile_kernel(name, g, entries, shapes, explain=self._explain, result=result).entry
+
+    def parameters(self, drives: bool) -> DynamicParameters:
+        """The parameters that `regressor` multiplies."""
+        return delta_parameters(self.model, self.masses, drives)
+
+    @property
+    def masses(self) -> list[float]:
+        """Arm inertia about its axis, first moments x and z of the arm, rod and platform mass."""
+        first = self.arm_mass * np.asarray(self.arm_com)
+        return [self.arm_inertia, first[0], first[2], self.rod_mass, self.platform_mass]
+
+    def _regressor_kernel(self, drives: bool) -> Kernel:
+        g = Graph()
+        q, qd, qdd = (g.inputs(name, 3) for name in ("q", "qd", "qdd"))
+        bare = copy.copy(self)
+        bare.model = replace(self.model, friction=Friction(), drive=Drive())
+        columns = [bare.with_masses(unit).forces(q, qd, qdd) for unit in np.eye(5).tolist()]
+        rows = [list(row) for row in zip(*columns, strict=True)]
+        for row, rate, gain in zip(rows, qd, qdd, strict=True) if drives else ():
+            row += friction_columns(self.model.friction, rate, gain)
+        shape = {"Y": (3, len(rows[0]))}
+        return compile_kernel("regressor", g, {"Y": flat(rows)}, shape, explain=self._explain)
+
+    def with_masses(self, masses: list[float]) -> DeltaDynamics:
+        """These dynamics with other `masses`."""
+        inertia, x, z, rod, platform = masses
+        one = copy.copy(self)
+        one.arm_inertia, one.rod_mass, one.platform_mass = inertia, rod, platform
+        one.arm_mass, one.arm_com = 1.0, np.array([x, 0.0, z])
+        return one
 
     @cached_property
     def motion(self) -> GraphFunction:
@@ -332,6 +393,21 @@ class DeltaDynamics:
         J = self._motion(q, qd).J
         return [t - _columns(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(tau)]
 
+    def _slopes(self, q: Vector, qd: Vector, qdd: Vector) -> Slopes:
+        """Partial derivatives of the joint torques by q, qd and qdd, as nodes of the graph."""
+        # In a graph of its own, where qdd is an input and not a function of q and qd.
+        g = Graph()
+        inputs = [g.inputs(name, 3) for name in ("q", "qd", "qdd")]
+        tau = self.forces(*inputs)
+        dq, dqd, dqdd = ([derivative(tau, x) for x in each] for each in inputs)
+        results = {
+            key: [x for row in zip(*columns, strict=True) for x in row]
+            for key, columns in {"dq": dq, "dqd": dqd, "dqdd": dqdd}.items()
+        }
+        function = GraphFunction("torque_slopes", g, results)
+        found = q[0].graph.call(function, q, qd, qdd)
+        return Slopes(*([x[0:3], x[3:6], x[6:9]] for x in found))
+
     def _acceleration(self, q, qd, tau, gravity=None, wrench=None) -> Vector:
         refuse_everywhere(self.model)
         M, C = self._matrices(q, qd)
@@ -350,7 +426,3 @@ class DeltaDynamics:
 def _columns(A: list[Vector], i: int, B: list[Vector], j: int) -> Scalar:
     """Column i of A times column j of B."""
     return A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j]
-
-
-def _flat(rows: list[Vector]) -> Vector:
-    return [x for row in rows for x in row]

@@ -39,6 +39,28 @@ def joint_friction(f: Friction, rate: Scalar) -> Scalar:
     return value + size * shape
 
 
+def friction_slope(model: Links, qd: Sequence[Scalar]) -> list[Scalar]:
+    """Derivatives (n) of the friction torques with respect to the speeds; see `joint_slope`."""
+    slope: list[Scalar] = [0.0] * model.n
+    for link in model.links:
+        i = link.coordinate
+        value = joint_slope(link.friction, link.multiplier * qd[i])
+        slope[i] = slope[i] + link.multiplier**2 * value
+    return slope
+
+
+def joint_slope(f: Friction, rate: Scalar) -> Scalar:
+    """Derivative of `joint_friction`; a sharp Coulomb step has slope 0 on both sides, and at rest
+    it is left out."""
+    plus, minus = f.coulomb
+    if not (plus or minus) or not f.smooth:
+        return f.viscous
+    square = f.smooth * f.smooth
+    around = rate * rate + square
+    size = plus if plus == minus else where(rate, plus, minus)
+    return f.viscous + size * (square / (around * sqrt(around)))
+
+
 def has_friction(model: Links) -> bool:
     """True when any joint has friction."""
     return any(link.friction.viscous or any(link.friction.coulomb) for link in model.links)

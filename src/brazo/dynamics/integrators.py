@@ -35,13 +35,14 @@ def rk4(rate: Callable[[Vector], Vector], x: Vector, h: Scalar) -> Vector:
 
 
 def held_torque_step(
-    g: Graph, motion: Function, q: Vector, qd: Vector, tau: Vector, dt: Scalar
+    g: Graph, motion: Function, q: Vector, qd: Vector, tau: Vector, dt: Scalar, *constants: Vector
 ) -> tuple[Vector, Vector]:
-    """q and qd after one Runge–Kutta step of q̈ = motion(q, q̇, τ) with τ held, on a graph."""
+    """q and qd after one Runge–Kutta step of q̈ = motion(q, q̇, τ, constants…) with τ held, on a
+    graph."""
     n = len(q)
 
     def rate(x: Vector) -> Vector:
-        return [*x[n:], *g.call(motion, x[:n], x[n:], tau)[0]]
+        return [*x[n:], *g.call(motion, x[:n], x[n:], tau, *constants)[0]]
 
     x = rk4(rate, [*q, *qd], dt)
     return x[:n], x[n:]

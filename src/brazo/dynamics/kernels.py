@@ -13,17 +13,21 @@ from typing import Any
 
 from brazo.codegen import Graph, GraphFunction, Kernel, compile_kernel
 from brazo.dynamics.definite import refuse_at, refuse_everywhere
+from brazo.dynamics.derivatives import Slopes, forward_slopes, slope_shapes
 from brazo.dynamics.energy import kinetic_energy, potential_energy
-from brazo.dynamics.friction import friction, has_friction
+from brazo.dynamics.friction import friction, friction_slope, has_friction
 from brazo.dynamics.integrators import held_torque_step, retrace
+from brazo.dynamics.linear_model import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from brazo.dynamics.links import Links, links_of
 from brazo.dynamics.newton_euler import joint_transforms
 from brazo.dynamics.straight import StraightDynamics
+from brazo.dynamics.vectors import flat
 from brazo.model.description import TreeModel
 
 Scalar = Any
 
 MOST_STRAIGHT = 12  # links; unrolled code for more takes seconds to compile
+MOST_SLOPES = 8  # links; unrolled derivatives grow with their square
 MOST_CHRISTOFFEL = 8  # coordinates; the number of symbols grows with their cube
 
 
@@ -60,7 +64,7 @@ class TreeDynamicsKernels:
         """q -> M (n, n), motors included."""
         g = Graph()
         M = self.rigid.mass_matrix(g.inputs("q", self.n))
-        return compile_kernel("mass_matrix", g, {"M": _flat(M)}, {"M": (self.n, self.n)})
+        return compile_kernel("mass_matrix", g, {"M": flat(M)}, {"M": (self.n, self.n)})
 
     @cached_property
     def coriolis(self) -> Kernel:
@@ -69,7 +73,7 @@ class TreeDynamicsKernels:
         q, qd = g.inputs("q", self.n), g.inputs("qd", self.n)
         rigid = self.rigid if self.n <= MOST_CHRISTOFFEL else self._algorithms(looped=True)
         C = rigid.coriolis_matrix(q, qd)
-        return compile_kernel("coriolis", g, {"C": _flat(C)}, {"C": (self.n, self.n)})
+        return compile_kernel("coriolis", g, {"C": flat(C)}, {"C": (self.n, self.n)})
 
     @cached_property
     def gravity(self) -> Kernel:
@@ -101,6 +105,39 @@ class TreeDynamicsKernels:
         wrench, gravity = g.inputs("wrench", 6), g.inputs("gravity", 3)
         qdd = self.acceleration(q, qd, tau, [-x for x in gravity], wrench)
         return compile_kernel("forward_dynamics_full", g, {"qdd": qdd}, explain=self._explain)
+
+    @cached_property
+    def inverse_dynamics_derivatives(self) -> Kernel:
+        """(q, qd, qdd) -> derivatives of tau with respect to each, (n, n)."""
+        g = Graph()
+        q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
+        slopes = self.slopes(q, qd, qdd)
+        outputs = {"dq": flat(slopes.dq), "dqd": flat(slopes.dqd), "dqdd": flat(slopes.dqdd)}
+        name, shapes = "inverse_dynamics_derivatives", slope_shapes(outputs, self.n)
+        return compile_kernel(
+            name, g, outputs, shapes, result=InverseDynamicsDerivatives, fused=True
+        )
+
+    @cached_property
+    def forward_dynamics_derivatives(self) -> Kernel | None:
+        """(q, qd, tau) -> derivatives of qdd with respect to each, (n, n); None for many joints,
+        whose linear systems are not unrolled."""
+        if self.many_slopes:
+            return None
+        g = Graph()
+        q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
+        slopes = self.slopes(q, qd, self.acceleration(q, qd, tau))
+        outputs = {key: flat(x) for key, x in forward_slopes(slopes).items()}
+        name, shapes = "forward_dynamics_derivatives", slope_shapes(outputs, self.n)
+        result = ForwardDynamicsDerivatives
+        return compile_kernel(
+            name, g, outputs, shapes, explain=self._explain, result=result, fused=True
+        )
+
+    @property
+    def many_slopes(self) -> bool:
+        """Whether derivatives are computed by loops."""
+        return len(self.links.links) > MOST_SLOPES
 
     @cached_property
     def energy(self) -> Kernel:
@@ -163,13 +200,20 @@ class TreeDynamicsKernels:
             tau[i] = tau[i] + link.multiplier**2 * link.armature * qdd[i]
         return tau
 
+    def slopes(self, q: list[Scalar], qd: list[Scalar], qdd: list[Scalar]) -> Slopes:
+        """Derivatives of `forces` on a graph, friction and motors included."""
+        rigid = self._algorithms(looped=True) if self.many_slopes else self.rigid
+        slopes = rigid.slopes(q, qd, qdd, self._up)
+        for i, slope in enumerate(friction_slope(self.links, qd)):
+            slopes.dqd[i][i] = slopes.dqd[i][i] + slope
+        for link in self.links.links:
+            i = link.coordinate
+            slopes.dqdd[i][i] = slopes.dqdd[i][i] + link.multiplier**2 * link.armature
+        return slopes
+
     def _algorithms(self, looped: bool) -> StraightDynamics:
         if not looped:
             return StraightDynamics(self.links)
         from brazo.dynamics.looped import LoopedDynamics
 
         return LoopedDynamics(self.links)
-
-
-def _flat(rows: list[list[Scalar]]) -> list[Scalar]:
-    return [x for row in rows for x in row]

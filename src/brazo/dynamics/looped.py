@@ -8,7 +8,8 @@ those loops on a graph.
     M e_j = RNE(q, 0, e_j)        C(q, q̇) e_j = ¼ (h(q, q̇ + e_j) − h(q, q̇ − e_j))
 
 the second because h(q, q̇) = C(q, q̇) q̇ is a quadratic form in q̇: its polar form has the Christoffel
-symbols as coefficients.
+symbols as coefficients.  Derivatives with respect to q and q̇ are taken along one coordinate at a
+time: the passes of Newton–Euler run on dual numbers (`brazo.codegen.dual`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen import Columns, Expr, Graph, GraphFunction
+from brazo.codegen.dual import duals, slopes, values
 from brazo.codegen.sweep import Pass, Sweep
 from brazo.dynamics.articulated import (
     Articulated,
@@ -28,6 +30,7 @@ from brazo.dynamics.articulated import (
     speed_terms,
     through_joint,
 )
+from brazo.dynamics.derivatives import Slopes
 from brazo.dynamics.frames import JointTransform, euler_turns
 from brazo.dynamics.links import Links
 from brazo.dynamics.newton_euler import (
@@ -88,6 +91,16 @@ class LoopedDynamics(StraightDynamics):
         places = _places(joint_transforms(self.links, q))
         M = self._mass_with_motors if armature else self._mass
         return q[0].graph.call(M, *places.values())
+
+    def slopes(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], up: Vector
+    ) -> Slopes:
+        graph, places = q[0].graph, _places(joint_transforms(self.links, q))
+        dq, dqd = (
+            graph.call(columns, *places.values(), qd, qdd, up)
+            for columns in (self._place_slopes, self._speed_slopes)
+        )
+        return Slopes(dq, dqd, graph.call(self._mass, *places.values()))
 
     def coriolis_matrix(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Vector]:
         places = _places(joint_transforms(self.links, q))
@@ -200,6 +213,69 @@ class LoopedDynamics(StraightDynamics):
         return Columns("coriolis_terms", GraphFunction("coriolis_column", g, {"C": column}))
 
     @cached_property
+    def _place_slopes(self) -> Columns:
+        return self._slope_columns("place_slopes", of_places=True)
+
+    @cached_property
+    def _speed_slopes(self) -> Columns:
+        return self._slope_columns("speed_slopes", of_places=False)
+
+    def _slope_columns(self, name: str, of_places: bool) -> Columns:
+        """Derivatives of the joint forces along each coordinate, or each speed."""
+        g, n, rows = Graph(), self.links.n, self.links.links
+        places = self._place_inputs(g)
+        qd, qdd, up = g.inputs("qd", n), g.inputs("qdd", n), g.inputs("up", 3)
+        along = self._each(g.inputs("unit", n))
+        turn, shift, speed = [0.0] * (2 * self.count), [0.0] * (3 * self.count), along
+        if of_places:
+            speed = [0.0] * self.count
+            for i, (link, step) in enumerate(zip(rows, along, strict=True)):
+                c, s = places["theta"][2 * i : 2 * i + 2]
+                turn[2 * i : 2 * i + 2] = [-(link.turning * s * step), link.turning * c * step]
+                slide = (1.0 - link.turning) * step
+                shift[3 * i : 3 * i + 3] = [float(x) * slide for x in link.K[:3, 2]]
+        inputs = places | {
+            "rate": self._each(qd),
+            "gain": self._each(qdd),
+            "dtheta": turn,
+            "dp": shift,
+            "drate": speed,
+            "base_a": up,
+        }
+        column: Vector = [0.0] * n
+        results = _call(g, self._slope_sweep, inputs)["dtau"]
+        for link, value in zip(rows, results, strict=True):
+            column[link.coordinate] = column[link.coordinate] + link.multiplier * value
+        return Columns(name, GraphFunction(f"{name}_column", g, {"dtau": column}))
+
+    @cached_property
+    def _slope_sweep(self) -> Sweep:
+        """Newton–Euler on dual numbers: the slope of the joint forces along one direction."""
+        g = Graph()
+        T, turning = _dual_place(g), g.inputs("link_turning", 1)[0]
+        spin0 = Spin(_dual(g, "up_w", "up_dw", 3), _dual(g, "up_al", "up_dal", 3))
+        (rate,) = _dual(g, "in_rate", "in_drate", 1)
+        (gain,) = g.inputs("in_gain", 1)
+        spin, a = outward(T, turning, spin0, _dual(g, "up_a", "up_da", 3), rate, gain)
+        m, h = g.inputs("link_mass", 1)[0], g.inputs("link_first", 3)
+        f, n = inertial_force(m, h, g.inputs("link_second", 6), spin, a)
+        fields = {"w": spin.omega, "al": spin.alpha, "a": a, "f": f, "n": n}
+        outputs = {f"own_{key}": values(x) for key, x in fields.items()}
+        outputs |= {f"own_d{key}": slopes(x) for key, x in fields.items()}
+        out = Pass(g, outputs)
+
+        g = Graph()
+        T, turning = _dual_place(g), g.inputs("link_turning", 1)[0]
+        f, n = _dual(g, "own_f", "own_df", 3), _dual(g, "own_n", "own_dn", 3)
+        along = turning * n[2] + (1.0 - turning) * f[2]
+        fields = dict(zip("fn", carried_force(T, f, n), strict=True))
+        outputs = {f"up_{key}": values(x) for key, x in fields.items()}
+        outputs |= {f"up_d{key}": slopes(x) for key, x in fields.items()}
+        back = Pass(g, {"out_dtau": slopes([along]), **outputs}, inward=True)
+        parents = [link.parent for link in self.links.links]
+        return Sweep("newton_euler_slope", parents, self._constants, [out, back], ("a",))
+
+    @cached_property
     def _newton_euler_sweep(self) -> Sweep:
         return self._forces("newton_euler", resting=False)
 
@@ -287,6 +363,17 @@ def _place(g: Graph) -> JointTransform:
     (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
     c3, s3 = g.inputs("in_theta", 2)
     return JointTransform((c1, s1), (c2, s2), (c3, s3), g.inputs("in_p", 3))
+
+
+def _dual_place(g: Graph) -> JointTransform:
+    """As `_place`, with the slopes of what depends on q."""
+    (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
+    c3, s3 = _dual(g, "in_theta", "in_dtheta", 2)
+    return JointTransform((c1, s1), (c2, s2), (c3, s3), _dual(g, "in_p", "in_dp", 3))
+
+
+def _dual(g: Graph, value: str, slope: str, size: int) -> Vector:
+    return duals(g.inputs(value, size), g.inputs(slope, size))
 
 
 def _packed(body: Articulated) -> Vector:

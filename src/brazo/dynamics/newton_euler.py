@@ -58,11 +58,33 @@ def newton_euler(
     `base_spin` is the angular velocity and acceleration of a base that moves; its linear
     acceleration adds to `base_acceleration`.
     """
-    links = model.links
+    spins, accel = outward_pass(model, transforms, qd, qdd, base_acceleration, base_spin)
+    forces: list[Vector] = []
+    moments: list[Vector] = []
+    for link, spin, a in zip(model.links, spins, accel, strict=True):
+        f, n = inertial_force(link.inertia.mass, link.inertia.first, link.inertia.second, spin, a)
+        forces.append(f)
+        moments.append(n)
+    if wrench is not None and model.tip >= 0:
+        f, n = tip_load(model, transforms, wrench)
+        tip = model.tip
+        forces[tip], moments[tip] = subtract(forces[tip], f), subtract(moments[tip], n)
+    return inward_pass(model, transforms, forces, moments)
+
+
+def outward_pass(
+    model: Links,
+    transforms: Sequence[JointTransform],
+    qd: Sequence[Scalar] | None,
+    qdd: Sequence[Scalar] | None,
+    base_acceleration: Vector,
+    base_spin: tuple[Vector, Vector] | None = None,
+) -> tuple[list[Spin], list[Vector]]:
+    """Spin and acceleration of every link; the arguments are those of `newton_euler`."""
     base = Spin(*(base_spin or (ZERO, ZERO)))
     spins: list[Spin] = []
     accel: list[Vector] = []
-    for link, T in zip(links, transforms, strict=True):
+    for link, T in zip(model.links, transforms, strict=True):
         spin0, a0 = base, base_acceleration
         if link.parent >= 0:
             spin0, a0 = spins[link.parent], accel[link.parent]
@@ -71,19 +93,19 @@ def newton_euler(
         spin, a = outward(T, link.turning, spin0, a0, rate, gain)
         spins.append(spin)
         accel.append(a)
-    forces: list[Vector] = []
-    moments: list[Vector] = []
-    for link, spin, a in zip(links, spins, accel, strict=True):
-        f, n = inertial_force(link.inertia.mass, link.inertia.first, link.inertia.second, spin, a)
-        forces.append(f)
-        moments.append(n)
-    if wrench is not None and model.tip >= 0:
-        f, n = tip_load(model, transforms, wrench)
-        tip = model.tip
-        forces[tip], moments[tip] = subtract(forces[tip], f), subtract(moments[tip], n)
+    return spins, accel
+
+
+def inward_pass(
+    model: Links,
+    transforms: Sequence[JointTransform],
+    forces: list[Vector],
+    moments: list[Vector],
+) -> list[Scalar]:
+    """Joint forces (n) from those on each link, to which its children's are added in place."""
     tau: list[Scalar] = [0.0] * model.n
-    for i in reversed(range(len(links))):
-        link, T = links[i], transforms[i]
+    for i in reversed(range(len(model.links))):
+        link, T = model.links[i], transforms[i]
         f, n = forces[i], moments[i]
         along = link.turning * n[2] + (1.0 - link.turning) * f[2]
         tau[link.coordinate] = tau[link.coordinate] + link.multiplier * along

@@ -7,12 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from brazo.arrays import float_array
 from brazo.errors import BrazoError, user_place
 
 Trajectory = Callable[[float], Any]
 
 
-class Joints(Protocol):
+class JointsToRead(Protocol):
     """The attributes of a robot that are used here."""
 
     @property
@@ -21,19 +22,16 @@ class Joints(Protocol):
     def joint_names(self) -> Sequence[str]: ...
 
 
-def read_vector(value: Any, robot: Joints, what: str) -> np.ndarray:
+def read_vector(value: Any, robot: JointsToRead, what: str) -> np.ndarray:
     """A new array (n,) of finite floats from anything array-like."""
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"{what}: not a vector of numbers ({error})") from None
+    array = float_array(value, what)
     if array.shape != (robot.n,):
         raise BrazoError(f"{what} has shape {array.shape}; expected ({robot.n},)")
     refuse_nonfinite(array, robot, what)
     return array
 
 
-def refuse_nonfinite(values: np.ndarray, robot: Joints, what: str) -> None:
+def refuse_nonfinite(values: np.ndarray, robot: JointsToRead, what: str) -> None:
     """Raise for the first joint whose value is NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
@@ -44,7 +42,7 @@ def refuse_nonfinite(values: np.ndarray, robot: Joints, what: str) -> None:
         )
 
 
-def sample_trajectory(trajectory: Trajectory, t: np.ndarray, robot: Joints) -> np.ndarray:
+def sample_trajectory(trajectory: Trajectory, t: np.ndarray, robot: JointsToRead) -> np.ndarray:
     """q, qd, qdd (3, m, n) of a function `trajectory(t) -> (q, qd, qdd)` at the times t (m,)."""
     if not callable(trajectory):
         raise BrazoError(
@@ -64,7 +62,7 @@ def raised(what: str, t: float, error: Exception) -> str:
     return f"{what} raised {type(error).__name__} at t = {t:g} s: {error}{where}"
 
 
-def _sample(trajectory: Trajectory, t: float, robot: Joints) -> list[np.ndarray]:
+def _sample(trajectory: Trajectory, t: float, robot: JointsToRead) -> list[np.ndarray]:
     try:
         value = trajectory(t)
     except BrazoError:

@@ -9,7 +9,6 @@ import numpy as np
 from brazo.codegen.diagnose import Check
 from brazo.dynamics.tree import TreeDynamics
 from brazo.formats.load import load_source
-from brazo.model.description import TreeModel
 
 __all__ = ["robot_checks"]
 
@@ -18,9 +17,7 @@ def robot_checks(name: str = "puma560") -> list[Check]:
     """Check inverse dynamics against extended precision, and forward dynamics against it."""
     try:
         start = time.perf_counter()
-        model = load_source(name).model
-        assert isinstance(model, TreeModel)
-        dynamics = TreeDynamics(model)
+        dynamics = TreeDynamics(load_source(name).model.require_tree())
         q, qd, qdd = np.random.default_rng(0).uniform(-2, 2, (3, dynamics.n))
         tau = dynamics.inverse_dynamics(q, qd, qdd)
         ready = time.perf_counter() - start

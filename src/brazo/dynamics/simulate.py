@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.arrays import float_array
 from brazo.dynamics.adaptive import Dopri5
 from brazo.dynamics.definite import doubt
 from brazo.dynamics.reading import Trajectory, raised, read_vector, sample_trajectory
@@ -21,15 +22,24 @@ from brazo.dynamics.stick_slip import StickSlip
 from brazo.dynamics.stops import hold_at_limits
 from brazo.errors import BrazoError, RunFailed
 from brazo.formats.robot_yaml.joint_fields import outside
+from brazo.recording.exports import Exports
+from brazo.text import html_table
+
+if TYPE_CHECKING:
+    from brazo.recording import Recording
 
 Torque = Callable[[float, np.ndarray, np.ndarray], Any]
 Method = Literal["rk4", "dopri5"]
 MAX_SAMPLES = 20_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Run:
-    """Signals of one run on one time axis; row k belongs to t[k]."""
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Run(Exports):
+    """Signals of one run on one time axis; row k belongs to t[k].
+
+    `recording` has them as a `brazo.Recording`; `plot`, `to_csv`, `to_parquet`, `to_xlsx` and
+    `to_mcap` show and write them.
+    """
 
     robot: str
     joint_names: tuple[str, ...]
@@ -43,6 +53,41 @@ class Run:
     tool: np.ndarray  # (m, 4, 4)
     method: str
     evaluations: int
+
+    def __repr__(self) -> str:
+        return (
+            f"<brazo.Run of {self.robot}: {len(self.t)} samples to {self.t[-1]:g} s, {self.method}>"
+        )
+
+    def _repr_html_(self) -> str:
+        columns = ["joint", "unit", "start", "end", "min", "max"]
+        rows: list[list[object]] = []
+        for name, kind, q in zip(self.joint_names, self.joint_kinds, self.q.T, strict=True):
+            factor, unit = (180.0 / math.pi, "°") if kind == "revolute" else (1e3, "mm")
+            values = [f"{factor * x:.2f}" for x in (q[0], q[-1], q.min(), q.max())]
+            rows.append([name, unit, *values])
+        if self.tau is not None:
+            columns.append("max |torque|, N m or N")
+            for row, tau in zip(rows, self.tau.T, strict=True):
+                row.append(f"{np.abs(tau).max():.4g}")
+        return html_table(repr(self).strip("<>"), columns, rows)
+
+    @property
+    def recording(self) -> Recording:
+        """The signals as a `brazo.Recording`, named as in recordings: `puma560.q.waist`."""
+        from brazo.recording import Recording
+
+        own = ("q", "qd", "qdd", "torque", "tool")
+        columns = {
+            f"{self.robot}.{name}" if name.partition(".")[0] in own else name: column
+            for name, column in self.columns().items()
+        }
+        return Recording(columns, [], {"robot": self.robot, "method": self.method})
+
+    @property
+    def plotted(self) -> tuple[str, ...]:
+        """Signals that `plot` shows by default: positions, and torques if they are known."""
+        return ("q",) if self.tau is None else ("q", "torque")
 
     @property
     def energy_drift(self) -> float:
@@ -115,15 +160,15 @@ def simulate(
     dynamics = arm.dynamics
     if method not in ("rk4", "dopri5"):
         raise BrazoError(f"method '{method}' is not one of rk4, dopri5")
-    t = _grid(t_end, dt)
+    t = sample_times(t_end, dt)
     q = _state(arm, q0, "q0", default=next(iter(arm.poses.values()), np.zeros(arm.n)))
     qd = _state(arm, qd0, "qd0", default=np.zeros(arm.n))
     drive = _Torque(torque, arm)
     limits = arm.limits if stops else None
     for i, (low, high) in enumerate([] if limits is None else limits.tolist()):
         if not low <= q[i] <= high:
-            said = outside(float(q[i]), low, high, arm.joint_names[i], arm.joint_kinds[i], False)
-            raise BrazoError(f"q0: {said}; with stops the start must be within the limits")
+            text = outside(float(q[i]), low, high, arm.joint_names[i], arm.joint_kinds[i], False)
+            raise BrazoError(f"q0: {text}; with stops the start must be within the limits")
     friction = StickSlip(arm, drive) if method == "dopri5" else None
     if friction is not None and not friction.needed:
         friction = None
@@ -145,6 +190,8 @@ def simulate(
         friction.settle(0.0, Q[0], QD[0])
         return np.array([friction.acceleration(0.0, Q[0], QD[0])[0], *gains])[:count]
 
+    label = method if method == "rk4" else f"dopri5, rtol {rtol:g}"
+
     def partial(count: int) -> Run | None:
         """The samples before a failure: the first `count`, or one less if its torque is missing."""
         asked: list[Any] = []
@@ -154,7 +201,7 @@ def simulate(
         states = t[:count], Q[:count], QD[:count]
         try:
             tau = np.array(asked[:count]) if asked else drive.rows(*states)
-            return _run(arm, method, rtol, drive, *states, tau, accelerations(count))
+            return run_of(arm, *states, accelerations(count), tau, label, drive.evaluations)
         except BrazoError:
             return None
 
@@ -182,35 +229,24 @@ def simulate(
         tau = np.array([*applied, drive(float(t[-1]), Q[-1], QD[-1])])
     else:
         tau = drive.rows(t, Q, QD)
-    return _run(arm, method, rtol, drive, t, Q, QD, tau, accelerations(len(t)))
+    return run_of(arm, t, Q, QD, accelerations(len(t)), tau, label, drive.evaluations)
 
 
-def _run(
+def run_of(
     arm: Any,
-    method: str,
-    rtol: float,
-    drive: _Torque,
     t: np.ndarray,
     q: np.ndarray,
     qd: np.ndarray,
-    tau: np.ndarray,
-    qdd: np.ndarray | None = None,
+    qdd: np.ndarray | None,
+    tau: np.ndarray | None,
+    method: str,
+    evaluations: int,
 ) -> Run:
-    dynamics = arm.dynamics
-    return Run(
-        robot=arm.name,
-        joint_names=arm.joint_names,
-        joint_kinds=arm.joint_kinds,
-        t=t,
-        q=q,
-        qd=qd,
-        qdd=dynamics.forward_dynamics(q, qd, tau) if qdd is None else qdd,
-        tau=tau,
-        energy=dynamics.energy(q, qd),
-        tool=arm.fk(q),
-        method=method if method == "rk4" else f"dopri5, rtol {rtol:g}",
-        evaluations=drive.evaluations,
-    )
+    """Return the run of a robot with its energy and tool; without `qdd`, that of the torques."""
+    gain = arm.dynamics.forward_dynamics(q, qd, tau) if qdd is None else qdd
+    energy = arm.dynamics.energy(q, qd) if arm.has_dynamics else None
+    names, kinds, tool = arm.joint_names, arm.joint_kinds, arm.fk(q)
+    return Run(arm.name, names, kinds, t, q, qd, gain, tau, energy, tool, method, evaluations)
 
 
 def follow(
@@ -224,13 +260,10 @@ def follow(
     if callable(trajectory):
         if t_end is None:
             raise BrazoError("a trajectory function needs t_end, the end of the run in seconds")
-        t = _grid(t_end, dt)
+        t = sample_times(t_end, dt)
         samples = sample_trajectory(trajectory, t, arm)
     else:
-        try:
-            array = np.array(trajectory, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise BrazoError(f"trajectory: not an array of numbers ({error})") from None
+        array = float_array(trajectory, "trajectory")
         if array.ndim != 3 or array.shape[0] != arm.n or array.shape[2] != 3 or not array.shape[1]:
             raise BrazoError(
                 f"trajectory has shape {array.shape}; expected ({arm.n}, samples, 3): "
@@ -244,21 +277,10 @@ def follow(
         samples = np.ascontiguousarray(array[:, :count].transpose(2, 1, 0))
         t = dt * np.arange(count)
     q, qd, qdd = samples
-    known = arm.has_dynamics
-    return Run(
-        robot=arm.name,
-        joint_names=arm.joint_names,
-        joint_kinds=arm.joint_kinds,
-        t=t,
-        q=q,
-        qd=qd,
-        qdd=qdd,
-        tau=arm.dynamics.inverse_dynamics(q, qd, qdd) if known else None,
-        energy=arm.dynamics.energy(q, qd) if known else None,
-        tool=arm.fk(q),
-        method="inverse dynamics" if known else "kinematics",
-        evaluations=len(t),
-    )
+    if not arm.has_dynamics:
+        return run_of(arm, t, q, qd, qdd, None, "kinematics", len(t))
+    tau = arm.dynamics.inverse_dynamics(q, qd, qdd)
+    return run_of(arm, t, q, qd, qdd, tau, "inverse dynamics", len(t))
 
 
 def _count_until(t_end: float, dt: float, samples: int) -> int:
@@ -362,7 +384,8 @@ def _state(arm: Any, value: Any, what: str, default: np.ndarray) -> np.ndarray:
     return np.array(default, dtype=float) if value is None else read_vector(value, arm, what)
 
 
-def _grid(t_end: float, dt: float) -> np.ndarray:
+def sample_times(t_end: float, dt: float) -> np.ndarray:
+    """Return the times 0, dt, …, t_end (s); raise if t_end is not a multiple of dt."""
     try:
         t_end, dt = float(t_end), float(dt)
     except (TypeError, ValueError):
@@ -379,7 +402,7 @@ def _grid(t_end: float, dt: float) -> np.ndarray:
 
 def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
     bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
-    if arm.model.kind == "delta":
+    if arm.model.closed_loops:
         hint = "an unpowered Delta falls through its singular pose; use stops, or apply torques"
     elif method == "rk4":
         hint = "use a smaller dt or method dopri5"

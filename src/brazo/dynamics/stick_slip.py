@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from brazo.dynamics.complementarity import projected_gauss_seidel
-from brazo.model.description import DeltaModel, Friction, Model, TreeModel
+from brazo.model.description import Model
 
 __all__ = ["StickSlip", "coulomb_bounds"]
 
@@ -29,14 +29,9 @@ _TORQUE_SLACK = 1e-9  # of T₊ + T₋
 
 def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """T₊ and T₋ (n,) of each coordinate; zero for joints with a `smooth` speed (no events)."""
-    if isinstance(model, DeltaModel):
-        rows = [(i, 1.0, model.friction) for i in range(model.n)]
-    else:
-        assert isinstance(model, TreeModel)
-        rows = [(joint.coordinate, joint.multiplier, joint.friction) for joint in model.joints]
-    plus, minus = np.zeros(model.n), np.zeros(model.n)  # type: ignore[attr-defined]
-    for i, k, friction in rows:
-        forward, backward = _sharp(friction)
+    plus, minus = np.zeros(model.n), np.zeros(model.n)
+    for i, k, friction in model.friction_terms:
+        forward, backward = (0.0, 0.0) if friction.smooth else friction.coulomb
         plus[i] += abs(k) * (forward if k > 0.0 else backward)
         minus[i] += abs(k) * (backward if k > 0.0 else forward)
     return plus, minus
@@ -69,7 +64,7 @@ class StickSlip:
         M, free = self._dynamics.mass_matrix(q), ~stuck
         qdd, holding = np.zeros(len(q)), np.zeros(len(q))
         if free.any():
-            qdd[free] = np.linalg.solve(M[np.ix_(free, free)], rest[free])
+            qdd[free] = np.linalg.solve(M[free][:, free], rest[free])
         holding[stuck] = (rest - M @ qdd)[stuck]
         return qdd, holding
 
@@ -82,7 +77,7 @@ class StickSlip:
         tau = self._torque(t, q, qd) + self._friction(qd) - self._friction(self.modes)
         rest = tau - self._dynamics.inverse_dynamics(q, qd, np.zeros(len(q)))
         inverse = np.linalg.inv(self._dynamics.mass_matrix(q))
-        a, A = (inverse @ rest)[resting], inverse[np.ix_(resting, resting)]
+        a, A = (inverse @ rest)[resting], inverse[resting][:, resting]
         low, high = -self.minus[resting], self.plus[resting]
         start = np.zeros(len(resting))
         f = projected_gauss_seidel(a, A, low, high, start, sweeps=SWEEPS, tolerance=1e-14)
@@ -91,7 +86,10 @@ class StickSlip:
     def event(
         self, state: Callable[[float], np.ndarray], t0: float, t1: float
     ) -> tuple[float, int] | None:
-        """When a mode ends between two times, and the joint; `state(t)` is (q, q̇) in between."""
+        """Return when a mode ends between t0 and t1 (s) and the joint, or None if none ends.
+
+        `state(t)` returns (q, q̇) at a time in between.
+        """
         before = t0
         for k in range(1, PARTS + 1):
             now = t0 + (t1 - t0) * k / PARTS
@@ -113,7 +111,7 @@ class StickSlip:
         return now, joint
 
     def switch(self, t: float, x: np.ndarray) -> np.ndarray:
-        """The state at an event, with the speeds that reached zero set to it; modes follow."""
+        """Return the state after an event: speeds that reached zero are zero, and modes are new."""
         q, qd = np.split(x.copy(), 2)
         qd[self._dry & (self.modes * qd <= 0.0)] = 0.0
         self.settle(t, q, qd)
@@ -134,7 +132,3 @@ class StickSlip:
 
     def _friction(self, direction: np.ndarray) -> np.ndarray:
         return np.where(direction > 0.0, self.plus, np.where(direction < 0.0, -self.minus, 0.0))
-
-
-def _sharp(friction: Friction) -> tuple[float, float]:
-    return (0.0, 0.0) if friction.smooth else friction.coulomb

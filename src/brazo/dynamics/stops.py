@@ -33,7 +33,7 @@ def hold_at_limits(
         return clipped, qd
     at = np.flatnonzero(low | high)
     signs = inward[at]
-    A = np.linalg.inv(mass_matrix(clipped))[np.ix_(at, at)] * np.outer(signs, signs)
+    A = np.linalg.inv(mass_matrix(clipped))[at][:, at] * np.outer(signs, signs)
     before = signs * qd[at]
     wanted = np.where(before < 0.0, -restitution * before, 0.0)
     impulse = np.zeros(len(at))

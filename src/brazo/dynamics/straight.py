@@ -8,6 +8,7 @@ from typing import Any
 from brazo.codegen.linear import definite_solve
 from brazo.dynamics.composite import mass_matrix
 from brazo.dynamics.coriolis import coriolis_matrix
+from brazo.dynamics.derivatives import Slopes, inverse_slopes
 from brazo.dynamics.links import Links
 from brazo.dynamics.newton_euler import joint_transforms, newton_euler
 
@@ -35,6 +36,12 @@ class StraightDynamics:
         """Joint forces without friction and motors."""
         transforms = joint_transforms(self.links, q)
         return newton_euler(self.links, transforms, qd, qdd, up, wrench, base_spin)
+
+    def slopes(
+        self, q: Sequence[Scalar], qd: Sequence[Scalar], qdd: Sequence[Scalar], up: Vector
+    ) -> Slopes:
+        """Derivatives of `inverse` with respect to q, q̇ and q̈."""
+        return inverse_slopes(self.links, joint_transforms(self.links, q), qd, qdd, up)
 
     def mass_matrix(self, q: Sequence[Scalar], armature: bool = True) -> list[Vector]:
         """M (n x n), with motor inertia by default."""

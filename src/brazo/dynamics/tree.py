@@ -15,15 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from brazo.codegen import Function
-from brazo.dynamics.kernels import TreeDynamicsKernels
+from brazo.codegen import Function, Graph, Kernel, compile_kernel
+from brazo.dynamics.kernels import MOST_STRAIGHT, TreeDynamicsKernels
+from brazo.dynamics.linear_model import solved_derivatives
+from brazo.dynamics.regressor import DynamicParameters, InertialRegressor, RegressorKernels
 from brazo.model.description import TreeModel
 
 _NO_WRENCH = np.zeros(6)
 _RESTING_BASE = np.zeros(9)
 
 
-class TreeDynamics:
+class TreeDynamics(RegressorKernels):
     """Forces and motion of a `TreeModel`; arrays are (..., n), SI."""
 
     def __init__(self, model: TreeModel) -> None:
@@ -54,6 +56,33 @@ class TreeDynamics:
     @cached_property
     def energy(self) -> Callable[..., Any]:
         return self.kernels.energy.entry
+
+    @cached_property
+    def inverse_dynamics_derivatives(self) -> Callable[..., Any]:
+        return self.kernels.inverse_dynamics_derivatives.entry
+
+    @cached_property
+    def forward_dynamics_derivatives(self) -> Callable[..., Any]:
+        kernel = self.kernels.forward_dynamics_derivatives
+        return solved_derivatives(self) if kernel is None else kernel.entry
+
+    @cached_property
+    def _regressor(self) -> InertialRegressor:
+        return InertialRegressor(self.model)
+
+    def parameters(self, drives: bool) -> DynamicParameters:
+        """The parameters that `regressor` multiplies."""
+        return self._regressor.parameters(drives)
+
+    def _regressor_kernel(self, drives: bool) -> Kernel:
+        g = Graph()
+        q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
+        up = [-float(x) for x in self.model.gravity]
+        rows = self._regressor.rows(q, qd, qdd, up, drives)
+        outputs = {"Y": [x for row in rows for x in row]}
+        many = len(self._regressor.bodies) > MOST_STRAIGHT
+        shape = {"Y": (self.n, len(rows[0]))}
+        return compile_kernel("regressor", g, outputs, shape, interpreted=many)
 
     @cached_property
     def rk4_step(self) -> Callable[..., Any]:

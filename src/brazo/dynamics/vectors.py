@@ -33,3 +33,8 @@ def tensor_times(tensor: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
         xy * v[0] + yy * v[1] + yz * v[2],
         xz * v[0] + yz * v[1] + zz * v[2],
     ]
+
+
+def flat(rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
+    """The entries of a matrix, row by row."""
+    return [x for row in rows for x in row]

@@ -40,7 +40,7 @@ from brazo.model.inertia import merge, transformed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link:
+class FileLink:
     """A frame of the file; `source` is the element that `Complaints` refers to."""
 
     name: str
@@ -85,7 +85,7 @@ class Complaints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Assembly:
+class TreeFields:
     """Fields of a `TreeModel` that follow from links and connections."""
 
     bodies: tuple[Body, ...]
@@ -96,18 +96,18 @@ class Assembly:
 
 
 def assemble(
-    links: Sequence[Link],
+    links: Sequence[FileLink],
     connections: Sequence[Connection],
     complaints: Complaints,
     tip: str | None = None,
-) -> Assembly:
+) -> TreeFields:
     """Build the bodies of a tree; `tip` is the name of a link."""
-    tree = _Tree(links, connections, complaints)
+    tree = _LinkTree(links, connections, complaints)
     if all(connection.kind == "fixed" for connection in tree.order):
         complaints.fail(None, "has no moving joint; a robot needs at least one")
     coordinates = _coordinates(tree.order, complaints)
     frames: dict[str, tuple[int, Array]] = {tree.root: (0, IDENTITY)}
-    members: list[list[tuple[Link, Array]]] = [[(tree.links[tree.root], IDENTITY)]]
+    members: list[list[tuple[FileLink, Array]]] = [[(tree.links[tree.root], IDENTITY)]]
     joints: list[tuple[int, Joint] | None] = [None]
     for connection in tree.order:
         parent, T_parent = frames[connection.parent]
@@ -145,14 +145,14 @@ def assemble(
     else:
         choice = TipChoice(tip)
     index, tool = frames[choice.link]
-    return Assembly(tuple(bodies), index, tool, frames, choice)
+    return TreeFields(tuple(bodies), index, tool, frames, choice)
 
 
-class _Tree:
+class _LinkTree:
     """Links and connections that form one tree, with the connections in depth-first order."""
 
     def __init__(
-        self, links: Sequence[Link], connections: Sequence[Connection], complaints: Complaints
+        self, links: Sequence[FileLink], connections: Sequence[Connection], complaints: Complaints
     ) -> None:
         self.links = {link.name: link for link in links}
         self._below: dict[str, list[Connection]] = {name: [] for name in self.links}
@@ -231,7 +231,7 @@ def _coordinates(
 def _body(
     index: int,
     hung: tuple[int, Joint] | None,
-    members: list[tuple[Link, Array]],
+    members: list[tuple[FileLink, Array]],
     complaints: Complaints,
 ) -> Body:
     main = members[0][0]

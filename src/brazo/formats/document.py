@@ -12,11 +12,13 @@ import difflib
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NoReturn
 
 import yaml
 
 from brazo import units
+from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError, at
 from brazo.files import require_regular
 from brazo.model.description import Finding
@@ -241,10 +243,15 @@ class Field:
     def _child(self, key: str, line: int, node: Node) -> Field:
         return Field(node, f"{self.name}.{key}" if self.name else key, self.path, line, self)
 
-    def mapping(self, allowed: Iterable[str] | None = None) -> dict[str, Field]:
+    def mapping(
+        self,
+        allowed: Iterable[str] | None = None,
+        renamed: Mapping[str, str] = MappingProxyType({}),
+    ) -> dict[str, Field]:
         """Return the fields of a mapping.
 
-        Names outside `allowed` are rejected with the nearest one.
+        Names outside `allowed` are rejected with the nearest one.  Old names (keys of `renamed`)
+        are read as the new ones (values) with a warning.
         """
         if not isinstance(self.node.value, dict):
             self.fail(f"expected fields (name: value), got {self._what()}")
@@ -253,6 +260,9 @@ class Field:
         }
         if allowed is not None:
             names = list(allowed)
+            for old, new in renamed.items():
+                if old in children and new in names:
+                    self._rename(children, old, new)
             for key, child in children.items():
                 if key not in names:
                     close = difflib.get_close_matches(key[:80], names, n=1)
@@ -261,6 +271,15 @@ class Field:
                     better = close[0] if close and close[0] not in children else None
                     raise Mistake(at(self.path, child.line, self.name) + words, child, key=better)
         return children
+
+    def _rename(self, children: dict[str, Field], old: str, new: str) -> None:
+        child = children.pop(old)
+        if new in children:
+            child.fail(f"'{old}' is now '{new}', which is given too; delete '{old}'")
+        warn_renamed(old, new, at(child.path, child.line))
+        finding = Finding(f"is now '{new}'", child.path, child.line, child.name)
+        self.doubts[child.name, new] = finding
+        children[new] = child
 
     def items(self, at_most: int = 1000) -> Iterator[Field]:
         """Yield the elements of a list."""

@@ -12,7 +12,7 @@ from brazo.files import existing, require_file
 
 
 @dataclass(frozen=True)
-class Library:
+class FileLibrary:
     """Shipped files of one kind: robots, cells or programs."""
 
     kind: str  # singular noun for messages
@@ -50,5 +50,5 @@ class Library:
         )
 
 
-ROBOTS = Library("robot", "robots", (".yaml", ".yml", ".urdf", ".xacro", ".xml"))
+ROBOTS = FileLibrary("robot", "robots", (".yaml", ".yml", ".urdf", ".xacro", ".xml"))
 robot_directory, robot_names, find_robot = ROBOTS.directory, ROBOTS.names, ROBOTS.find

@@ -16,8 +16,8 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import GONE, Field, Mistake, Node
 
-TOLD = 100  # max number of reported mistakes
-READINGS = 4 * TOLD
+MAX_REPORTED = 100  # max number of reported mistakes
+READINGS = 4 * MAX_REPORTED
 
 
 def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
@@ -25,7 +25,7 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
     found: list[tuple[int, str]] = []
     touched: set[str] = set()
     for _ in range(READINGS):
-        if len(found) > TOLD:
+        if len(found) > MAX_REPORTED:
             break
         try:
             read(root)
@@ -45,8 +45,12 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
             break
         else:
             break
-    told = [text for _, text in sorted(found, key=lambda one: one[0])]
-    return [*told[:TOLD], "and more: correct these first"] if len(told) > TOLD else told
+    texts = [text for _, text in sorted(found, key=lambda one: one[0])]
+    return (
+        [*texts[:MAX_REPORTED], "and more: correct these first"]
+        if len(texts) > MAX_REPORTED
+        else texts
+    )
 
 
 def _follows(mistake: Mistake, touched: set[str]) -> bool:

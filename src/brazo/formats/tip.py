@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from brazo.model.description import TipChoice
 
 if TYPE_CHECKING:
-    from brazo.formats.assembly import Connection, Link
+    from brazo.formats.assembly import Connection, FileLink
 
 # Most likely first.  Those up to `pinch` name a tool frame wherever they occur.
 _TOOL_WORDS = (
@@ -62,7 +62,7 @@ _BEYOND = 2  # moving joints that may follow a tool frame
 _SHOWN = 4
 
 
-def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, Link]) -> TipChoice:
+def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, FileLink]) -> TipChoice:
     """Return the link that most likely carries the tool; `order` lists parents before children."""
     tree = _Bodies(root, order)
     fingers = tree.coupled() | tree.named() | tree.of_palms()
@@ -168,21 +168,18 @@ class _Bodies:
                     self.depth[body] >= _LEAST_ARM
                     and all(b.name in found for b in below)
                     # A body with several fingers is the palm, and its joint belongs to the wrist.
-                    and (_is_finger(c) or (len(below) < 2 and _is_gripper(c)))
+                    and (_is_finger(c) or (len(below) < 2 and "gripper" in _gripper_words(c)))
                 ):
                     found.add(c.name)
         # A finger on its own base has no arm before it.
-        joint = {c.child: c for group in self.joints.values() for c in group}
-        alone = {
-            c.name
-            for body, group in self.joints.items()
-            for c in group
-            if any(
-                _is_finger(joint[b]) and joint[b].name not in found
-                for b in self.path(body)
-                if b in joint
-            )
-        }
+        alone: set[str] = set()
+        after: set[str] = set()  # bodies after such a finger
+        for body in self.depth:
+            for c in self.joints[body]:
+                if body in after:
+                    alone.add(c.name)
+                if body in after or (_is_finger(c) and c.name not in found):
+                    after.add(c.child)
         return found - alone
 
     def of_palms(self) -> set[str]:
@@ -210,10 +207,6 @@ class _Bodies:
 def _is_finger(connection: Connection) -> bool:
     words = _gripper_words(connection)
     return bool(words & _FINGER_WORDS or ("hand" in words and words & _DIGITS))
-
-
-def _is_gripper(connection: Connection) -> bool:
-    return "gripper" in _gripper_words(connection)
 
 
 def _gripper_words(connection: Connection) -> set[str]:

@@ -18,7 +18,7 @@ What happens when a self-check fails:
 | `viser.py`      | viser          | the lab does not start; headless runs and replays do    |
 | `xacro.py`      | xacro          | xacro files are refused; expanded ones (URDF) are read  |
 
-The last two have no slower route on purpose: viser would act on messages that nobody checked, and
+The last two have no slower route on purpose: viser would act on unchecked messages, and
 xacro would run the Python code of a robot file.  `tools/newest_versions.py` installs the newest
 releases into a fresh environment and runs every self-check there.
 """

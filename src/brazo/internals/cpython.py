@@ -2,7 +2,7 @@
 function made around a compiled one.
 
 The offsets hold for 64-bit CPython with a global lock and NumPy 2.  They are compared with live
-objects once per process (`unusable`).  Where they do not hold, `brazo.codegen.route` chooses
+objects once per process (`unusable`).  Where they do not hold, `brazo.codegen.call_route` chooses
 ctypes: the same machine code and the same results, some microseconds slower per call.
 """
 
@@ -25,9 +25,10 @@ from brazo.internals import Checked
 CHECKED = (Checked("python", "3.11", "3.11"), Checked("numpy", "2.4.6", "2.4.6"))
 
 # struct PyArrayObject: head, data, nd, dimensions, strides, base, descr, flags
-TYPE, DATA, NDIM, DIMS, DESCR, FLAGS = 8, 16, 24, 32, 56, 64
+TYPE, DATA, NDIM, DIMS, BASE, DESCR, FLAGS = 8, 16, 24, 32, 48, 56, 64
 SIZE = 16  # of a tuple
 ITEMS = tuple.__basicsize__  # where a tuple's items begin
+SLOT = object.__basicsize__  # of an object whose class has one slot and no dict
 CONTIGUOUS_ALIGNED, WRITEABLE = 0x0001 | 0x0100, 0x0400
 DOUBLE = 12  # NPY_DOUBLE
 _NUMPY_ABI = 0x02000000  # what the first function of NumPy's table of C functions returns
@@ -46,6 +47,8 @@ TABLE = (
     "tuple_new",
     "incref",
     "decref",
+    "object_new",
+    "result_type",
 )
 
 
@@ -55,13 +58,19 @@ def make_builtin(
     fallback: Callable[..., Any],
     keep: object,
     doc: str | None = None,
+    result: type | None = None,
+    more: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
     """The Python builtin for a compiled ``name_call``; ``keep`` lives as long as it does.
 
     ``doc`` may begin with ``name(arguments)``, a line ``--`` and an empty line: the signature.
+    ``result`` is the class whose slot holds the array of results, if there is one.  ``more`` are
+    entries of the table after `TABLE`: offsets as numbers, other objects by address.
     """
-    objects = _objects()
-    table = np.array([id(fallback), *(objects[key] for key in TABLE[1:])], dtype=np.uint64)
+    objects = _objects() | {"result_type": id(result)}
+    words = [id(fallback), *(objects[key] for key in TABLE[1:])]
+    words += [x if isinstance(x, int) else id(x) for x in more]
+    table = np.array(words, dtype=np.uint64)
     text = None if doc is None else doc.encode()
     definition = _MethodDef(name.encode(), address, _FASTCALL_KEYWORDS, text)
     new = ctypes.pythonapi.PyCFunction_NewEx
@@ -69,7 +78,7 @@ def make_builtin(
         ctypes.py_object,
         (ctypes.c_void_p, ctypes.py_object, ctypes.py_object),
     )
-    context = CompiledCall((table, fallback, keep, definition))
+    context = CompiledCall((table, fallback, keep, definition, result, more))
     return new(ctypes.addressof(definition), context, getattr(fallback, "__module__", None))
 
 
@@ -79,12 +88,21 @@ def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Call
     context = getattr(function, "__self__", None)
     if type(context) is not CompiledCall:
         return method
-    _, _, keep, definition = context
-    return make_builtin(definition.ml_meth, method.__name__, method, keep, doc)
+    _, _, keep, definition, result, more = context
+    return make_builtin(definition.ml_meth, method.__name__, method, keep, doc, result, more)
+
+
+def slot_offset(kind: type, name: str) -> int:
+    """Where objects of a class keep the slot of that name."""
+    one, value = object.__new__(kind), object()
+    setattr(one, name, value)
+    places = range(SLOT, kind.__basicsize__, 8)
+    return next(at for at in places if _word(id(one) + at) == id(value))
 
 
 class CompiledCall(tuple):
-    """The self argument of a builtin: table, fallback, what must live as long, definition.
+    """The self argument of a builtin: table, fallback, what must live as long, definition, result,
+    more.
 
     To the outside it is the object whose method the fallback is: `help` names that object's class,
     and pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
@@ -124,10 +142,13 @@ def _layouts_hold() -> bool:
     at = id(sample)
     flags = CONTIGUOUS_ALIGNED | WRITEABLE
     marker = CompiledCall((sample, sample))
+    slotted = _Slotted()
+    slotted.array = sample
     return (
         _word(at + TYPE) == id(np.ndarray)
         and _word(at + DATA) == sample.__array_interface__["data"][0]
         and _word(at + NDIM) & 0xFFFFFFFF == 2
+        and _word(id(sample[:1]) + BASE) in (id(sample), id(sample.base))
         and _word(at + DESCR) == id(np.dtype(np.float64))
         and _word(at + FLAGS) & flags == flags
         and (dims := _word(at + DIMS)) > _LOWEST_ADDRESS
@@ -135,7 +156,15 @@ def _layouts_hold() -> bool:
         and _word(id(sample[:, ::2]) + FLAGS) & 1 == 0
         and _word(id(marker) + SIZE) == 2
         and _word(id(marker) + ITEMS) == id(sample)
+        and _word(id(slotted) + SLOT) == id(sample)
     )
+
+
+class _Slotted:
+    """As the results that generated code makes."""
+
+    __slots__ = ("array",)
+    array: Any
 
 
 def _makes_arrays() -> bool:
@@ -177,6 +206,7 @@ def _objects() -> dict[str, int]:
         "tuple_new": api.PyTuple_New,
         "incref": api.Py_IncRef,
         "decref": api.Py_DecRef,
+        "object_new": api.PyType_GenericAlloc,
     }
     for key, function in functions.items():
         objects[key] = ctypes.cast(function, ctypes.c_void_p).value or 0

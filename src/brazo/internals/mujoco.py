@@ -95,15 +95,15 @@ def agrees(struct: Any, data: Any) -> bool:
     """Whether every number and array read through a layout equals that of the data object."""
     raw = struct.from_address(int(data._address))
     for name, kind in struct._fields_:
-        told, here = getattr(data, name, None), getattr(raw, name)
+        public, here = getattr(data, name, None), getattr(raw, name)
         if kind is ctypes.c_void_p:
-            if here is None or not isinstance(told, np.ndarray) or not told.size:
+            if here is None or not isinstance(public, np.ndarray) or not public.size:
                 continue  # nothing there yet
-            same = here == address(told)
-        elif isinstance(told, (bool, int, float)):
-            same = here == told
-        elif isinstance(told, np.ndarray):
-            same = int(data._address) + getattr(struct, name).offset == address(told)
+            same = here == address(public)
+        elif isinstance(public, (bool, int, float)):
+            same = here == public
+        elif isinstance(public, np.ndarray):
+            same = int(data._address) + getattr(struct, name).offset == address(public)
         else:
             continue
         if not same:

@@ -3,6 +3,7 @@
 - `start` runs viser on a socket of ours, with a websocket server of ours: viser offers neither.
 - `page` is viser's client, which the lab serves with its own page around it.
 - `move` sends poses without viser's handles, whose comparison of old and new costs ten times more.
+- `viser_windows` sends the scene to a new page without a long turn of the event loop.
 - `sweep` drops messages about removed nodes, which viser keeps until a page connects.
 - `widget`, `accepts` and the others read what viser knows of its widgets, so that a message can be
   checked before viser acts on it.
@@ -30,7 +31,7 @@ import websockets.asyncio.server
 from websockets.asyncio.server import ServerConnection
 
 from brazo.errors import BrazoError
-from brazo.internals import Checked
+from brazo.internals import Checked, viser_windows
 
 CHECKED = (Checked("viser", "1.1.1", "1.1.1"),)
 
@@ -54,6 +55,7 @@ def unusable() -> str | None:
         (messages, ("SetPositionMessage", "SetOrientationMessage")),
         (messages, ("ShareUrlRequest", "ShareUrlDisconnect")),
         (messages.Message, ("_subclass_from_type_string",)),
+        (viser_windows.AsyncMessageBuffer, ("window_generator",)),
     )
     for owner, names in parts:
         if missing := [name for name in names if not hasattr(owner, name)]:
@@ -91,6 +93,7 @@ def start(sock: socket.socket, serve: Callable[..., Any]) -> viser.ViserServer:
         finally:
             sys.modules["rich"] = rich
             websockets.asyncio.server.serve = real_serve
+    viser_windows.install(server)
     for request in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(request)
     return server

@@ -201,8 +201,12 @@ class LimitedConnection(ServerConnection):
             self.loop.call_later(CLOSE_TIME, self.transport.abort)
 
     def reject(self, reason: str) -> None:
-        """Send a close frame with the reason and stop reading."""
+        """Send a close frame with the reason and stop reading.
+
+        What the client still sends stays in its own buffers, at no cost to the event loop.
+        """
         self._closed = True
+        self.transport.pause_reading()
         self._gate.identified(self)
         if self.protocol.state is State.OPEN:
             self.protocol.fail(CloseCode.POLICY_VIOLATION, reason)

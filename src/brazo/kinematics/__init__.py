@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from brazo.model.description import DeltaModel, Model, TreeModel
+from brazo.model.description import DeltaModel, Model
 
 
 def kinematics_of(model: Model):
@@ -13,5 +13,4 @@ def kinematics_of(model: Model):
         return DeltaKinematics(model)
     from brazo.kinematics.tree import TreeKinematics
 
-    assert isinstance(model, TreeModel)
-    return TreeKinematics(model)
+    return TreeKinematics(model.require_tree())

@@ -7,18 +7,22 @@ Jacobian are zero, and inverse kinematics refuses targets with another orientati
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics import ik as tree_ik
+from brazo.kinematics.branches import CompiledBranches
 from brazo.kinematics.closed_form import delta
+from brazo.kinematics.closed_form.delta_branches import DeltaBranches
 from brazo.kinematics.closed_form.delta_point import DeltaPoint
+from brazo.kinematics.delta_rate import jacobian_rate
 from brazo.kinematics.options import read_options
 from brazo.kinematics.orientation import angle_between
-from brazo.kinematics.result import Branch, IKResult, Residual, into_limits, violations
+from brazo.kinematics.result import IKBatch, IKResult, Residual
 from brazo.kinematics.sampling import sampling_box
 from brazo.model.description import DeltaModel, JointKind, Part, frozen
 
@@ -46,13 +50,15 @@ class DeltaKinematics:
         self.joint_names: tuple[str, ...] = model.joint_names
         self.limits = frozen(model.limits)
         self.body_names = ("base", "arm 1", "arm 2", "arm 3", *_RODS, "platform")
+        # Arms are on the base, two rods on each arm, and the platform on the first rod.
+        self.body_parents = (-1, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4)
         self.link_names = self.body_names
         self.parts: tuple[Sequence[Part], ...] = tuple(
             model.parts.get(name, ()) for name in self.body_names
         )
         self._point = DeltaPoint(model)
         self.sampling_box = sampling_box(self.limits, self.joint_kinds)
-        self.has_dynamics = None not in (model.arm_inertia, model.rod_mass, model.platform_mass)
+        self.has_dynamics = not model.missing_inertia
 
     def fk(self, q, out=None, threads=None) -> np.ndarray:
         """Tool pose in the base frame, of the assembly below the base."""
@@ -100,6 +106,21 @@ class DeltaKinematics:
         J[..., 3:, :] = 0.0
         return J
 
+    def jacobian_dot(
+        self, q, qd, frame="base", link: str | None = None, out=None, threads=None
+    ) -> np.ndarray:
+        """Rate (..., 6, 3) of the Jacobian at the speeds qd."""
+        q, qd = self._read(q), self._read(qd)
+        try:
+            q, qd = np.broadcast_arrays(q, qd)
+        except ValueError:
+            raise BrazoError(f"q {q.shape} and qd {qd.shape} do not broadcast") from None
+        J = self.jacobian(q, frame, link)[..., :3, :]
+        rate = _result((*q.shape[:-1], 6, 3), out)
+        rate[..., :3, :] = jacobian_rate(self.model, q, qd, self._platform(q), J)
+        rate[..., 3:, :] = 0.0
+        return rate
+
     @property
     def reference(self) -> np.ndarray:
         """Default initial configuration: the first pose of the file, else zero."""
@@ -109,49 +130,38 @@ class DeltaKinematics:
         """Elbow of each arm, `OUT` or `IN`."""
         return delta.BRANCH_NAMES[int(delta.branch_of(self.model, self._read(q)))]
 
-    def ik(self, T, q0=None, branch: str | None = None, **options: Any) -> IKResult:
+    def ik(self, T, q0=None, branch: str | None = None, **options: Any) -> IKResult | IKBatch:
         """Joint values that put the tool at T (4, 4) or xyz (3,), for all elbow combinations."""
         given = read_options(branch, options)
         if given.method == "numeric" or given.weights is not None:
             raise BrazoError(
                 "a Delta is solved in closed form; use --method auto (in Python 'auto'), no weights"
             )
-        target, orientation = tree_ik.read_target(T, given.orientation)
-        start = tree_ik.read_start(self, q0)
-        tolerance = given.tolerance
-        turn = float(angle_between(np.eye(3), target[:3, :3]))
-        turned = orientation == "full" and turn > tolerance
-        off = 0.0 if orientation == "free" else turn
-        P = target[:3, 3] - self.model.tool[:3, 3]
-        theta, valid = delta.ik_branches(self.model, P)
-        # The angles may belong to the other assembly: check by forward kinematics.
-        reached, exists = delta.fk(self.model, np.where(valid[:, None], theta, 0.0))
-        error = np.linalg.norm(reached[:, 0] - P, axis=-1)
-        ok = valid & exists & (error <= max(tolerance, 1e-10))
-        allowed = tree_ik.slots_of(delta.BRANCH_NAMES, branch)
-        branches, usable = [], []
-        for slot in np.flatnonzero(ok):
-            q = into_limits(theta[slot], self.limits, _KINDS, start)
-            beyond = np.flatnonzero(violations(q, self.limits))
-            one = Branch(
-                q=q,
-                name=delta.BRANCH_NAMES[slot],
-                within_limits=beyond.size == 0,
-                limit_violations=tuple(beyond.tolist()),
-                position_error=float(error[slot]),
-                orientation_error=off,
+        if not given.by_name:
+            raise BrazoError(f"'{self.model.name}' has no redundancy parameter: it is a Delta")
+        targets, orientation = tree_ik.read_targets(T, given.orientation)
+        solver, tolerance = self.branches, given.tolerance
+        allowed = None if branch is None else tree_ik.slots_of(solver.names, branch)
+        if targets.ndim > 2:
+            start = tree_ik.read_starts(self, q0, targets.shape[:-2])
+            return tree_ik.batch_of(
+                solver, targets, start, q0 is not None, orientation, tolerance, allowed
             )
-            branches.append(one)
-            if slot in allowed:
-                usable.append(one)
-        branches.sort(key=lambda b: (not b.within_limits, tree_ik.distance(b.q, start)))
-        inside = [b for b in usable if b.within_limits]
-        reason = self._reason(P, branches, usable, inside, branch, turned, turn)
-        best = min(inside, key=lambda b: tree_ik.distance(b.q, start), default=None)
+        target = tree_ik.check_target(targets)
+        start = tree_ik.read_start(self, q0)
+        found, (*_, slot, _, _, _, success) = solver.find(
+            target, start, q0 is not None, orientation, tolerance, allowed
+        )
+        entries = found.entries()
+        best = next((one for one, own, _ in entries if own == slot), None)
+        turn = float(angle_between(self.model.tool[:3, :3], target[:3, :3]))
+        P = target[:3, 3] - self.model.tool[:3, 3]
+        usable = [one for one, own, _ in entries if allowed is None or own in allowed]
+        reason = "" if success else self._reason(target, entries, usable, best, branch, turn)
         if best is None:
-            q = self._nearest(P, start)
+            q, name = self._nearest(P, start), None
             gap = float(np.linalg.norm(self._platform(q) - P))
-            residual, name = Residual(gap, off), None
+            residual = Residual(gap, 0.0 if orientation == "free" else turn)
         else:
             q, residual, name = best.q, best.residual, best.name
         return IKResult(
@@ -159,29 +169,40 @@ class DeltaKinematics:
             success=not reason,
             reason=reason,
             residual=residual,
-            all=() if turned else tuple(branches),
+            all=found.exact,
             branch=name,
-            method="closed form, Delta",
+            method=solver.method,
         )
 
-    def _reason(self, P, branches, usable, inside, wanted, turned: bool, turn: float) -> str:
-        if not branches:
+    @cached_property
+    def branches(self) -> CompiledBranches:
+        """The compiled closed form."""
+        return CompiledBranches(DeltaBranches(self.model), self.limits)
+
+    @cached_property
+    def fast_ik(self) -> Callable[[Any, Any], IKResult | None]:
+        return self.branches.fast(self.reference)
+
+    @property
+    def plain_ik(self) -> Callable[..., Any]:
+        return self.branches.plain(self.reference, self.ik)
+
+    def _reason(self, T, entries, usable, best, wanted, turn: float) -> str:
+        if not entries:
             return (
-                delta.why_unreachable(self.model, P)
+                self.branches.form.why_unreachable(T)
                 or "only the assembly above the base reaches the target"
             )
         if not usable:
-            names = "; ".join(b.name for b in branches)
+            names = "; ".join(one.name for one, _, _ in entries)
             return f"branch '{wanted}' does not reach the target; these do: {names}"
-        if not inside:
-            best = min(usable, key=lambda b: len(b.limit_violations))
-            return tree_ik.beyond_limits(self, best, len(usable))
-        if turned:
-            return (
-                f"the platform of a Delta cannot rotate: the target is rotated by "
-                f"{math.degrees(turn):.3f}° (orientation free accepts it)"
-            )
-        return ""
+        if best is None:
+            nearest = min(usable, key=lambda b: len(b.limit_violations))
+            return tree_ik.beyond_limits(self, nearest, len(usable))
+        return (
+            f"the platform of a Delta cannot rotate: the target is rotated by "
+            f"{math.degrees(turn):.3f}° (orientation free accepts it)"
+        )
 
     def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
         """The configuration within the limits with the platform nearest to P."""

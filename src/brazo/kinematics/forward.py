@@ -1,13 +1,19 @@
-"""Forward kinematics and the geometric Jacobian, written once over any scalar.
+"""Forward kinematics and the geometric Jacobian, for any type of scalar.
 
 A pose is a pair (R, p): nine scalars of a rotation, row by row, and three of a position.  The
 scalars may be floats, long doubles, NumPy columns or nodes of the expression graph, so the compiled
 code and the reference in long double have the same source.
 
     T_body = T_parent · before · motion(axis, multiplier·q + offset) · after
-    revolute:  column of J = (z × (p_tool − p_joint), z)      prismatic:  (z, 0)
 
-with z and p_joint the joint's axis and origin in the base frame, linear rows first.
+    column of J     revolute:   (z × (p_tool − p_joint), z)
+                    prismatic:  (z, 0)
+    its rate        revolute:   (ż × (p_tool − p_joint) + z × (ṗ_tool − ṗ_joint), ż)
+                    prismatic:  (ż, 0)                                         with ż = ω × z
+
+`before` and `after` are the fixed transforms on both sides of the joint; z and p_joint are its axis
+and origin in the base frame; ω is the angular velocity of the body that carries the joint.  The
+three linear rows come first.
 """
 
 from __future__ import annotations
@@ -62,17 +68,74 @@ def jacobian_rows(
     """The 6 x n Jacobian of a point fixed in a body, in base axes."""
     rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
     while body > 0:
-        joint = model.bodies[body].joint
-        assert joint is not None
-        z = where.axes[body - 1]
-        if joint.kind == "revolute":
-            column = cross(z, subtract(point, where.origins[body - 1])) + z
-        else:
-            column = [*z, 0.0, 0.0, 0.0]
-        for row, value in zip(rows, column, strict=True):
-            row[joint.coordinate] = row[joint.coordinate] + joint.multiplier * value
+        _add_column(rows, model, where, body, point, 1.0)
         body = model.bodies[body].parent
     return rows
+
+
+def jacobian_rate_rows(
+    model: TreeModel, where: Posture, body: int, point: list[Scalar], qd: Sequence[Scalar]
+) -> tuple[list[list[Scalar]], list[Scalar]]:
+    """The rate of `jacobian_rows` (6 x n) at the speeds qd, and the body's angular velocity."""
+    path = []
+    while body > 0:
+        path.append(body)
+        body = model.bodies[body].parent
+    # The point last: its velocity is that of an origin which no joint moves further.
+    origins = [where.origins[i - 1] for i in reversed(path)] + [point]
+    omega, speed, motions = [0.0] * 3, [0.0] * 3, []
+    for k, i in enumerate(reversed(path)):
+        joint = model.bodies[i].joint
+        assert joint is not None
+        z, rate = where.axes[i - 1], joint.multiplier * qd[joint.coordinate]
+        motions.append((joint, z, cross(omega, z), speed, origins[k]))
+        step = [rate * x for x in z]
+        if joint.kind == "revolute":
+            omega = [x + y for x, y in zip(omega, step, strict=True)]
+            step = [0.0] * 3
+        turned = cross(omega, subtract(origins[k + 1], origins[k]))
+        speed = [x + y + u for x, y, u in zip(speed, turned, step, strict=True)]
+    rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
+    for joint, z, z_rate, origin_rate, origin in motions:
+        if joint.kind == "revolute":
+            turned = cross(z_rate, subtract(point, origin))
+            moved = cross(z, subtract(speed, origin_rate))
+            column = [x + y for x, y in zip(turned, moved, strict=True)] + z_rate
+        else:
+            column = [*z_rate, 0.0, 0.0, 0.0]
+        for row, value in zip(rows, column, strict=True):
+            row[joint.coordinate] = row[joint.coordinate] + joint.multiplier * value
+    return rows, omega
+
+
+def selected_rows(
+    model: TreeModel, where: Posture, moved_by: Sequence[Scalar], point: list[Scalar]
+) -> list[list[Scalar]]:
+    """The Jacobian of a point moved by some joints: 1 or 0 for the joint of each moving body."""
+    rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
+    for body, share in enumerate(moved_by, start=1):
+        _add_column(rows, model, where, body, point, share)
+    return rows
+
+
+def _add_column(
+    rows: list[list[Scalar]],
+    model: TreeModel,
+    where: Posture,
+    body: int,
+    point: list[Scalar],
+    share: Scalar,
+) -> None:
+    """Add the motion of a point by the joint of a body."""
+    joint = model.bodies[body].joint
+    assert joint is not None
+    z = where.axes[body - 1]
+    if joint.kind == "revolute":
+        column = cross(z, subtract(point, where.origins[body - 1])) + z
+    else:
+        column = [*z, 0.0, 0.0, 0.0]
+    for row, value in zip(rows, column, strict=True):
+        row[joint.coordinate] = row[joint.coordinate] + share * (joint.multiplier * value)
 
 
 def compose(a: Pose, b: Pose) -> Pose:
@@ -114,7 +177,7 @@ def cross(a: list[Scalar], b: list[Scalar]) -> list[Scalar]:
     ]
 
 
-def subtract(a: list[Scalar], b: list[Scalar]) -> list[Scalar]:
+def subtract(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
     return [x - y for x, y in zip(a, b, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""Inverse kinematics: closed form if the arm's geometry has one, compiled numeric otherwise.
+"""Inverse kinematics: closed form if the arm's geometry has one, numeric otherwise; both compiled.
 
 The result:
 
@@ -9,26 +9,32 @@ The result:
 * An arm with fewer than six joints cannot reach every orientation.  `orientation="full"` requires
   it exactly, `"nearest"` meets the position with the closest feasible orientation, `"free"` meets
   the position only.
+
+Many targets at once give an `IKBatch`: the same choices for every target, without reasons.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.kinematics.closed_form.base import ClosedForm
+from brazo.kinematics.branches import CompiledBranches
+from brazo.kinematics.closed_form.base import ACCEPTED
 from brazo.kinematics.closed_form.redundant_scara import RedundantScara
+from brazo.kinematics.numeric import METHOD
 from brazo.kinematics.options import IKOptions, Orientation, read_options
 from brazo.kinematics.orientation import angle_between, nearest_rotation
+from brazo.kinematics.redundant import Redundancy, check_values
 from brazo.kinematics.result import (
     Branch,
+    IKBatch,
     IKResult,
     Residual,
-    into_limits,
     joint_text,
     range_text,
     violations,
@@ -58,41 +64,41 @@ class Joints(Protocol):
     def reference(self) -> np.ndarray: ...
 
 
-def solve(arm: TreeKinematics, T, q0=None, branch: str | None = None, **options: Any) -> IKResult:
-    """Joint values that put the tool at T (4, 4), or its point at xyz (3,).
+def solve(
+    arm: TreeKinematics, T, q0=None, branch: str | None = None, **options: Any
+) -> IKResult | IKBatch:
+    """Joint values that put the tool at T (4, 4), or its point at xyz (3,); or at many of them.
 
     Options (`brazo.kinematics.options.IKOptions`): `orientation`, `method`;
     `redundancy` resolves the redundant joint of a closed form: by its `"rule"` (equal middle joints
     of a SCARA), or `"nearest"` to `q0` within the limits; `"auto"` is nearest if `q0` is given or
-    the rule exceeds the limits;
+    the rule exceeds the limits (in batches: the rule).  For an arm with seven revolute joints it
+    may be a value or values (...) of its parameter (`brazo.kinematics.redundant`): the arm angle,
+    or a locked joint, rad; the result then has every branch for each value;
     `weights` (6,) scale the errors of the numeric method in x, y, z and about them, 0 leaves one
     free; `tolerance` in m and rad; `seed` of the restarts of the numeric method: the same seed
     gives the same result; `attempts` is their max number.
     """
     given = read_options(branch, options)
-    target, orientation = read_target(T, given.orientation)
+    targets, orientation = read_targets(T, given.orientation)
+    if not given.by_name:
+        return _at_redundancy(arm, targets, q0, branch, orientation, given)
+    if targets.ndim > 2:
+        return _batch(arm, targets, q0, branch, orientation, given)
+    target = check_target(targets)
     start = read_start(arm, q0)
-    numeric = given.method == "numeric" or given.weights is not None or orientation == "free"
-    closed = None if numeric else arm.closed_form
-    if given.method == "closed" and closed is None:
-        if orientation == "free":
-            raise BrazoError(
-                "the closed form needs an orientation; use --method auto (in Python 'auto')"
-            )
-        raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
-    if branch is not None and closed is None:
-        raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
-    if closed is None:
+    solver = _branches(arm, branch, orientation, given)
+    if solver is None:
         return _numeric(arm, target, start, orientation, given)
     spare = None
-    if isinstance(closed, RedundantScara) and branch is None and given.redundancy != "rule":
-        spare = closed
-    if spare is not None and (q0 is not None or given.redundancy == "nearest"):
+    if isinstance(solver.form, RedundantScara) and branch is None and given.by_name != "rule":
+        spare = solver
+    if spare is not None and (q0 is not None or given.by_name == "nearest"):
         near = _null_space(arm, spare, target, start, orientation, given.tolerance)
         if near is not None:
             return near
     found = _closed(
-        arm, closed, target, start, q0 is not None, branch, orientation, given.tolerance
+        arm, solver, target, start, q0 is not None, branch, orientation, given.tolerance
     )
     if found.success:
         return found
@@ -103,18 +109,59 @@ def solve(arm: TreeKinematics, T, q0=None, branch: str | None = None, **options:
     return _nearest(arm, target, found, branch, orientation, given)
 
 
-def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
-    """Check a target: a pose (4, 4), or a point (3,) with free orientation."""
+def _branches(
+    arm: TreeKinematics, branch: str | None, orientation: Orientation, given: IKOptions
+) -> CompiledBranches | None:
+    """The closed form to use, None for the numeric method."""
+    solver = None
+    if given.method != "numeric" and given.weights is None:
+        solver = arm.branches
+    if orientation == "free" and solver is not None and solver.form.meets != "position":
+        if given.method == "closed":
+            raise BrazoError(
+                "the closed form needs an orientation; use --method auto (in Python 'auto')"
+            )
+        solver = None
+    if given.method == "closed" and solver is None:
+        raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
+    if branch is not None and solver is None:
+        raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
+    return solver
+
+
+def read_targets(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
+    """Poses (..., 4, 4) as given; points (3,) or (..., 3) become poses with free orientation.
+
+    Objects with an array `A`, such as a spatialmath `SE3`, are accepted.  The result may be `T`
+    itself: do not write to it.
+    """
     try:
-        target = np.array(T, dtype=float)
+        target = np.asarray(getattr(T, "A", T), dtype=float)
     except (TypeError, ValueError) as error:
         raise BrazoError(f"target: not an array of numbers ({error})") from None
-    if target.shape == (3,):
-        point, target = target, np.eye(4)
-        target[:3, 3] = point
-        orientation = "free"
-    if target.shape != (4, 4):
+    if target.shape[-2:] == (4, 4):
+        return target, orientation
+    if target.ndim and target.shape[-1] == 3 and target.shape != (3, 3):
+        poses = np.zeros((*target.shape[:-1], 4, 4))
+        poses[...] = np.eye(4)
+        poses[..., :3, 3] = target
+        return poses, "free"
+    raise BrazoError(
+        f"target has shape {target.shape}; expected a pose (4, 4) or a point (3,), or many of "
+        "them: (..., 4, 4) or (..., 3), three points as (1, 3, 3)"
+    )
+
+
+def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
+    """Check one target: a pose (4, 4), or a point (3,) with free orientation."""
+    target, orientation = read_targets(T, orientation)
+    if target.ndim != 2:
         raise BrazoError(f"target has shape {target.shape}; expected a pose (4, 4) or a point (3,)")
+    return check_target(target), orientation
+
+
+def check_target(target: np.ndarray) -> np.ndarray:
+    """A pose (4, 4), its rotation made exact, in a copy where it is not."""
     x, y, z, last = target.tolist()
     if not math.isfinite(sum(x) + sum(y) + sum(z)):
         raise BrazoError("target has values that are not finite")
@@ -134,8 +181,9 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
     off = abs(_dot(x, x) - 1.0) + abs(_dot(y, y) - 1.0) + abs(_dot(z, z) - 1.0)
     if off + abs(_dot(x, y)) + abs(_dot(y, z)) + abs(_dot(x, z)) > 1e-14:
         # Rounded input: closed forms need an exact rotation.
+        target = target.copy()
         target[:3, :3] = nearest_rotation(target[:3, :3])
-    return target, orientation
+    return target
 
 
 def _dot(a: list[float], b: list[float]) -> float:
@@ -152,7 +200,7 @@ def _cross(a: list[float], b: list[float]) -> tuple[float, float, float]:
 
 def _closed(
     arm: TreeKinematics,
-    closed: ClosedForm,
+    solver: CompiledBranches,
     T: np.ndarray,
     start: np.ndarray,
     near_start: bool,
@@ -161,30 +209,12 @@ def _closed(
     tolerance: float,
 ) -> IKResult:
     """All branches of the closed form, and the best of them."""
-    used = list(closed.chain.coordinates)
-    limits = arm.limits[used]
+    allowed = None if wanted is None else slots_of(solver.names, wanted)
     # Without a q0 of the user, free joints follow the default of the family.
-    found = closed.solve(T, start[used] if near_start else None)
-    allowed = slots_of(found.names, wanted)
-    slots = np.flatnonzero(found.valid)
-    q = np.repeat(start[None], len(slots), axis=0)
-    q[:, used] = into_limits(found.q[slots], limits, closed.chain.kinds, start[used])
-    beyond = violations(q, arm.limits)
-    branches = [
-        Branch(
-            q=q[i],
-            name=found.names[slot],
-            within_limits=not any(beyond[i]),
-            limit_violations=tuple(np.flatnonzero(beyond[i]).tolist()),
-            position_error=float(found.position_error[slot]),
-            orientation_error=float(found.orientation_error[slot]),
-        )
-        for i, slot in enumerate(slots.tolist())
-    ]
-    usable = [b for b, slot in zip(branches, slots.tolist(), strict=True) if slot in allowed]
-    branches.sort(key=lambda b: (not b.within_limits, distance(b.q, start)))
-    exact = [b for b in branches if orientation != "full" or b.orientation_error <= tolerance]
-    method = f"closed form, {closed.family}"
+    found, (*_, slot, _, _, _, success) = solver.find(
+        T, start, near_start, orientation, tolerance, allowed
+    )
+    entries = found.entries()
 
     def result(best: Branch | None, reason: str) -> IKResult:
         return IKResult(
@@ -192,47 +222,196 @@ def _closed(
             success=not reason,
             reason=reason,
             residual=Residual(math.inf, math.inf) if best is None else best.residual,
-            all=tuple(exact),
+            all=found.exact,
             branch=None if best is None else best.name,
-            method=method,
+            method=solver.method,
         )
 
-    if not branches:
-        return result(None, closed.why_unreachable(T) or "no branch reaches the target")
+    if not entries:
+        reason = solver.form.why_unreachable(T) or "no branch reaches the target"
+        return result(None, reason)
+    usable = [entry for entry in entries if allowed is None or entry[1] in allowed]
     if not usable:
-        names = "; ".join(b.name for b in branches)
+        names = "; ".join(branch.name for branch, _, _ in entries)
         return result(None, f"branch '{wanted}' does not reach the target; these do: {names}")
-    inside = [b for b in usable if b.within_limits]
-    if not inside:
-        best = min(usable, key=lambda b: (len(b.limit_violations), distance(b.q, start)))
+    if slot < 0:
+        best = min(usable, key=lambda entry: (len(entry[0].limit_violations), entry[2]))[0]
         return result(best, beyond_limits(arm, best, len(usable)))
-    gap = min(b.orientation_error for b in inside)
-    best = min(
-        (b for b in inside if b.orientation_error <= gap + tolerance),
-        key=lambda b: distance(b.q, start),
-    )
-    if orientation == "full" and best.orientation_error > tolerance:
-        return result(
-            best,
-            f"an arm with {len(used)} joints cannot reach this orientation: the closest one at "
-            "this "
-            f"position differs by {math.degrees(best.orientation_error):.3f}° "
-            "(orientation nearest accepts it)",
+    best = next(branch for branch, own, _ in entries if own == slot)
+    if success:
+        return result(best, "")
+    differs = f"differs by {math.degrees(best.orientation_error):.3f}°"
+    if solver.form.meets == "position":
+        reason = f"{_feasible_part(arm)}; the closest one at this position {differs}"
+    else:
+        reason = (
+            f"an arm with {len(solver.used)} joints cannot reach this orientation: the closest one "
+            f"at this position {differs} (orientation nearest accepts it)"
         )
-    return result(best, "")
+    return result(best, reason)
+
+
+def _batch(
+    arm: TreeKinematics,
+    T: np.ndarray,
+    q0,
+    branch: str | None,
+    orientation: Orientation,
+    options: IKOptions,
+) -> IKBatch:
+    """Every branch of many targets."""
+    lead = T.shape[:-2]
+    start = read_starts(arm, q0, lead)
+    if options.by_name == "nearest":
+        raise BrazoError("redundancy 'nearest' is for one target at a time; batches use the rule")
+    solver = _branches(arm, branch, orientation, options)
+    if solver is not None:
+        allowed = None if branch is None else slots_of(solver.names, branch)
+        return batch_of(solver, T, start, q0 is not None, orientation, options.tolerance, allowed)
+    targets = np.array(T)
+    for index in np.ndindex(lead):
+        try:
+            targets[index] = check_target(targets[index])
+        except BrazoError as error:
+            raise BrazoError(f"{_row(index)}: {error}") from None
+    tolerance, weights = _weighted(options, orientation)
+    numeric = arm.numeric
+    clipped = np.clip(np.broadcast_to(start, (*lead, arm.n)), *arm.limits.T)
+    if orientation == "nearest":
+        raise BrazoError(
+            f"orientation 'nearest' of '{arm.model.name}' is for one target at a time: it has no "
+            "closed form"
+        )
+    solved = numeric(targets, clipped, weights, tolerance, options.seed, options.attempts)
+    q = np.array(clipped)
+    q[..., list(numeric.coordinates)] = solved.x
+    success = np.asarray(solved.success, dtype=bool)
+    reached = arm.fk(q)
+    gap = np.linalg.norm(reached[..., :3, 3] - targets[..., :3, 3], axis=-1)
+    turn = angle_between(reached[..., :3, :3], targets[..., :3, :3])
+    free = orientation == "free" or (weights is not None and not np.any(weights[3:]))
+    return IKBatch(
+        q=np.where(success[..., None], q, np.nan),
+        success=success,
+        branch=np.where(success, 0, -1),
+        all_q=q[..., None, :],
+        valid=success[..., None],
+        within_limits=success[..., None],
+        position_error=gap[..., None],
+        orientation_error=(0.0 * turn if free else turn)[..., None],
+        names=("",),
+        method=METHOD,
+    )
+
+
+def batch_of(
+    solver: CompiledBranches,
+    T: np.ndarray,
+    start: np.ndarray,
+    given: bool,
+    orientation: Orientation,
+    tolerance: float,
+    allowed: set[int] | None,
+) -> IKBatch:
+    """Every branch of many targets in closed form; an error if one is not a pose."""
+    found, rigid = solver.batch(T, start, given, orientation, tolerance, allowed)
+    if not rigid.all():
+        _complain(T, rigid)
+    return found
+
+
+def _at_redundancy(
+    arm: TreeKinematics,
+    T: np.ndarray,
+    q0,
+    branch: str | None,
+    orientation: Orientation,
+    options: IKOptions,
+) -> IKResult | IKBatch:
+    """Every branch at given values of the redundancy."""
+    found = arm.redundancy
+    if isinstance(found, str):
+        raise BrazoError(f"'{arm.model.name}' has no redundancy parameter: {found}")
+    if orientation != "full" or options.weights is not None or options.method == "numeric":
+        raise BrazoError("redundancy values need the full orientation and the closed form")
+    values = np.asarray(options.redundancy, dtype=float)
+    check_values(arm, found, values)
+    try:
+        lead = np.broadcast_shapes(T.shape[:-2], values.shape)
+    except ValueError:
+        raise BrazoError(
+            f"redundancy has shape {values.shape}, which does not fit {T.shape[:-2]} targets"
+        ) from None
+    rows = [check_target(one) for one in T.reshape(-1, 4, 4)]
+    targets = np.broadcast_to(np.reshape(rows, T.shape), (*lead, 4, 4))
+    values = np.broadcast_to(values, lead)
+    start = np.array(np.broadcast_to(read_starts(arm, q0, lead), (*lead, arm.n)))
+    slots = None if branch is None else slots_of(found.names, branch)
+    batch = found.branches(targets, values, start, options.tolerance, slots)
+    return batch if lead else _single(arm, batch, start, targets, branch, found.name)
+
+
+def _single(
+    arm: TreeKinematics, batch: IKBatch, start: np.ndarray, T: np.ndarray, wanted, name: str
+) -> IKResult:
+    """The result of one target from a batch of one."""
+    found = [
+        Branch(
+            q=batch.all_q[slot],
+            name=batch.names[slot],
+            within_limits=bool(batch.within_limits[slot]),
+            limit_violations=tuple(
+                np.flatnonzero(violations(batch.all_q[slot], arm.limits)).tolist()
+            ),
+            position_error=float(batch.position_error[slot]),
+            orientation_error=float(batch.orientation_error[slot]),
+        )
+        for slot in np.flatnonzero(batch.valid).tolist()
+    ]
+    found.sort(key=lambda one: (not one.within_limits, distance(one.q, start)))
+    if batch.success:
+        slot = int(batch.branch)
+        residual = Residual(float(batch.position_error[slot]), float(batch.orientation_error[slot]))
+        return IKResult(batch.q, True, "", residual, found, batch.names[slot], batch.method)
+    usable = [b for b in found if wanted is None or b.name in _named(batch.names, wanted)]
+    reason = f"no branch reaches the target at this {name}"
+    q = start
+    if usable:
+        reason = beyond_limits(arm, usable[0], len(usable))
+        q = np.clip(usable[0].q, *arm.limits.T)
+    return IKResult(q, False, reason, _residual(arm, q, T), found, None, batch.method)
+
+
+def _named(names: tuple[str, ...], wanted: str) -> set[str]:
+    return {names[slot] for slot in slots_of(names, wanted)}
+
+
+def _complain(T: np.ndarray, rigid: np.ndarray) -> None:
+    """Raise the error of the first target that is not a pose."""
+    index = tuple(int(i) for i in np.argwhere(~rigid)[0])
+    try:
+        check_target(T[index])
+    except BrazoError as error:
+        raise BrazoError(f"{_row(index)}: {error}") from None
+    raise BrazoError(f"{_row(index)} is not a pose")
+
+
+def _row(index: tuple[int, ...]) -> str:
+    return f"target[{', '.join(map(str, index))}]"
 
 
 def _null_space(
     arm: TreeKinematics,
-    closed: RedundantScara,
+    solver: CompiledBranches,
     T: np.ndarray,
     start: np.ndarray,
     orientation: Orientation,
     tolerance: float,
 ) -> IKResult | None:
     """The solution of a redundant arm within the limits nearest to the start, or None."""
-    used = list(closed.chain.coordinates)
-    values, found = closed.nearest(T, start[used], arm.limits[used])
+    form, used = solver.form, solver.used
+    assert isinstance(form, RedundantScara)
+    values, found = form.nearest(T, start[used], arm.limits[used])
     if not found:
         return None
     q = start.copy()
@@ -240,16 +419,16 @@ def _null_space(
     residual = _residual(arm, q, T)
     if residual.position > tolerance or (orientation == "full" and float(residual) > tolerance):
         return None
-    by_rule = _closed(arm, closed, T, start, False, None, orientation, tolerance)
+    by_rule, _ = solver.find(T, start, False, orientation, tolerance, None)
     one = Branch(q, "NULL-SPACE", True, (), residual.position, residual.orientation)
     return IKResult(
         q=q,
         success=True,
         reason="",
         residual=residual,
-        all=(one, *by_rule.all),
+        all=lambda: (one, *by_rule.exact()),
         branch=one.name,
-        method=f"closed form, {closed.family}, null space",
+        method=f"{solver.method}, null space",
     )
 
 
@@ -267,21 +446,26 @@ def _nearest(
     start = np.clip(failed.q, *arm.limits.T)
     if branch is not None and failed.branch is not None:
         # The requested branch, clipped to the limits.
-        return replace(failed, q=start, residual=_residual(arm, start, T), branch=None)
+        return _moved(failed, start, _residual(arm, start, T, orientation), 0)
     few = replace(options, attempts=min(options.attempts, 20))
     numeric = _numeric(arm, T, start, orientation, few)
-    exact = options.method == "closed" or options.redundancy == "rule" or branch is not None
+    exact = options.method == "closed" or options.by_name == "rule" or branch is not None
     if numeric.success and not exact:
         return numeric  # within a wide tolerance; the closed form is exact or fails
+    return _moved(failed, numeric.q, numeric.residual, numeric.iterations)
+
+
+def _moved(failed: IKResult, q: np.ndarray, residual: Residual, iterations: int) -> IKResult:
+    """A failed result with another configuration."""
     return IKResult(
-        q=numeric.q,
+        q=q,
         success=False,
         reason=failed.reason,
-        residual=numeric.residual,
-        all=failed.all,
+        residual=residual,
+        all=lambda: failed.all,
         branch=None,
         method=failed.method,
-        iterations=numeric.iterations,
+        iterations=iterations,
     )
 
 
@@ -294,13 +478,8 @@ def _numeric(
 ) -> IKResult:
     solver = arm.numeric
     used = list(solver.coordinates)
-    tolerance, seed, attempts = options.tolerance, options.seed, options.attempts
-    weights = options.weights
-    if weights is not None:
-        # Each row must meet the tolerance itself, not its weighted error.
-        tolerance = tolerance * float(weights[weights > 0.0].min())
-    elif orientation == "free":
-        weights = _POSITION_ONLY
+    seed, attempts = options.seed, options.attempts
+    tolerance, weights = _weighted(options, orientation)
     q = np.minimum(np.maximum(start, arm.limits[:, 0]), arm.limits[:, 1])
     if orientation == "nearest":
         q[used] = solver(T, q, _POSITION_FIRST, tolerance, seed, attempts).x
@@ -324,18 +503,46 @@ def _numeric(
         )
         if orientation == "full" and options.weights is None and arm.mobility < 6:
             reason = f"{_feasible_part(arm)}; {reason}"
-    reached = ()
+    reached: Any = ()
     if found.success:  # the solver stays within the limits
-        reached = (Branch(q, "", True, (), residual.position, residual.orientation),)
+        one = Branch(q, "", True, (), residual.position, residual.orientation)
+        reached = (one,)
+        if weights is None and orientation == "full":
+            reached = partial(listed, arm, T, one)
     return IKResult(
         q=q,
         success=bool(found.success),
         reason=reason,
         residual=residual,
         all=reached,
-        method="numeric, damped least squares",
+        method=METHOD,
         iterations=int(found.iterations),
     )
+
+
+def listed(arm: TreeKinematics, T: np.ndarray, one: Branch) -> list[Branch]:
+    """A solution of a redundant arm, with the name of its branch, and the other branches at its
+    value of the redundancy."""
+    found = arm.redundancy
+    if not isinstance(found, Redundancy):
+        return [one]
+    batch = found.branches(T, found.value(one.q), one.q, ACCEPTED, None)
+    others = []
+    for other in _single(arm, batch, one.q, T, None, found.name).all:
+        if distance(other.q, one.q) > 1e-6:
+            others.append(other)
+        elif not one.name:
+            one = replace(one, name=other.name)
+    return [one, *others]
+
+
+def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.ndarray | None]:
+    """Tolerance and weights of the numeric method."""
+    weights = options.weights
+    if weights is not None:
+        # Each row must meet the tolerance itself, not its weighted error.
+        return options.tolerance * float(weights[weights > 0.0].min()), weights
+    return options.tolerance, _POSITION_ONLY if orientation == "free" else None
 
 
 def _feasible_part(arm: TreeKinematics) -> str:
@@ -348,12 +555,12 @@ def _feasible_part(arm: TreeKinematics) -> str:
     )
 
 
-def _residual(arm: TreeKinematics, q: np.ndarray, T: np.ndarray) -> Residual:
+def _residual(
+    arm: TreeKinematics, q: np.ndarray, T: np.ndarray, orientation: Orientation = "full"
+) -> Residual:
     reached = arm.fk(q)
-    return Residual(
-        float(np.linalg.norm(reached[:3, 3] - T[:3, 3])),
-        float(angle_between(reached[:3, :3], T[:3, :3])),
-    )
+    turn = 0.0 if orientation == "free" else float(angle_between(reached[:3, :3], T[:3, :3]))
+    return Residual(float(np.linalg.norm(reached[:3, 3] - T[:3, 3])), turn)
 
 
 def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
@@ -390,4 +597,20 @@ def read_start(arm: Joints, q0) -> np.ndarray:
         raise BrazoError(f"q0: not an array of numbers ({error})") from None
     if start.shape != (arm.n,) or not np.isfinite(start).all():
         raise BrazoError(f"q0 has shape {start.shape}; expected ({arm.n},), finite values")
+    return start
+
+
+def read_starts(arm: Joints, q0, lead: tuple[int, ...]) -> np.ndarray:
+    """q0 (n,) or (..., n) for many targets."""
+    if q0 is None or np.ndim(q0) == 1:
+        return read_start(arm, q0)
+    try:
+        start = np.array(q0, dtype=float)
+        np.broadcast_to(start, (*lead, arm.n))
+    except (TypeError, ValueError) as error:
+        raise BrazoError(
+            f"q0 does not fit {lead} targets; expected ({arm.n},) or {(*lead, arm.n)} ({error})"
+        ) from None
+    if not np.isfinite(start).all():
+        raise BrazoError("q0 has values that are not finite")
     return start

@@ -12,14 +12,23 @@ rotation vanishes, the residual is computed from the diagonal.
 
 from __future__ import annotations
 
+import math
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
 import numpy as np
 
-from brazo.codegen import Graph, ring
+from brazo.codegen import Graph, Kernel, compile_kernel, ring
 from brazo.codegen.linear import dot
 from brazo.codegen.solver import Solution, Solver, compile_solver
+from brazo.kinematics.closed_form.compiled import cleaned
 from brazo.kinematics.forward import Scalar, jacobian_rows, posture, tool_pose
+from brazo.kinematics.result import Branch, IKResult
 from brazo.model.description import TreeModel
 
+METHOD = "numeric, damped least squares"
 ATTEMPTS = 100
 ITERATIONS = 30
 
@@ -56,6 +65,81 @@ class NumericIK:
             iterations=ITERATIONS,
             seed=seed,
         )
+
+    def fast(
+        self, reference: np.ndarray, others: Callable[..., Any]
+    ) -> Callable[[Any, Any], IKResult | None]:
+        """A function (T, q0) for the common case, as `CompiledBranches.fast` is.
+
+        The common case is a pose (4, 4) as an array of doubles, with default options.  The function
+        returns None if `solve` of `brazo.kinematics.ik` is needed instead.  `others(T, q)` returns
+        all branches of the pose T, given one solution q.
+        """
+        used, n = list(self.coordinates), len(reference)
+        whole = used == list(range(n))
+        prepare = _prepared().entry
+        local = threading.local()
+        double = np.dtype(float)
+
+        def solve(T: Any, q0: Any) -> IKResult | None:
+            if type(T) is not np.ndarray or T.shape != (4, 4) or T.dtype is not double:
+                return None
+            if q0 is None:
+                start = reference
+            elif type(q0) is np.ndarray and q0.shape == reference.shape and q0.dtype is double:
+                start = q0
+            else:
+                return None
+            problem, rigid = prepare(T.reshape(16))
+            if rigid[0] != 1.0:
+                return None
+            solver = getattr(local, "solver", None)
+            if solver is None:
+                # A few attempts: what needs more goes the general way, from the beginning.
+                settings = {"tol_first": 1e-9, "tol_rest": 1e-9, "iterations": ITERATIONS}
+                solver = local.solver = self.solver.plain(**settings, attempts=10, polish=1)
+            solver.p[:] = problem
+            solver.x0[:] = start if whole else start[used]
+            x, (status, _, first, rest, iterations, _) = solver()
+            if status <= 0.0:
+                return None
+            q = x
+            if not whole:
+                q = np.array(start)
+                q[used] = x
+            position = math.sqrt(first)
+            orientation = 2.0 * math.asin(min(0.5 * math.sqrt(rest), 1.0))
+            one = Branch(q, "", True, (), position, orientation)
+            return IKResult(
+                q,
+                True,
+                "",
+                one.residual,
+                lambda: others(_pose(problem), one),
+                None,
+                METHOD,
+                int(iterations),
+            )
+
+        return solve
+
+
+def _pose(problem: np.ndarray) -> np.ndarray:
+    """The target (4, 4) of the solver's parameters; the caller may have reused its own array."""
+    T = np.eye(4)
+    T[:3, 3] = problem[:3]
+    T[:3, :3] = problem[3:12].reshape(3, 3)
+    return T
+
+
+@cache
+def _prepared() -> Kernel:
+    """T (16) -> the solver's parameters (18) for a full pose, and 1 if T is a pose."""
+    graph = Graph()
+    T = graph.inputs("T", 16)
+    R, rigid = cleaned([*T[0:3], *T[4:7], *T[8:11]], T[12:])
+    outputs = {"p": [T[3], T[7], T[11], *R, *[1.0] * 6], "rigid": [rigid]}
+    return compile_kernel("ik_target", graph, outputs, finite=False)
 
 
 def tip_coordinates(model: TreeModel) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
+from brazo.arrays import float_array
 from brazo.errors import BrazoError
 
 Orientation = Literal["full", "nearest", "free"]
@@ -27,11 +28,16 @@ class IKOptions:
 
     orientation: Orientation = "full"
     method: Method = "auto"
-    redundancy: Redundancy = "auto"
+    redundancy: Redundancy | Any = "auto"  # or values (...) of the parameter of a redundant arm
     weights: Any = None  # (6,), the largest 1
     tolerance: float = 1e-9
     seed: int = 0
     attempts: int = 100
+
+    @property
+    def by_name(self) -> str:
+        """The redundancy as a choice; "" if values are given."""
+        return self.redundancy if isinstance(self.redundancy, str) else ""
 
 
 class IKKeywords(TypedDict, total=False):
@@ -39,7 +45,7 @@ class IKKeywords(TypedDict, total=False):
 
     orientation: Orientation
     method: Method
-    redundancy: Redundancy
+    redundancy: Redundancy | Any
     weights: Any
     tolerance: float
     seed: int
@@ -59,8 +65,12 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
     for name, value in given.items():
         if name not in _NAMES:
             raise BrazoError(f"ik has no option '{name}'; options: {', '.join(_NAMES)}")
+        if name == "redundancy" and not isinstance(value, str):
+            continue
         if name in _CHOICES and value not in _CHOICES[name]:
             raise BrazoError(f"{name} '{value}' is not one of {', '.join(_CHOICES[name])}")
+    if not isinstance(given.get("redundancy", ""), str):
+        given = {**given, "redundancy": _values(given["redundancy"])}
     options = IKOptions(**given)
     _whole(options.seed, "seed", least=0)
     _whole(options.attempts, "attempts", least=1)
@@ -69,7 +79,7 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
         raise BrazoError(
             f"tolerance is {tolerance!r}; it must be a number greater than 0 (m and rad)"
         )
-    if branch is not None and options.redundancy == "nearest":
+    if branch is not None and options.by_name == "nearest":
         raise BrazoError("give a branch or redundancy='nearest', not both")
     if options.weights is None:
         return options
@@ -80,11 +90,16 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
     return IKOptions(**{**given, "weights": _weights(options.weights)})
 
 
+def _values(given: Any) -> np.ndarray:
+    """Values (...) of a redundancy parameter."""
+    values = float_array(given, "redundancy")
+    if not np.isfinite(values).all():
+        raise BrazoError("redundancy: every value must be finite")
+    return values
+
+
 def _weights(weights: Any) -> np.ndarray:
-    try:
-        values = np.array(weights, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"weights: not an array of numbers ({error})") from None
+    values = float_array(weights, "weights")
     if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any():
         raise BrazoError("weights: expected 6 numbers of at least 0: x, y, z and about x, y, z")
     if not values.any():

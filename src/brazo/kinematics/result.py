@@ -1,19 +1,21 @@
 """Results of inverse kinematics, and wrapping of joint values into limits.
 
 A closed form finds all *branches*, the IK solutions for a target (left or right shoulder, elbow
-above or below, ...).  `IKResult` has the selected one and all others.
+above or below, ...).  `IKResult` has the selected one and all others, `IKBatch` those of many
+targets.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.model.description import JointKind
+from brazo.text import html_table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,25 +55,148 @@ class Branch:
 
     @property
     def residual(self) -> Residual:
+        """Distance of the tool from the target at q."""
         return Residual(self.position_error, self.orientation_error)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class IKResult:
-    """The result of `Robot.ik`."""
+    """The result of `Robot.ik`; true on success.
 
-    q: Array  # (n,) the selected solution; without success, the best one found
-    success: bool  # q reaches the target within the tolerances and the limits
-    reason: str  # why there is no success; "" on success
-    residual: Residual  # of q
-    # All solutions found, including those out of limits; on success, q is one of them.
-    all: tuple[Branch, ...] = ()
-    branch: str | None = None  # name of the selected branch; None if the method has no branches
-    method: str = ""  # the closed form's family, or the numeric method
-    iterations: int = 0  # of the numeric method
+    The list of all branches is made when it is first read.
+    """
+
+    __slots__ = (
+        "_all", "_branch", "_iterations", "_list", "_method", "_q", "_reason", "_residual",
+        "_success",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        q: Array,
+        success: bool,
+        reason: str,
+        residual: Residual,
+        all: Sequence[Branch] | Callable[[], Sequence[Branch]] = (),
+        branch: str | None = None,
+        method: str = "",
+        iterations: int = 0,
+    ) -> None:
+        self._q, self._success, self._reason, self._residual = q, success, reason, residual
+        self._branch, self._method, self._iterations = branch, method, iterations
+        self._all: tuple[Branch, ...] | None
+        self._list: Callable[[], Sequence[Branch]] | None
+        if callable(all):
+            self._all, self._list = None, all
+        else:
+            self._all, self._list = tuple(all), None
+
+    @property
+    def q(self) -> Array:
+        """(n,) The selected solution; without success, the best one found."""
+        return self._q
+
+    @property
+    def success(self) -> bool:
+        """q reaches the target within the tolerances and the limits."""
+        return self._success
+
+    @property
+    def reason(self) -> str:
+        """Why there is no success; empty on success."""
+        return self._reason
+
+    @property
+    def residual(self) -> Residual:
+        """Distance of the tool from the target at q."""
+        return self._residual
+
+    @property
+    def all(self) -> tuple[Branch, ...]:
+        """All solutions found, including those out of limits; on success, q is one of them."""
+        if self._all is None:
+            assert self._list is not None
+            self._all = tuple(self._list())
+        return self._all
+
+    @property
+    def all_q(self) -> Array:
+        """(B, n) Joint values of every branch as in `IKBatch`, in the order of `names`; those that
+        are not `valid` do not reach the target."""
+        return np.array([one.q for one in self.all]).reshape(-1, len(self.q))
+
+    @property
+    def valid(self) -> Array:
+        """(B,) bool, the branch reaches the target."""
+        return np.ones(len(self.all), dtype=bool)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(B,) Names of the rows of `all_q`."""
+        return tuple(one.name for one in self.all)
+
+    @property
+    def branch(self) -> str | None:
+        """Name of the selected branch; None if the method has no branches."""
+        return self._branch
+
+    @property
+    def method(self) -> str:
+        """The closed form's family, or the numeric method."""
+        return self._method
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the numeric method."""
+        return self._iterations
 
     def __bool__(self) -> bool:
         return self.success
+
+    def __reduce__(self) -> tuple[type[IKResult], tuple[Any, ...]]:
+        """Copies, also in another process, have the list of all branches and no solver."""
+        q, residual = self.q, self.residual
+        values = (q, self.success, self.reason, residual, self.all, self.branch, self.method)
+        return IKResult, (*values, self.iterations)
+
+    def __repr__(self) -> str:
+        q = np.array2string(self.q, precision=4, separator=", ", suppress_small=True)
+        found = f"{self.branch or 'found'}, {len(self.all)} solutions" if self else self.reason
+        return f"<brazo.IKResult {q}: {found}>"
+
+    def _repr_html_(self) -> str:
+        """The solutions as a table for notebooks, rad and m."""
+        header = ("solution", *(f"q{i + 1}" for i in range(len(self.q))), "within limits")
+        rows = [
+            (one.name or "-", *(f"{x:.5f}" for x in one.q), "yes" if one.within_limits else "no")
+            for one in self.all
+        ]
+        return html_table(repr(self).strip("<>"), header, rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IKBatch:
+    """The result of `Robot.ik` for many targets; leading dimensions are those of the targets."""
+
+    q: Array  # (..., n) the selected solutions; NaN without success
+    success: Array  # (...) bool
+    branch: Array  # (...) int, the selected branch as an index of `names`; -1 without success
+    all_q: Array  # (..., B, n) every branch, wrapped by full turns into the limits if possible
+    valid: Array  # (..., B) bool, the branch reaches the target
+    within_limits: Array  # (..., B) bool, it is valid and within the limits
+    position_error: Array  # (..., B) m, by forward kinematics
+    orientation_error: Array  # (..., B) rad, by forward kinematics; 0 if the orientation is free
+    names: tuple[str, ...]  # (B,) e.g. "LEFTY ABOVE NOFLIP"
+    method: str  # the closed form's family, or the numeric method
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __repr__(self) -> str:
+        shape = self.success.shape
+        return (
+            f"IKBatch({int(self.success.sum())} of {self.success.size} targets {shape} reached, "
+            f"{len(self.names)} branches, method={self.method!r})"
+        )
 
 
 def into_limits(

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.arrays import float_array
 from brazo.codegen import Kernel
 from brazo.errors import BrazoError
 from brazo.kinematics.kernels import JacobianFrame, TreeKernels
@@ -19,9 +20,11 @@ from brazo.kinematics.sampling import sampling_box
 from brazo.model.description import IDENTITY, JointKind, Part, TreeModel, frozen
 
 if TYPE_CHECKING:
+    from brazo.kinematics.branches import CompiledBranches
     from brazo.kinematics.closed_form import ClosedForm
     from brazo.kinematics.numeric import NumericIK
-    from brazo.kinematics.result import IKResult
+    from brazo.kinematics.redundant import Redundancy
+    from brazo.kinematics.result import IKBatch, IKResult
 
 # Inverse kinematics is imported on first use, for a faster start.
 
@@ -52,12 +55,14 @@ class TreeKinematics:
     def __init__(self, model: TreeModel) -> None:
         self.model = model
         self.kernels = TreeKernels(model)
+        self._selections: dict[str | None, tuple[np.ndarray, ...]] = {}  # by link; None: the tool
         joints = model.coordinates
         self.n = model.n
         self.joint_names = tuple(joint.name for joint in joints)
         self.joint_kinds: tuple[JointKind, ...] = tuple(joint.kind for joint in joints)
         self.limits = frozen(coordinate_limits(model))
         self.body_names = tuple(body.name for body in model.bodies)
+        self.body_parents = tuple(body.parent for body in model.bodies)
         self.link_names = tuple(dict.fromkeys([*self.body_names, *model.named_frames]))
         self.parts: tuple[Sequence[Part], ...] = tuple(body.parts for body in model.bodies)
         self.sampling_box = sampling_box(self.limits, self.joint_kinds)
@@ -74,13 +79,13 @@ class TreeKinematics:
     def frame(self, q, link: str) -> np.ndarray:
         """Pose (..., 4, 4) of a named body or link in the base frame."""
         body, T = self.locate(link)
-        return self.kernels.named_frame(body, T, link)(q)
+        found = self.frames(q)[..., body, :, :]
+        return found.copy() if T is IDENTITY else found @ T
 
     @cached_property
     def jacobian(self) -> Callable[..., np.ndarray]:
         """`jacobian(q, frame="base", link=None, out=None)`: the compiled entry for the tool."""
-        kernel = self.kernels.jacobian("base", self.model.tip, self.model.tool, None)
-        return kernel.entry_or(self._jacobian)
+        return self.kernels.tool_jacobian.entry_or(self._jacobian)
 
     def _jacobian(
         self, q, frame: JacobianFrame = "base", link: str | None = None, out=None, threads=None
@@ -88,8 +93,27 @@ class TreeKinematics:
         """Geometric Jacobian (..., 6, n) of the tool, or of a named link's frame."""
         if frame not in ("base", "tool"):
             raise BrazoError(f"frame '{frame}' is not one of base, tool")
+        if frame == "base" and link is None:
+            return self.kernels.tool_jacobian(q, out=out, threads=threads)
+        if link not in self._selections:
+            body, T = (self.model.tip, self.model.tool) if link is None else self.locate(link)
+            self._selections[link] = self.kernels.selection(body, T)
+        kernel = self.kernels.link_jacobian(frame)
+        return kernel(q, *self._selections[link], out=out, threads=threads)
+
+    @cached_property
+    def jacobian_dot(self) -> Callable[..., np.ndarray]:
+        """`jacobian_dot(q, qd, frame="base", link=None, out=None)`: as `jacobian`."""
+        kernel = self.kernels.jacobian_dot("base", self.model.tip, self.model.tool, None)
+        return kernel.entry_or(self._jacobian_dot)
+
+    def _jacobian_dot(
+        self, q, qd, frame: JacobianFrame = "base", link: str | None = None, out=None, threads=None
+    ) -> np.ndarray:
+        if frame not in ("base", "tool"):
+            raise BrazoError(f"frame '{frame}' is not one of base, tool")
         body, T = (self.model.tip, self.model.tool) if link is None else self.locate(link)
-        return self.kernels.jacobian(frame, body, T, link)(q, out=out, threads=threads)
+        return self.kernels.jacobian_dot(frame, body, T, link)(q, qd, out=out, threads=threads)
 
     def locate(self, link: str) -> tuple[int, np.ndarray]:
         """The body that contains a named link, and the link's pose in it."""
@@ -146,13 +170,53 @@ class TreeKinematics:
         return self._recognised[1]
 
     @cached_property
+    def branches(self) -> CompiledBranches | None:
+        """The compiled closed form, if there is one."""
+        from brazo.kinematics.branches import CompiledBranches
+
+        return None if self.closed_form is None else CompiledBranches(self.closed_form, self.limits)
+
+    @cached_property
+    def fast_ik(self) -> Callable[[Any, Any], IKResult | None]:
+        """The closed form, or the numeric method, for plain calls; see `CompiledBranches.fast`."""
+        solver = self._plain_branches
+        if solver is not None:
+            return solver.fast(self.reference)
+        if self.branches is None and self.mobility == 6:
+            from brazo.kinematics.ik import listed
+
+            return self.numeric.fast(self.reference, partial(listed, self))
+        return lambda T, q0: None
+
+    @property
+    def plain_ik(self) -> Callable[..., Any]:
+        """`ik` with machine code for calls with a pose alone, if there is a closed form."""
+        solver = self._plain_branches
+        return self.ik if solver is None else solver.plain(self.reference, self.ik)
+
+    @property
+    def _plain_branches(self) -> CompiledBranches | None:
+        """The closed form, if plain calls need nothing else."""
+        from brazo.kinematics.closed_form.redundant_scara import RedundantScara
+
+        solver = self.branches
+        return None if solver is None or isinstance(solver.form, RedundantScara) else solver
+
+    @cached_property
+    def redundancy(self) -> Redundancy | str:
+        """The redundancy parameter of an arm with seven joints, or why there is none."""
+        from brazo.kinematics.redundant import redundancy_of
+
+        return redundancy_of(self.model, self.limits)
+
+    @cached_property
     def numeric(self) -> NumericIK:
         """The compiled numeric inverse kinematics."""
         from brazo.kinematics.numeric import NumericIK
 
         return NumericIK(self.model, self.limits, self.sampling_box)
 
-    def ik(self, T, q0=None, branch: str | None = None, **options) -> IKResult:
+    def ik(self, T, q0=None, branch: str | None = None, **options) -> IKResult | IKBatch:
         from brazo.kinematics import ik
 
         return ik.solve(self, T, q0, branch, **options)
@@ -160,17 +224,14 @@ class TreeKinematics:
     def configuration(self, q) -> str:
         """Name of the branch of a configuration; empty if branches have no names."""
         closed = self.closed_form
-        if closed is None:
+        if closed is None or not closed.geometric:
             return ""
         q = _one(q, self.n)[list(closed.chain.coordinates)]
         return closed.branch_names[int(closed.branch_of(q))]
 
 
 def _one(q, n: int) -> np.ndarray:
-    try:
-        values = np.asarray(q, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"q: not an array of numbers ({error})") from None
+    values = float_array(q, "q")
     if values.shape != (n,) or not np.isfinite(values).all():
         raise BrazoError(f"q has shape {values.shape}; expected ({n},), finite values")
     return values

@@ -17,10 +17,12 @@ from typing import Any
 from brazo.codegen.checkpoint import checkpoints
 from brazo.errors import BrazoError
 from brazo.lab.app.lab import Lab
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.panels.registry import panel_types
+from brazo.project.folder import Project
 from brazo.text import one_line
 
+EVERY = 3.0  # s, between messages while kernels are compiled
 AGAIN = 10.0  # s, during which a second Ctrl+C closes a lab with unsaved work
 
 
@@ -31,13 +33,14 @@ def serve(
     open_browser: bool = True,
     block: bool = True,
     wait: bool = False,
-    meanwhile: Callable[[Lab], object] | None = None,
+    poll: Callable[[Lab], object] | None = None,
     token: bool = False,
     runs: str | Path | None = None,
+    keep: bool = False,
 ) -> Lab:
-    """Open the lab on a cell, a robot, a file, a simulation or a recording.
+    """Open the lab on a cell, a robot, a file, a project, a simulation or a recording.
 
-    With `block`, return only after Ctrl+C, and call `meanwhile(lab)` about five times per second.
+    With `block`, return only after Ctrl+C, and call `poll(lab)` about five times per second.
     At a terminal, if there is unsaved work, the first Ctrl+C lists it, and a second one within 10 s
     closes the lab.  Ctrl+C before the lab is open raises KeyboardInterrupt.
 
@@ -46,16 +49,20 @@ def serve(
     the loopback does, too.  Recordings are kept in the folder `runs`, by default
     `brazo.folders.runs_folder()`.  Ctrl+C while a recording is being finished leaves it as a
     readable .part file.
+
+    The work in a project folder is saved in it.  With `keep`, work on shipped cells and robots and
+    on files is kept in untitled projects in the user's data folder, as the command `brazo` does.
     """
 
     def open_lab() -> Lab:
-        lab = Lab(source, panel_types(), host, port, wait, token, runs)
+        lab = Lab(source, panel_types(), host, port, wait, token, runs, keep)
         if open_browser:
             show(lab)
         return lab
 
     if not block:
         return open_lab()
+    _tell(f"opening {_title(source)} …")
     with until_signal() as stopped:
         lab = _interruptible(open_lab, stopped)
         try:
@@ -65,8 +72,8 @@ def serve(
             _say_over_limit(lab)
             # Short waits, because an unlimited wait cannot be interrupted on Windows.
             while not (stopped.wait(0.2) and _may_close(lab, stopped)):
-                if meanwhile is not None:
-                    meanwhile(lab)
+                if poll is not None:
+                    poll(lab)
         finally:
             stopped.clear()
             lab.runs.interrupted = stopped.is_set
@@ -75,9 +82,18 @@ def serve(
     return lab
 
 
+def _title(source: Any) -> str:
+    """Name of a source, for a message."""
+    if isinstance(source, str | Path):
+        return str(source).removeprefix("cell:").removeprefix("robot:")
+    if isinstance(source, Project):
+        return f"project {source.name} ({source.folder})"
+    return getattr(source, "name", "") or getattr(getattr(source, "cell", None), "name", "it")
+
+
 def _warn_slips(lab: Lab) -> None:
     """Print warnings to stderr about values in the opened files that are probably in mm or deg."""
-    slips = [] if isinstance(lab.sim, Replay) else lab.sim.world.findings
+    slips = [] if isinstance(lab.sim, RecordingReplay) else lab.sim.world.findings
     for text in dict.fromkeys(str(finding) for finding in slips if finding.slip):
         print(one_line(f"warning: {text}"), file=sys.stderr, flush=True)  # noqa: T201
 
@@ -105,7 +121,19 @@ def _interruptible(open_lab: Callable[[], Lab], stopped: threading.Event) -> Lab
     done, deciding = threading.Event(), threading.Lock()
     abandoned = False
 
+    began = reported = time.monotonic()
+    compiled = 0
+
     def check() -> None:
+        # Called before a kernel is compiled, not before one is loaded.
+        nonlocal compiled, reported
+        compiled += 1
+        now = time.monotonic()
+        if compiled == 1:
+            _tell("compiling the equations of the robots (kept for the next start) …")
+        elif now - reported > EVERY:
+            reported = now
+            _tell(f"still compiling, {now - began:.0f} s …")
         if stopped.is_set():
             raise KeyboardInterrupt
 
@@ -147,7 +175,7 @@ def _has_screen() -> bool:
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def _may_close(lab: Lab, stopped: Stopped) -> bool:
+def _may_close(lab: Lab, stopped: StopRequest) -> bool:
     """Whether the lab may close now: False at the first Ctrl+C in a terminal with unsaved work.
 
     The warning is valid for `AGAIN` seconds, because there may be other work later.
@@ -167,7 +195,7 @@ def _may_close(lab: Lab, stopped: Stopped) -> bool:
     return False
 
 
-class Stopped(threading.Event):
+class StopRequest(threading.Event):
     """Event that is set by a signal."""
 
     by = 0  # number of the signal
@@ -175,12 +203,12 @@ class Stopped(threading.Event):
 
 
 @contextlib.contextmanager
-def until_signal() -> Iterator[Stopped]:
+def until_signal() -> Iterator[StopRequest]:
     """Context with an event that Ctrl+C and SIGTERM set, instead of their default action.
 
     A second Ctrl+C while the event is set raises KeyboardInterrupt.
     """
-    stopped = Stopped()
+    stopped = StopRequest()
 
     def stop(by: int, _frame: object) -> None:
         if by == signal.SIGINT and stopped.is_set():
@@ -198,6 +226,12 @@ def until_signal() -> Iterator[Stopped]:
     finally:
         for s, handler in before.items():
             signal.signal(s, handler)
+
+
+def _tell(line: str) -> None:
+    """Print what the lab is doing, to a terminal only: programs read the other lines."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        print(one_line(f"brazo lab: {line}"), file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _say(line: str) -> None:

@@ -16,13 +16,15 @@ pickled copy.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.errors import BrazoError, at
+from brazo.model.actuators import Actuator
 from brazo.model.read_only import ReadOnlyDict, freeze_arrays, frozen
 from brazo.model.shapes import Shape
 from brazo.units import Expression
@@ -70,6 +72,8 @@ class Drive:
     max_speed: float = math.inf
     gear: float = 1.0
     motor_inertia: float = 0.0
+    actuator: Actuator | None = None  # of the file; in use if `real` is set
+    real: tuple[float, float] | None = None  # gear and motor inertia of the ideal drive it replaces
 
     @property
     def armature(self) -> float:
@@ -136,8 +140,6 @@ class Finding:
     slip: bool = False  # probably a missing unit, see `plausible`
 
     def __str__(self) -> str:
-        from brazo.errors import at
-
         return at(self.path, self.line, self.field) + self.message
 
 
@@ -149,9 +151,22 @@ class TipChoice:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A named length of a mechanism that has no D-H table, m."""
+
+    name: str
+    value: float
+    about: str
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """Fields common to all kinds of robots."""
+    """Interface of every mechanism: common fields, and properties that each kind implements.
+
+    Other layers use these, so that only the layers' own dispatch functions (`kinematics_of`,
+    `dynamics_of`, `equations_of`, the builders of physics models) distinguish the kinds.
+    """
 
     name: str
     about: str = ""
@@ -159,8 +174,11 @@ class Model:
     poses: Mapping[str, Array] = field(default_factory=dict)  # name -> (n,)
     gravity: Array = _constant(EARTH_GRAVITY)  # (3,) m/s², base frame
     gripper: Gripper | None = None
+    tool: Array = _constant(IDENTITY)  # (4, 4) tool in the body that carries it
     findings: tuple[Finding, ...] = ()
     path: Path | None = None
+    dh: tuple[Any, ...] = ()  # D-H rows (brazo.model.dh.DHRow) if the file gives them
+    tip_choice: TipChoice | None = None  # of imported files; a robot file has one end
     # Expressions of a robot file, by field: "parameters.L2", "joints[0].com.a".
     expressions: Mapping[str, Expression] = field(default_factory=dict)
 
@@ -181,8 +199,6 @@ class Model:
         """`"tree"` or `"delta"`."""
         raise NotImplementedError
 
-    # Properties of every mechanism, so that callers need not distinguish the kinds.
-
     if TYPE_CHECKING:
         # Fields of a Delta, properties of a tree.  At run time a property here would become the
         # default of the Delta's field.
@@ -202,9 +218,91 @@ class Model:
         raise NotImplementedError
 
     @property
+    def drives(self) -> tuple[Drive, ...]:
+        """Drive of each entry of q."""
+        raise NotImplementedError
+
+    @property
+    def frictions(self) -> tuple[Friction, ...]:
+        """Friction of each entry of q, without that of mimic joints."""
+        raise NotImplementedError
+
+    @property
+    def friction_terms(self) -> tuple[tuple[int, float, Friction], ...]:
+        """Coordinate, multiplier and friction of every joint, including mimic joints."""
+        raise NotImplementedError
+
+    @property
+    def closed_loops(self) -> bool:
+        """Whether bodies form closed kinematic loops, so that some follow by constraints."""
+        return False
+
+    @property
+    def structure(self) -> str:
+        """Short description of the joints, such as `R-R-R-P-R`."""
+        raise NotImplementedError
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        """Lengths that define the geometry, if that is no D-H table."""
+        return ()
+
+    @property
+    def reach(self) -> float:
+        """Upper bound (m) of the tool distance from the base; infinite for unlimited slides."""
+        raise NotImplementedError
+
+    @property
     def solids(self) -> tuple[tuple[str, Sequence[Part]], ...]:
         """Name and visible parts of each body."""
         raise NotImplementedError
+
+    @property
+    def body_joints(self) -> tuple[int | None, ...]:
+        """Index of the joint that moves each body, base first; None if no single joint does."""
+        raise NotImplementedError
+
+    @property
+    def inertias(self) -> tuple[tuple[str, Inertia | None], ...]:
+        """Name and inertia of each moving body; None if not given."""
+        raise NotImplementedError
+
+    @property
+    def missing_inertia(self) -> tuple[str, ...]:
+        """Names of the moving bodies, or of the file's fields, without inertia."""
+        return tuple(name for name, inertia in self.inertias if inertia is None)
+
+    def details(self) -> dict[str, Any]:
+        """Geometry and masses as plain data, SI, with keys that depend on the kind."""
+        raise NotImplementedError
+
+    def massless(self, coordinate: int) -> list[str]:
+        """Bodies moved by a joint coordinate that have neither mass nor inertia."""
+        return []
+
+    def loaded(self, load: Inertia) -> Model:
+        """Return the model with a load, given in the tool frame, in the body that carries it."""
+        raise NotImplementedError
+
+    def without_solids(self) -> Model:
+        """Return the model without visible parts: it is cheaper to send to another process."""
+        raise NotImplementedError
+
+    def with_each_drive(self, change: Callable[[Drive], Drive]) -> Model:
+        """Return the model with every drive replaced by `change(drive)`."""
+        raise NotImplementedError
+
+    @property
+    def real_drives(self) -> bool:
+        """Whether actuators of the file replace the ideal drives."""
+        return any(drive.real is not None for drive in self.drives)
+
+    def require_tree(self, reason: str = "this needs a serial or tree robot") -> TreeModel:
+        """Return this model if it is a tree; otherwise raise with the reason."""
+        raise BrazoError(f"robot '{self.name}' is a {self.kind} with closed loops: {reason}")
+
+    def _without_masses(self) -> BrazoError:
+        return BrazoError(f"robot '{self.name}' is kinematic only: it cannot feel a load")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -213,11 +311,8 @@ class TreeModel(Model):
 
     bodies: tuple[Body, ...]
     tip: int  # index of the body that carries the tool
-    tool: Array = _constant(IDENTITY)  # (4, 4) tool in the tip body
     named_frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     convention: Literal["standard", "modified", "general"] = "general"
-    tip_choice: TipChoice | None = None  # of imported files; a robot file has one end
-    dh: tuple[Any, ...] = ()  # D-H rows (brazo.model.dh.DHRow) if the file gives them
 
     @property
     def kind(self) -> str:
@@ -239,6 +334,17 @@ class TreeModel(Model):
             if known is None or (own and (known.multiplier, known.offset) != (1.0, 0.0)):
                 chosen[joint.coordinate] = joint
         return tuple(chosen[i] for i in range(len(chosen)))
+
+    @property
+    def masters(self) -> tuple[Joint, ...]:
+        """The joint whose value is each coordinate itself; files and MuJoCo need one."""
+        for joint in self.coordinates:
+            if (joint.multiplier, joint.offset) != (1.0, 0.0):
+                raise BrazoError(
+                    f"robot '{self.name}': joint '{joint.name}' has a multiplier or offset without "
+                    "a joint to follow; give the joint multiplier 1 and offset 0"
+                )
+        return self.coordinates
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -272,9 +378,90 @@ class TreeModel(Model):
         )
 
     @property
-    def missing_inertia(self) -> tuple[str, ...]:
-        """Names of the moving bodies without inertia."""
-        return tuple(b.name for b in self.bodies[1:] if b.inertia is None)
+    def drives(self) -> tuple[Drive, ...]:
+        return tuple(joint.drive for joint in self.coordinates)
+
+    @property
+    def frictions(self) -> tuple[Friction, ...]:
+        return tuple(joint.friction for joint in self.coordinates)
+
+    @property
+    def friction_terms(self) -> tuple[tuple[int, float, Friction], ...]:
+        return tuple((joint.coordinate, joint.multiplier, joint.friction) for joint in self.joints)
+
+    @property
+    def structure(self) -> str:
+        letters = "-".join("R" if kind == "revolute" else "P" for kind in self.joint_kinds)
+        return letters if self.n <= 8 else f"{self.n} joints"
+
+    @property
+    def reach(self) -> float:
+        total, i = float(np.linalg.norm(self.tool[:3, 3])), self.tip
+        while (joint := self.bodies[i].joint) is not None:
+            total += sum(float(np.linalg.norm(T[:3, 3])) for T in (joint.before, joint.after))
+            if joint.kind == "prismatic":
+                ends = (abs(joint.multiplier * x) for x in joint.limits)
+                total += max(ends) + abs(joint.offset)
+            i = self.bodies[i].parent
+        return total
+
+    @property
+    def body_joints(self) -> tuple[int | None, ...]:
+        return tuple(None if b.joint is None else b.joint.coordinate for b in self.bodies)
+
+    @property
+    def inertias(self) -> tuple[tuple[str, Inertia | None], ...]:
+        return tuple((body.name, body.inertia) for body in self.bodies[1:])
+
+    def details(self) -> dict[str, Any]:
+        keys = ("constant_theta", "constant_d", "a", "alpha", "kind")
+        return {
+            "convention": self.convention,
+            "dh": [
+                {key.removeprefix("constant_"): getattr(row, key) for key in keys}
+                for row in self.dh
+            ],
+            "inertia": [
+                None if I is None else {"mass": I.mass, "com": I.com, "tensor": I.tensor}
+                for _, I in self.inertias
+            ],
+        }
+
+    def massless(self, coordinate: int) -> list[str]:
+        return [
+            body.name
+            for body in self.bodies[1:]
+            if body.joint is not None
+            and body.joint.coordinate == coordinate
+            and body.inertia is not None
+            and not body.inertia.mass
+            and not body.inertia.tensor.any()
+        ]
+
+    def loaded(self, load: Inertia) -> TreeModel:
+        from brazo.model.inertia import merge, transformed
+
+        tip = self.bodies[self.tip]
+        if tip.inertia is None:
+            raise self._without_masses()
+        bodies = list(self.bodies)
+        held = merge(tip.inertia, transformed(load, self.tool))
+        bodies[self.tip] = replace(tip, inertia=held)
+        return replace(self, bodies=tuple(bodies))
+
+    def without_solids(self) -> TreeModel:
+        return replace(self, bodies=tuple(replace(body, parts=()) for body in self.bodies))
+
+    def with_each_drive(self, change: Callable[[Drive], Drive]) -> TreeModel:
+        bodies = []
+        for body in self.bodies:
+            if body.joint is not None:
+                body = replace(body, joint=replace(body.joint, drive=change(body.joint.drive)))
+            bodies.append(body)
+        return replace(self, bodies=tuple(bodies))
+
+    def require_tree(self, reason: str = "") -> TreeModel:
+        return self
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -292,7 +479,6 @@ class DeltaModel(Model):
     azimuths: tuple[float, float, float]
     joint_names: tuple[str, str, str] = ("arm 1", "arm 2", "arm 3")  # pyright: ignore[reportIncompatibleMethodOverride]
     limits: Array = field(default_factory=lambda: frozen([[-math.inf, math.inf]] * 3))  # (3, 2)  # pyright: ignore[reportIncompatibleMethodOverride]
-    tool: Array = _constant(IDENTITY)
     arm_inertia: Inertia | None = None
     rod_mass: float | None = None  # one parallelogram, both rods
     platform_mass: float | None = None
@@ -314,5 +500,74 @@ class DeltaModel(Model):
         return ("revolute", "revolute", "revolute")
 
     @property
+    def drives(self) -> tuple[Drive, ...]:
+        return (self.drive,) * 3
+
+    @property
+    def frictions(self) -> tuple[Friction, ...]:
+        return (self.friction,) * 3
+
+    @property
+    def friction_terms(self) -> tuple[tuple[int, float, Friction], ...]:
+        return tuple((i, 1.0, self.friction) for i in range(3))
+
+    @property
+    def closed_loops(self) -> bool:
+        return True
+
+    @property
+    def structure(self) -> str:
+        return "Delta (3 arms)"
+
+    @property
+    def lengths(self) -> tuple[Length, ...]:
+        return (
+            Length("R", self.R, "base, centre to drive axis"),
+            Length("r", self.r, "platform, centre to rods"),
+            Length("L1", self.L1, "drive arm"),
+            Length("L2", self.L2, "rods"),
+        )
+
+    @property
+    def reach(self) -> float:
+        return self.R + self.L1 + self.L2 + self.r + float(np.linalg.norm(self.tool[:3, 3]))
+
+    @property
     def solids(self) -> tuple[tuple[str, Sequence[Part]], ...]:
         return tuple(self.parts.items())
+
+    @property
+    def body_joints(self) -> tuple[int | None, ...]:
+        return (None, 0, 1, 2, *([None] * 7))  # base, arms, six rods, platform
+
+    @property
+    def inertias(self) -> tuple[tuple[str, Inertia | None], ...]:
+        """Drive arm, the rods of one arm as a thin rod along z, and the platform as a point."""
+        across = (self.rod_mass or 0.0) * self.L2**2 / 12.0
+        rod = Inertia(
+            self.rod_mass or 0.0,
+            frozen([0.0, 0.0, self.L2 / 2.0]),
+            frozen(np.diag([across, across, 0.0])),
+        )
+        point = Inertia(self.platform_mass or 0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
+        return (
+            ("arm", self.arm_inertia),
+            ("rod_mass", None if self.rod_mass is None else rod),
+            ("platform_mass", None if self.platform_mass is None else point),
+        )
+
+    def details(self) -> dict[str, Any]:
+        keys = ("R", "r", "L1", "L2", "azimuths", "rod_mass", "platform_mass")
+        arm_mass = None if self.arm_inertia is None else self.arm_inertia.mass
+        return {key: getattr(self, key) for key in keys} | {"arm_mass": arm_mass}
+
+    def loaded(self, load: Inertia) -> DeltaModel:
+        if self.platform_mass is None:
+            raise self._without_masses()
+        return replace(self, platform_mass=self.platform_mass + load.mass)
+
+    def without_solids(self) -> DeltaModel:
+        return replace(self, parts={})
+
+    def with_each_drive(self, change: Callable[[Drive], Drive]) -> DeltaModel:
+        return replace(self, drive=change(self.drive))

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from brazo import units
-from brazo.model.description import DeltaModel, Model, TreeModel
+from brazo.model.description import Model
 
 MAX_PLAIN = 25.0  # m, rad, m/s
 MAX_PLAIN_TURNING = 50.0  # rad/s
@@ -46,7 +46,7 @@ def doubt(value: float, dimension: units.Dimension) -> str:
 
 def target_doubt(position: np.ndarray, model: Model) -> str:
     """Return the warning for a target without units; empty if it is plausible."""
-    distance, limit = float(np.linalg.norm(position)), MAX_REACHES * reach(model)
+    distance, limit = float(np.linalg.norm(position)), MAX_REACHES * model.reach
     if not distance > limit:
         return ""
     texts = " ".join(f"{x:g}mm" for x in position)
@@ -54,22 +54,3 @@ def target_doubt(position: np.ndarray, model: Model) -> str:
         f"the target is {distance:g} m from the base, the robot reaches at most "
         f"{limit / MAX_REACHES:.3g} m; did you mean {texts}?"
     )
-
-
-def reach(model: Model) -> float:
-    """Return an upper bound (m) of the tool distance from the base.
-
-    Infinite for unlimited slides.
-    """
-    assert isinstance(model, DeltaModel | TreeModel)
-    total = float(np.linalg.norm(model.tool[:3, 3]))
-    if isinstance(model, DeltaModel):
-        return model.R + model.L1 + model.L2 + model.r + total
-    i = model.tip
-    while (joint := model.bodies[i].joint) is not None:
-        total += sum(float(np.linalg.norm(T[:3, 3])) for T in (joint.before, joint.after))
-        if joint.kind == "prismatic":
-            ends = (abs(joint.multiplier * x) for x in joint.limits)
-            total += max(ends) + abs(joint.offset)
-        i = model.bodies[i].parent
-    return total

@@ -1,8 +1,8 @@
 """Solid shapes of a part; sizes in metres, each centred on its own frame.
 
 Cylinders, capsules and beams are aligned with z.  `Beam` tapers from one rounded section to another
-and `Lever` from one round end to another; they form the segments.  `Pattern` repeats a shape around
-z (bolts), `Mesh` refers to a file or contains its triangles.  All but `Pattern` and `Mesh` are
+and `Lever` from one round end to another; they form the segments.  `CircularPattern` repeats a
+shape around z (bolts), `Mesh` refers to a file or contains its triangles.  All but these two are
 convex.  `brazo.body.solids` converts any of them to triangles.
 """
 
@@ -60,7 +60,7 @@ class Lever:
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class CircularPattern:
     """`count` copies of a shape, evenly spaced on a circle of `radius` around z; the first on x."""
 
     shape: Box | Cylinder | Capsule | Sphere | Beam | Lever
@@ -78,4 +78,4 @@ class Mesh:
     faces: np.ndarray | None = None  # (f, 3)
 
 
-Shape = Box | Cylinder | Capsule | Sphere | Beam | Lever | Pattern | Mesh
+Shape = Box | Cylinder | Capsule | Sphere | Beam | Lever | CircularPattern | Mesh

@@ -7,8 +7,12 @@ stay zeros in everything derived from it.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+
+from brazo.arrays import float_array
+from brazo.errors import BrazoError
 
 _SNAP = 1e-15
 
@@ -45,6 +49,26 @@ def pose(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)) -> np.ndarray:
     R = Rz(yaw) Ry(pitch) Rx(roll).
     """
     return translate(*xyz) @ rot_z(rpy[2]) @ rot_y(rpy[1]) @ rot_x(rpy[0])
+
+
+def as_pose(value: Any, what: str = "pose") -> np.ndarray:
+    """Return a 4x4 transform from a matrix, a position (3,), or an object whose `.A` is one.
+
+    The latter are the poses of spatialmath (SE3).
+    """
+    T = float_array(getattr(value, "A", value), what)
+    if T.shape == (3,):
+        T = translate(*T)
+    if T.shape != (4, 4):
+        raise BrazoError(f"{what}: shape {T.shape}; expected a (4, 4) pose or a (3,) position")
+    if not np.isfinite(T).all():
+        raise BrazoError(f"{what}: has values that are not finite")
+    R = T[:3, :3]
+    if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
+        raise BrazoError(f"{what}: the upper left 3x3 block is not a rotation")
+    if np.abs(T[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-9:
+        raise BrazoError(f"{what}: the last row must be 0 0 0 1")
+    return T
 
 
 def rpy_of(R: np.ndarray) -> tuple[float, float, float]:

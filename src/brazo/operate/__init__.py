@@ -7,6 +7,7 @@ Mover                joint and linear moves, step jog and hold-to-run jog of sim
 SpeedCapped          a motion with limited tool speed
 Points, PointRun     taught points, and running through them
 Playing              a trajectory run on a robot, once or in a loop
+TcpFit               tool centre point from touches of one point (`tcp_from_touches`)
 StopAll, StopLatch   STOP for every robot of a simulation, and for a switch that stays held
 """
 
@@ -18,6 +19,7 @@ from brazo.operate.playing import Playing
 from brazo.operate.points import Point, PointRun, Points
 from brazo.operate.speed_cap import SpeedCapped
 from brazo.operate.stop import StopAll
+from brazo.operate.tcp_calibration import TcpFit, tcp_from_touches
 
 __all__ = [
     "HeldMotion",
@@ -31,4 +33,6 @@ __all__ = [
     "SpeedCapped",
     "StopAll",
     "StopLatch",
+    "TcpFit",
+    "tcp_from_touches",
 ]

@@ -14,6 +14,7 @@ from typing import Any
 from brazo.operate.hold_to_run import HoldToRun
 from brazo.operate.resampled import Resampled
 from brazo.operate.speed_cap import SpeedCapped
+from brazo.operate.tool_jog import ToolJog
 from brazo.trajectory import CartesianJog, Jog, Sample
 
 
@@ -22,18 +23,20 @@ class HeldMotion:
 
     def __init__(
         self,
-        jog: Jog | CartesianJog,
+        jog: Jog | CartesianJog | ToolJog,
         switch: HoldToRun,
         press: int,
         touched: Callable[[], set[str]] = set,
         known: Collection[str] = (),
         limit: Callable[[], str] = str,
+        steer: Callable[[], None] = lambda: None,
     ) -> None:
         self.jog = jog
         self.reason = ""  # why it does not move as requested; kept after the end
         self.ran_into: set[str] = set()  # contacts that ended it
         self._switch, self._press = switch, press
         self._limit = limit  # called in every update
+        self._steer = steer  # called in every update while it is held; sets the velocity
         self._touched = touched  # called in every update
         self._known = touched().union(known)  # existing contacts do not end it
 
@@ -59,7 +62,9 @@ class HeldMotion:
         if ran_into and self._switch.release(self._press):
             self.ran_into = ran_into
         held = self.held
-        if not held:
+        if held:
+            self._steer()
+        else:
             self.jog.stop()
         sample = self.jog.update(dt)
         if held:

@@ -1,13 +1,17 @@
-"""`JogKeys`: the jog keys of a pendant, of which at most one is down.
+"""`JogKeys`: the jog keys and the gamepad of a pendant, of which at most one is down.
 
-A press while the robot still moves brakes it and waits; the renewals of the key start the jog when
-the robot is at rest.  A jog ended by a contact needs a new press, which may move on against the
-same contact.
+A key moves one axis at full jog speed.  The sticks of a gamepad move any axes at a share of it, and
+its hold-to-run button is the key.  A press while the robot still moves brakes it and waits; the
+renewals of the key start the jog when the robot is at rest.  A jog ended by a contact needs a new
+press, which may move on against the same contact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.operate.contacts import struck
@@ -19,8 +23,11 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
 
 
+_STICK = "stick"
+
+
 class JogKeys:
-    """Keys of one pendant; `press`, `renew`, `release` and `stop` are thread-safe.
+    """Keys of one pendant; the methods that press, renew, release and stop are thread-safe.
 
     The other methods belong to the thread of the mover.
     """
@@ -28,7 +35,8 @@ class JogKeys:
     def __init__(self, mover: Mover, switch: HoldToRun | None = None) -> None:
         self.switch = HoldToRun() if switch is None else switch
         self._mover = mover
-        self._down: tuple[int, int, int] = (-1, 0, 0)  # axis, sign and press of the last key
+        self._down: tuple[Hashable, int] = ("", 0)  # last key and its press
+        self._shares: tuple[float, ...] = ()  # of the jog speed, by axis
         self._jog: HeldMotion | None = None
         self._robot: SimRobot | None = None  # robot moved by the jog
         # The motion of the robot after the last jog; with another motion the values are out of
@@ -44,15 +52,34 @@ class JogKeys:
 
     def press(self, axis: int, sign: int) -> int:
         """Press a key; return the number of the press, for `begin`."""
-        press = self.switch.press()
-        self._down = axis, sign, press
-        return press
+        return self._press((axis, sign), (*[0.0] * axis, float(sign)))
 
     def renew(self, axis: int, sign: int) -> int | None:
         """Report that a key is still down; return its press if it has no jog yet."""
-        if self._down[:2] != (axis, sign) or not self.switch.renew():
-            return None
-        return self._down[2] if self._jog is None else None
+        return self._renew((axis, sign))
+
+    def press_stick(self, shares: Sequence[float]) -> int:
+        """Press the hold-to-run button of a gamepad; return the number of the press, for `begin`.
+
+        `shares` are the deflections of its sticks by axis, -1 to 1; axes that are missing rest.
+        """
+        return self._press(_STICK, tuple(shares))
+
+    def renew_stick(self, shares: Sequence[float]) -> int | None:
+        """Report that the hold-to-run button is still down, with the current deflections.
+
+        Return its press if it has no jog yet.
+        """
+        if self._down[0] == _STICK:
+            self._shares = tuple(shares)
+        return self._renew(_STICK)
+
+    def shares(self, n: int) -> np.ndarray:
+        """Return the velocity (n,) of each axis as a share of the jog speed, -1 to 1."""
+        given = self._shares[:n]
+        found = np.zeros(n)
+        found[: len(given)] = np.clip(given, -1.0, 1.0)
+        return found
 
     def release(self) -> None:
         """Release the key."""
@@ -62,17 +89,26 @@ class JogKeys:
         """STOP: the key has no effect until it is pressed again."""
         self.switch.stop()
 
+    def _press(self, key: Hashable, shares: tuple[float, ...]) -> int:
+        press = self.switch.press()  # before the shares, which are not for the jog of another key
+        self._down, self._shares = (key, press), shares
+        return press
+
+    def _renew(self, key: Hashable) -> int | None:
+        if self._down[0] != key or not self.switch.renew():
+            return None
+        return self._down[1] if self._jog is None else None
+
     # ---- jogs, on the thread of the mover ------------------------------------------------------
 
     def begin(self, robot: SimRobot, frame: Frame, press: int) -> str:
         """Start the jog of a press that is still held; return the message of `settle`."""
         message = self.settle()
-        axis, sign, last = self._down
-        if self._jog is None and press == last and self.switch.holds(press):
+        if self._jog is None and press == self._down[1] and self.switch.holds(press):
             motion, _, contacts = self._last
             known = contacts if robot.motion is motion else set()
             try:
-                self._jog = self._mover.jog(robot, frame, axis, sign, self.switch, press, known)
+                self._jog = self._mover.jog(robot, frame, self.shares, self.switch, press, known)
             except BrazoError:
                 self.switch.release(press)
                 raise

@@ -3,12 +3,15 @@
 All of them keep the joint limits (`limits_of`), the override (a fraction of every speed) and, in
 reduced mode, 250 mm/s at the tool (the reduced speed of ISO 10218).  A request that is not feasible
 raises `BrazoError` with the reason, and the robot keeps its motion.
+
+A jog moves single joints (`"joint"`), or the tool along and about the axes of a frame: `"world"`,
+`"base"` of the robot, `"tool"`, or a frame of the cell by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,16 +23,18 @@ from brazo.operate.hold_to_run import HoldToRun
 from brazo.operate.playing import require_no_task
 from brazo.operate.resampled import Resampled
 from brazo.operate.speed_cap import LiveMotion, SpeedCapped
+from brazo.operate.tool_jog import ToolJog
 from brazo.trajectory import (
-    CartesianJog,
     GoTo,
     Jog,
+    NullSpaceJog,
     Timing,
     ToolLimits,
     fastest_within,
     follow_path,
     limits_of,
     line,
+    quintic_via_points,
 )
 from brazo.trajectory.limits import at_limit
 
@@ -39,11 +44,16 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
     from brazo.world import Contacts
 
-Frame = Literal["joint", "world", "tool"]
+Frame = str
+Shares = Callable[[int], np.ndarray]  # velocities (n,) of the axes of a jog, -1 to 1
+FRAMES = ("joint", "world", "base", "tool")  # besides the frames of the cell
 REDUCED = 0.25  # m/s
 FULL_SPEED = 1.0  # m/s along a line, not reduced
 ANGULAR = 1.5  # rad/s
 RAMP = 0.25  # s from rest to full speed along a line
+ELBOW = 6  # axis of a jog in a frame: the elbow of a redundant arm
+SWING_KNOTS = 41  # points of a step of the elbow at which the tool is exactly at rest
+ELBOW_SPEED = 0.5  # rad/s, norm of the joint velocities
 JOG_SHARE = 0.5  # of a joint's max speed, at full override
 
 
@@ -140,10 +150,42 @@ class Mover:
                 raise BrazoError(at_limit(robot.arm, limits_of(robot.arm), axis, by > 0.0))
             self.go_to(robot, q)
             return
+        if axis == ELBOW:
+            self._swing(robot, by)
+            return
         T = robot.arm.fk(robot.reference.q)
+        R = T[:3, :3] if frame == "tool" else self.frame_pose(robot, frame)[:3, :3]
         twist = np.zeros(6)
         twist[axis] = by
-        self.move_tool(robot, displaced(T, twist, frame), straight=True)
+        self.move_tool(robot, displaced(T, twist, R), straight=True)
+
+    def _swing(self, robot: SimRobot, by: float) -> None:
+        """Move the elbow of a redundant arm by a distance (rad) with the tool at rest."""
+        self._may_move(robot)
+        if robot.moving:
+            raise BrazoError(f"{robot.name} is moving: wait until it stops, or stop it first")
+        arm, limits = robot.arm, limits_of(robot.arm)
+        jog = NullSpaceJog(arm, limits, robot.reference.q)
+        x = np.linspace(0.0, 1.0, SWING_KNOTS)
+        shares = x**3 * (10.0 - 15.0 * x + 6.0 * x**2)  # from rest to rest
+        q = np.array([within_limits(arm, jog.at(by * share)) for share in shares])
+        motion = quintic_via_points(x, q, rule="smooth")
+        robot.move(fastest_within(motion, arm, limits.scaled(self.override)))
+
+    def frame_pose(self, robot: SimRobot, frame: Frame) -> np.ndarray:
+        """Return the pose (4, 4) of a frame in the base frame of the robot."""
+        if frame == "base":
+            return np.eye(4)
+        if frame == "tool":
+            return robot.arm.fk(robot.reference.q)
+        T = np.eye(4)
+        if frame != "world":
+            frames = {known.name: known.pose for known in self._simulation().cell.frames}
+            if frame not in frames:
+                names = ", ".join([*FRAMES[1:], *frames])
+                raise BrazoError(f"no frame '{frame}' in this cell; it has {names}")
+            T = frames[frame]
+        return np.linalg.inv(robot.base) @ T
 
     # ---- hold-to-run jog -------------------------------------------------------------------------
 
@@ -151,15 +193,16 @@ class Mover:
         self,
         robot: SimRobot,
         frame: Frame,
-        axis: int,
-        sign: int,
+        shares: Shares,
         switch: HoldToRun,
         press: int,
         known: Collection[str] = (),
     ) -> HeldMotion | None:
         """Jog while a press of the switch is held; None if the robot must come to rest first.
 
-        The jog ends at any contact except those that exist now or are `known`.
+        `shares(n)` returns the velocities (n,) of the joints, or (7,) of the tool, linear, angular,
+        and of the elbow of a redundant arm, as shares of the jog speed; it is called in every
+        update.  The jog ends at any contact except those that exist now or are `known`.
         """
         self._may_move(robot)
         with self._simulation().lock:
@@ -168,43 +211,52 @@ class Mover:
                     robot.stop()
                 return None
             arm = robot.arm
-            jog, limit = (
-                self._joint_jog(robot, axis, sign)
+            jog, steer, limit = (
+                self._joint_jog(robot, shares)
                 if frame == "joint"
-                else self._tool_jog(robot, frame, axis, sign)
+                else self._tool_jog(robot, frame, shares)
             )
             world = self._simulation().world
 
             def contacts() -> set[str]:  # without contact response it passes through
-                return touched(world.contacts(), robot.name) if robot.force_feedback else set()
+                return touched(world.contacts(), robot.name) if robot.contact_response else set()
 
-            held = HeldMotion(jog, switch, press, contacts, known, limit)
+            held = HeldMotion(jog, switch, press, contacts, known, limit, steer)
             # Along a line every update takes milliseconds, more than the time of a simulation step.
             robot.follow(self._capped(held, arm) if frame == "joint" else Resampled(held))
             return held
 
-    def _joint_jog(self, robot: SimRobot, axis: int, sign: int) -> tuple[Jog, Callable[[], str]]:
+    def _joint_jog(
+        self, robot: SimRobot, shares: Shares
+    ) -> tuple[Jog, Callable[[], None], Callable[[], str]]:
         arm, limits = robot.arm, limits_of(robot.arm)
         jog = Jog(limits, robot.reference.q)
-        speeds = np.zeros(arm.n)
-        speeds[axis] = sign * JOG_SHARE * self.override * limits.speed[axis]
-        jog.run(speeds)
+        most = JOG_SHARE * self.override * limits.speed
+
+        def steer() -> None:
+            jog.run(most * shares(arm.n))
 
         def limit() -> str:
             return "" if jog.limited is None else at_limit(arm, limits, *jog.limited)
 
-        return jog, limit
+        return jog, steer, limit
 
     def _tool_jog(
-        self, robot: SimRobot, frame: Frame, axis: int, sign: int
-    ) -> tuple[CartesianJog, Callable[[], str]]:
+        self, robot: SimRobot, frame: Frame, shares: Shares
+    ) -> tuple[ToolJog, Callable[[], None], Callable[[], str]]:
         v, w = self._tool_speeds()
         most = ToolLimits(speed=v, angular_speed=w)
-        jog = CartesianJog(robot.arm, limits_of(robot.arm), robot.reference.q, most)
-        velocity = np.zeros(6)
-        velocity[axis] = sign * (v if axis < 3 else w)
-        jog.run(velocity, "base" if frame == "world" else "tool")
-        return jog, lambda: jog.reason
+        jog = ToolJog(robot.arm, limits_of(robot.arm), robot.reference.q, most)
+        swing = ELBOW_SPEED * self.override if is_redundant(robot.arm) else 0.0
+        R = np.eye(3) if frame == "tool" else self.frame_pose(robot, frame)[:3, :3]
+
+        def steer() -> None:
+            asked = shares(ELBOW + 1)
+            linear, angular = (_within_one(part) for part in asked[:ELBOW].reshape(2, 3))
+            velocity = np.concatenate([R @ (v * linear), R @ (w * angular)])
+            jog.run(velocity, "tool" if frame == "tool" else "base", swing * asked[ELBOW])
+
+        return jog, steer, lambda: jog.reason
 
     def contacts(self) -> Contacts:
         """Return the current contacts of the simulation."""
@@ -224,6 +276,11 @@ class Mover:
     def _tool_speeds(self) -> tuple[float, float]:
         """Return the tool speeds along (m/s) and about (rad/s) a line."""
         return self.override * (REDUCED if self.reduced else FULL_SPEED), self.override * ANGULAR
+
+
+def is_redundant(arm: Robot) -> bool:
+    """Return whether the arm can move its joints with the tool at rest."""
+    return arm.n > arm.mobility
 
 
 def within_limits(arm: Robot, q: Any) -> np.ndarray:
@@ -251,13 +308,17 @@ def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) 
     return found.q
 
 
-def displaced(T: np.ndarray, twist: np.ndarray, frame: Frame) -> np.ndarray:
-    """Return a pose (4, 4) displaced by a twist (6,), linear then angular, in base or tool axes."""
+def displaced(T: np.ndarray, twist: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """Return a pose (4, 4) displaced by a twist (6,), linear then angular, in the axes R (3, 3)."""
     moved = T.copy()
-    R = np.eye(3) if frame == "world" else T[:3, :3]
     moved[:3, 3] += R @ twist[:3]
     moved[:3, :3] = matrix_from_rotvec(R @ twist[3:]) @ T[:3, :3]
     return moved
+
+
+def _within_one(shares: np.ndarray) -> np.ndarray:
+    """Return a vector (3,), shortened to length 1 if it is longer."""
+    return shares / max(1.0, float(np.linalg.norm(shares)))
 
 
 def _state(robot: SimRobot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

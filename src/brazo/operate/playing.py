@@ -50,8 +50,8 @@ class Playing:
         self.loop = loop
         self.round = 0
         self.on_path = False
-        self._robot, self._trajectory, self._done = robot, trajectory, done
-        self._began = 0.0
+        self.robot, self.trajectory, self._done = robot, trajectory, done
+        self.began = 0.0  # s, time of the simulation at which the current round started
         self._motion: object = None
         self._why = ""  # reason of an early end
 
@@ -61,10 +61,13 @@ class Playing:
 
     def elapsed(self, now: float) -> float:
         """Return the time in the trajectory in s; 0 during the approach."""
-        return min(now - self._began, self._trajectory.duration) if self.on_path else 0.0
+        return min(now - self.began, self.trajectory.duration) if self.on_path else 0.0
 
     def tick(self, sim: Simulation) -> bool:
-        robot = self._robot
+        """Advance the motion by one step of the simulation; return whether it continues."""
+        robot = self.robot
+        if sim.robots.get(robot.name) is not robot:
+            self._why = self._why or "the robot was removed"
         if not self._why and self._motion is not None and robot.motion is not self._motion:
             self._why = "something else moves the robot"
         if self._why:
@@ -73,15 +76,15 @@ class Playing:
             return True
         if self.on_path and not self.loop:
             return self._end()
-        here, start = robot.motion.q.copy(), self._trajectory.sample(self._trajectory.start).q
+        here, start = robot.motion.q.copy(), self.trajectory.sample(self.trajectory.start).q
         if np.abs(here - start).max() > THERE:
             self.on_path = False
             robot.move(jerk_limited(here, start, limits_of(robot.arm)))
         else:
             self.on_path = True
             self.round += 1
-            self._began = sim.time
-            robot.move(self._trajectory)
+            self.began = sim.time
+            robot.move(self.trajectory)
         self._motion = robot.motion
         return True
 

@@ -1,8 +1,13 @@
-"""Taught points of a robot, and running through them in sequence."""
+"""Named points of a robot, and running through them in sequence.
+
+A point is a target: joint values, or a pose of the tool in a frame, which may be a body that moves.
+The pendant, trajectories and programs refer to the same points.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,19 +26,31 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """Joint values with a name."""
+    """A named target: joint values `q`, or with `T` a pose of the tool in the frame `frame`.
 
-    number: int
+    `q` of a pose are the joint values at which it was taught: inverse kinematics starts there.
+    """
+
+    number: int  # identifies the point when it is renamed or moved in the list
     name: str
-    q: np.ndarray  # (n,)
+    q: np.ndarray | None = None  # (n,) rad and m
+    T: np.ndarray | None = None  # (4, 4), m
+    frame: str = "base"  # of T
+
+    def __post_init__(self) -> None:
+        if self.q is None and self.T is None:
+            raise BrazoError(f"point '{self.name}' needs joint values or a pose")
 
 
 class Points:
-    """Points of one robot, in the order in which they were taught."""
+    """Points of one robot, in order.
 
-    def __init__(self) -> None:
-        self._points: dict[int, Point] = {}
-        self._count = 0
+    Points are immutable, so that `state` is a copy that `restore` can return to.
+    """
+
+    def __init__(self, points: Iterable[Point] = ()) -> None:
+        self._points = {point.number: point for point in points}
+        self._count = max(self._points, default=0)
 
     def __iter__(self):
         return iter(self._points.values())
@@ -41,14 +58,37 @@ class Points:
     def __len__(self) -> int:
         return len(self._points)
 
-    def teach(self, q: np.ndarray, name: str = "") -> Point:
-        """Store joint values as a new point."""
+    @property
+    def state(self) -> tuple[Point, ...]:
+        """All points, in order."""
+        return tuple(self._points.values())
+
+    def restore(self, state: Iterable[Point]) -> None:
+        """Replace all points by those of an earlier `state`."""
+        self._points = {point.number: point for point in state}
+        self._count = max(self._count, *self._points, 0)
+
+    def teach(
+        self,
+        q: np.ndarray | None,
+        name: str = "",
+        T: np.ndarray | None = None,
+        frame: str = "base",
+    ) -> Point:
+        """Store joint values, or with `T` a pose in a frame, as a new point."""
         if len(self) >= MOST:
             raise BrazoError(f"at most {MOST} points: delete some first")
         self._count += 1
-        point = Point(self._count, self._named(name or f"P{self._count}"), q.copy())
+        name = self._named(_short(name) or self.next_name)
+        point = Point(self._count, name, _copied(q), _copied(T), frame)
         self._points[point.number] = point
         return point
+
+    @property
+    def next_name(self) -> str:
+        """Name of the next point that is taught without a name: P and a number."""
+        numbers = (re.fullmatch(r"P(\d{1,9})", point.name) for point in self)
+        return f"P{1 + max((int(found[1]) for found in numbers if found), default=0)}"
 
     def get(self, number: int) -> Point:
         """Return a point by number."""
@@ -56,15 +96,34 @@ class Points:
             raise BrazoError("that point no longer exists")
         return self._points[number]
 
+    def find(self, name: str) -> Point | None:
+        """Return a point by name; None if there is none."""
+        return next((point for point in self if point.name == name), None)
+
     def rename(self, number: int, name: str) -> None:
         """Rename a point."""
-        name = " ".join(name.split())[:LONGEST_NAME]
+        name = _short(name)
         if name and name != self.get(number).name:
             self._points[number] = replace(self.get(number), name=self._named(name))
 
-    def update(self, number: int, q: np.ndarray) -> None:
-        """Touch up a point: set its joint values."""
-        self._points[number] = replace(self.get(number), q=q.copy())
+    def update(self, number: int, q: np.ndarray | None, T: np.ndarray | None = None) -> None:
+        """Touch up a point: set its joint values and, of a pose, `T` in its frame."""
+        self._points[number] = replace(self.get(number), q=_copied(q), T=_copied(T))
+
+    def rename_frames(self, renamed: Mapping[str, str]) -> None:
+        """Use the new names of frames in which poses are given, by old name."""
+        self._points = {
+            number: replace(point, frame=renamed.get(point.frame, point.frame))
+            for number, point in self._points.items()
+        }
+
+    def move(self, number: int, by: int) -> None:
+        """Move a point by so many places in the list, towards the end if positive."""
+        self.get(number)
+        order = list(self._points)
+        at = order.index(number)
+        order.insert(min(max(at + by, 0), len(order) - 1), order.pop(at))
+        self._points = {one: self._points[one] for one in order}
 
     def delete(self, number: int) -> None:
         """Delete a point."""
@@ -79,19 +138,39 @@ class Points:
         return again
 
 
+def _short(name: str) -> str:
+    return " ".join(name.split())[:LONGEST_NAME]
+
+
+def _copied(values: np.ndarray | None) -> np.ndarray | None:
+    if values is None:
+        return None
+    copy = np.array(values, dtype=float)
+    copy.flags.writeable = False
+    return copy
+
+
 class PointRun:
     """Task of a simulation that runs through points; `pause` ends it, as STOP does.
 
-    `failed` is called with a message if a point cannot be reached.
+    `target(point)` returns the joint values of a point when its move starts.  `failed` is called
+    with a message if a point cannot be reached, `done` after the last one.
     """
 
     def __init__(
-        self, robot: SimRobot, points: list[Point], mover: Mover, failed: Callable[[str], None]
+        self,
+        robot: SimRobot,
+        points: list[Point],
+        mover: Mover,
+        failed: Callable[[str], None],
+        target: Callable[[Point], np.ndarray] = lambda point: np.asarray(point.q),
+        done: Callable[[], None] = lambda: None,
     ) -> None:
         self.robot = robot.name
         self.at = -1  # index of the current target point
         self.over = False
         self._robot, self._points, self._mover, self._failed = robot, points, mover, failed
+        self._target, self._done = target, done
 
     @property
     def point(self) -> int:
@@ -103,9 +182,11 @@ class PointRun:
         if not self.over and not self._robot.moving:
             self.at += 1
             self.over = self.at >= len(self._points)
-            if not self.over:
+            if self.over:
+                self._done()
+            else:
                 try:
-                    self._mover.go_to(self._robot, self._points[self.at].q)
+                    self._mover.go_to(self._robot, self._target(self._points[self.at]))
                 except BrazoError as error:
                     self.over = True
                     self._failed(str(error))

@@ -1,8 +1,9 @@
 """Programs for one robot or several: motions, grips, waits, syncs; checked before they run."""
 
 from brazo.deprecation import renamed_names
-from brazo.program.collision import Checker, Hit, Mover
+from brazo.program.collision import Checker, Hit, MovingRobot
 from brazo.program.execution import Execution, Failure, RobotProgress
+from brazo.program.free_space import FreeSpace, is_free, plan
 from brazo.program.monitor import Collision, Drop
 from brazo.program.planner import NoPath, Planner
 from brazo.program.program import Goal, Program, StepList
@@ -14,17 +15,20 @@ __all__ = [
     "Drop",
     "Execution",
     "Failure",
+    "FreeSpace",
     "Goal",
     "Hit",
-    "Mover",
+    "MovingRobot",
     "NoPath",
     "Planner",
     "Program",
     "RobotProgress",
     "StepList",
+    "is_free",
     "load_program",
     "parse_program",
+    "plan",
     "program_names",
 ]
 
-__getattr__ = renamed_names(__name__, {"NoWay": "NoPath"})
+__getattr__ = renamed_names(__name__, {"NoWay": "NoPath", "Mover": "MovingRobot"})

@@ -93,19 +93,19 @@ class Actions:
 
     def _why_no_grasp(self) -> str:
         grasp = self.sim.world.grasp(self.robot.name)
-        clamp = self.robot.world.clamp
-        assert clamp is not None
+        gripper = self.robot.world.gripper
+        assert gripper is not None
         if grasp.body is None:
             touched = sorted({*grasp.left, *grasp.right})
             what = f"only one pad touches {touched[0]}" if touched else "no pad is in contact"
-            return f"{what}, gripper opening {1e3 * clamp.opening:.1f} mm"
+            return f"{what}, gripper opening {1e3 * gripper.opening:.1f} mm"
         if not grasp.suitable:
             return (
                 f"{grasp.body} is rotated by {np.degrees(grasp.angle):.1f}° relative to the "
                 "fingers "
-                f"(max {np.degrees(self.sim.cell.clamp.angle):.0f}°)"
+                f"(max {np.degrees(self.sim.cell.gripper.angle):.0f}°)"
             )
-        minimum = self.sim.cell.clamp.hold_force
+        minimum = self.sim.cell.gripper.hold_force
         return f"the pads press {grasp.body} with {grasp.force:.1f} N, min {minimum:g} N"
 
     def _release(self, step: s.Release) -> Iterator[float]:
@@ -116,19 +116,19 @@ class Actions:
         if body is not None:
             self.execution.share_load(body)
         self.robot.open(step.opening)
-        clamp = self.robot.world.clamp
-        assert clamp is not None
-        wanted = clamp.gripper.opening[1] if step.opening is None else step.opening
+        gripper = self.robot.world.gripper
+        assert gripper is not None
+        wanted = gripper.description.opening[1] if step.opening is None else step.opening
         begin = self.execution.clock
-        while monitor.held.get(name) is not None or clamp.opening < wanted - _OPEN:
+        while monitor.held.get(name) is not None or gripper.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
                 raise BrazoError(
-                    f"gripper opening {1e3 * clamp.opening:.1f} mm after {step.timeout:g} s, "
+                    f"gripper opening {1e3 * gripper.opening:.1f} mm after {step.timeout:g} s, "
                     f"target {1e3 * wanted:.1f} mm"
                 )
             # Half the time the fingers need at their maximum speed, so that no step is missed.
-            distance = wanted - _OPEN - clamp.opening
-            yield UntilGrasp(sim.time + 0.5 * distance / sim.cell.clamp.closing_speed)
+            distance = wanted - _OPEN - gripper.opening
+            yield UntilGrasp(sim.time + 0.5 * distance / sim.cell.gripper.closing_speed)
         monitor.wanted[name] = None
 
     # ---- waits, syncs, signals ------------------------------------------------------------

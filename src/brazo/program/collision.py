@@ -49,23 +49,25 @@ class Hit:
     q: Array  # (n,) of the robot that moves
     t: float | None = None  # s into the motion
 
-    def __str__(self) -> str:
-        x, y, z = self.point
+    @property
+    def short(self) -> str:
+        """The two parts and the time."""
         when = "" if self.t is None else f" at t = {self.t:.2f} s"
         how = (
             "would touch"
             if self.distance <= 0.0
             else f"would come within {1e3 * self.distance:.1f} mm of"
         )
+        return f"{self.first} {how} {self.second}{when}"
+
+    def __str__(self) -> str:
+        x, y, z = self.point
         joints = ", ".join(f"{value:.3f}" for value in self.q)
-        return (
-            f"{self.first} {how} {self.second}{when}, near ({x:.3f}, {y:.3f}, {z:.3f}) m, "
-            f"joints at ({joints})"
-        )
+        return f"{self.short}, near ({x:.3f}, {y:.3f}, {z:.3f}) m, joints at ({joints})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Mover:
+class MovingRobot:
     """A robot and its held bodies by name, with T_tool_body."""
 
     robot: WorldRobot
@@ -82,8 +84,8 @@ class Checker:
     def __init__(
         self,
         world: World,
-        mover: Mover,
-        others: Sequence[Mover] = (),
+        mover: MovingRobot,
+        others: Sequence[MovingRobot] = (),
         clearance: float = 0.003,
     ) -> None:
         mujoco = engine()
@@ -118,6 +120,43 @@ class Checker:
                     self._allow(geoms, self._hand(world, holder))
         self._weights = self._placers[mover.robot.name].weights
 
+    # ---- state -----------------------------------------------------------------------------
+
+    def place_body(self, name: str, T: Array) -> None:
+        """Place a free body at a pose T (4, 4) instead of its current one."""
+        at = int(self._model.joint(name).qposadr[0])
+        self._data.qpos[at : at + 3] = T[:3, 3]
+        engine().mju_mat2Quat(self._data.qpos[at + 3 : at + 7], T[:3, :3].ravel())
+
+    def place_robot(self, name: str, q: Array, opening: float | None = None) -> None:
+        """Place a robot with its held bodies at q (n,), and its fingers at an opening (m).
+
+        Without an opening, fingers that hold a body are closed until one of them touches it.
+        """
+        placer = self._placers[name]
+        placer.place(self._data.qpos, q)
+        gripper = placer.robot.gripper
+        if gripper is None:
+            return
+        slides, low = gripper.slide_q, gripper.description.opening[0]
+        if opening is None:
+            held = [geom for one in placer.held for geom in self._geoms_of(one)]
+            if not held:
+                return
+            self._kinematics(self._model, self._data)
+            distance = engine().mj_geomDistance
+            gaps = [
+                distance(self._model, self._data, pad, geom, 1.0, None)
+                for pad in gripper.pad_ids
+                for geom in held
+            ]
+            now = float(self._data.qpos[slides].sum())
+            opening = max(low, now - 2.0 * max(0.0, min(gaps)))
+        self._data.qpos[slides] = opening / 2
+
+    def _geoms_of(self, name: str) -> list[int]:
+        return [i for i, one in enumerate(self._names) if one == name]
+
     # ---- single pose -----------------------------------------------------------------------
 
     def hit(self, q: Array, t: float | None = None) -> Hit | None:
@@ -127,6 +166,17 @@ class Checker:
         if not len(slack) or slack.min() >= 0.0:
             return None
         return self._hit(int(slack.argmin()), q, t)
+
+    def distance(self, q: Array, part: str) -> float:
+        """Distance (m) of the robot at q to a part, negative if they overlap; at most `LOOK`."""
+        self._place(q)
+        contact = self._data.contact
+        near = [
+            distance
+            for (a, b), distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True)
+            if part in (self._names[a], self._names[b])
+        ]
+        return min(near, default=LOOK)
 
     def allow_start(self, q: Array) -> None:
         """Allow pairs that are close at the start pose q to stay as close."""
@@ -235,8 +285,8 @@ class Checker:
         self._min_distance[a, b] = self._min_distance[b, a] = value
 
     def _allow(self, first: Array, second: Array) -> None:
-        self._min_distance[np.ix_(first, second)] = -np.inf
-        self._min_distance[np.ix_(second, first)] = -np.inf
+        self._min_distance[first[:, None], second] = -np.inf
+        self._min_distance[second[:, None], first] = -np.inf
 
     @staticmethod
     def _geoms(world: World, name: str) -> Array:
@@ -245,20 +295,21 @@ class Checker:
     @staticmethod
     def _hand(world: World, robot: WorldRobot) -> Array:
         """Geoms of the fingers and of the link that carries them."""
-        fingers = () if robot.clamp is None else robot.clamp.finger_ids
+        fingers = () if robot.gripper is None else robot.gripper.finger_ids
         bodies = world.mj_model.geom_bodyid
         return np.flatnonzero(np.isin(bodies, [robot.tip_id, *fingers]))
 
     @staticmethod
-    def _holds(others: Sequence[Mover], robot: str, body: str) -> bool:
+    def _holds(others: Sequence[MovingRobot], robot: str, body: str) -> bool:
         return any(one.robot.name == robot and body in one.held for one in others)
 
 
 class _Placer:
     """Writes a robot's joint values and the poses of its held bodies to qpos."""
 
-    def __init__(self, world: World, mover: Mover) -> None:
+    def __init__(self, world: World, mover: MovingRobot) -> None:
         self.robot, self._fk, self._base = mover.robot, mover.arm.fk, mover.robot.base
+        self.held = tuple(mover.held)
         model = world.mj_model
         self._quat_of = engine().mju_mat2Quat
         self._held = [(int(model.joint(name).qposadr[0]), T) for name, T in mover.held.items()]

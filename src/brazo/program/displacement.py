@@ -59,7 +59,7 @@ class _Reach:
     def __init__(self, model: Any, robot: WorldRobot) -> None:
         self._tool = robot.model.tool  # type: ignore[union-attr]
         self._tip_anchor = _anchor(model, robot.tip_id)
-        own = set(robot.all_body_ids.tolist())
+        own = set(robot.engine.bodies.tolist())
         farthest: dict[int, float] = {}
         to_tip: dict[int, float] = {}  # max distance from a body's anchor to that of the tip
         # MuJoCo orders bodies with parents before children.
@@ -84,7 +84,6 @@ class _Reach:
         # How each MuJoCo joint depends on each of the robot's joints, by setting it.
         rest = np.zeros(model.nq)
         robot.put(rest, np.zeros(robot.n))
-        self._n = robot.n
         self._slides = np.zeros(robot.n)
         self._turns: list[
             tuple[int, float, float, float]

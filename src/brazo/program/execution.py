@@ -11,6 +11,7 @@ next poll, so a running step costs almost nothing.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -28,8 +29,9 @@ from brazo.program.motions import braking, resuming
 from brazo.program.planner import Planner
 from brazo.program.program import Goal, Program
 from brazo.program.steps import verb_of
-from brazo.program.validate import validate
+from brazo.program.validate import force_mistake, validate
 from brazo.simulation import Simulation
+from brazo.simulation.conditions import Condition
 from brazo.trajectory import Trajectory
 
 Array = np.ndarray
@@ -74,6 +76,10 @@ class Execution:
 
     `grip_force` (N) replaces the force of every grip; `load` gives the mass (kg) that controllers
     assume for a body, by name, if that differs from its true mass.
+
+    `first` gives the index of the expanded step at which a robot starts, by name (default 0).  The
+    other robots skip the syncs that this robot skips.  The program pauses before a step whose index
+    is in `breakpoints`, a set for each robot; it may be changed during the run.
     """
 
     def __init__(
@@ -83,6 +89,7 @@ class Execution:
         *,
         grip_force: float | None = None,
         load: Mapping[str, float] | None = None,
+        first: Mapping[str, int] | None = None,
     ) -> None:
         self.program = program
         self.sim = sim
@@ -109,13 +116,17 @@ class Execution:
         self.finished: float | None = None  # s, when the last step was complete
         self.ended = False  # stopped by the user before it was done
         self.paused_at = 0.0  # s, time of the last pause
-        self._lists = {name: _StepRunner(self, name, steps) for name, steps in flat.items()}
+        self.breakpoints: dict[str, set[int]] = {name: set() for name in flat}
+        starts = first_steps(flat, first or {})
+        self._lists = {n: _StepRunner(self, n, steps, starts[n]) for n, steps in flat.items()}
         self._paused: dict[str, tuple[Trajectory, float]] | None = None
         self._once = False  # single step: pause when a robot's step is complete
         self._lost = 0.0  # s, total time in pauses
         self._checked = self._grasps = 0
         self.due = 0.0  # s; no tick is needed before, unless a contact or a grasp changes
+        self.conditions: list[Condition] = []  # and as long as these hold
         self._over = False
+        self._data = sim.world.mj_data
         self._displaced = displaced_bodies(sim)
         sim.log("program", f"{program.name} starts", program=program.name)
 
@@ -161,6 +172,7 @@ class Execution:
 
     @property
     def paused(self) -> bool:
+        """Whether the program is paused."""
         return self._paused is not None
 
     # ---- user commands ---------------------------------------------------------------------
@@ -228,15 +240,35 @@ class Execution:
 
     # ---- called by the simulation ----------------------------------------------------------
 
+    def cell_changed(self, renamed: Mapping[str, str]) -> None:
+        """Continue in a changed cell, or fail if the program no longer applies to it."""
+        if self._over:
+            return
+        try:
+            validate(self.program, self.sim)
+        except BrazoError as error:
+            self.stop(f"the cell was changed: {error}")
+            return
+        replaced = [n for n, one in self._lists.items() if one.robot is not self.sim.robots[n]]
+        if replaced:
+            self.stop(f"the cell was changed: '{replaced[0]}' is another robot")
+        else:
+            self.monitor.cell_changed()
+
     def tick(self, sim: Simulation) -> bool:
         """Advance by one simulation step; False when the execution is over."""
         now, monitor = sim.time, self.monitor
+        if sim.world.mj_data is not self._data:  # an edit: the conditions read the old arrays
+            self._data = sim.world.mj_data
+            self.due = 0.0
         if monitor.grasps != self._grasps:
             self._grasps = monitor.grasps
+            self.due = 0.0
             for runner in self._lists.values():
                 if isinstance(runner.wake, UntilGrasp):
-                    runner.wake = self.due = 0.0
-        if now < self.due and len(monitor.collisions) == self._checked:
+                    runner.wake = 0.0
+        due = min(self.due, monitor.next_update)
+        if now < due and len(monitor.collisions) == self._checked:
             return True
         active = not self._over and self._advance(now)
         wakes = [one.wake for one in self._lists.values() if one.status != "done"]
@@ -244,7 +276,9 @@ class Execution:
             wakes = []
         elif not wakes:
             wakes = [now if self.finished is None else self.finished + GRACE - sim.dt]
-        self.due = min([monitor.due, *wakes])
+        conditions = monitor.conditions()
+        self.conditions = conditions or []
+        self.due = min([monitor.next_update if conditions is None else math.inf, *wakes])
         return active
 
     def _advance(self, now: float) -> bool:
@@ -263,6 +297,9 @@ class Execution:
                 stepped |= runner.advance(self._once)
                 if self._over:
                     return False
+                if self._paused is not None:  # at a breakpoint
+                    self._once = False
+                    return True
         if not busy:
             self._finish(now)
         elif self._once and stepped:
@@ -368,7 +405,7 @@ def _check_start(sim: Simulation) -> None:
     """Refuse overlapping bodies at t = 0, except for robots with contact response off."""
     if sim.time > 0.0:
         return
-    through = {name for name, robot in sim.robots.items() if not robot.force_feedback}
+    through = {name for name, robot in sim.robots.items() if not robot.contact_response}
     found = [
         one
         for one in sim.world.overlaps()
@@ -381,32 +418,29 @@ def _check_start(sim: Simulation) -> None:
 def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
     if not (np.isfinite(force) and force > 0.0):
         raise BrazoError(f"grip force {force:g} N: must be finite and greater than 0")
-    minimum = sim.cell.clamp.hold_force
     for name, steps in flat.items():
-        clamp = sim.world.robots[name].clamp
-        if clamp is None or not any(isinstance(step, s.Grip) for step in steps):
+        gripper = sim.world.robots[name].gripper
+        if gripper is None or not any(isinstance(step, s.Grip) for step in steps):
             continue
-        if force < minimum and not clamp.weld:
-            raise BrazoError(
-                f"grip force {force:g} N is too low: a body is held from {minimum:g} N on each pad "
-                "(hold_force of the cell's gripper)"
-            )
-        maximum = clamp.gripper.max_force
-        if force > maximum:
-            raise BrazoError(f"grip force {force:g} N: the max of '{name}' is {maximum:g} N")
+        if mistake := force_mistake(force, gripper, sim.cell.gripper.hold_force):
+            raise BrazoError(f"'{name}': grip {mistake}")
 
 
 class _StepRunner:
     """Executes the steps of one robot."""
 
-    def __init__(self, execution: Execution, name: str, steps: list[s.Step]) -> None:
+    def __init__(
+        self, execution: Execution, name: str, steps: list[s.Step], first: int = 0
+    ) -> None:
         self.execution = execution
         self.name = name
         self.steps = steps
-        self.index = 0
+        self.index = first
         self.wake = 0.0
-        self.status: Status = "running" if steps else "done"
-        self._actions = Actions(execution, execution.sim.robots[name])
+        self.status: Status = "running" if first < len(steps) else "done"
+        self._passed = -1  # index of the breakpoint at which the program was paused last
+        self.robot = execution.sim.robots[name]
+        self._actions = Actions(execution, self.robot)
         self._current: Iterator[float] | None = None
 
     @property
@@ -440,6 +474,9 @@ class _StepRunner:
         try:
             while self.index < len(self.steps):
                 if self._current is None:
+                    if self._at_breakpoint():
+                        self.wake = 0.0
+                        break
                     step = self.steps[self.index]
                     self.status = "running"
                     self._log_start(step)
@@ -450,6 +487,7 @@ class _StepRunner:
                     break
                 self._current = None
                 self.index += 1
+                self._passed = -1
                 if once:
                     self.wake = 0.0
                     break
@@ -458,6 +496,15 @@ class _StepRunner:
         except BrazoError as error:
             self.execution.fail(self, str(error))
         return self.index > first
+
+    def _at_breakpoint(self) -> bool:
+        """Pause the program if the next step has a breakpoint; False if it has been paused."""
+        index = self.index
+        if index == self._passed or index not in self.execution.breakpoints[self.name]:
+            return False
+        self._passed = index
+        self.execution.pause()
+        return True
 
     def _log_start(self, step: s.Step) -> None:
         if isinstance(step, (s.Note, s.Wait, s.WaitUntil, s.Sync, s.SetSignal)):
@@ -471,6 +518,32 @@ class _StepRunner:
             step=self.index + 1,
             line=None if step.place is None else step.place.line,
         )
+
+
+def first_steps(flat: Mapping[str, list[s.Step]], first: Mapping[str, int]) -> dict[str, int]:
+    """Index of the first step of each robot, if some robots start at the steps `first`.
+
+    A robot also starts after every sync that another member of it skips.
+    """
+    for name, index in first.items():
+        if name not in flat or not 0 <= index <= len(flat[name]):
+            raise BrazoError(f"no step {index + 1} of '{name}' to start from")
+    starts = {name: first.get(name, 0) for name in flat}
+    places: dict[str, dict[str, list[int]]] = {}  # by sync and robot: indices of its steps
+    for name, steps in flat.items():
+        for i, step in enumerate(steps):
+            if isinstance(step, s.Sync):
+                places.setdefault(step.name, {}).setdefault(name, []).append(i)
+    changed = True
+    while changed:
+        changed = False
+        for members in places.values():
+            skipped = max(sum(i < starts[name] for i in own) for name, own in members.items())
+            for name, own in members.items():
+                least = own[min(skipped, len(own)) - 1] + 1 if skipped else 0
+                if starts[name] < least:
+                    starts[name], changed = least, True
+    return starts
 
 
 class _Syncs:

@@ -17,12 +17,13 @@ from brazo.program.steps import Target
 from brazo.simulation import SimRobot, Simulation
 
 Array = np.ndarray
+_EYE = np.eye(4)
 
 
 def frame_names(sim: Simulation) -> list[str]:
     """Names of all frames a target may be given in."""
     cell = sim.cell
-    things = [*cell.bodies, *cell.fixtures, *cell.chutes, *cell.robots]
+    things = [*cell.bodies, *cell.fixtures, *cell.chutes, *cell.frames, *cell.robots]
     return ["world", "base", "tool", *(thing.name for thing in things)]
 
 
@@ -41,9 +42,9 @@ def frame_pose(sim: Simulation, robot: SimRobot, name: str) -> Array:
         return reference_tool(robot)
     if name in sim.robots:
         return sim.robots[name].base
-    for chute in sim.cell.chutes:
-        if chute.name == name:
-            return chute.pose
+    for fixed in (*sim.cell.chutes, *sim.cell.frames):
+        if fixed.name == name:
+            return fixed.pose
     return sim.world.pose(name)
 
 
@@ -58,14 +59,26 @@ def target_pose(sim: Simulation, robot: SimRobot, target: Target, held: str | No
     `held` is the body in the gripper; a target `of` a body requires that body to be held.
     """
     T_frame = frame_pose(sim, robot, target.frame)
-    now = reference_tool(robot)
-    T_tool_body = np.eye(4)
-    if target.of is not None:
-        if held != target.of:
-            what = f"'{held}'" if held else "nothing"
-            raise BrazoError(f"the target is for '{target.of}', but the gripper holds {what}")
-        T_tool_body = in_hand(sim, robot, target.of)
-        now = now @ T_tool_body
+    if target.of is None:
+        return tool_at(target, T_frame, reference_tool(robot))
+    require_held(target.of, held)
+    return tool_at(target, T_frame, reference_tool(robot), in_hand(sim, robot, target.of))
+
+
+def require_held(body: str, held: str | None) -> None:
+    """Raise an error if the gripper does not hold the body that a target is for."""
+    if held != body:
+        what = f"'{held}'" if held else "nothing"
+        raise BrazoError(f"the target is for '{body}', but the gripper holds {what}")
+
+
+def tool_at(target: Target, T_frame: Array, T_tool: Array, T_tool_body: Array = _EYE) -> Array:
+    """Pose (4, 4) of the tool in the world at a target given in the frame `T_frame`.
+
+    `T_tool` is the current pose of the tool, `T_tool_body` the pose in the hand of the body that
+    moves to the target.
+    """
+    now = T_tool @ T_tool_body
     wanted = now.copy()
     if target.rpy is not None:
         wanted[:3, :3] = T_frame[:3, :3] @ matrix_from_rpy(target.rpy)

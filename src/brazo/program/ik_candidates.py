@@ -22,7 +22,7 @@ _TILT = np.radians(0.1)  # rad, tilt of a body at rest on soft contacts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class JointCandidate:
     """Joint values that put the tool at the target."""
 
     q: Array
@@ -34,7 +34,7 @@ class Candidate:
 class Candidates:
     """All candidates, nearest first, and why other solutions were rejected."""
 
-    found: tuple[Candidate, ...]
+    found: tuple[JointCandidate, ...]
     rejected: tuple[str, ...]  # reasons
 
     @property
@@ -54,7 +54,7 @@ def ik_candidates(
     gripper_symmetric: bool = False,
 ) -> Candidates:
     """IK solutions for the tool pose T (4, 4, in the base frame), nearest to q0 first."""
-    found: list[Candidate] = []
+    found: list[JointCandidate] = []
     rejected: dict[str, None] = {}
     for pose, suffix in ((T, ""), (T @ rot_z(np.pi), " rotated 180°"))[
         : 2 if gripper_symmetric else 1
@@ -65,7 +65,9 @@ def ik_candidates(
             continue
         solutions = [(answer.q, answer.branch or "")]
         for one in answer.all:
-            if branch is not None and not _matches(one.name, branch):
+            if branch is not None and not set(branch.upper().split()) <= set(
+                one.name.upper().split()
+            ):
                 continue
             if one.within_limits:
                 solutions.append((one.q, one.name))
@@ -75,7 +77,7 @@ def ik_candidates(
         for q, name in solutions:
             time = float((np.abs(q - q0) / speed).max())
             if all(np.abs(q - other.q).max() > _SAME for other in found):
-                found.append(Candidate(np.array(q), f"{name}{suffix}".strip(), time))
+                found.append(JointCandidate(np.array(q), f"{name}{suffix}".strip(), time))
     found.sort(key=lambda candidate: candidate.time)
     return Candidates(tuple(found), tuple(rejected))
 
@@ -89,7 +91,3 @@ def _solve(
         return answer
     near = arm.ik(T, q0, branch, orientation="nearest")
     return near if near.success and near.residual.orientation <= _TILT else answer
-
-
-def _matches(name: str, branch: str) -> bool:
-    return set(branch.upper().split()) <= set(name.upper().split())

@@ -13,15 +13,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from brazo.deprecation import warn_renamed
+from brazo.program.conditions import in_hand
 from brazo.program.frames import position_text
 from brazo.program.goal_monitor import GoalMonitor
 from brazo.program.passage import Passage
 from brazo.program.program import Goal
 from brazo.simulation import Simulation
+from brazo.simulation.clock import exact_time, steps_before
+from brazo.simulation.conditions import Condition
 from brazo.world import Contact, GraspEvent
 from brazo.world.contacts import ContactClass
 
@@ -76,6 +80,10 @@ class Drop:
         )
 
 
+def _body_ids(sim: Simulation) -> dict[str, int]:
+    return {body.name: int(sim.world.mj_model.body(body.name).id) for body in sim.cell.bodies}
+
+
 class Monitor:
     """Monitor of one execution: `update` polls, the world's events arrive in between."""
 
@@ -86,7 +94,7 @@ class Monitor:
         self.held: dict[str, str | None] = {
             name: world.grasp(name).held
             for name, robot in world.robots.items()
-            if robot.clamp is not None
+            if robot.gripper is not None
         }
         # Bodies the fingers may touch; a program may start with a body in the gripper.
         self.wanted: dict[str, str | None] = {**dict.fromkeys(sim.robots), **self.held}
@@ -95,9 +103,12 @@ class Monitor:
         self.grasps = 0  # number of grasps and releases
         self._expected: dict[str, tuple[str, Array]] = {}  # robot: body, T_hand_body when gripped
         self._lost: dict[str, float] = {}
-        self.due = sim.time  # s, time of the next update
+        self._first = round(sim.time / sim.dt)  # step of the first update
+        self._every = steps_before(EVERY, sim.dt)
+        self.next_update = sim.time  # s
+        self._conditions: dict[object, tuple[Any, object, Condition]] = {}
         bodies = {body.name: body for body in sim.cell.bodies}
-        self._ids = {name: int(world.mj_model.body(name).id) for name in bodies}
+        self._ids = _body_ids(sim)
         chutes = {chute.name: chute for chute in sim.cell.chutes}
         self.passages: dict[Goal, Passage] = {}
         self.goal_monitors: dict[Goal, GoalMonitor] = {}
@@ -113,6 +124,22 @@ class Monitor:
             ),
         ]
         self._initial_contacts()
+
+    def cell_changed(self) -> None:
+        """Continue in a changed cell that still has every body and chute of the goals."""
+        sim = self._sim
+        self._ids = _body_ids(sim)
+        self.wanted = {name: self.wanted.get(name) for name in sim.robots}
+        grippers = [n for n, robot in sim.world.robots.items() if robot.gripper is not None]
+        self.held = {name: sim.world.grasp(name).held for name in grippers}
+        for robot, (body, _) in list(self._expected.items()):
+            if robot not in self.held or body not in self._ids:
+                self.expect_released(robot)
+        bodies = {body.name: body for body in sim.cell.bodies}
+        chutes = {chute.name: chute for chute in sim.cell.chutes}
+        for goal, passage in self.passages.items():
+            if goal.chute is not None:
+                passage.bind(sim.world, bodies[goal.body], chutes[goal.chute])
 
     def close(self) -> None:
         """Cancel the event subscriptions."""
@@ -146,11 +173,15 @@ class Monitor:
     # ---- updates ---------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Evaluate the current state, if an update is due."""
-        now = self._sim.time
-        if now < self.due:
+        """Evaluate the current state, if this is the time of an update."""
+        now, dt = self._sim.time, self._sim.dt
+        if now < self.next_update:
             return
-        self.due = now + EVERY
+        step = round(now / dt)
+        late = (step - self._first) % self._every  # updates are omitted while `conditions` hold
+        self.next_update = exact_time((step + self._every - late) * dt, dt)
+        if late:
+            return
         data = self._sim.world.mj_data
         for passage in self.passages.values():
             if passage.update(data):
@@ -166,6 +197,33 @@ class Monitor:
             how = self._dropped(robot, body, T, now)
             if how:
                 self._drop(robot, body, how)
+
+    def conditions(self) -> list[Condition] | None:
+        """Conditions under which updates have no effect; None if updates are needed."""
+        if self.goal_monitors or self._lost:
+            return None
+        found = []
+        for passage in self.passages.values():
+            if passage.inside and not passage.done:
+                return None
+            if not passage.done:
+                found.append(self._condition(passage, None, passage.outside))
+        for robot, (body, T) in self._expected.items():
+            hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]
+
+            def kept(data: Any, hand: int = hand, thing: int = thing, T: Array = T) -> Condition:
+                at_hand, at_body = ((data.xpos[i], data.xmat[i]) for i in (hand, thing))
+                return in_hand(at_hand, at_body, T, SLIP, SLIP_TURN)
+
+            found.append(self._condition(robot, T, kept))
+        return found if all(one.holds for one in found) else None
+
+    def _condition(self, key: object, T: object, make: Callable[[Any], Condition]) -> Condition:
+        """Return a condition that was made before, unless the world's arrays or T changed."""
+        data, known = self._sim.world.mj_data, self._conditions.get(key)
+        if known is None or known[0] is not data or known[1] is not T:
+            known = self._conditions[key] = data, T, make(data)
+        return known[2]
 
     def _dropped(self, robot: str, body: str, T: Array, now: float) -> str | None:
         since = self._lost.get(robot)
@@ -198,9 +256,9 @@ class Monitor:
     def _drop(self, robot: str, body: str, how: str) -> None:
         sim = self._sim
         self.expect_released(robot)
-        clamp = sim.world.robots[robot].clamp
-        assert clamp is not None
-        mode, value = clamp.command
+        gripper = sim.world.robots[robot].gripper
+        assert gripper is not None
+        mode, value = gripper.command
         if mode == "force":
             how += f", gripped with {value:g} N"
         drop = Drop(sim.time, robot, body, sim.world.pose(body)[:3, 3].copy(), how)
@@ -265,7 +323,7 @@ class Monitor:
             wanted = self.wanted[robot]
             if part.startswith("finger") and wanted in (contact.second, ANYTHING):
                 return
-        through = any(not self._sim.world.robots[name].force_feedback for name in robots)
+        through = any(not self._sim.world.robots[name].contact_response for name in robots)
         collision = Collision(
             time,
             contact.first,

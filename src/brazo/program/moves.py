@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.control.base import torque_limits
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, matrix_from_rpy
 from brazo.program import steps as s
-from brazo.program.collision import Checker, Hit, Mover
+from brazo.program.collision import Checker, Hit, MovingRobot
 from brazo.program.curve_fields import curve_in_base
 from brazo.program.frames import frame_pose, in_hand, reference_tool, target_pose, to_base
-from brazo.program.ik_candidates import Candidate, ik_candidates
+from brazo.program.ik_candidates import JointCandidate, ik_candidates
 from brazo.program.motions import MakePath, along, motion_limits, straight, through
 from brazo.program.planner import NoPath
 from brazo.simulation import SimRobot
@@ -63,7 +64,7 @@ class Moves:
                 return self._path(step)
 
     def _move_joints(self, step: s.MoveJoints) -> Iterator[float]:
-        there = [Candidate(self._joint_values(step), "", 0.0)]
+        there = [JointCandidate(self._joint_values(step), "", 0.0)]
         yield from self._go(lambda: self._to(there, step.speed, step.plan), step.tolerance)
 
     def _joint_values(self, step: s.MoveJoints) -> Array:
@@ -142,13 +143,13 @@ class Moves:
                 text = f"{self.robot.name} waits for {wait.robot}: {wait}"
                 self.sim.log("waits", text, robot=self.robot.name, for_=wait.robot)
                 while other.moving:
-                    yield self.sim.time + max(other.remaining - 1.5 * self.sim.dt, 0.0)
+                    yield self.sim.time + max(other.motion.remaining - 1.5 * self.sim.dt, 0.0)
         yield from self._follow(motion)
         yield from self._arrive(tolerance)
 
     def _to(
         self,
-        candidates: list[Candidate] | tuple[Candidate, ...],
+        candidates: list[JointCandidate] | tuple[JointCandidate, ...],
         speed: s.Speed,
         plan: s.Plan,
         rejected: tuple[str, ...] = (),
@@ -205,7 +206,7 @@ class Moves:
         self.robot.move(motion)
         self.execution.motions[self.robot.name] = motion, self.sim.time
         while self.robot.moving:
-            yield self.sim.time + max(self.robot.remaining - 1.5 * self.sim.dt, 0.0)
+            yield self.sim.time + max(self.robot.motion.remaining - 1.5 * self.sim.dt, 0.0)
         away = np.abs(self.robot.reference.q - motion.sample(motion.end).q)
         if away.max() > _OFF_TARGET:
             raise BrazoError(
@@ -240,7 +241,7 @@ class Moves:
     def _cause_in_drives(self) -> str:
         robot = self.robot
         names = robot.arm.joint_names
-        saturated = np.abs(robot.torque) >= 0.999 * robot.torque_limits
+        saturated = np.abs(robot.torque) >= 0.999 * torque_limits(robot.arm)
         if saturated.any():
             full = [name for name, one in zip(names, saturated, strict=True) if one]
             some = "drives of " + " and ".join(full) + " are" if len(full) > 1 else ""
@@ -267,10 +268,10 @@ class Moves:
         checker.allow_end(q1)
         return checker
 
-    def _mover(self, robot: SimRobot) -> Mover:
+    def _mover(self, robot: SimRobot) -> MovingRobot:
         body = self.execution.monitor.held.get(robot.name)
         held = {} if body is None else {body: in_hand(self.sim, robot, body)}
-        return Mover(robot.world, robot.arm, held)
+        return MovingRobot(robot.world, robot.arm, held)
 
     def _hit(self, checker: Checker, motion: Trajectory) -> Hit | None:
         table = motion.table(min(CHECK_DT, max(motion.duration / 50, 1e-6)))
@@ -301,7 +302,7 @@ class Moves:
         other = self._mover_of(hit)
         if other is not None:
             raise _BlockedByRobot(str(hit), other)
-        if self.robot.world.force_feedback:
+        if self.robot.world.contact_response:
             raise BrazoError(str(hit))
         self.sim.log("warning", f"{hit}; contact response is off: {self.robot.name} passes through")
 

@@ -11,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from brazo.model.shapes import Box, Capsule, Cylinder
+from brazo.body.solids import triangles
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh
+from brazo.program.conditions import outside
+from brazo.simulation.conditions import Condition
 from brazo.world import Chute, FreeBody, World
+from brazo.world.cell import BinShape, parts_of
 
 Array = np.ndarray
 
@@ -21,16 +25,25 @@ class Passage:
     """Detects the passage of one body through one chute."""
 
     def __init__(self, world: World, body: FreeBody, chute: Chute) -> None:
+        self.inside = False
+        self.time: float | None = None  # s, when it had passed
+        self.bind(world, body, chute)
+
+    def bind(self, world: World, body: FreeBody, chute: Chute) -> None:
+        """Attach to the current model of a world."""
         self.body, self.chute = body, chute
         self._id = int(world.mj_model.body(body.name).id)
         self._back = np.linalg.inv(chute.pose)
         self._rows = self._back[:3].tolist()
-        self.inside = False
-        self.time: float | None = None  # s, when it had passed
 
     @property
     def done(self) -> bool:
         return self.time is not None
+
+    def outside(self, data: Any) -> Condition:
+        """The body is not in the chute: there is nothing to evaluate."""
+        size = self.chute.length, *self.chute.inner
+        return outside(data.xpos[self._id], self._back, size)
 
     def update(self, data: Any) -> bool:
         """Evaluate the current state; True when the body has just passed."""
@@ -54,8 +67,12 @@ class Passage:
 
 
 def extent(body: FreeBody, direction: Array) -> float:
-    """Half-extent (m) of a body from its centre along a direction in its own axes."""
+    """Extent (m) of a body from its origin against a direction in its own axes."""
     shape = body.shape
+    if isinstance(shape, Mesh | BinShape):
+        parts = parts_of(body.name, shape, body.color)
+        clouds = [(p.pose, triangles(p.shape)[0]) for p in parts]
+        return max(float(-((V @ T[:3, :3].T + T[:3, 3]) @ direction).min()) for T, V in clouds)
     x, y, z = np.abs(direction)
     match shape:
         case Box((a, b, c)):

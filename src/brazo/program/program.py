@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from brazo.deprecation import renamed_option
 from brazo.errors import BrazoError
 from brazo.model.description import Finding
+from brazo.operate.points import Point
 from brazo.program import steps as s
 from brazo.program.curve_fields import check_curve
 
@@ -86,6 +87,8 @@ class Program:
     planner: PlannerName = "rrt"
     goals: tuple[Goal, ...] = ()
     steps: dict[str, list[s.Step]] = field(default_factory=dict)
+    # By robot: points that its steps name.
+    points: Mapping[str, Sequence[Point]] = field(default_factory=dict, compare=False)
     path: Path | None = field(default=None, compare=False, repr=False)
     places: dict[str, s.Place] = field(default_factory=dict, compare=False, repr=False)  # of robots
     findings: tuple[Finding, ...] = field(default=(), compare=False, repr=False)  # of its file
@@ -116,7 +119,7 @@ class Program:
         from brazo.program.execution import Execution
 
         execution = Execution(self, sim, **options)
-        sim.add_task(execution)
+        sim.tasks.add(execution)
         return execution
 
     def to_yaml(self) -> str:

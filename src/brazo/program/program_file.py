@@ -4,8 +4,11 @@
     cell: cooperative
     speed: 0.5
     goals: [{body: bar 1, through: chute}]
+    points:
+      scara2: [{name: rest, q: [0, 45deg, 45deg, 5cm, 0]}]
     robots:
       scara2:
+        - move_joints: rest
         - move_to: {xyz: [-10cm, 0, 8cm], rpy: [180deg, 0, 0], in: bar 1, plan: free}
         - line: {by: [0, 0, -7cm]}
         - grip: {force: 60N, body: bar 1}
@@ -23,16 +26,18 @@ from typing import Any, cast
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import Field, parse_document, read_document
-from brazo.formats.library import Library
+from brazo.formats.library import FileLibrary
+from brazo.program.point_file import read_points
 from brazo.program.program import PLANNERS, WATCHES, Goal, PlannerName, Program, WatchMode
 from brazo.program.step_fields import MAX_STEPS, read_steps
 from brazo.program.steps import Place
 
-PROGRAMS = Library("program", "programs")
+PROGRAMS = FileLibrary("program", "programs")
 program_directory, program_names, find_program = PROGRAMS.directory, PROGRAMS.names, PROGRAMS.find
 MAX_ROBOTS = 16
 _PROGRAM = (
-    "name", "about", "cell", "speed", "clearance", "watch", "planner", "goals", "robots",
+    "name", "about", "cell", "speed", "clearance", "watch", "planner", "goals", "points",
+    "robots",
 )  # fmt: skip
 
 
@@ -62,6 +67,7 @@ def read_program(root: Field) -> Program:
         about=fields["about"].text().strip() if "about" in fields else "",
         cell=fields["cell"].text(300).strip() if "cell" in fields else None,
         goals=tuple(_goals(fields["goals"])) if "goals" in fields else (),
+        points=read_points(fields["points"]) if "points" in fields else {},
         steps={name: read_steps(block) for name, block in robots.items()},
         path=root.path,
         places={name: Place(root.path, block.line) for name, block in robots.items()},

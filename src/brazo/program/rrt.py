@@ -46,7 +46,7 @@ def rrt_connect(
         return [start, goal]
     rng = np.random.default_rng(seed)
     low, high = box.T
-    near, far = _Tree(start, weights), _Tree(goal, weights)
+    near, far = _SearchTree(start, weights), _SearchTree(goal, weights)
     from_start = True
     while near.count + far.count < max_poses:
         target = rng.uniform(low, high)
@@ -78,7 +78,7 @@ def shortened(path: list[Array], weights: Array, free: Free, seed: int = 0) -> l
     return _without_redundant(path, free)
 
 
-class _Tree:
+class _SearchTree:
     """Poses, each with its parent."""
 
     def __init__(self, root: Array, weights: Array) -> None:

@@ -11,10 +11,8 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from brazo import units
-from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
 from brazo.formats.document import Field
-from brazo.model.description import Finding
 from brazo.program import steps as s
 from brazo.program.curve_fields import CURVES, MAX_POINTS, CurveField, check_curve
 
@@ -23,7 +21,7 @@ MAX_NAMES = 1000
 _SPEED = ("speed", "time", "tool_speed")
 _TOLERANCE = ("within", "timeout")
 RENAMED = {"either_way": "gripper_symmetric", "law": "controller"}  # old name: new name
-_TARGET = ("xyz", "rpy", "in", "by", "of")
+_TARGET = ("xyz", "rpy", "in", "by", "of", "to")
 _CONDITIONS = ("held", "free", "by", "touching", "signal", "at", "through", "body", "timeout")
 
 
@@ -49,7 +47,7 @@ def _step(item: Field, variables: frozenset[str]) -> s.Step:
         item.fail(f"no verb '{verb[:40]}'; {hint}verbs: {', '.join(s.VERBS)}", field.line)
     place = s.Place(item.path, field.line)
     try:
-        return _READERS[verb](_Reader(field, variables), place)
+        return _READERS[verb](_StepReader(field, variables), place)
     except _Refused as error:
         field.fail(str(error))
 
@@ -58,7 +56,7 @@ class _Refused(BrazoError):
     """A validation error of a step, without its place in the file."""
 
 
-class _Reader:
+class _StepReader:
     """Reads the value of one verb; helpers shared by the verbs."""
 
     def __init__(self, field: Field, variables: frozenset[str]) -> None:
@@ -66,25 +64,12 @@ class _Reader:
         self.variables = variables
         self.given: dict[str, Field] = {}
 
-    def take(self, *allowed: str, short: str | None = None) -> _Reader:
+    def take(self, *allowed: str, short: str | None = None) -> _StepReader:
         """Read the fields; anything but a mapping is the value of the field `short`."""
         if short is not None and not self.field.is_mapping:
             self.given = {short: self.field}
             return self
-        old = {
-            name: RENAMED[name]
-            for name in self.field.mapping()
-            if name in RENAMED and RENAMED[name] in allowed
-        }
-        self.given = self.field.mapping((*allowed, *old))
-        for name, new in old.items():
-            field = self.given.pop(name)
-            if new in self.given:
-                field.fail(f"'{name}' is now '{new}', which is given too; delete '{name}'")
-            warn_renamed(name, new, f"{s.Place(field.path, field.line)}: ")
-            finding = Finding(f"is now '{new}'", field.path, field.line, field.name)
-            field.doubts[field.name, new] = finding
-            self.given[new] = field
+        self.given = self.field.mapping(allowed, RENAMED)
         return self
 
     def make(self, kind: Callable[..., s.Step], place: s.Place, **values: Any) -> s.Step:
@@ -147,6 +132,11 @@ class _Reader:
         return _made(s.Tolerance, **given)
 
     def target(self) -> s.Target:
+        if self.has("to"):
+            for name in ("xyz", "rpy", "in", "by"):
+                if self.has(name):
+                    self.given[name].fail("is not allowed with 'to', which names a point")
+            return _made(s.Target, of=self.name("of"), point=self.name("to"))
         return _made(
             s.Target,
             self.triple("xyz", units.LENGTH),
@@ -168,9 +158,9 @@ def _made(kind: Callable[..., Any], *values: Any, **named: Any) -> Any:
 # ---- motion --------------------------------------------------------------------------------
 
 
-def _move_joints(r: _Reader, place: s.Place) -> s.Step:
+def _move_joints(r: _StepReader, place: s.Place) -> s.Step:
     r.take("to", "plan", "speed", "time", *_TOLERANCE, short="to")
-    field = r.need("to", "joint values, or the name of a pose")
+    field = r.need("to", "joint values, or the name of a point or pose")
     kinds: tuple[str, ...] = ()
     if field.is_list:
         quantities = [item.quantity() for item in field.items(100)]
@@ -190,10 +180,16 @@ def _move_joints(r: _Reader, place: s.Place) -> s.Step:
     return r.make(s.MoveJoints, place, to=to, kinds=kinds, **how)
 
 
-def _move_to(r: _Reader, place: s.Place) -> s.Step:
+def _point(r: _StepReader) -> str | None:
+    """The field of the short form `line: P1`."""
+    return None if r.field.is_mapping or r.field.is_list or r.field.is_null else "to"
+
+
+def _move_to(r: _StepReader, place: s.Place) -> s.Step:
     r.take(
-        *_TARGET, "speed", "time", *_TOLERANCE, "plan", "branch", "orientation", "gripper_symmetric"
-    )
+        *_TARGET, "speed", "time", *_TOLERANCE, "plan", "branch", "orientation",
+        "gripper_symmetric", short=_point(r)
+    )  # fmt: skip
     return r.make(
         s.MoveTo,
         place,
@@ -207,8 +203,8 @@ def _move_to(r: _Reader, place: s.Place) -> s.Step:
     )
 
 
-def _line(r: _Reader, place: s.Place) -> s.Step:
-    r.take(*_TARGET, *_SPEED, *_TOLERANCE, "plan", "orientation")
+def _line(r: _StepReader, place: s.Place) -> s.Step:
+    r.take(*_TARGET, *_SPEED, *_TOLERANCE, "plan", "orientation", short=_point(r))
     return r.make(
         s.Line,
         place,
@@ -220,7 +216,7 @@ def _line(r: _Reader, place: s.Place) -> s.Step:
     )
 
 
-def _path(r: _Reader, place: s.Place) -> s.Step:
+def _path(r: _StepReader, place: s.Place) -> s.Step:
     r.take(*CURVES, "rpy", "in", *_SPEED, *_TOLERANCE, "plan", "orientation")
     curves = [name for name in CURVES if r.has(name)]
     if len(curves) != 1:
@@ -271,7 +267,7 @@ def _curve_value(kind: CurveField, field: Field) -> Any:
 # ---- gripper, waits, signals ---------------------------------------------------------------
 
 
-def _grip(r: _Reader, place: s.Place) -> s.Step:
+def _grip(r: _StepReader, place: s.Place) -> s.Step:
     if r.field.is_null:
         return r.make(s.Grip, place)
     r.take("force", "body", "settle", "timeout", short="force")
@@ -279,7 +275,7 @@ def _grip(r: _Reader, place: s.Place) -> s.Step:
     return r.make(s.Grip, place, body=r.name("body"), force=r.number("force", units.FORCE), **times)
 
 
-def _release(r: _Reader, place: s.Place) -> s.Step:
+def _release(r: _StepReader, place: s.Place) -> s.Step:
     if r.field.is_null:
         return r.make(s.Release, place)
     r.take("opening", "timeout", short="opening")
@@ -287,12 +283,12 @@ def _release(r: _Reader, place: s.Place) -> s.Step:
     return r.make(s.Release, place, **given)
 
 
-def _wait(r: _Reader, place: s.Place) -> s.Step:
+def _wait(r: _StepReader, place: s.Place) -> s.Step:
     r.take("time", short="time")
     return r.make(s.Wait, place, time=r.need("time", "seconds").number(units.TIME))
 
 
-def _wait_until(r: _Reader, place: s.Place) -> s.Step:
+def _wait_until(r: _StepReader, place: s.Place) -> s.Step:
     r.take(*_CONDITIONS)
     kinds = [
         name for name in ("held", "free", "touching", "signal", "at", "through") if r.has(name)
@@ -326,19 +322,19 @@ def _wait_until(r: _Reader, place: s.Place) -> s.Step:
     return r.make(s.WaitUntil, place, condition=condition, **r.options(("timeout", units.TIME)))
 
 
-def _set_signal(r: _Reader, place: s.Place) -> s.Step:
+def _set_signal(r: _StepReader, place: s.Place) -> s.Step:
     r.take("name", "on", short="name")
     name = r.text(r.need("name", "the name of the signal"))
     return r.make(s.SetSignal, place, name=name, on=r.switch("on", True))
 
 
-def _sync(r: _Reader, place: s.Place) -> s.Step:
+def _sync(r: _StepReader, place: s.Place) -> s.Step:
     r.take("name", "timeout", short="name")
     name = r.text(r.need("name", "the name of the sync"))
     return r.make(s.Sync, place, name=name, **r.options(("timeout", units.TIME)))
 
 
-def _set_controller(r: _Reader, place: s.Place) -> s.Step:
+def _set_controller(r: _StepReader, place: s.Place) -> s.Step:
     r.take("controller", "gains", short="controller")
     gains = {}
     if r.has("gains"):
@@ -352,7 +348,7 @@ def _set_controller(r: _Reader, place: s.Place) -> s.Step:
     return r.make(s.SetController, place, controller=controller, gains=gains)
 
 
-def _note(r: _Reader, place: s.Place) -> s.Step:
+def _note(r: _StepReader, place: s.Place) -> s.Step:
     text = r.field.text(at_most=400)
     return r.make(s.Note, place, text=r.known(r.field, text))
 
@@ -360,14 +356,14 @@ def _note(r: _Reader, place: s.Place) -> s.Step:
 # ---- loops ---------------------------------------------------------------------------------
 
 
-def _repeat(r: _Reader, place: s.Place) -> s.Step:
+def _repeat(r: _StepReader, place: s.Place) -> s.Step:
     r.take("times", "do")
     times = r.need("times", "the number of repetitions").number()
     do = tuple(read_steps(r.need("do", "the steps"), r.variables))
     return r.make(s.Repeat, place, times=int(times) if times == int(times) else times, do=do)
 
 
-def _for_each(r: _Reader, place: s.Place) -> s.Step:
+def _for_each(r: _StepReader, place: s.Place) -> s.Step:
     r.take("as", "of", "do")
     variable = r.need("as", "the variable's name").identifier()
     of = tuple(r.text(item) for item in r.need("of", "names").items(MAX_NAMES))
@@ -377,7 +373,7 @@ def _for_each(r: _Reader, place: s.Place) -> s.Step:
     return r.make(s.ForEach, place, variable=variable, of=of, do=do)
 
 
-_READERS: dict[str, Callable[[_Reader, s.Place], s.Step]] = {
+_READERS: dict[str, Callable[[_StepReader, s.Place], s.Step]] = {
     "move_joints": _move_joints,
     "move_to": _move_to,
     "line": _line,

@@ -6,8 +6,8 @@ The frame is evaluated when the step starts:
     world           the cell's frame
     base            of the robot that moves
     tool            of the robot that moves, when the step starts
-    NAME            a body, fixture or chute of the cell; the origin of a chute's frame is its upper
-                    opening, x points down the chute
+    NAME            a body, fixture, chute or frame of the cell; the origin of a chute's frame is
+                    its upper opening, x points down the chute
 
 `of` names a body in the gripper: then that body, not the tool, moves to the target, with its
 current pose in the gripper.  Names may contain `$variables` of an enclosing `ForEach`.
@@ -33,7 +33,6 @@ Orientation = Literal["full", "nearest", "free"]
 PLANS: tuple[Plan, ...] = ("direct", "free", "unchecked")
 ORIENTATIONS: tuple[Orientation, ...] = ("full", "nearest", "free")
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
-OWN_FRAMES = ("world", "base", "tool")
 MAX_TIMES = 10_000
 MAX_SECONDS = 86_400.0
 
@@ -89,7 +88,8 @@ class Tolerance:
 class Target:
     """A target pose; without `rpy` the tool keeps its orientation.
 
-    `by` instead of `xyz` is an offset from the current position, along the frame's axes.
+    `by` instead of `xyz` is an offset from the current position, along the frame's axes.  `point`
+    is the name of the point that the pose is taken from.
     """
 
     xyz: Triple | None = None
@@ -97,12 +97,13 @@ class Target:
     frame: str = "world"
     by: Triple | None = None
     of: str | None = None  # a body in the gripper that moves to the target
+    point: str = ""
 
     def __post_init__(self) -> None:
         if self.xyz is not None and self.by is not None:
             raise BrazoError("give 'xyz' (position) or 'by' (offset), not both")
-        if self.xyz is None and self.by is None and self.rpy is None:
-            raise BrazoError("a target needs 'xyz', 'by' or 'rpy'")
+        if self.xyz is None and self.by is None and self.rpy is None and not self.point:
+            raise BrazoError("a target needs 'xyz', 'by', 'rpy' or 'to' (the name of a point)")
         for name in ("xyz", "rpy", "by"):
             value = getattr(self, name)
             if value is not None:
@@ -118,12 +119,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveJoints(Step):
-    """Move joints to a joint target, or to a named pose of the robot file (or `start`)."""
+    """Move joints to a joint target, a named point, a pose of the robot file, or `start`."""
 
     to: tuple[float, ...] | str
     speed: Speed = Speed()
     tolerance: Tolerance = field(default_factory=Tolerance)
     plan: Plan = "direct"
+    point: str = field(default="", compare=False)  # name of the point that `to` was taken from
     # The unit given for each value, "angle", "length" or ""; checked once the robot is known.
     kinds: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
@@ -261,7 +263,7 @@ class Touching:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A signal is on."""
+    """Condition: true while the named signal is on."""
 
     name: str
 

@@ -16,8 +16,10 @@ from brazo.errors import BrazoError
 from brazo.formats.robot_yaml.joint_fields import outside
 from brazo.program import steps as s
 from brazo.program.frames import frame_names
+from brazo.program.point_targets import named, resolved
 from brazo.program.program import Goal, Program
 from brazo.simulation import SimRobot, Simulation
+from brazo.world.gripper import WorldGripper
 
 MAX_FLAT = 100_000
 IDEAL = "ideal"
@@ -51,8 +53,10 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
             errors.add(place, f"{place}: {text}" if place else text)
             continue
         check = _Check(sim, sim.robots[name])
+        points = named(program.points.get(name, ()))
+        check.points = list(points)
         try:
-            flat[name] = flattened(steps)
+            flat[name] = [resolved(step, points, check.robot.arm) for step in flattened(steps)]
         except BrazoError as error:
             errors.add(program.places.get(name), str(error))
             continue
@@ -130,19 +134,33 @@ def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
             _fail(first[name], f"only '{robot}' has a sync named '{name}'{hint}")
 
 
+def force_mistake(force: float, gripper: WorldGripper, minimum: float) -> str:
+    """Return why a gripper cannot grip with a force (N); "" if it can."""
+    maximum = gripper.description.max_force
+    if force > maximum:
+        return f"force {force:g} N; the max of the gripper is {maximum:g} N"
+    if force < minimum and not gripper.weld:
+        return (
+            f"force {force:g} N is too low: a body is held from {minimum:g} N on each pad "
+            "(hold_force of the cell's gripper)"
+        )
+    return ""
+
+
 class _Check:
     """Checks the steps of one robot."""
 
     def __init__(self, sim: Simulation, robot: SimRobot) -> None:
         cell = sim.cell
         self.robot = robot
+        self.points: list[str] = []  # names of the points of the robot
         self.robots = list(sim.robots)
         self.bodies = [body.name for body in cell.bodies]
         self.chutes = [chute.name for chute in cell.chutes]
         self.frames = frame_names(sim)
         labels = sim.world.labels
         self.parts = list(dict.fromkeys(n for label in labels for n in (label.owner, label.name)))
-        self.hold_force = cell.clamp.hold_force
+        self.hold_force = cell.gripper.hold_force
         controller = robot.controller
         self.controller: type[Controller] | None = None if controller is None else type(controller)
         self.controller_known = True  # False after a step with an unknown controller
@@ -154,15 +172,17 @@ class _Check:
             case s.MoveJoints():
                 self._joints(step)
             case s.MoveTo() | s.Line():
+                if step.target.point:
+                    self.name(step, step.target.point, self.points, "point")
                 self.name(step, step.target.frame, self.frames, "frame")
                 if step.target.of is not None:
                     self.name(step, step.target.of, self.bodies, "free body")
             case s.FollowPath():
                 self.name(step, step.frame, self.frames, "frame")
             case s.Grip():
-                self._clamp(step, step.body, step.force, None)
+                self._gripper(step, step.body, step.force, None)
             case s.Release():
-                self._clamp(step, None, None, step.opening)
+                self._gripper(step, None, None, step.opening)
             case s.WaitUntil():
                 self._condition(step, step.condition)
             case s.SetController():
@@ -205,7 +225,8 @@ class _Check:
     def _joints(self, step: s.MoveJoints) -> None:
         arm = self.robot.arm
         if isinstance(step.to, str):
-            self.name(step, step.to, ["start", *arm.poses], "pose")
+            what = "point or pose" if self.points else "pose"
+            self.name(step, step.to, [*self.points, "start", *arm.poses], what)
             return
         if len(step.to) != arm.n:
             names = ", ".join(arm.joint_names)
@@ -221,31 +242,23 @@ class _Check:
                     step, outside(value, low, high, arm.joint_names[i], arm.joint_kinds[i], plain)
                 )
 
-    def _clamp(
+    def _gripper(
         self, step: s.Step, body: str | None, force: float | None, opening: float | None
     ) -> None:
-        clamp = self.robot.world.clamp
-        if clamp is None:
+        gripper = self.robot.world.gripper
+        if gripper is None:
             _fail(step, f"robot '{self.robot.name}' has no gripper")
-        gripper = clamp.gripper
         if body is not None:
             self.name(step, body, self.bodies, "free body")
-        if force is not None and force > gripper.max_force:
-            _fail(step, f"force {force:g} N; the max of the gripper is {gripper.max_force:g} N")
-        minimum = self.hold_force
-        if force is not None and force < minimum and not clamp.weld:
-            _fail(
-                step,
-                f"force {force:g} N is too low: a body is held from {minimum:g} N on each pad "
-                "(hold_force of the cell's gripper)",
-            )
-        if isinstance(step, s.Grip) and not (self.robot.force_feedback or clamp.weld):
+        if force is not None and (mistake := force_mistake(force, gripper, self.hold_force)):
+            _fail(step, mistake)
+        if isinstance(step, s.Grip) and not (self.robot.contact_response or gripper.weld):
             _fail(
                 step,
                 f"contact response of '{self.robot.name}' is off, so friction cannot hold a body; "
                 "use grasp: weld in the cell",
             )
-        low, high = gripper.opening
+        low, high = gripper.description.opening
         if opening is not None and not low <= opening <= high:
             _fail(step, f"opening {opening:g} m; the gripper's range is {low:g} to {high:g} m")
 

@@ -6,18 +6,26 @@ Fields with default values are omitted; each step is one line, loops are nested.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-import yaml
-
 from brazo.program import steps as s
+from brazo.program.flow import flow as _flow
+from brazo.program.flow import plain_text as _text
+from brazo.program.point_file import points_yaml
 from brazo.program.program import Program
 
-_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$./]*(?: [A-Za-z0-9_$./]+)*")
-_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+_MM, _DEG, _S, _N = ("mm", 1e3, 6), ("deg", 180.0 / math.pi, 7), ("s", 1.0, 9), ("N", 1.0, 9)
+_UNITS = {  # of fields: unit, its factor and digits
+    **dict.fromkeys(("xyz", "by", "within", "opening", "centre", "radius", "points"), _MM),
+    **dict.fromkeys(("side", "blend", "radii", "amplitudes", "pitch"), _MM),
+    **dict.fromkeys(("rpy", "phases"), _DEG),
+    **dict.fromkeys(("time", "timeout", "settle", "at", "wait"), _S),
+    "force": _N,
+    "tool_speed": ("m/s", 1.0, 9),
+}
 
 
 def to_yaml(program: Program) -> str:
@@ -31,6 +39,9 @@ def to_yaml(program: Program) -> str:
     if program.goals:
         lines.append("goals:")
         lines += [f"  - {_flow(goal.plain)}" for goal in program.goals]
+    if program.points:
+        lines.append("points:")
+        lines += [f"  {line}" for line in points_yaml(program.points).splitlines()]
     lines.append("robots:")
     for robot, steps in program.steps.items():
         lines.append(f"  {_text(robot)}:" + ("" if steps else " []"))
@@ -38,7 +49,29 @@ def to_yaml(program: Program) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _block(steps: Sequence[s.Step], indent: str) -> list[str]:
+def step_lines(step: s.Step) -> list[str]:
+    """Lines of a step as a person would write them: in mm, degrees, s and N."""
+    return _block((step,), "", readable)
+
+
+def readable(value: Any, name: str = "") -> str:
+    """YAML text of the value of a field, with its unit; to 1 nm and 1e-7 degrees."""
+    if isinstance(value, Mapping):
+        inner = (f"{_text(key)}: {readable(one, key)}" for key, one in value.items())
+        return "{" + ", ".join(inner) + "}" if value else ""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "[" + ", ".join(readable(one, name) for one in value) + "]"
+    if isinstance(value, str | bool | int) or name not in _UNITS:
+        return _flow(value)
+    unit, scale, digits = _UNITS[name]
+    number = round(scale * value, digits)
+    return "0" if number == 0.0 and unit in ("mm", "deg") else f"{number:.15g}{unit}"
+
+
+def _block(
+    steps: Sequence[s.Step], indent: str, written: Callable[[Any, str], str] | None = None
+) -> list[str]:
+    write = written or (lambda value, _: _flow(value))
     lines = []
     for step in steps:
         verb = s.verb_of(step)
@@ -51,9 +84,9 @@ def _block(steps: Sequence[s.Step], indent: str) -> list[str]:
                 lines.append(f"{inner}as: {step.variable}")
                 lines.append(f"{inner}of: {_flow(step.of)}")
             lines.append(f"{inner}do:" + ("" if step.do else " []"))
-            lines += _block(step.do, inner + "  ")
+            lines += _block(step.do, inner + "  ", written)
         else:
-            lines.append(f"{indent}- {verb}: {_flow(_value(step))}")
+            lines.append(f"{indent}- {verb}: {write(_value(step), verb)}".rstrip())
     return lines
 
 
@@ -61,7 +94,7 @@ def _value(step: s.Step) -> Any:
     """The value of a step's verb."""
     match step:
         case s.MoveJoints():
-            return {"to": step.to, **_speed(step), **_rest(step, "plan")}
+            return {"to": step.point or step.to, **_speed(step), **_rest(step, "plan")}
         case s.MoveTo():
             own = _rest(step, "plan", "branch", "orientation", "gripper_symmetric")
             return {**_target(step.target), **_speed(step), **own}
@@ -109,6 +142,8 @@ def _speed(step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath) -> dict[str, f
 
 
 def _target(target: s.Target) -> dict[str, Any]:
+    if target.point:
+        return {"to": target.point, **({} if target.of is None else {"of": target.of})}
     named = {
         "xyz": target.xyz,
         "by": target.by,
@@ -131,22 +166,3 @@ def _condition(condition: s.Condition) -> dict[str, Any]:
             return {"at": time}
         case s.Through(body, chute):
             return {"through": chute, "body": body}
-
-
-def _flow(value: Any) -> str:
-    if isinstance(value, str):
-        return _text(value)
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_text(k)}: {_flow(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, Sequence):
-        return "[" + ", ".join(_flow(one) for one in value) + "]"
-    return repr(float(value)) if isinstance(value, float) else str(value)
-
-
-def _text(text: str) -> str:
-    """YAML text, quoted if it could be misread."""
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
-        return text
-    return yaml.dump(text, default_style='"', width=float("inf")).rstrip("\n")

@@ -11,7 +11,7 @@ from typing import Any
 from brazo.errors import BrazoError
 from brazo.recording.part_file import PART, being_written, part_of
 from brazo.recording.part_file import writer_of as recorder_of
-from brazo.recording.source import Progress, Source, open_source
+from brazo.recording.source import ColumnSource, Progress, open_source
 from brazo.recording.stream import finish_part
 
 # The .html replay needs the lab's scene, a higher layer, so it is imported by name on demand.
@@ -58,7 +58,9 @@ def convert(
     write = writer_of(target)
     if cell is not None:
         if target.suffix.lower() != ".html":
-            raise BrazoError(f"{target}: cell applies to .html replays only")
+            raise BrazoError(
+                f"{target}: the option 'cell' is for .html replays only; omit it for this file"
+            )
         write = partial(write, cell=cell)
     _refuse_live(source)
     opened = chosen_rows(source, signals, start, stop, rate, salvage)
@@ -80,7 +82,7 @@ def chosen_rows(
     stop: float | None = None,
     rate: float | None = None,
     salvage: bool = False,
-) -> Source:
+) -> ColumnSource:
     """Open a recording, optionally limited to signals, a time range (s) or a rate (Hz)."""
     opened = open_source(path, salvage)
     if signals is not None:

@@ -1,4 +1,4 @@
-"""`Event`: a timestamped event; fields are read by key or as attributes."""
+"""`RecordedEvent`: a timestamped event; fields are read by key or as attributes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brazo.text import one_line
 _HEAD = ("t", "kind", "text")
 
 
-class Event(dict[str, Any]):
+class RecordedEvent(dict[str, Any]):
     """An event with time, kind and text: `event["kind"]`, `event.kind`, `event.robot`.
 
     `t` (s), `kind` and `text` are always present; other fields depend on the kind and are

@@ -57,8 +57,11 @@ class Export:
             self._folder = Path(tempfile.mkdtemp(prefix="brazo-"))
             try:
                 source.to_parquet(self._folder / "run.parquet")
-            except BaseException:
+            except BaseException as error:
                 shutil.rmtree(self._folder, ignore_errors=True)
+                if isinstance(error, BrazoError):
+                    text = f"{self.target}: cannot be written: temporary file {error}"
+                    raise BrazoError(text) from error
                 raise
             source = self._folder / "run.parquet"
         job = {

@@ -16,7 +16,7 @@ from brazo.recording.numbers import both_hold, internal_forces
 from brazo.recording.paths import moved_bodies, path_figure, xyz
 from brazo.recording.plots import figure, lanes_of, span_figure, timeline_figure, torque_figure
 from brazo.recording.recording import Recording
-from brazo.recording.robots import RobotSignals, robots_of
+from brazo.recording.robots import RecordedRobot, robots_of
 from brazo.recording.timeline import merged
 
 TOGETHER = 4  # spans shown in which two robots hold one body
@@ -73,7 +73,7 @@ def default_figures(recording: Recording) -> list[Chapter]:
     return found or _any(recording)
 
 
-def _robot(robot: RobotSignals) -> list[Chapter]:
+def _robot(robot: RecordedRobot) -> list[Chapter]:
     recording, found = robot.recording, []
     if names := robot.group("q"):
         text = "Joint positions; limits are dashed if a joint comes close to them."
@@ -95,7 +95,7 @@ def _robot(robot: RobotSignals) -> list[Chapter]:
     return found
 
 
-def _forces(recording: Recording, robots: Sequence[RobotSignals]) -> list[Chapter]:
+def _forces(recording: Recording, robots: Sequence[RecordedRobot]) -> list[Chapter]:
     found = []
     contacts, grippers = {}, {}
     for robot in robots:

@@ -16,10 +16,10 @@ import numpy as np
 from brazo.files import replacing
 from brazo.recording.drawable import check_time
 from brazo.recording.names import group, last
-from brazo.recording.source import Progress, Source, event_time
+from brazo.recording.source import ColumnSource, Progress, event_time
 
 
-def write_mcap(path: Path, source: Source, progress: Progress | None = None) -> None:
+def write_mcap(path: Path, source: ColumnSource, progress: Progress | None = None) -> None:
     """Write all signals and events in constant memory."""
     from mcap.writer import CompressionType, Writer
 

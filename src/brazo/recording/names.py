@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from brazo.errors import BrazoError
 from brazo.text import is_one_line, one_line
 
+_RENAMED = {"clamp": "gripper", "gripper": "clamp"}  # until the next release
 SIMULATED = "simulated"  # simulated time, if the time axis is wall-clock time
 
 
@@ -41,10 +43,23 @@ def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
     chosen: set[str] = set()
     for pattern in patterns:
         found = [name for name in names if matches(name, pattern)]
+        if not found and (found := [name for name in names if matches(name, renamed(pattern))]):
+            warn_renamed_signal(pattern, renamed(pattern))
         if not found:
             raise BrazoError(f"no signal matches '{pattern}'; {hint(names, pattern)}")
         chosen.update(found)
     return [name for name in names if name in chosen]
+
+
+def renamed(name: str) -> str:
+    """Return the other name of a signal that was renamed, old or new; else the name itself."""
+    return ".".join(_RENAMED.get(part, part) for part in name.split("."))
+
+
+def warn_renamed_signal(wanted: str, found: str) -> None:
+    """Warn that a signal was found under its other name."""
+    text = f"no signal '{wanted}', but '{found}': `clamp` in names of signals is now `gripper`"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
 def matches(name: str, pattern: str) -> bool:

@@ -12,10 +12,11 @@ from itertools import permutations
 import numpy as np
 
 from brazo.recording.display import measure, number
+from brazo.recording.metrics import peak, rms
 from brazo.recording.names import SIMULATED, last
 from brazo.recording.paths import xyz
 from brazo.recording.recording import Recording
-from brazo.recording.robots import RobotSignals, robots_of
+from brazo.recording.robots import RecordedRobot, robots_of
 from brazo.recording.source import event_time
 from brazo.recording.timeline import lanes, overlaps
 
@@ -131,7 +132,7 @@ def both_hold(recording: Recording) -> list:
     ]
 
 
-def _robot(robot: RobotSignals) -> Table:
+def _robot(robot: RecordedRobot) -> Table:
     recording, found = robot.recording, {}
     errors = robot.errors()
     for unit in ("rad", "m"):
@@ -166,7 +167,7 @@ def _robot(robot: RobotSignals) -> Table:
     return found
 
 
-def _torques(robot: RobotSignals) -> Table:
+def _torques(robot: RecordedRobot) -> Table:
     """Return the max torques, and the joint with the highest drive load."""
     recording = robot.recording
     names = robot.torques
@@ -195,8 +196,7 @@ def _worst(signals: dict[str, np.ndarray], unit: str, size) -> str:
 
 
 def _rms(values: np.ndarray) -> float:
-    values = values[np.isfinite(values)]
-    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+    return float(np.nan_to_num(rms(values)))
 
 
 def _mean(values: np.ndarray) -> float:
@@ -205,7 +205,7 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _peak(values: np.ndarray) -> float:
-    return float(np.fmax.reduce(np.abs(values), initial=0.0))
+    return float(np.nan_to_num(peak(values)))
 
 
 def measure_time(value: float) -> str:

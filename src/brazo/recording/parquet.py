@@ -28,9 +28,9 @@ from brazo.files import replacing, require_file
 from brazo.recording.names import check_names
 from brazo.recording.source import (
     BLOCK_ROWS,
+    ColumnSource,
     Event,
     Progress,
-    Source,
     about_of,
     units_of,
 )
@@ -42,7 +42,7 @@ _ERRORS = (OSError, ValueError, KeyError, MemoryError, NotImplementedError, Type
 
 
 def write_parquet(
-    path: Path, source: Source, progress: Progress | None = None, *, exclusive: bool = False
+    path: Path, source: ColumnSource, progress: Progress | None = None, *, exclusive: bool = False
 ) -> None:
     """Write a recording in constant memory.
 
@@ -90,7 +90,7 @@ def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
     )
 
 
-def parquet_source(path: Path, salvage: bool = False) -> Source:
+def parquet_source(path: Path, salvage: bool = False) -> ColumnSource:
     """Open a file written by `write_parquet`, or any Parquet file with numeric columns.
 
     Damaged rows raise an error when they are read.  With `salvage` they are skipped and listed in
@@ -128,7 +128,7 @@ def parquet_source(path: Path, salvage: bool = False) -> Source:
                 yield from _blocks(path, file, i, sizes, names, sums)
 
     rows = sum(sizes[i] for i in groups)
-    return Source(units, about, events, rows, read, damage=tuple(damage))
+    return ColumnSource(units, about, events, rows, read, damage=tuple(damage))
 
 
 def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:

@@ -245,7 +245,7 @@ def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
         header = file.read(_SIZE)
         parsed = _parsed(header)
         if parsed is None:
-            if len(header) < _SIZE and _begins(header):
+            if len(header) < _SIZE and (MAGIC.startswith(header[:4]) or header.startswith(MAGIC)):
                 break  # the process was killed while writing this header
             after = _next_frame(file, at + 1, size)
             found.damage.append(Damage(at, after, "unreadable frame"))
@@ -266,7 +266,7 @@ def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
     if head is None:
         if not found.frames and not any(d.what != "unreadable frame" for d in found.damage):
             raise BrazoError(f"{path}: not a partial recording of brazo")
-        raise BrazoError(f"{path}: damaged: both copies of its head (column names)")
+        raise BrazoError(f"{path}: both copies of its header (column names) are damaged")
     found.head = head
     width = 8 * len(head["columns"])
     if any(kind == ROWS and length % width for kind, _, length in found.frames):
@@ -285,10 +285,6 @@ def _parsed(header: bytes) -> tuple[bytes, int, int] | None:
     if magic != MAGIC or zlib.crc32(header[: _HEADER.size]) != check or length > MAX_PAYLOAD:
         return None
     return kind, length, crc
-
-
-def _begins(header: bytes) -> bool:
-    return MAGIC.startswith(header[:4]) or header.startswith(MAGIC)
 
 
 def _next_frame(file: BinaryIO, start: int, size: int) -> int:

@@ -114,7 +114,7 @@ def reference_of(recording: Recording, name: str) -> str | None:
     return None
 
 
-class Panel:
+class PlotPanel:
     """An axis with the signals of one unit."""
 
     def __init__(self, names: list[str], unit: str, factor: float) -> None:
@@ -348,7 +348,7 @@ def last_value(y: np.ndarray) -> float:
     return float(y[finite[-1]]) if len(finite) else float("nan")
 
 
-def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[Panel]:
+def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[PlotPanel]:
     """Group signals by unit, with at most `LINES` per axis."""
     units = list(dict.fromkeys(recording.unit(name) for name in names))
     panels = []
@@ -358,7 +358,7 @@ def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[P
             sizes = [float(np.fmax.reduce(np.abs(recording[n]), initial=0.0)) for n in mine]
         text, factor = display_unit(unit, max(sizes), degrees)
         for at in range(0, len(mine), LINES):
-            panels.append(Panel(mine[at : at + LINES], text, factor))
+            panels.append(PlotPanel(mine[at : at + LINES], text, factor))
     return panels
 
 

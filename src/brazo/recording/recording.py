@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,14 +13,16 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.recording.conversion import writer_of
-from brazo.recording.event import Event
-from brazo.recording.names import check_names, choose, hint
-from brazo.recording.source import Progress, Source, event_time, memory_source, open_source
+from brazo.recording.event import RecordedEvent
+from brazo.recording.names import check_names, choose, hint, renamed, warn_renamed_signal
+from brazo.recording.source import ColumnSource, Progress, event_time, memory_source, open_source
+from brazo.text import html_table
 
 if TYPE_CHECKING:
     from brazo.recording.export import Export
 
 Signals = str | Sequence[str]
+MOST_SHOWN = 30  # signals in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,13 +32,13 @@ class Recording:
     `recording["scara1.q.shoulder"]` is a signal, `recording[2.0:5.0]` the run from 2 s to 5 s,
     `recording.t` the time axis.  Signals are in SI units and radians; see `unit`.
 
-    `columns` maps a name to values and unit, the time first; `events` is a list of `Event`;
+    `columns` maps a name to values and unit, the time first; `events` is a list of `RecordedEvent`;
     `about` describes the run.  A recording is immutable: methods that cut, select or resample
     return a new one.
     """
 
     columns: Mapping[str, tuple[np.ndarray, str]]
-    events: Sequence[Any] = field(default_factory=list)  # each becomes an `Event`
+    events: Sequence[Any] = field(default_factory=list)  # each becomes an `RecordedEvent`
     about: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()  # about the file it was read from: which of two, damage
 
@@ -52,7 +55,9 @@ class Recording:
                 else f"signal '{odd}' has shape {rows[odd]}; expected a one-dimensional array"
             )
         check_names(self.columns)
-        events = [one if isinstance(one, Event) else Event(one) for one in self.events]
+        events = [
+            one if isinstance(one, RecordedEvent) else RecordedEvent(one) for one in self.events
+        ]
         object.__setattr__(self, "events", events)
 
     @classmethod
@@ -121,10 +126,16 @@ class Recording:
             if name.step is not None:
                 raise BrazoError("recording[start:stop] has no step; use resample(dt)")
             return self.between(name.start, name.stop)
+        return self._column(name)[0]
+
+    def _column(self, name: str) -> tuple[np.ndarray, str]:
         if name not in self.columns:
-            names = list(self.columns)
-            raise BrazoError(f"no signal named '{name}' in this recording; {hint(names, name)}")
-        return self.columns[name][0]
+            if (other := renamed(name)) not in self.columns:
+                names = list(self.columns)
+                raise BrazoError(f"no signal named '{name}' in this recording; {hint(names, name)}")
+            warn_renamed_signal(name, other)
+            name = other
+        return self.columns[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.columns
@@ -141,10 +152,18 @@ class Recording:
             f"{len(self.events)} events>"
         )
 
+    def _repr_html_(self) -> str:
+        shown = self.names[:MOST_SHOWN]
+        rows = [
+            (name, self.unit(name), *(f"{x:.6g}" for x in _range(self[name]))) for name in shown
+        ]
+        more = len(self.names) - len(shown)
+        title = repr(self).strip("<>") + (f"; {more} more signals" if more else "")
+        return html_table(title, ("signal", "unit", "first", "last", "min", "max"), rows)
+
     def unit(self, name: str) -> str:
         """The unit of a signal."""
-        self[name]
-        return self.columns[name][1]
+        return self._column(name)[1]
 
     def select(self, signals: Signals) -> Recording:
         """Return a recording of the signals that match names, patterns or prefixes.
@@ -190,7 +209,7 @@ class Recording:
             columns[name] = (new, unit)
         return replace(self, columns=columns)
 
-    def events_of(self, *kinds: str) -> list[Event]:
+    def events_of(self, *kinds: str) -> list[RecordedEvent]:
         """Return the events of some kinds, or all, sorted by time."""
         found = [e for e in self.events if not kinds or e.get("kind") in kinds]
         return sorted(found, key=event_time)
@@ -262,8 +281,15 @@ class Recording:
 
         return write_report(self, path, title, **options)
 
-    def _source(self) -> Source:
+    def _source(self) -> ColumnSource:
         return memory_source(self.columns, self.events, self.about)
+
+
+def _range(values: np.ndarray) -> tuple[float, ...]:
+    """First, last, min and max value; NaN if there are none."""
+    if not np.isfinite(values).any():
+        return (math.nan,) * 4
+    return values[0], values[-1], np.nanmin(values), np.nanmax(values)
 
 
 def _number(value: object) -> float:

@@ -51,9 +51,6 @@ def write_report(
     to their time (µs).  `figures` maps titles to signals, or is a list of chapters; by default all
     figures for which there is data.
     """
-    path = Path(path)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise BrazoError(f"{path}: the name of a report must end in .html")
     recording, gaps = drawable(recording)
     title = title or recording.about.get("title") or recording.about.get("cell", "Run")
     chapters = default_figures(recording) if figures is None else _chapters(recording, figures)
@@ -61,10 +58,21 @@ def write_report(
         _header(recording, title, verdict, success),
         _numbers(recording, _left_out(gaps) | dict(numbers or {})),
         _costs(costs if costs is not None else _costs_of(recording)),
-        *(_figure(chapter) for chapter in chapters),
+        *(chapter_section(chapter) for chapter in chapters),
         _events(recording),
         _about(recording),
     ]
+    return write_page(path, title, parts)
+
+
+def write_page(path: str | Path, title: str, parts: Sequence[str]) -> Path:
+    """Write an HTML page in the style of reports, from parts of its body; empty ones are omitted.
+
+    The page is self-contained and can neither load nor run anything.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise BrazoError(f"{path}: the name of a report must end in .html")
     style = resources.files("brazo.recording").joinpath("report.css").read_text(encoding="utf-8")
     page = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -180,7 +188,8 @@ def _costs(costs: Mapping[str, float]) -> str:
     )
 
 
-def _figure(chapter: Chapter) -> str:
+def chapter_section(chapter: Chapter) -> str:
+    """Return a chapter of a page: heading, caption, figure."""
     drawing = _themed(svg_text(chapter.figure))
     label = escape(chapter.title, quote=True)
     drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)

@@ -2,7 +2,8 @@
 
     R.q.J  R.qd.J  R.torque.J     joints of robot R      R.q_ref.J    reference positions
     R.error.J                     q_ref − q              R.tool.x …   tool in the world
-    R.contact.x y z               sum of contact forces  R.clamp.…    gripper
+    R.tool_ref.x y z              tool at the reference
+    R.contact.x y z               sum of contact forces  R.gripper.…  gripper
 
 A run of a single robot may omit the robot's name (`q.shoulder`).  Figures and key figures without
 data are omitted.
@@ -20,7 +21,7 @@ from brazo.recording.recording import Recording
 
 
 @dataclass(frozen=True)
-class RobotSignals:
+class RecordedRobot:
     """The signals of one robot."""
 
     recording: Recording
@@ -91,7 +92,7 @@ class RobotSignals:
         return np.linalg.norm(np.column_stack([self.recording[n] for n in names]), axis=1)
 
 
-def robots_of(recording: Recording) -> list[RobotSignals]:
+def robots_of(recording: Recording) -> list[RecordedRobot]:
     """Return the robots of a run, in the order of its signals."""
     names: dict[str, None] = {}
     for signal in recording.names:
@@ -100,4 +101,4 @@ def robots_of(recording: Recording) -> list[RobotSignals]:
             names[""] = None
         elif len(parts) > 2 and parts[1] == "q":
             names[parts[0]] = None
-    return [RobotSignals(recording, name) for name in names]
+    return [RecordedRobot(recording, name) for name in names]

@@ -1,7 +1,7 @@
 """Sources of rows: a Parquet file, a part file, a CSV table, or a recording in memory.
 
-A `Source` has names, units, events and the number of rows.  Its rows are read block by block, so
-that conversions need constant memory.
+A `ColumnSource` has names, units, events and the number of rows.  Its rows are read block by block,
+so that conversions need constant memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Read = Callable[[Sequence[str]], Iterator[list[np.ndarray]]]
 
 
 @dataclass(frozen=True)
-class Source:
+class ColumnSource:
     """Columns with a common time axis, the first column; `read(names)` yields blocks of columns."""
 
     units: Mapping[str, str]
@@ -59,12 +59,12 @@ class Source:
         """The name of the time axis."""
         return next(iter(self.units))
 
-    def select(self, patterns: Sequence[str]) -> Source:
+    def select(self, patterns: Sequence[str]) -> ColumnSource:
         """Return a source with the time and the matching signals."""
         names = [self.time, *choose(list(self.units)[1:], patterns)]
         return replace(self, units={name: self.units[name] for name in names})
 
-    def between(self, start: float | None = None, stop: float | None = None) -> Source:
+    def between(self, start: float | None = None, stop: float | None = None) -> ColumnSource:
         """Return a source with the rows and events from `start` to `stop` (s), inclusive."""
         low = -np.inf if start is None else start
         high = np.inf if stop is None else stop
@@ -77,7 +77,7 @@ class Source:
         events = [e for e in self.events if low <= event_time(e) <= high]
         return replace(self._only(keep), events=events)
 
-    def at_rate(self, rate: float) -> Source:
+    def at_rate(self, rate: float) -> ColumnSource:
         """Return a source with the first row of every 1/rate seconds, and all events."""
         if not (np.isfinite(rate) and rate > 0.0):
             raise BrazoError(f"rate is {rate:g} Hz; it must be greater than 0")
@@ -86,7 +86,7 @@ class Source:
         slots = np.floor((t - t[:1]) * rate + 1e-6)  # tolerates rounding
         return self._only(np.diff(slots, prepend=-1.0) != 0.0)
 
-    def _only(self, keep: np.ndarray) -> Source:
+    def _only(self, keep: np.ndarray) -> ColumnSource:
         """Return a source with the rows of a mask (rows,)."""
 
         def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
@@ -121,7 +121,7 @@ def event_time(event: Mapping[str, Any]) -> float:
     return float(t) if isinstance(t, (int, float)) and abs(t) <= LONGEST_EVENT else 0.0
 
 
-def open_source(path: str | Path, salvage: bool = False) -> Source:
+def open_source(path: str | Path, salvage: bool = False) -> ColumnSource:
     """Open a .parquet or .csv recording, or the .part file of an interrupted run.
 
     A damaged file raises with a description of the damage; with `salvage` its intact rows are read.
@@ -159,7 +159,7 @@ def memory_source(
     columns: Mapping[str, tuple[np.ndarray, str]],
     events: Sequence[Event] = (),
     about: Mapping[str, str] | None = None,
-) -> Source:
+) -> ColumnSource:
     """Return a source of columns in memory."""
     units = {name: unit for name, (_, unit) in columns.items()}
     rows = len(next(iter(columns.values()))[0]) if columns else 0
@@ -168,10 +168,10 @@ def memory_source(
         for at in range(0, rows, BLOCK_ROWS):
             yield [columns[name][0][at : at + BLOCK_ROWS] for name in names]
 
-    return Source(units, about or {}, list(events), rows, read)
+    return ColumnSource(units, about or {}, list(events), rows, read)
 
 
-def part_source(path: Path, salvage: bool = False) -> Source:
+def part_source(path: Path, salvage: bool = False) -> ColumnSource:
     """Return a source of the complete rows, the description and the events of a part file."""
     found = scan(path)
     if found.damage and not salvage:
@@ -188,7 +188,7 @@ def part_source(path: Path, salvage: bool = False) -> Source:
             if len(block):
                 yield [block[:, k] for k in chosen]
 
-    return Source(
+    return ColumnSource(
         found.columns,
         found.head["about"],
         events_of(path, found),

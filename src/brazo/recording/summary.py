@@ -12,7 +12,7 @@ from brazo.recording.part_file import PART, ROWS, scan
 
 
 @dataclass(frozen=True)
-class Summary:
+class RecordingSummary:
     """Description of a run, number of rows, start and end time (s)."""
 
     about: Mapping[str, str]
@@ -26,7 +26,7 @@ class Summary:
         return max(self.stop - self.start, 0.0)
 
 
-def summary_of(path: Path) -> Summary:
+def summary_of(path: Path) -> RecordingSummary:
     """Return the summary of a .parquet recording or of the .part file of an interrupted run.
 
     Takes constant time; rows are not checked for damage.
@@ -35,19 +35,19 @@ def summary_of(path: Path) -> Summary:
         return _of_part(path)
     from brazo.recording.parquet import parquet_span
 
-    return Summary(*parquet_span(path))
+    return RecordingSummary(*parquet_span(path))
 
 
-def _of_part(path: Path) -> Summary:
+def _of_part(path: Path) -> RecordingSummary:
     found = scan(path, check=False)
     width = 8 * len(found.head["columns"])
     rows = [(offset, length) for kind, offset, length in found.frames if kind == ROWS and length]
     if not rows:
-        return Summary(found.head["about"], 0)
+        return RecordingSummary(found.head["about"], 0)
     last, length = rows[-1]
     with path.open("rb") as file:
         start, stop = (_time(file, at) for at in (rows[0][0], last + length - width))
-    return Summary(found.head["about"], found.rows, start, stop)
+    return RecordingSummary(found.head["about"], found.rows, start, stop)
 
 
 def _time(file: BinaryIO, offset: int) -> float:

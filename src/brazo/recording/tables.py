@@ -21,7 +21,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.files import replacing, require_file
 from brazo.recording.names import check_names
-from brazo.recording.source import Columns, Progress, Source, memory_source, open_source
+from brazo.recording.source import Columns, ColumnSource, Progress, memory_source
 from brazo.text import one_line
 
 SUFFIXES = (".parquet", ".csv")
@@ -44,12 +44,7 @@ def write_table(
     write(path, memory_source(columns, (), about))
 
 
-def read_table(path: Path) -> Columns:
-    """Read back what `write_table` wrote."""
-    return open_source(path).columns()
-
-
-def write_csv(path: Path, source: Source, progress: Progress | None = None) -> None:
+def write_csv(path: Path, source: ColumnSource, progress: Progress | None = None) -> None:
     """Write names, units, then the rows, in constant memory."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv

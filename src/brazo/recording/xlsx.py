@@ -32,7 +32,7 @@ from brazo.recording.colors import COLORS
 from brazo.recording.display import display_unit
 from brazo.recording.names import group, last
 from brazo.recording.origin import SOURCE
-from brazo.recording.source import Event, Progress, Source, event_time
+from brazo.recording.source import ColumnSource, Event, Progress, event_time
 from brazo.text import one_line, printable
 
 SHEET_ROWS = 1_048_576
@@ -49,7 +49,7 @@ _QUICK = 1  # compression level: files 10 % larger than with 6, in a third of th
 
 def write_xlsx(
     path: Path,
-    source: Source,
+    source: ColumnSource,
     progress: Progress | None = None,
     sheet_rows: int = SHEET_ROWS,
 ) -> None:
@@ -113,7 +113,7 @@ def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | Non
                 sheet.write(end + tail)
 
 
-def _rows(source: Source, room: int, progress: Progress | None) -> Iterator[bytes | None]:
+def _rows(source: ColumnSource, room: int, progress: Progress | None) -> Iterator[bytes | None]:
     """Yield the rows as XML, in blocks; None where a sheet of `room` rows is full."""
     names = list(source.units)
     columns = [_letters(i) for i in range(len(names))]
@@ -171,7 +171,7 @@ class _Book:
         self.wrap = book.add_format({"text_wrap": True, "valign": "top"})
         self.plotted: list[str] = []
 
-    def thinned(self, source: Source) -> list[list[float | None]]:
+    def thinned(self, source: ColumnSource) -> list[list[float | None]]:
         """Return the rows that the charts show; None for missing values."""
         self.plotted = [source.time, *(n for _, lines in _charts(source) for n in lines)]
         stride = max(1, math.ceil(source.rows / CHART_ROWS))
@@ -185,7 +185,7 @@ class _Book:
             done += len(table)
         return kept
 
-    def data_sheet(self, source: Source, number: int) -> None:
+    def data_sheet(self, source: ColumnSource, number: int) -> None:
         """Add a data sheet with its header."""
         sheet = self.book.add_worksheet("data" if number == 1 else f"data {number}")
         sheet.freeze_panes(HEAD, 1)
@@ -194,7 +194,7 @@ class _Book:
         sheet.write_row(0, 0, map(_cell, source.units), self.bold)
         sheet.write_row(1, 0, map(_cell, source.units.values()), self.unit)
 
-    def charts(self, source: Source, rows: Sequence[Sequence[float | None]]) -> None:
+    def charts(self, source: ColumnSource, rows: Sequence[Sequence[float | None]]) -> None:
         """Add one sheet per chart with the signals of a group."""
         if len(rows) < 2:
             return
@@ -227,7 +227,7 @@ class _Book:
             chart.set_legend({"position": "bottom"})
             self.book.add_chartsheet(_sheet_name(title, taken)).set_chart(chart)
 
-    def chart_data(self, source: Source, rows: Sequence[Sequence[float | None]]) -> None:
+    def chart_data(self, source: ColumnSource, rows: Sequence[Sequence[float | None]]) -> None:
         """Add the sheet with the data of the charts."""
         if len(self.plotted) < 2 or len(rows) < 2:
             return
@@ -252,7 +252,7 @@ class _Book:
             sheet.write_string(i, 1, _cell(event.get("kind", "")))
             sheet.write_string(i, 2, _cell(event.get("text", "")))
 
-    def about(self, source: Source) -> None:
+    def about(self, source: ColumnSource) -> None:
         """Add the sheet with the description of the run."""
         sheet = self.book.add_worksheet("about")
         sheet.set_column(0, 0, 22)
@@ -263,7 +263,7 @@ class _Book:
             sheet.write_string(i, 1, _cell(value), self.wrap)
 
 
-def _charts(source: Source) -> list[tuple[str, list[str]]]:
+def _charts(source: ColumnSource) -> list[tuple[str, list[str]]]:
     """Return titles and signals of the charts: joints and torques, otherwise all groups."""
     groups: dict[str, list[str]] = {}
     for name in list(source.units)[1:]:

@@ -13,12 +13,13 @@ from brazo.simulation.faults import (
     JointLocked,
     TorqueLoss,
 )
-from brazo.simulation.monitor import LockMonitor, LockRule
+from brazo.simulation.joint_lock_monitor import LockMonitor, LockRule
 from brazo.simulation.player import Player
 from brazo.simulation.recovery import FaultTolerance, Recovery, plan_recovery
 from brazo.simulation.robot import SimRobot
-from brazo.simulation.simulation import Simulation, Task
+from brazo.simulation.simulation import Simulation
 from brazo.simulation.state import SimState
+from brazo.simulation.tasks import Task
 
 __all__ = [
     "CommandDelay",

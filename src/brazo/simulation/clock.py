@@ -16,7 +16,7 @@ NEAR = 0.01  # steps; a time farther from the grid was set between two steps and
 MAX_BATCH = 200  # max steps per call; other threads wait this long for the simulation's lock
 
 
-def moment(t: float, dt: float) -> float:
+def exact_time(t: float, dt: float) -> float:
     """Return the exact time (s) for an accumulated time `t` (s) in steps of `dt`."""
     k = round(t / dt)
     if abs(t - k * dt) > NEAR * dt:
@@ -25,8 +25,8 @@ def moment(t: float, dt: float) -> float:
     return k * a / b
 
 
-def moments(t: np.ndarray, dt: float) -> np.ndarray:
-    """Vectorised `moment`, with bit-identical results."""
+def exact_times(t: np.ndarray, dt: float) -> np.ndarray:
+    """Vectorised `exact_time`, with bit-identical results."""
     k = np.rint(t / dt)
     a, b = _ratio(dt)
     return np.where(np.abs(t - k * dt) > NEAR * dt, t, k * a / b)

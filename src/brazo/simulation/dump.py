@@ -22,8 +22,8 @@ from brazo.errors import BrazoError
 from brazo.files import replacing, require_file
 from brazo.formats.mjcf.engine import engine
 from brazo.private import make_private, prune
-from brazo.world.black_box import model_bytes, model_of
-from brazo.world.guard import Diverged, DivergenceGuard
+from brazo.world.divergence_guard import Diverged, DivergenceGuard
+from brazo.world.last_steps import model_bytes, model_of
 
 Array = np.ndarray
 FORMAT = 1
@@ -69,7 +69,7 @@ def write_dump(
 ) -> None:
     """Write the last steps of a diverged run; the file is created atomically."""
     mujoco = engine()
-    told = {
+    description = {
         "format": FORMAT,
         "mujoco": mujoco.__version__,
         "time": error.time,
@@ -82,8 +82,29 @@ def write_dump(
             file,
             model=model_bytes(model),
             states=states,
-            about=np.frombuffer(json.dumps(told).encode(), dtype=np.uint8),
+            about=np.frombuffer(json.dumps(description).encode(), dtype=np.uint8),
         )
+
+
+def save_dump(
+    folder: Path, name: str, model: Any, states: Array, error: Diverged, about: Mapping[str, Any]
+) -> Diverged:
+    """Write a dump into a folder; return the error with its path, or the reason why there is none.
+
+    `name` is that of the cell; the other arguments are those of `write_dump`.
+    """
+    dump = None
+    try:
+        prepare_folder(folder)
+        dump = free_name(folder, f"{name}-{error.time:.4f}s", ".npz")
+        write_dump(dump, model, states, error, about)
+    except (OSError, BrazoError) as problem:
+        dump, note = None, f"Its last steps could not be saved: {problem}"
+    else:
+        note = f"Its last steps are in {dump}: Simulation.replay_dump runs them again"
+    found = Diverged(f"{error}. {note}", error.time, error.where)
+    found.dump = dump
+    return found
 
 
 def replay_dump(path: str | Path) -> Replay:

@@ -1,4 +1,7 @@
-"""Events of a run, each with time, kind, message and data, and callbacks for them."""
+"""Events of a run, each with time, kind, message and data, and callbacks for them.
+
+`contact_event` and `grasp_event` give the texts of the events of the world.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from brazo.errors import BrazoError
+from brazo.world import ContactEvent, GraspEvent
+
+_CONTACT_VERBS = {"warning": "comes near", "begin": "touches", "end": "separates from"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +41,11 @@ class Event:
         return key in self.row()
 
     def keys(self) -> list[str]:
+        """Return the names of the fields."""
         return list(self.row())
 
     def get(self, key: str, default: Any = None) -> Any:
+        """Return a field by name, or the default."""
         return self.row().get(key, default)
 
     def __getattr__(self, name: str) -> Any:
@@ -53,7 +61,7 @@ class Listening:
         self._log = log
         self._callback = callback
 
-    def tell(self, event: Event) -> None:
+    def notify(self, event: Event) -> None:
         self._callback(event)
 
     def cancel(self) -> None:
@@ -71,7 +79,7 @@ class EventLog:
     def add(self, event: Event) -> Event:
         self.events.append(event)
         for listener in tuple(self._listeners):
-            listener.tell(event)
+            listener.notify(event)
         return event
 
     def listen(self, callback: Callable[[Event], object]) -> Listening:
@@ -84,3 +92,18 @@ class EventLog:
     def remove(self, listener: Listening) -> None:
         if listener in self._listeners:
             self._listeners.remove(listener)
+
+
+def contact_event(event: ContactEvent) -> tuple[str, str, dict[str, Any]]:
+    """Return kind, text and data of the event that reports a change of a contact."""
+    contact = event.contact
+    data = {"first": contact.first, "second": contact.second, "between": contact.kind}
+    text = f"{contact.first} {_CONTACT_VERBS[event.phase]} {contact.second}"
+    return f"contact {event.phase}", text, data
+
+
+def grasp_event(event: GraspEvent) -> tuple[str, str, dict[str, Any]]:
+    """Return kind, text and data of the event that reports a grasp or a release."""
+    verb = "holds" if event.phase == "grasped" else "releases"
+    text = f"{event.robot} {verb} {event.body}"
+    return event.phase, text, {"robot": event.robot, "body": event.body}

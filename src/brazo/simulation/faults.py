@@ -207,14 +207,14 @@ class CommandDelay(Fault):
     def check(self, robot: WorldRobot, dt: float) -> None:
         if not (math.isfinite(self.delay) and self.delay >= 0.0):
             raise BrazoError(f"delay {self.delay:g} s: must be finite, 0 s or more")
-        if round(self.delay / dt) > MOST_WAITING:
-            raise BrazoError(f"delay {self.delay:g} s: at most {MOST_WAITING * dt:g} s")
+        if round(self.delay / dt) > MAX_QUEUED:
+            raise BrazoError(f"delay {self.delay:g} s: at most {MAX_QUEUED * dt:g} s")
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         return _Delay(round(self.delay / dt), robot.torque.copy())
 
 
-MOST_WAITING = 100_000  # commands
+MAX_QUEUED = 100_000  # commands
 
 
 class _Bias(Effect):
@@ -247,8 +247,8 @@ class _Delay(Effect):
     """Queue of delayed commands; the drives keep the last torques until the first one arrives."""
 
     def __init__(self, steps: int, last: Array) -> None:
-        self._under_way = deque([last.copy() for _ in range(steps)])
+        self._queue = deque([last.copy() for _ in range(steps)])
 
     def command(self, tau: Array) -> Array:
-        self._under_way.append(tau.copy())
-        return self._under_way.popleft()
+        self._queue.append(tau.copy())
+        return self._queue.popleft()

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from brazo.errors import BrazoError
 from brazo.simulation.clock import steps_before
-from brazo.simulation.lock import StepLock
+from brazo.simulation.step_lock import StepLock
 
 FASTEST = 4.0
 SLICE = 0.02  # s of wall-clock time before the schedule is checked again
@@ -30,8 +30,8 @@ class Played(Protocol):
     lock: StepLock
 
     @property
-    def recorder(self) -> Any:
-        """The recorder to notify of a pause; None if nothing is recorded."""
+    def recording(self) -> Any:
+        """The recording to notify of a pause; None if there never is one."""
         ...
 
     @property
@@ -93,7 +93,7 @@ class Player:
             raise BrazoError(f"speed {100 * value:g} %: must be from 0 to {100 * FASTEST:g} %")
         with self._wake:
             self._speed = value
-            self._count_anew()
+            self._restart_schedule()
             self._wake.notify_all()
 
     @property
@@ -115,7 +115,7 @@ class Player:
                 raise BrazoError("the player was closed; make another simulation")
             self.error = None
             self._playing = True
-            self._count_anew()
+            self._restart_schedule()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="brazo player", daemon=True)
                 self._thread.start()
@@ -125,8 +125,8 @@ class Player:
         """Stop; after this call returns no step is in progress, and none will be made."""
         with self._sim.lock:
             self._playing = False
-            if self._sim.recorder is not None:  # so that a kill during the pause loses no data
-                self._sim.recorder.pause()
+            if self._sim.recording:  # so that a kill during the pause loses no data
+                self._sim.recording.recorder.pause()
         with self._wake:
             self._passed.clear()
             self._wake.notify_all()
@@ -207,7 +207,7 @@ class Player:
         wall, start = self._start
         return start + self._speed * (now - wall)
 
-    def _count_anew(self) -> None:
+    def _restart_schedule(self) -> None:
         """Restart the schedule at the current time."""
         self._start = perf_counter(), self._sim.time
         self._passed.clear()

@@ -8,9 +8,9 @@ from time import perf_counter
 
 from brazo.recording.recording import Recording
 from brazo.recording.stream import FLUSH_EVERY, MemoryRecorder, Recorder
-from brazo.simulation.block import ROWS
 from brazo.simulation.costs import Meter
 from brazo.simulation.events import Event
+from brazo.simulation.raw_rows import ROWS
 from brazo.simulation.signals import Signals
 
 
@@ -29,14 +29,16 @@ class RunRecorder:
     ) -> None:
         self.signals = signals
         self._meter = meter
-        self._laws: dict[str, list[str]] = {}  # by robot: its controllers, with start times
-        told = {**about, **signals.about()}
+        self._controllers: dict[str, list[str]] = {}  # by robot: its controllers, with start times
+        description = {**about, **signals.about()}
         self._sink: Recorder | MemoryRecorder = (
-            MemoryRecorder(signals.columns, told)
+            MemoryRecorder(signals.columns, description)
             if path is None
-            else Recorder(Path(path), signals.columns, told, replace=replace, on_failure=on_failure)
+            else Recorder(
+                Path(path), signals.columns, description, replace=replace, on_failure=on_failure
+            )
         )
-        self._streamed = path is not None
+        self.streamed = path is not None
         self._derived = perf_counter()
         self.block = signals.block(ROWS)
         self._open = False  # a row is incomplete; an edit during a step discards it
@@ -45,9 +47,9 @@ class RunRecorder:
     def event(self, event: Event) -> None:
         """Store an event."""
         if event.kind == "control":
-            laws = self._laws.setdefault(str(event.data["robot"]), [])
-            law = str(event.data["law"])
-            laws.append(f"{law} from {event.t:g} s" if laws else law)
+            used = self._controllers.setdefault(str(event.data["robot"]), [])
+            controller = str(event.data["law"])
+            used.append(f"{controller} from {event.t:g} s" if used else controller)
         self._sink.event(event.t, event.kind, event.text, **event.data)
 
     @property
@@ -66,7 +68,7 @@ class RunRecorder:
         self._open = True
         if self._exact:
             # A Runge–Kutta step ends with the forces of its last stage, not with those of this row.
-            self.block.world.foresee()
+            self.block.world.stepper.prepare_row()
             self._complete()
 
     def after(self) -> None:
@@ -74,7 +76,7 @@ class RunRecorder:
         if self._open:
             self._complete()
         # A kill then loses at most the rows of the last `FLUSH_EVERY` seconds of a streamed file.
-        if self.block.full or (self._streamed and perf_counter() - self._derived > FLUSH_EVERY):
+        if self.block.full or (self.streamed and perf_counter() - self._derived > FLUSH_EVERY):
             self._derive()
 
     def pause(self) -> None:
@@ -115,15 +117,15 @@ class RunRecorder:
         """Continue with the rows of an edited world; the columns are the same."""
         self.flush()
         self._open = False
-        signals.go_on(self.signals)
+        signals.continue_from(self.signals)
         self.signals = signals
         self.block = signals.block(ROWS)
 
     def finish(self) -> Recording:
         """End the recording and return it."""
         self.flush()
-        laws = ", ".join(f"{name} ({', '.join(had)})" for name, had in self._laws.items())
-        return self._sink.recording({"robots": laws} if laws else {})
+        robots = ", ".join(f"{name} ({', '.join(x)})" for name, x in self._controllers.items())
+        return self._sink.recording({"robots": robots} if robots else {})
 
     def abandon(self) -> None:
         """Stop recording; a streamed file stays readable up to here."""

@@ -7,7 +7,7 @@ for along these poses; position has priority, orientation is solved in the remai
 
 over the joints that are not locked.  A redundant arm can reach the poses exactly; others approach
 them as closely as possible, and `Recovery` contains the remaining error.  A quintic connects the
-current state of the robot to the tool path, which keeps its own timing meanwhile.
+current state of the robot to the tool path, which keeps its own timing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix
 from brazo.robot import Robot
-from brazo.simulation.monitor import LockMonitor, LockRule
+from brazo.simulation.joint_lock_monitor import LockMonitor, LockRule
 from brazo.simulation.motion import Sampled
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.simulation import Simulation
@@ -52,7 +52,8 @@ class Recovery:
 class FaultTolerance:
     """A task that detects locked joints of a robot and compensates with the others.
 
-    Usage: `sim.add_task(FaultTolerance(sim.robots["scara2"]))`.  Detection and recovery are logged.
+    Usage: `sim.tasks.add(FaultTolerance(sim.robots["scara2"]))`.  The log shows detection and
+    recovery.
     """
 
     def __init__(self, robot: SimRobot, rule: LockRule | None = None) -> None:
@@ -66,14 +67,14 @@ class FaultTolerance:
         """Check for newly locked joints and start a recovery if there are any."""
         if self._monitor is None:
             self._monitor = LockMonitor(self._robot, sim.dt, self._rule)
-        found = [joint for joint in self._monitor.look() if joint not in self.locked]
+        found = [joint for joint in self._monitor.update() if joint not in self.locked]
         if found:
             self._recover(sim, found)
         return True
 
     def _recover(self, sim: Simulation, found: list[int]) -> None:
         robot = self._robot
-        q = robot.world.q if robot.seen is None else robot.seen[0]
+        q = robot.world.q if robot.control.measured is None else robot.control.measured[0]
         for joint in found:
             name = robot.arm.joint_names[joint]
             self.locked[joint] = float(q[joint])

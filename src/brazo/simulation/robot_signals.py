@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from brazo.control.base import torque_limits
+from brazo.errors import BrazoError
 from brazo.kinematics.orientation import wxyz_from_matrix
-from brazo.simulation.block import Block
+from brazo.simulation.raw_rows import RawRows
 from brazo.simulation.robot import SimRobot
 
 Array = np.ndarray
@@ -14,6 +16,7 @@ _MOTION = (
     ("q", ""), ("qd", "/s"), ("qdd", "/s²"),
     ("q_ref", ""), ("qd_ref", "/s"), ("qdd_ref", "/s²"), ("error", ""), ("measured", ""),
 )  # fmt: skip
+DRIVE_SIGNALS = (("current", "A"), ("voltage", "V"), ("duty", "1"))  # of joints with real drives
 
 
 class RobotSignals:
@@ -23,15 +26,19 @@ class RobotSignals:
         world = robot.world
         self.name, self.n = robot.name, robot.n
         self._arm, self._base = robot.arm, robot.base
-        self._torque_limits = robot.torque_limits
-        self._iq, self._iv, self._drives = world.joint_q, world.joint_v, world.drives
-        self._members, self._armature = world.members()
-        self._bodies = world.all_body_ids
+        self._torque_limits = torque_limits(robot.arm)
+        at = world.engine
+        self._iq, self._iv, self._drives = at.joint_q, at.joint_v, at.drives
+        self._members, self._armature = at.members()
+        self._bodies, self._gripper_row = at.bodies, at.gripper_row
         self._loops = world.loops
-        self._carried, self._to_joints = world.shares()
-        self.clamp = world.clamp
-        self._clamp_row = world.clamp_row
-        self._hand = np.array([world.tip_id, *(world.clamp.finger_ids if world.clamp else ())], int)
+        self._carried, self._to_joints = at.shares()
+        self.gripper = world.gripper
+        self._hand = np.array(
+            [world.tip_id, *(world.gripper.finger_ids if world.gripper else ())], int
+        )
+        drives = robot.control.drives
+        self._driven = () if drives is None else drives.joints
         self.last_wxyz: Array | None = None
         self.tool_position = np.zeros((0, 3))
 
@@ -51,15 +58,18 @@ class RobotSignals:
             for joint, kind in kinds:
                 found[f"{name}.{signal}.{joint}"] = "N m" if kind == "revolute" else "N"
         found |= {f"{name}.tool.{axis}": unit for axis, unit in POSE}
+        found |= {f"{name}.tool_ref.{axis}": "m" for axis in "xyz"}
         found |= {f"{name}.contact.{axis}": "N" for axis in "xyz"}
         if self._arm.has_dynamics:
             found |= {f"{name}.energy.kinetic": "J", f"{name}.energy.potential": "J"}
-        if self.clamp is not None:
-            found |= {f"{name}.clamp.opening": "m", f"{name}.clamp.force": "N"}
+        for signal, unit in DRIVE_SIGNALS:
+            found |= {f"{name}.{signal}.{kinds[i][0]}": unit for i in self._driven}
+        if self.gripper is not None:
+            found |= {f"{name}.gripper.opening": "m", f"{name}.gripper.force": "N"}
             found |= {f"{name}.grasp.body": "1", f"{name}.grasp.force": "N"}
         return found
 
-    def values(self, block: Block, m: int) -> list[Array]:
+    def values(self, block: RawRows, m: int) -> list[Array]:
         """Return the columns (m, ·) of the first m rows."""
         q = np.ascontiguousarray(block.qpos[:m, self._iq])
         qd = np.ascontiguousarray(block.qvel[:m, self._iv])
@@ -79,30 +89,33 @@ class RobotSignals:
             self._external(block, m),
             self.tool_position,
             self._continuous(wxyz_from_matrix(T[:, :3, :3])),
+            self._reference_tool(reference[:, : self.n]),
             block.contact[:m, self._bodies, 3:].sum(axis=1),
         ]
         if self._arm.has_dynamics:
             found.append(self._arm.energy(q, qd))
-        if self.clamp is not None:
-            found.append(block.qpos[:m, self.clamp.slide_q].sum(axis=1, keepdims=True))
-            found.append(-block.force[:m, [self.clamp.drive_id]])
-            found.append(block.grips[:m, self._clamp_row, :2] + (1.0, 0.0))
+        if self._driven:
+            found.append(block.drives[self.name][:m])
+        if self.gripper is not None:
+            found.append(block.qpos[:m, self.gripper.slide_q].sum(axis=1, keepdims=True))
+            found.append(-block.force[:m, [self.gripper.drive_id]])
+            found.append(block.grips[:m, self._gripper_row, :2] + (1.0, 0.0))
         return found
 
-    def held(self, block: Block, m: int) -> Array:
+    def held(self, block: RawRows, m: int) -> Array:
         """Return the index of the held body (m,), -1 for none."""
-        return block.grips[:m, self._clamp_row, 0].astype(int)
+        return block.grips[:m, self._gripper_row, 0].astype(int)
 
-    def hand_force(self, block: Block, rows: Array) -> Array:
+    def hand_force(self, block: RawRows, rows: Array) -> Array:
         """Return the force (rows, 3) of the hand on the body it holds, world axes.
 
         Contact sensors do not include welds.  For a welded body the force is therefore the reaction
         to the total external force on the hand.
         """
-        assert self.clamp is not None and self.clamp.sensors is not None
-        body = block.grips[rows, self._clamp_row, 0].astype(int)
-        force = self.clamp.sensors.forces(block.sensors[rows], body)
-        welded = block.grips[rows, self._clamp_row, 2] > 0.0
+        assert self.gripper is not None and self.gripper.sensors is not None
+        body = block.grips[rows, self._gripper_row, 0].astype(int)
+        force = self.gripper.sensors.forces(block.sensors[rows], body)
+        welded = block.grips[rows, self._gripper_row, 2] > 0.0
         if welded.any():
             felt = -block.contact[rows][:, self._hand, 3:].sum(axis=1)
             force = np.where(welded[:, None], felt, force)
@@ -118,14 +131,14 @@ class RobotSignals:
             found[f"{self.name}.torque.{joint}"] = _finite(-greatest), _finite(greatest)
         return {name: pair for name, pair in found.items() if pair != (None, None)}
 
-    def borrowed_energy(self, block: Block, m: int) -> Array | float:
+    def borrowed_energy(self, block: RawRows, m: int) -> Array | float:
         """Kinetic energy (m,) that the engine computes for a robot without known masses."""
         if self._arm.has_dynamics:
             return 0.0
         rates = block.qvel[:m, self._members]
         return 0.5 * (rates * rates) @ self._armature
 
-    def _external(self, block: Block, m: int) -> Array:
+    def _external(self, block: RawRows, m: int) -> Array:
         """Joint torques (m, n) equivalent to all contact and weld forces, Jᵀ F."""
         if self._loops:
             return block.external[:m, self._joints]
@@ -134,6 +147,13 @@ class RobotSignals:
             return np.zeros((m, self.n))
         wrench = self._carried @ felt  # (m, members, 6)
         return (block.axes[:m, self._members] * wrench).sum(axis=2) @ self._to_joints
+
+    def _reference_tool(self, q_ref: Array) -> Array:
+        """Tool positions (m, 3) at the references; NaN where a Delta cannot be assembled."""
+        try:
+            return (self._base @ self._arm.fk(q_ref))[:, :3, 3]
+        except BrazoError:
+            return np.full((len(q_ref), 3), np.nan)
 
     def _continuous(self, wxyz: Array) -> Array:
         """Choose the sign of each quaternion (m, 4) such that it is closest to the previous row."""

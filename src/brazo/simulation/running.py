@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -39,50 +40,45 @@ def run(
         starts = getattr(program, "start", None)
         execution = starts(sim) if callable(starts) else program
         if execution not in sim.tasks:
-            sim.add_task(execution)
-    sim.start_recording(record, replace=replace)
-    begin, told = sim.time, 0.0
+            sim.tasks.add(execution)
+    sim.recording.start(record, replace=replace)
+    begin, reported = sim.time, 0.0
     # Half a step of tolerance, because times are accumulated steps.
     last = np.inf if until is None else until - 0.5 * sim.dt
     try:
         while sim.world.mj_data.time <= last and not _over(sim, execution, until):
-            if sim.recorder is not None and sim.recorder.failure:
+            if sim.recording.recorder is not None and sim.recording.recorder.failure:
                 break
             with sim.lock.inner:
-                sim.step_locked(_foreseen(sim, execution, last))
+                sim.step_locked(_steps_ahead(sim, execution, last))
             sim.lock.hand_over()
-            if progress is not None and (now := perf_counter()) - told > REPORT_EVERY:
-                told = now
+            if progress is not None and (now := perf_counter()) - reported > REPORT_EVERY:
+                reported = now
                 progress(*_progress(sim, execution, begin, until))
     except (KeyboardInterrupt, SystemExit):  # Ctrl+C, SIGTERM
-        sim.stop_recording()  # keeps what was recorded
+        sim.recording.stop()  # keeps what was recorded
         raise
     except BaseException:
-        sim.abandon_recording()
+        sim.recording.abandon()
         raise
     if progress is not None:
         progress(1.0, f"{sim.time:.2f} s")
-    return sim.stop_recording()
-
-
-def looks_on(task: Any) -> bool:
-    """Whether a task only observes, so that no run waits for it."""
-    return bool(getattr(task, "background", False))
+    return sim.recording.stop()
 
 
 def _over(sim: Simulation, execution: Any, until: float | None) -> bool:
     if execution is not None:
         return execution not in sim.tasks or bool(getattr(execution, "done", False))
-    return until is None and not sim.moving and all(map(looks_on, sim.tasks))
+    return until is None and not sim.moving and not sim.tasks.foreground
 
 
-def _foreseen(sim: Simulation, execution: Any, last: float) -> int:
+def _steps_ahead(sim: Simulation, execution: Any, last: float) -> int:
     """Return the min number of steps that the run will make, unless a task ends."""
-    if np.isfinite(last):
+    if math.isfinite(last):
         return steps_before(last - sim.world.mj_data.time, sim.dt)
-    if execution is None and all(map(looks_on, sim.tasks)):
+    if execution is None and not sim.tasks.foreground:
         # The run ends when no robot moves.
-        return steps_before(max(robot.remaining for robot in sim.robots.values()), sim.dt)
+        return steps_before(max(robot.motion.remaining for robot in sim.robots.values()), sim.dt)
     return MAX_BATCH
 
 

@@ -6,11 +6,13 @@
     R.error.J                                   q_ref − q
     R.measured.J                                encoder reading of q, which a fault may change
     R.torque.J                          N m, N  torque delivered by the drive
+    R.current.J  R.voltage.J  R.duty.J  A, V, 1 of a real drive; voltage and duty cycle are held
     R.external.J                        N m, N  Jᵀ F of all contacts and welds
     R.tool.x y z qw qx qy qz            m, 1    tool in the world
+    R.tool_ref.x y z                    m       tool at the reference position, in the world
     R.contact.x y z                     N       sum of the contact and weld forces on the robot
     R.energy.kinetic  .potential        J       of the robot alone
-    R.clamp.opening  R.clamp.force      m, N    gripper opening and drive force (closing > 0)
+    R.gripper.opening  R.gripper.force      m, N    gripper opening and drive force (closing > 0)
     R.grasp.body                        1       number of the held free body, from 1; 0 for none
     R.grasp.force                       N       the smaller of the two pad forces
     B.x y z qw qx qy qz                 m, 1    free body B
@@ -40,11 +42,12 @@ from typing import Any
 import numpy as np
 
 from brazo.formats.mjcf.engine import engine
-from brazo.simulation.block import Block
-from brazo.simulation.clock import moments
+from brazo.simulation.clock import exact_times
+from brazo.simulation.raw_rows import RawRows
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.robot_signals import POSE, RobotSignals
 from brazo.world import World
+from brazo.world.distances import Nearest
 
 Array = np.ndarray
 DISTANCE_EVERY = 0.04  # s; a distance is computed at this interval and held in between
@@ -63,8 +66,13 @@ class Signals:
             robot.start(at)
             at += robot.n
         self._pairs = list(combinations(self._robots, 2))
-        self._hands = [(a, b) for a, b in self._pairs if a.clamp and b.clamp and world.cell.bodies]
-        self._nearest = [world.nearest(a.name, b.name, FARTHEST) for a, b in self._pairs]
+        self._hands = [
+            (a, b) for a, b in self._pairs if a.gripper and b.gripper and world.cell.bodies
+        ]
+        self._nearest = [
+            Nearest(world.mj_model, world.labels, (a.name, b.name), FARTHEST)
+            for a, b in self._pairs
+        ]
         self._every = max(1, round(DISTANCE_EVERY / world.dt))
         self._since = 0
         self._distance = np.full(len(self._pairs), np.nan)
@@ -80,15 +88,15 @@ class Signals:
             self.columns |= {f"internal.{a.name}-{b.name}.{x}": "N" for x in (*"xyz", "along")}
         self.columns |= {"energy.kinetic": "J", "energy.potential": "J"}
 
-    def go_on(self, earlier: Signals) -> None:
+    def continue_from(self, earlier: Signals) -> None:
         """Continue the rows of `earlier` after an edit, without a discontinuity."""
         self._since, self._distance = earlier._since, earlier._distance
         for mine, its in zip(self._robots, earlier._robots, strict=True):
             mine.last_wxyz = its.last_wxyz
 
-    def block(self, rows: int) -> Block:
+    def block(self, rows: int) -> RawRows:
         """Return an empty block for raw rows."""
-        return Block(self._world, self._actors, rows)
+        return RawRows(self._world, self._actors, rows)
 
     def about(self) -> dict[str, str]:
         """Return the description of a recording: the limits of its signals."""
@@ -97,10 +105,10 @@ class Signals:
             limits |= robot.limits()
         return {"limits": json.dumps(limits)}
 
-    def table(self, block: Block) -> Array:
+    def table(self, block: RawRows) -> Array:
         """Return all columns (rows, columns) of the filled rows."""
         m = block.filled
-        columns: list[Array] = [moments(block.t[:m], self._world.dt)[:, None]]
+        columns: list[Array] = [exact_times(block.t[:m], self._world.dt)[:, None]]
         for robot in self._robots:
             columns += robot.values(block, m)
         columns += [block.qpos[:m, at : at + 7] for at in self._bodies]
@@ -111,7 +119,7 @@ class Signals:
         columns += [kinetic[:, None], potential[:, None]]
         return np.hstack(columns)
 
-    def _distances(self, block: Block, m: int) -> Array:
+    def _distances(self, block: RawRows, m: int) -> Array:
         """Return min distances (m, pairs) of the robots, computed at intervals and held in between.
 
         They depend only on the positions, so they are computed after the steps.
@@ -134,7 +142,7 @@ class Signals:
         return found
 
 
-def _internal(first: RobotSignals, second: RobotSignals, block: Block, m: int) -> Array:
+def _internal(first: RobotSignals, second: RobotSignals, block: RawRows, m: int) -> Array:
     """Return half the difference (m, 4) of two hands' forces on one body: x, y, z, along."""
     found = np.zeros((m, 4))
     one, other = first.held(block, m), second.held(block, m)

@@ -1,77 +1,55 @@
 """`Simulation`: the loop that connects controllers and world.
 
-A step at time t:
-
-    tasks → references → controllers → drives → world from t to t + dt → rows, events
-
 Time advances only in `step`, so a run repeats bit for bit.  Other threads may read and act between
-two steps while they hold `lock`.
+two steps while they hold `lock`.  The step is in `stepping`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from importlib.metadata import version
+from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.control import Controller
+from brazo.deprecation import renamed_attributes
 from brazo.dynamics.definite import mass_findings
 from brazo.errors import BrazoError
 from brazo.model.description import Finding
 from brazo.recording.recording import Recording
 from brazo.robot import Robot
-from brazo.simulation.clock import MAX_BATCH, moment, steps_before
+from brazo.simulation.cell_arm import arm_of
+from brazo.simulation.clock import exact_time
 from brazo.simulation.costs import Costs, Meter
-from brazo.simulation.dump import (
-    Replay,
-    free_name,
-    own_folder,
-    prepare_folder,
-    replay_dump,
-    write_dump,
-)
-from brazo.simulation.events import Event, EventLog, Listening
+from brazo.simulation.dump import Replay, own_folder, replay_dump
+from brazo.simulation.events import Event, EventLog, Listening, contact_event, grasp_event
+from brazo.simulation.fault_injection import FaultInjection
 from brazo.simulation.faults import Fault
-from brazo.simulation.lock import StepLock
-from brazo.simulation.native import NativeSteps
+from brazo.simulation.lone_robot import lone_cell
 from brazo.simulation.player import Player
-from brazo.simulation.recorder import RunRecorder
-from brazo.simulation.robot import SimRobot, default_controller
-from brazo.simulation.running import Progress, looks_on, run
-from brazo.simulation.signals import Signals
+from brazo.simulation.robot import SimRobot
+from brazo.simulation.robot_control import prepare_control
+from brazo.simulation.run_recording import RunRecording
+from brazo.simulation.running import Progress, run
 from brazo.simulation.state import SimState, restore_robot, save_robot
+from brazo.simulation.step_lock import StepLock
+from brazo.simulation.stepping import Stepper
+from brazo.simulation.tasks import Tasks
 from brazo.text import one_line
-from brazo.world import Cell, ContactEvent, Diverged, GraspEvent, World
+from brazo.world import Cell, World
 from brazo.world.build import Mode
-from brazo.world.recorded_cell import recorded_source
+from brazo.world.cell_change import CellChange
 
-WATCHED = ("robot-robot", "self", "robot-object", "robot-fixture")
-_STANDING = ("control", "fault", "grasped")  # event kinds of lasting states; see `_present`
-
-
-class Task(Protocol):
-    """An object that acts in every step, before the controllers.
-
-    A task with a true attribute `background` only observes: no run waits for it, and it is kept in
-    a reset.
-    """
-
-    def tick(self, sim: Simulation) -> object:
-        """Act; return False when the task is done.
-
-        A task may also have an attribute `due` (s): no call is needed before that time, unless a
-        contact or a grasp changes.
-        """
+REPORTED = ("robot-robot", "self", "robot-object", "robot-fixture")  # contacts that become events
 
 
 class Simulation:
     """Simulation of the controlled robots of a cell.
 
-    `cell` is a name, a path, a `Cell` or a `World`.  `controllers` maps robot names to a
+    `cell` is a name, a path, a `Cell` or a `World`, or a `Robot`: a cell with only this robot on a
+    floor, under its own name.  `controllers` maps robot names to a
     controller, its name, `"ideal"` or None (see `SimRobot.controller`).  By default robots use
     computed torque, or ideal positioning if their masses are unknown.  `mode="exact"` disables
     contacts and integrates with Runge–Kutta.
@@ -79,50 +57,53 @@ class Simulation:
 
     def __init__(
         self,
-        cell: Cell | World | str | Path,
+        cell: Cell | World | Robot | str | Path,
         controllers: Mapping[str, Controller | str | None] | None = None,
         *,
         mode: Mode = "contact",
         seed: int = 0,
     ) -> None:
         if isinstance(cell, Robot):
-            raise BrazoError(
-                f"a simulation runs a cell, not a robot: write `robots: [{{name: {cell.name}, "
-                f"robot: {cell.name}}}]` into a cell file (or the robot file's path) and give that"
-            )
+            cell = lone_cell(cell)
         self.lock = StepLock()
         self.world = cell if isinstance(cell, World) else World(cell, mode)
+        #: Step size (s).
+        self.dt = self.world.dt
         self.seed = int(seed)
         self._log = EventLog()
         self.meter = Meter()
-        self._tasks: list[Task] = []
-        self._scheduled: list[tuple[float, Fault]] = []
-        self._injected = 0
-        self._stepping = False
-        self._epoch = 0  # counts calls of `restore`
         self._now = (0.0, 0.0)  # the engine's time, and the corresponding exact time
-        self.recorder: RunRecorder | None = None
+        #: Objects that act in every step.
+        self.tasks = Tasks(self.lock)
+        #: Active and scheduled faults.
+        self.faults = FaultInjection(self)
+        #: Start and end of recordings.
+        self.recording = RunRecording(self)
         #: Whether steps may be made in machine code, which only changes the computing time.
         self.native = True
-        self._native = NativeSteps(self)
+        self._stepper = Stepper(self)
         self.robots: dict[str, SimRobot] = _Robots()
         for name in self.world.robots:
             self.robots[name] = SimRobot(self, name)
         given = dict(controllers or {})
         for name in given:
-            self.robot(name)
+            self.robots[name]  # raises an error for an unknown name
         for name, robot in self.robots.items():
-            robot.use(given[name] if name in given else default_controller(robot))
-        self._actors = list(self.robots.values())
+            if name in given:
+                robot.control.use(given[name])
+            else:
+                robot.control.use_default()
         self.player = Player(self)
         #: Folder for dumps of diverged runs; None writes none.
         self.dump_folder: Path | None = own_folder()
-        self.world.remember()
-        self.world.on_contact(self._on_contact, WATCHED)
-        self.world.on_grasp(self._on_grasp)
+        self.world.stepper.remember()
+        self.world.on_contact(lambda event: self._log_event(*contact_event(event)), REPORTED)
+        self.world.on_grasp(lambda event: self._log_event(*grasp_event(event)))
 
     def __repr__(self) -> str:
-        robots = ", ".join(f"{robot.name} ({robot.controller_name})" for robot in self._actors)
+        robots = ", ".join(
+            f"{robot.name} ({robot.controller_name})" for robot in self.robots.values()
+        )
         return f"<brazo simulation of {self.cell.name} at {self.time:g} s: {robots}>"
 
     # ---- properties and queries ------------------------------------------------------------
@@ -143,17 +124,8 @@ class Simulation:
         """Simulated time since the start (s), without accumulated rounding errors."""
         t = self.world.mj_data.time
         if t != self._now[0]:  # read several times per step
-            self._now = (t, moment(t, self.world.dt))
+            self._now = (t, exact_time(t, self.dt))
         return self._now[1]
-
-    @property
-    def dt(self) -> float:
-        """Step size (s)."""
-        return self.world.dt
-
-    def robot(self, name: str) -> SimRobot:
-        """Return a robot by name."""
-        return self.robots[name]
 
     @property
     def events(self) -> list[Event]:
@@ -164,9 +136,12 @@ class Simulation:
         """Log an event at the current time."""
         with self.lock:
             event = self._log.add(Event(self.time, one_line(kind), one_line(text), data))
-            if self.recorder is not None:
-                self.recorder.event(event)
+            if self.recording.recorder is not None:
+                self.recording.recorder.event(event)
             return event
+
+    def _log_event(self, kind: str, text: str, data: dict[str, Any]) -> None:
+        self.log(kind, text, **data)
 
     def on_event(self, callback: Callable[[Event], object]) -> Listening:
         """Call `callback` with every event from now on, in the step that caused it."""
@@ -193,107 +168,12 @@ class Simulation:
 
         For loops that hold `lock` and call `lock.hand_over` themselves.
         """
-        if self._stepping:
-            raise BrazoError("a step cannot be made inside a step: return from it first")
-        self._stepping = True
-        try:
-            return self._step(most)
-        finally:
-            self._stepping = False
-
-    def _step(self, most: int) -> int:
-        meter = self.meter
-        begin = perf_counter()
-        if self._scheduled:
-            self._inject_due()
-        if self._tasks and not self._run_tasks():
-            most = 1  # the caller may be waiting for the end of a task
-        if most > 1:
-            most = min(most, self._steps_to_due())
-        timed = meter.samples
-        ticked = perf_counter()
-        world, epoch, recorder = self.world, self._epoch, self.recorder
-        made = self._native.make(most, timed) if self.native else 0
-        half = made > 0 and self._native.half
-        acted = kept = ticked
-        if not made:
-            t = world.mj_data.time
-            for robot in self._actors:
-                robot.act(t)
-            acted = perf_counter() if timed else 0.0
-            if recorder is not None:
-                recorder.before()
-            kept = perf_counter() if timed else 0.0
-        try:
-            if half:
-                world.observe()
-            elif not made:
-                world.advance()
-        except Diverged as error:
-            raise self._broken_down(error) from None
-        finally:
-            meter.steps += made or 1
-        if self._epoch != epoch:
-            return made or 1  # a callback restored a state: the results of this step are outdated
-        moved, derived = perf_counter(), meter.deriving
-        if self.recorder is not None:
-            self.recorder.after()
-        written = perf_counter()
-        if half or not made:
-            for robot in self._actors:
-                robot.go_on()
-        end = perf_counter()
-        meter.tasks += ticked - begin
-        meter.whole += end - begin
-        meter.control += end - written
-        meter.recording += written - moved - (meter.deriving - derived)
-        if timed and not half:
-            parts = self._native.parts() if made else (acted - ticked, kept - acted, moved - kept)
-            meter.sample(*parts)
-        return made or 1
-
-    def _steps_to_due(self) -> int:
-        """Return the number of steps that start before a task or a scheduled fault is due."""
-        now, dt = self.time, self.dt
-        due = min([getattr(task, "due", now) for task in self._tasks], default=np.inf)
-        if self._scheduled:  # a fault begins in the step nearest to its time
-            due = min(due, self._scheduled[0][0] - 0.5 * dt)
-        steps = steps_before(due - now, dt)
-        # Due to rounding, a time such as now + 0.01 may be slightly after the step it refers to.
-        if steps < MAX_BATCH and moment(now + steps * dt, dt) < due:
-            steps += 1
-        return steps
-
-    def _run_tasks(self) -> bool:
-        """Call all tasks and remove those that are done; return whether all of them continue."""
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            if task.tick(self) is False and task in self._tasks:
-                self._tasks.remove(task)
-        return len(self._tasks) == len(tasks)
-
-    def add_task(self, task: Task) -> None:
-        """Call `task.tick(sim)` before the controllers in every step, until it returns False."""
-        if not callable(getattr(task, "tick", None)):
-            raise BrazoError(f"a task has a method tick(sim); {task!r} has none")
-        with self.lock:
-            self._tasks.append(task)
-
-    def remove_task(self, task: Task) -> None:
-        """Stop calling a task; no effect if it is not active."""
-        with self.lock:
-            if task in self._tasks:
-                self._tasks.remove(task)
-
-    @property
-    def tasks(self) -> tuple[Task, ...]:
-        """Active tasks."""
-        return tuple(self._tasks)
+        return self._stepper.make(most)
 
     @property
     def moving(self) -> bool:
         """Whether the reference of any robot is moving."""
-        return any(robot.moving for robot in self._actors)
+        return any(robot.moving for robot in self.robots.values())
 
     # ---- runs and recordings ---------------------------------------------------------------
 
@@ -317,74 +197,6 @@ class Simulation:
         """
         return run(self, program, until, record, progress, replace)
 
-    def start_recording(self, path: str | Path | None = None, *, replace: bool = False) -> None:
-        """Record every step from now on, in memory or streamed to a .parquet file.
-
-        An existing file is rejected unless `replace` is True.  If the file cannot be written any
-        more (full disk), the simulation pauses with an event of kind `recording`; it can be resumed
-        without the recording, and the data written so far stays readable.
-        """
-        with self.lock:
-            if self.recorder is not None:
-                raise BrazoError("a recording is already running; stop it first")
-            signals = Signals(self.world, self.robots)
-            file = None if path is None else Path(path)
-            self.recorder = RunRecorder(
-                signals,
-                file,
-                self._about() | recorded_source(self.cell),
-                self.meter,
-                replace=replace,
-                on_failure=self._recording_failed,
-            )
-            for event in self._present():
-                self.recorder.event(event)
-
-    def _recording_failed(self, reason: str) -> None:
-        """Pause and log the failure; called once, from the writer's thread."""
-        self.player.pause()
-        self.log("recording", reason)
-
-    def _present(self) -> Iterator[Event]:
-        """Yield the events that describe the state at the start of a recording.
-
-        These are controllers, faults and grasps, and other events logged at the current time, such
-        as the start of a program.
-        """
-        t = self.time
-        yield from (e for e in self.events if e.t == t and e.kind not in _STANDING)
-        for robot in self._actors:
-            yield Event(t, "control", *robot.controller_event())
-            for fault in robot.faults:
-                yield Event(t, "fault", *_told(fault))
-            row = (
-                -1 if robot.world.clamp is None else int(self.world.grips[robot.world.clamp_row, 0])
-            )
-            if row >= 0:
-                body = self.cell.bodies[row].name
-                data = {"robot": robot.name, "body": body}
-                yield Event(t, "grasped", f"{robot.name} holds {body}", data)
-
-    def stop_recording(self) -> Recording:
-        """End the recording and return it."""
-        with self.lock:
-            recorder, self.recorder = self.recorder, None
-            if recorder is None:
-                raise BrazoError("no recording is running; start one first")
-            return recorder.finish()
-
-    def abandon_recording(self) -> None:
-        """End the recording; a streamed file stays readable up to here."""
-        with self.lock:
-            recorder, self.recorder = self.recorder, None
-            if recorder is not None:
-                recorder.abandon()
-
-    @property
-    def recording(self) -> bool:
-        """Whether steps are being recorded."""
-        return self.recorder is not None
-
     # ---- states and edits ------------------------------------------------------------------
 
     def reset(self) -> None:
@@ -394,27 +206,25 @@ class Simulation:
         is abandoned, because time would run backwards in it.
         """
         with self.lock:
-            self.abandon_recording()
-            self._tasks = [task for task in self._tasks if looks_on(task)]
-            self._scheduled.clear()
-            self._injected = 0
+            self.recording.abandon()
+            self.tasks.replace(self.tasks.background)
+            self.faults.restore()
             self._log.events.clear()
             self.meter.clear()
             self.world.reset()
-            for robot in self._actors:
-                robot.restart()
+            for robot in self.robots.values():
+                robot.control.restart()
 
     def save(self) -> SimState:
         """Return the current state, including controllers and motions."""
         with self.lock:
-            robots = {robot.name: save_robot(robot) for robot in self._actors}
+            robots = {name: save_robot(robot) for name, robot in self.robots.items()}
             return SimState(
                 self.world.save(),
                 robots,
-                tuple(self._tasks),
+                tuple(self.tasks),
                 len(self.events),
-                tuple(self._scheduled),
-                self._injected,
+                *self.faults.save(),
             )
 
     def restore(self, state: SimState) -> None:
@@ -422,12 +232,12 @@ class Simulation:
         with self.lock:
             if set(state.robots) != set(self.robots):
                 raise BrazoError("the state was saved from another simulation: its robots differ")
-            self._epoch += 1
+            self._stepper.discard()
             self.world.restore(state.world)
             for name, saved in state.robots.items():
                 restore_robot(self.robots[name], saved)
-            self._tasks = list(state.tasks)
-            self._scheduled, self._injected = list(state.scheduled), state.injected
+            self.tasks.replace(state.tasks)
+            self.faults.restore(state.scheduled, state.injected)
             del self.events[state.events :]
 
     def edit(self, robot: str, parameters: Mapping[str, float] | None = None, **edits: Any) -> None:
@@ -437,14 +247,9 @@ class Simulation:
         to the new arm.
         """
         with self.lock:
-            self.robot(robot)
-            if self.recorder is not None:
-                self.recorder.flush()
-            self.world.edit(robot, parameters, **edits)
-            for one in self._actors:
-                one.rebind()
-            if self.recorder is not None:
-                self.recorder.rebind(Signals(self.world, self.robots))
+            self.robots[robot]  # raises an error for an unknown name
+            with self._changed_world():
+                self.world.edit(robot, parameters, **edits)
             fields = edits.pop("fields", None) or {}
             restored = edits.pop("source", None) is not None
             changes = {
@@ -456,110 +261,93 @@ class Simulation:
                 text = ", ".join(filter(None, ["earlier edits reverted", text]))
             self.log("edit", f"{robot}: {text}", robot=robot, changes=changes)
 
-    # ---- faults ----------------------------------------------------------------------------
+    def change_cell(
+        self, cell: Cell, renamed: Mapping[str, str] | None = None, label: str = ""
+    ) -> None:
+        """Continue with another description of the cell (see `World.change_cell`).
+
+        Robots of both cells keep state, motion, controller, gains, load and faults; new ones hold
+        their start with the default controller.  Tasks that the change concerns, such as a program
+        that uses a removed body, end.  A recording continues if its signals stay the same (a
+        fixture was added, a body moved); otherwise it ends here with an event: a streamed file is
+        readable up to here, and one in memory is in `recording.ended`.  `label` is the text of the
+        event.
+        """
+        with self.lock:
+            change = CellChange(self.cell, cell, renamed or {})
+            kept = set(change.before.values())
+            for name in [*self.robots]:
+                if name not in kept or name in change.renamed:
+                    self.faults.clear(name)
+            old = dict(self.robots)
+            with self._changed_world():
+                self.world.change_cell(cell, change.renamed)
+                self.robots.clear()
+                for given in cell.robots:
+                    if given.name in change.before:
+                        robot = old[change.before[given.name]]
+                        robot.name = given.name
+                        robot.control.rename_load(change.renamed)
+                    else:
+                        robot = SimRobot(self, given.name)
+                    self.robots[given.name] = robot
+            for name in self.robots:
+                if name not in change.before:
+                    self.robots[name].control.use_default()
+            for task in tuple(self.tasks):
+                changed = getattr(task, "cell_changed", None)
+                if changed is not None:
+                    changed(change.renamed)
+            self.log("edit", label or "cell changed", cell=cell.name)
+
+    def prepare(self, cell: Cell) -> None:
+        """Compile the kernels that `change_cell` needs for new robots; the simulation continues.
+
+        Without it, `change_cell` compiles them while it holds `lock`, which may take seconds.
+        """
+        known = [one.model for one in self.cell.robots]
+        same = np.array_equal(cell.gravity, self.cell.gravity)
+        for given in cell.robots:
+            if not (same and any(given.model is one for one in known)):
+                arm = arm_of(given, cell.gravity)
+                prepare_control(self, given.name, arm)
+                arm.frames(given.start)
+                arm.fk(given.start)
+                known.append(given.model)
+
+    @contextmanager
+    def _changed_world(self) -> Iterator[None]:
+        """Attach robots and recorder to the world that is compiled in the block."""
+        if self.recording.recorder is not None:
+            self.recording.recorder.flush()
+        yield
+        for one in self.robots.values():
+            one.rebind()
+        self.recording.rebind()
 
     def inject(self, fault: Fault, at: float | None = None) -> None:
-        """Activate a fault, now or at a time (s)."""
-        with self.lock:
-            if not isinstance(fault, Fault):
-                raise BrazoError(f"a fault is one of brazo.simulation.faults, not {fault!r}")
-            robot = self.robot(fault.robot)
-            fault.check(robot.world, self.dt)
-            if at is None:
-                self._break(fault)
-            elif not np.isfinite(at) or at < self.time - 0.5 * self.dt:
-                raise BrazoError(f"a fault at {at:g} s: the time is {self.time:g} s already")
-            else:
-                self._scheduled.append((float(at), fault))
-                self._scheduled.sort(key=lambda entry: entry[0])
-
-    @property
-    def scheduled_faults(self) -> tuple[tuple[float, Fault], ...]:
-        """Pending faults, each with its time (s), earliest first."""
-        return tuple(self._scheduled)
-
-    def clear_faults(self, robot: str | None = None, fault: Fault | None = None) -> None:
-        """Clear one fault, all of a robot, or all faults, including scheduled ones."""
-        with self.lock:
-            chosen = self._actors if robot is None else [self.robot(robot)]
-            names = {one.name for one in chosen}
-            self._scheduled = [
-                (at, one)
-                for at, one in self._scheduled
-                if one.robot not in names or fault not in (None, one)
-            ]
-            for one in chosen:
-                for gone in one.mend(fault):
-                    text, data = _told(gone)
-                    self.log("fault cleared", text, **data)
-
-    def _inject_due(self) -> None:
-        while self._scheduled and self._scheduled[0][0] <= self.time + 0.5 * self.dt:
-            self._break(self._scheduled.pop(0)[1])
-
-    def _break(self, fault: Fault) -> None:
-        # Each fault has its own stream of random numbers, which is the same in every run.
-        rng = np.random.default_rng([self.seed, self._injected])
-        self._injected += 1
-        self.robots[fault.robot].suffer(fault, rng)
-        text, data = _told(fault)
-        self.log("fault", text, **data)
-
-    # ---- internals -------------------------------------------------------------------------
-
-    def _broken_down(self, error: Diverged) -> Diverged:
-        """Return the error with the path of a dump from which the last steps can be replayed."""
-        box, folder = self.world.black_box, self.dump_folder
-        if box is None or folder is None:
-            return error
-        try:
-            prepare_folder(folder)
-            path = free_name(folder, f"{self.cell.name}-{error.time:.4f}s", ".npz")
-            write_dump(path, self.world.mj_model, box.states(), error, self._about())
-        except (OSError, BrazoError) as problem:
-            note = f"its last steps could not be saved: {problem}"
-        else:
-            note = f"its last steps are in {path}: Simulation.replay_dump runs them again"
-            error.dump = path
-        found = Diverged(f"{error}. {note[0].upper()}{note[1:]}", error.time, error.where)
-        found.dump = error.dump
-        dump = None if found.dump is None else str(found.dump)
-        self.log("diverged", str(found), where=error.where, dump=dump)
-        return found
+        """Activate a fault, now or at a time (s); `faults` shows and clears them."""
+        self.faults.inject(fault, at)
 
     @staticmethod
     def replay_dump(path: str | Path) -> Replay:
         """Replay the last steps of a diverged run; see `brazo.simulation.dump`."""
         return replay_dump(path)
 
-    def _about(self) -> dict[str, str]:
-        return {
-            "brazo": version("brazo"),
-            "cell": self.cell.name,
-            "mode": self.world.mode,
-            "dt": repr(self.dt),
-            "seed": str(self.seed),
-            "robots": ", ".join(f"{r.name} ({r.controller_name})" for r in self._actors),
-            "bodies": ", ".join(body.name for body in self.cell.bodies),
-            # Needed to draw a replay; empty for a cell made in Python.
-            "cell_file": "" if self.cell.path is None else str(self.cell.path.absolute()),
-        }
-
-    def _on_contact(self, event: ContactEvent) -> None:
-        contact = event.contact
-        verb = {"warning": "comes near", "begin": "touches", "end": "separates from"}[event.phase]
-        self.log(
-            f"contact {event.phase}",
-            f"{contact.first} {verb} {contact.second}",
-            first=contact.first,
-            second=contact.second,
-            between=contact.kind,
+    if not TYPE_CHECKING:
+        __getattr__ = renamed_attributes(
+            {
+                "abandon_recording": "recording.abandon",
+                "add_task": "tasks.add",
+                "clear_faults": "faults.clear",
+                "recorder": "recording.recorder",
+                "remove_task": "tasks.remove",
+                "robot": "robots.__getitem__",
+                "scheduled_faults": "faults.scheduled",
+                "start_recording": "recording.start",
+                "stop_recording": "recording.stop",
+            }
         )
-
-    def _on_grasp(self, event: GraspEvent) -> None:
-        verb = "holds" if event.phase == "grasped" else "releases"
-        text = f"{event.robot} {verb} {event.body}"
-        self.log(event.phase, text, robot=event.robot, body=event.body)
 
 
 class _Robots(dict[str, SimRobot]):
@@ -567,7 +355,3 @@ class _Robots(dict[str, SimRobot]):
 
     def __missing__(self, name: str) -> SimRobot:
         raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")
-
-
-def _told(fault: Fault) -> tuple[str, dict[str, Any]]:
-    return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}

@@ -10,8 +10,10 @@ import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from brazo.control import Controller
-from brazo.simulation.ailments import Ailments
+from brazo.simulation.active_faults import ActiveFaults
 from brazo.simulation.faults import Fault
 from brazo.world import State
 
@@ -19,15 +21,20 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
 
 
+Array = np.ndarray
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotState:
     """State of a robot in a simulation, in addition to the world's state."""
 
     controller: Controller | None
-    positioned: bool
+    ideal: bool
     motion: Any
     load: tuple[str, float] | None
-    ailments: Ailments
+    faults: ActiveFaults
+    drives: Array | None = None  # state of real drives
+    command: Array | None = None  # (n,) commanded torques, if they are not those of the engine
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,21 +56,27 @@ class SimState:
 
 def save_robot(robot: SimRobot) -> RobotState:
     """Return a copy of the state of a robot's control."""
+    control = robot.control
     return RobotState(
-        copy.deepcopy(robot._controller),
-        robot._positioned,
+        copy.deepcopy(control.controller),
+        control.ideal,
         copy.copy(robot.motion),
-        robot._load,
-        copy.deepcopy(robot._ailments),
+        control.load,
+        copy.deepcopy(control.faults),
+        None if control.drives is None else control.drives.state.copy(),
+        None if control.drives is None else robot.world.torque.copy(),
     )
 
 
 def restore_robot(robot: SimRobot, state: RobotState) -> None:
     """Restore the state of a robot's control."""
-    robot._controller = copy.deepcopy(state.controller)
-    robot._positioned = state.positioned
+    control = robot.control
+    control.controller = copy.deepcopy(state.controller)
+    control.ideal = state.ideal
     robot.motion = copy.copy(state.motion)
-    robot._load = state.load
-    robot._ailments = copy.deepcopy(state.ailments)
-    robot._ailments.renew(robot.world)
-    robot.fit_controller()
+    control.load = state.load
+    control.faults = copy.deepcopy(state.faults)
+    control.rebind()
+    if control.drives is not None and state.drives is not None:
+        control.drives.state[:] = state.drives
+        robot.world.torque[:] = state.command

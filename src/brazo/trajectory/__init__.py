@@ -1,12 +1,13 @@
 """Trajectories: joint motions and tool paths over time, planned in advance or online.
 
 Joints, planned ahead:   cubic_via_points, quintic_via_points, via_poses, cubic, quintic,
-                         trapezoid, jerk_limited, concatenate; all give a `Trajectory`
+                         trapezoid, jerk_limited, concatenate; all give a `Trajectory`;
+                         jtraj gives the samples of a quintic
 The tool along a path:   line, polyline, circle, circle_through, arc, square, spiral, helix,
                          lissajous, function, sequence; all give a `CartesianPath`, which
                          `follow_path` turns into a `Trajectory`
-Online:                  GoTo, Jog, CartesianJog
-Limits:                  limits_of, check, assert_within, scaled, fastest_within
+Online:                  GoTo, Jog, CartesianJog, NullSpaceJog, Tracker
+Limits:                  limits_of, check, assert_within, scaled, fastest_within, time_optimal
 Files:                   to_dict, from_dict, read_via_points, read_via_list
 """
 
@@ -27,7 +28,8 @@ from brazo.trajectory.go_to import GoTo
 from brazo.trajectory.jerk_limited import jerk_limited
 from brazo.trajectory.jog import Jog
 from brazo.trajectory.limits import Assumed, Limits, limits_of
-from brazo.trajectory.moves import cubic, quintic, trapezoid
+from brazo.trajectory.moves import cubic, jtraj, quintic, trapezoid
+from brazo.trajectory.null_space_jog import NullSpaceJog
 from brazo.trajectory.paths import (
     arc,
     circle,
@@ -42,6 +44,7 @@ from brazo.trajectory.paths import (
 )
 from brazo.trajectory.piecewise import Piecewise, concatenate
 from brazo.trajectory.scaling import fastest_within, scaled
+from brazo.trajectory.time_optimal import time_optimal
 from brazo.trajectory.timing import Timing
 from brazo.trajectory.tool_orientation import (
     DOWN,
@@ -51,6 +54,7 @@ from brazo.trajectory.tool_orientation import (
     Radial,
     ToolOrientation,
 )
+from brazo.trajectory.tracker import Tracked, Tracker, TrackingStatus
 from brazo.trajectory.via_list import ViaList, ViaPoint, knots
 from brazo.trajectory.via_points import cubic_via_points, quintic_via_points
 from brazo.trajectory.via_poses import via_poses
@@ -66,6 +70,7 @@ __all__ = [
     "GoTo",
     "Jog",
     "Limits",
+    "NullSpaceJog",
     "PathError",
     "PathSample",
     "Piecewise",
@@ -75,6 +80,9 @@ __all__ = [
     "Timing",
     "ToolLimits",
     "ToolOrientation",
+    "Tracked",
+    "Tracker",
+    "TrackingStatus",
     "Trajectory",
     "ViaList",
     "ViaPoint",
@@ -93,6 +101,7 @@ __all__ = [
     "function",
     "helix",
     "jerk_limited",
+    "jtraj",
     "knots",
     "limits_of",
     "line",
@@ -109,6 +118,7 @@ __all__ = [
     "sequence",
     "spiral",
     "square",
+    "time_optimal",
     "to_dict",
     "trapezoid",
     "via_poses",

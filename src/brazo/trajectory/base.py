@@ -8,7 +8,7 @@ half-open intervals: at a break the later piece applies.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -29,8 +29,12 @@ class Sample:
     qd: Array
     qdd: Array
 
+    def __iter__(self) -> Iterator[Array]:
+        """Unpack as q, qd, qdd."""
+        return iter((self.q, self.qd, self.qdd))
 
-class Joints(Protocol):
+
+class ColumnNames(Protocol):
     """What `Table.columns` needs of a robot."""
 
     @property
@@ -48,7 +52,7 @@ class Table:
     qd: Array
     qdd: Array
 
-    def columns(self, robot: Joints) -> dict[str, tuple[Array, str]]:
+    def columns(self, robot: ColumnNames) -> dict[str, tuple[Array, str]]:
         """All signals as name -> (values, unit), for writing tables."""
         found: dict[str, tuple[Array, str]] = {"t": (self.t, "s")}
         for label, values, suffix in (
@@ -98,15 +102,15 @@ class Trajectory(ABC):
 
     def sample(self, t: Any) -> Sample:
         """Position, velocity and acceleration (..., n) at a time or at times (...,)."""
-        moment = read_times(t)
-        flat = moment.ravel()
+        times = read_times(t)
+        flat = times.ravel()
         start, end = self.start, self.end
         inside = (flat >= start) & (flat <= end)
         found = self.within(np.minimum(np.maximum(flat, start), end))
         if not inside.all():
             found.qd[~inside] = 0.0
             found.qdd[~inside] = 0.0
-        shape = (*moment.shape, self.n)
+        shape = (*times.shape, self.n)
         return Sample(found.q.reshape(shape), found.qd.reshape(shape), found.qdd.reshape(shape))
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
@@ -124,12 +128,12 @@ class Trajectory(ABC):
 def read_times(t: Any) -> Array:
     """Times as an array; infinite times are before the start or after the end."""
     try:
-        moment = np.asarray(t, dtype=float)
+        times = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
         raise BrazoError(f"t: not a time or an array of times ({error})") from None
-    if np.isnan(moment).any():
+    if np.isnan(times).any():
         raise BrazoError("t is not a number (NaN); expected times in seconds")
-    return moment
+    return times
 
 
 def even_times(start: float, end: float, dt: float) -> Array:

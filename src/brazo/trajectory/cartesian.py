@@ -55,14 +55,14 @@ class CartesianPath(ABC):
 
     def sample(self, t: Any) -> PathSample:
         """Pose, velocity and acceleration at a time or at times (...,)."""
-        moment = read_times(t)
-        flat = moment.ravel()
+        times = read_times(t)
+        flat = times.ravel()
         found = self.within(np.clip(flat, 0.0, self.duration))
         outside = (flat < 0.0) | (flat > self.duration)
         if outside.any():
             found.velocity[outside] = 0.0
             found.acceleration[outside] = 0.0
-        shape = moment.shape
+        shape = times.shape
         return PathSample(
             found.T.reshape(*shape, 4, 4),
             found.velocity.reshape(*shape, 6),

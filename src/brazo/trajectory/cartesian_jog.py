@@ -34,7 +34,7 @@ from brazo.kinematics.result import LIMIT_TOLERANCE, violations
 from brazo.trajectory.base import Sample
 from brazo.trajectory.follow import hermite_end, onto
 from brazo.trajectory.go_to import GoTo
-from brazo.trajectory.jerk_limited import Planner, reach
+from brazo.trajectory.jerk_limited import RuckigPlanner, reach
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits, at_limit
 from brazo.trajectory.reading import choice, positive, vector
@@ -115,10 +115,10 @@ class CartesianJog:
         self._margin = self._motion.rates(q, np.zeros(6), np.zeros(6)).margin
         self._blocked: Array | None = None
         self._brake: GoTo | None = None
-        self._stopper = Planner(limits, "velocity", "none")
+        self._stopper = RuckigPlanner(limits, "velocity", "none")
         most = Limits(*(self.tool.axes(name) for name in ("speed", "acceleration", "jerk")))
-        self._steering = Planner(most, "velocity", "line")
-        self._on_line = Planner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
+        self._steering = RuckigPlanner(most, "velocity", "line")
+        self._on_line = RuckigPlanner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
         self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
         # Why the tool does not move as asked, with the joint and its limit; "" while it does.
         self.reason = ""
@@ -126,7 +126,7 @@ class CartesianJog:
 
     @property
     def state(self) -> Sample:
-        """Where the joints are now."""
+        """Current joint positions, velocities and accelerations."""
         return self._state
 
     @property
@@ -148,7 +148,7 @@ class CartesianJog:
             if np.linalg.norm(part) > most * (1.0 + 1e-12):
                 raise BrazoError(f"the tool's {what} is {np.linalg.norm(part):g}; at most {most:g}")
         self._asked, self._frame = wanted, frame
-        # Only where the arm has just been stopped it may not go on.
+        # Motion further into the limit that stopped the arm stays blocked.
         if self._blocked is not None and self._in_base() @ self._blocked <= 0.0:
             self._blocked, self.reason = None, ""
 
@@ -244,11 +244,11 @@ class CartesianJog:
         for _ in range(2):
             planner = self._planner(q, tool.twist, tool.twist != 0.0)
             plan = planner.plan(np.zeros(6), tool.twist, tool.rate, np.zeros(6))
-            way = np.array(plan.at_time(plan.duration)[0])
+            travel = np.array(plan.at_time(plan.duration)[0])
             T = found.T.copy()
-            T[:3, 3] += way[:3]
-            T[:3, :3] = matrix_from_rotvec(way[3:]) @ T[:3, :3]
-            q = found.state.q + self._motion.inverse(found.state.q) @ way
+            T[:3, 3] += travel[:3]
+            T[:3, :3] = matrix_from_rotvec(travel[3:]) @ T[:3, :3]
+            q = found.state.q + self._motion.inverse(found.state.q) @ travel
             q, gap, turn = onto(self._motion, q, T, "full" if self._full else "nearest")
             if gap + turn > 1e-9:
                 return "the tool is at the edge of its reach"
@@ -340,7 +340,7 @@ class CartesianJog:
         moved = plan.at_time(plan.duration)[0][0] + goal * (dt - plan.duration)
         return _Tool(moved * u, wanted, np.zeros(6))
 
-    def _planner(self, q: Array, twist: Array, used: Array) -> Planner:
+    def _planner(self, q: Array, twist: Array, used: Array) -> RuckigPlanner:
         """Motion of the tool with accelerations along the used axes that the joints can give."""
         # How much each joint moves at most, whichever way the tool is pushed along these axes.
         gain = np.abs(self._motion.inverse(q)[:, used])

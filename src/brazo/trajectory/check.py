@@ -87,15 +87,17 @@ def check(
     for column in np.flatnonzero((excess > what.tolerance).any(axis=0)).tolist():
         first = int(np.argmax(excess[:, column] > what.tolerance[column]))
         worst = int(np.argmax(excess[:, column]))
-        moment = t[first]
+        crossing = t[first]
         if first > 0:
-            moment = _crossing(what.excess, t[first - 1], moment, column, what.tolerance[column])
+            crossing = _crossing(
+                what.excess, t[first - 1], crossing, column, what.tolerance[column]
+            )
         kind, joint, sign = what.columns[column]
         names = _UNITS[kind]
         limit = what.limit[column]
         found.append(
             Violation(
-                t=float(moment),
+                t=float(crossing),
                 joint=joint,
                 kind=kind,
                 value=float(sign * excess[worst, column] + limit),
@@ -103,7 +105,7 @@ def check(
                 t_worst=float(t[worst]),
                 name=robot.joint_names[joint],
                 unit=names[0] if robot.joint_kinds[joint] == "revolute" else names[1],
-                place=robot.fk(trajectory.sample(float(moment)).q)[:3, 3],
+                place=robot.fk(trajectory.sample(float(crossing)).q)[:3, 3],
             )
         )
     found.sort(key=lambda violation: violation.t)

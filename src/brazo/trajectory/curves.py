@@ -41,9 +41,10 @@ class Curve(ABC):
         return self.at(x)[1]
 
     @property
-    @abstractmethod
     def length(self) -> float:
         """Length in m."""
+        edges = np.linspace(0.0, 1.0, _PANELS + 1)
+        return float(_spans(self, edges[:-1], edges[1:]).sum())
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -102,7 +103,7 @@ class Winding(Curve):
     @property
     def length(self) -> float:
         if self.radii[0] != self.radii[1]:
-            return _length(self)
+            return super().length
         return math.hypot(self.radii[0] * (self.angles[1] - self.angles[0]), self.rise)
 
 
@@ -128,10 +129,6 @@ class Lissajous(Curve):
         w = 2.0 * math.pi * self.frequencies
         return (self.amplitudes * w * np.cos(w * x[:, None] + self.phases)) @ self.axes.T
 
-    @property
-    def length(self) -> float:
-        return _length(self)
-
 
 @dataclass(frozen=True, eq=False)
 class Polynomial(Curve):
@@ -147,10 +144,6 @@ class Polynomial(Curve):
             found.append(polynomial.polyval(x, c).T)
             c = polynomial.polyder(c)
         return np.stack(found)
-
-    @property
-    def length(self) -> float:
-        return _length(self)
 
 
 def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polynomial:
@@ -179,10 +172,6 @@ class FunctionCurve(Curve):
 
     def at(self, x: Array) -> Array:
         return self.function(x)
-
-    @property
-    def length(self) -> float:
-        return _length(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,11 +276,6 @@ def _spans(curve: Curve, low: Array, high: Array) -> Array:
     u = middle[:, None] + half[:, None] * _NODES
     speed = np.linalg.norm(curve.slope(u.ravel()), axis=-1).reshape(u.shape)
     return half * (speed @ _WEIGHTS)
-
-
-def _length(curve: Curve) -> float:
-    edges = np.linspace(0.0, 1.0, _PANELS + 1)
-    return float(_spans(curve, edges[:-1], edges[1:]).sum())
 
 
 def joined(parts: Sequence[Curve]) -> Curve:

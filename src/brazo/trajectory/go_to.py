@@ -15,7 +15,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.result import violations
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import SHORT, Planner, reach
+from brazo.trajectory.jerk_limited import SHORT, RuckigPlanner, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -25,8 +25,8 @@ Array = np.ndarray
 class GoTo:
     """Jerk-limited motion to a changing target; all joints arrive together.
 
-    `limits` say how fast (see `limits_of`); `q0` (n,) is where the joints are, at rest or with
-    the speeds and accelerations they have.
+    `limits` are those of the motion (see `limits_of`); `q0`, `qd0` and `qdd0` (n,) are the initial
+    joint positions, velocities and accelerations, by default at rest.
     """
 
     def __init__(self, limits: Limits, q0: Any, qd0: Any = None, qdd0: Any = None) -> None:
@@ -35,9 +35,9 @@ class GoTo:
         qd = np.zeros(n) if qd0 is None else vector(qd0, n, "qd0")
         qdd = np.zeros(n) if qdd0 is None else vector(qdd0, n, "qdd0")
         self.limits = limits
-        self._together = Planner(limits, "position", "time")
-        self._apart = Planner(limits, "position", "none")
-        self._stopping = Planner(limits, "velocity", "none")
+        self._together = RuckigPlanner(limits, "position", "time")
+        self._apart = RuckigPlanner(limits, "position", "none")
+        self._stopping = RuckigPlanner(limits, "velocity", "none")
         self._state = Sample(q, qd, qdd)
         self._plan: Any = None
         self._t = 0.0
@@ -46,7 +46,7 @@ class GoTo:
 
     @property
     def state(self) -> Sample:
-        """Where the joints are now."""
+        """Current joint positions, velocities and accelerations."""
         return self._state
 
     @property

@@ -37,10 +37,9 @@ def jacobian_rate(model: Model) -> Callable[[Array, Array], tuple[Array, Array]]
     """A function of q and qd (..., n) that gives J and dJ/dt (..., 6, n), in base axes."""
     if isinstance(model, DeltaModel):
         return lambda q, qd: _delta(model, q, qd)
-    assert isinstance(model, TreeModel)
-    graph = Graph()
+    tree, graph = model.require_tree(), Graph()
     q, qd = graph.inputs("q", model.n), graph.inputs("qd", model.n)
-    J, Jd = _rows(model, list(q), list(qd))
+    J, Jd = _rows(tree, list(q), list(qd))
     shape = (6, model.n)
     outputs = {name: [x for row in rows for x in row] for name, rows in (("J", J), ("Jd", Jd))}
     return compile_kernel("jacobian_rate", graph, outputs, {"J": shape, "Jd": shape})

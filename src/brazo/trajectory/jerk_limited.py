@@ -71,10 +71,10 @@ def jerk_limited(q0: Any, q1: Any, limits: Limits, synchronise: Synchronise = "t
         # One common progress variable, limited by the most demanding joint.
         share = D[D > 0.0] / D.max()
         shared = Limits(*((limits.finite(name)[D > 0.0] / share).min() for name in _NAMES))
-        way = _move(np.zeros(1), np.array([D.max()]), shared)
-        c = way.coefficients * ((q1 - q0) / D.max())
+        profile = _move(np.zeros(1), np.array([D.max()]), shared)
+        c = profile.coefficients * ((q1 - q0) / D.max())
         c[:, 0] += q0
-        return Piecewise(way.breaks, c)
+        return Piecewise(profile.breaks, c)
     return _move(q0, q1, limits)
 
 
@@ -90,7 +90,7 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
     T = float(np.max(needed, axis=0)[tiny].max(initial=0.0))
     goal = np.where(tiny, q0, q1)
     rest = np.zeros(len(q0))
-    plan = Planner(limits, "position", "time").plan(q0, rest, rest, goal, T)
+    plan = RuckigPlanner(limits, "position", "time").plan(q0, rest, rest, goal, T)
     joints = profiles(plan)
     T = max(T, max(float(breaks[-1]) for breaks, _ in joints))
     for i in np.flatnonzero(tiny).tolist():
@@ -98,7 +98,7 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
     return merge(joints)
 
 
-class Planner:
+class RuckigPlanner:
     """Ruckig with the limits of a set of joints; plans are Ruckig trajectories."""
 
     def __init__(self, limits: Limits, interface: Interface, synchronise: Together) -> None:
@@ -200,15 +200,15 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
     for profile in plan.profiles[0]:
         low = high = _beginning(profile)[0]
         for h, q, qd, qdd, j in phases_of(profile):
-            seen = [q + h * (qd + h * (qdd / 2.0 + h * j / 6.0))]
+            extremes = [q + h * (qd + h * (qdd / 2.0 + h * j / 6.0))]
             # Extrema are where the velocity qd + qdd t + j t²/2 is 0.
             root = qdd * qdd - 2.0 * j * qd
             if root >= 0.0:
                 s = -qdd - math.copysign(math.sqrt(root), qdd)
                 for t in (s / j if j else 0.0, 2.0 * qd / s if s else 0.0):
                     if 0.0 < t < h:
-                        seen.append(q + t * (qd + t * (qdd / 2.0 + t * j / 6.0)))
-            low, high = min(low, *seen), max(high, *seen)
+                        extremes.append(q + t * (qd + t * (qdd / 2.0 + t * j / 6.0)))
+            low, high = min(low, *extremes), max(high, *extremes)
         found.append((low, high))
     return found
 

@@ -1,6 +1,6 @@
 """`Jog`: joints that run at given speeds, jerk-limited, and stop before their limits.
 
-They run until `stop`.  Whoever jogs by hand binds them to an enabling switch that has to be held
+They run until `stop`.  A pendant binds them to an enabling switch that has to be held
 (`brazo.operate.HeldMotion`).
 
 Each joint runs on its own towards the speed asked for.  Before every step it is made sure that it
@@ -18,7 +18,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
-from brazo.trajectory.jerk_limited import SHORT, Planner, fastest, phases_of, reach
+from brazo.trajectory.jerk_limited import SHORT, RuckigPlanner, fastest, phases_of, reach
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
 
@@ -93,8 +93,8 @@ class _Axis:
 
     def __init__(self, limits: Limits, i: int, q: float) -> None:
         one = Limits(*(getattr(limits, name)[[i]] for name in ("speed", "acceleration", "jerk")))
-        self._to_speed = Planner(one, "velocity", "none")
-        self._to_place = Planner(one, "position", "none")
+        self._to_speed = RuckigPlanner(one, "velocity", "none")
+        self._to_place = RuckigPlanner(one, "position", "none")
         low, high = limits.position[i].tolist()
         self.low, self.high = min(low + SHORT, q), max(high - SHORT, q)
         self._bounded = np.isfinite([low, high]).any()
@@ -182,6 +182,6 @@ class _Axis:
         return self.low if low < self.low else None
 
 
-def _plan(planner: Planner, state: tuple[float, float, float], target: float) -> Any:
+def _plan(planner: RuckigPlanner, state: tuple[float, float, float], target: float) -> Any:
     q, qd, qdd = state
     return planner.plan([q], [qd], [qdd], [target])

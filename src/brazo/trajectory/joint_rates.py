@@ -38,7 +38,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """Joint velocities and accelerations at one configuration, and its distance from singular."""
+    """Joint velocities and accelerations at one configuration, and its distance to singularity."""
 
     qd: Array  # (n,)
     qdd: Array  # (n,)

@@ -16,8 +16,8 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.result import joint_text
-from brazo.model.description import DeltaModel, Drive, TreeModel
-from brazo.trajectory.reading import bounds, positive
+from brazo.model.description import Drive
+from brazo.trajectory.reading import bounds, floats, positive
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -152,20 +152,13 @@ def limits_of(
 
 def drives_of(robot: Robot) -> Sequence[Drive]:
     """The drive of each joint, in the order of q."""
-    model = robot.model
-    if isinstance(model, DeltaModel):
-        return [model.drive] * robot.n
-    assert isinstance(model, TreeModel)
-    return [joint.drive for joint in model.coordinates]
+    return robot.model.drives
 
 
 def _position(value: Any, n: int) -> Array:
     if value is None:
         return np.tile([-math.inf, math.inf], (n, 1))
-    try:
-        position = np.array(value, dtype=float)
-    except (TypeError, ValueError) as error:
-        raise BrazoError(f"position: not an array of numbers ({error})") from None
+    position = floats(value, "position")
     if position.shape != (n, 2) or not (position[:, 0] <= position[:, 1]).all():
         raise BrazoError(
             f"position limits have shape {position.shape}; expected ({n}, 2): low, high, low ≤ high"

@@ -23,8 +23,9 @@ from typing import Any, Literal
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.trajectory.base import Sample
 from brazo.trajectory.piecewise import Piecewise, cubic_pieces, merge, quintic_pieces
-from brazo.trajectory.reading import bounds, choice, positive, vector
+from brazo.trajectory.reading import bounds, choice, floats, positive, vector
 
 Array = np.ndarray
 Synchronise = Literal["time", "line"]
@@ -37,25 +38,39 @@ def cubic(
     q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
 ) -> Piecewise:
     """One cubic from q0 to q1 (n,), in `duration` seconds or as fast as the limits allow."""
-    q0, q1 = ends(q0, q1)
-    T = _polynomial_time("cubic", q1 - q0, duration, speed, acceleration)
-    rest = np.zeros((1, len(q0)))
-    if T == 0.0:
-        return _at_rest(q0)
-    return Piecewise([0.0, T], cubic_pieces(np.array([T]), q0[None], q1[None], rest, rest))
+    return _polynomial("cubic", q0, q1, duration, speed, acceleration)
 
 
 def quintic(
     q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
 ) -> Piecewise:
     """One quintic from q0 to q1 (n,): zero velocity and acceleration at both ends."""
-    q0, q1 = ends(q0, q1)
-    T = _polynomial_time("quintic", q1 - q0, duration, speed, acceleration)
-    rest = np.zeros((1, len(q0)))
-    if T == 0.0:
-        return _at_rest(q0)
-    pieces = quintic_pieces(np.array([T]), q0[None], q1[None], rest, rest, rest, rest)
-    return Piecewise([0.0, T], pieces)
+    return _polynomial("quintic", q0, q1, duration, speed, acceleration)
+
+
+def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
+    """Quintic joint motion at given times, as the function of this name in Robotics Toolbox.
+
+    Parameters
+    ----------
+    q0, q1 : (n,) joint values, rad and m; at rest at both ends.
+    t : (m,) increasing times, s, the first and last being the ends of the motion; or their number,
+    at times from 0 to 1 s.
+
+    Returns
+    -------
+    `Sample` with q, qd and qdd, (m, n) each; it unpacks: ``q, qd, qdd = jtraj(q0, q1, t)``.
+    """
+    if isinstance(t, (int, np.integer)) and not isinstance(t, bool):
+        t = np.linspace(0.0, 1.0, int(t))
+    times = floats(t, "t")
+    if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all():
+        raise BrazoError(
+            f"t has shape {times.shape}; expected at least two finite times, or a number"
+        )
+    if not (np.diff(times) > 0.0).all():
+        raise BrazoError("t: times must increase")
+    return quintic(q0, q1, float(times[-1] - times[0])).sample(times - times[0])
 
 
 def trapezoid(
@@ -118,6 +133,18 @@ def _trapezoids(q0: Array, q1: Array, ramp: Array, T: float) -> Piecewise:
         last = [start + distance - rise, cruise, -0.5 * a]
         joints.append((np.array(breaks), np.array([[start, 0.0, 0.5 * a], *flat, last])))
     return merge(joints)
+
+
+def _polynomial(
+    kind: str, q0: Any, q1: Any, duration: float | None, speed: Any, acceleration: Any
+) -> Piecewise:
+    q0, q1 = ends(q0, q1)
+    T = _polynomial_time(kind, q1 - q0, duration, speed, acceleration)
+    if T == 0.0:
+        return _at_rest(q0)
+    pieces, rests = (cubic_pieces, 2) if kind == "cubic" else (quintic_pieces, 4)
+    rest = np.zeros((1, len(q0)))
+    return Piecewise([0.0, T], pieces(np.array([T]), q0[None], q1[None], *[rest] * rests))
 
 
 def _polynomial_time(

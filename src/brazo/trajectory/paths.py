@@ -34,7 +34,7 @@ from brazo.trajectory.timing import Timing, progress, read_timing
 from brazo.trajectory.tool_orientation import (
     Between,
     FunctionOrientation,
-    Through,
+    ThroughRotations,
     ToolOrientation,
     read_orientation,
 )
@@ -85,7 +85,7 @@ def polyline(
         return _stopping(points, rotations, turning, timing, lengths)
     curve, marks = _blended(points, lengths, blend)
     if rotations is not None:
-        turning = Through(marks, rotations)
+        turning = ThroughRotations(marks, rotations)
     return along(curve, turning, timing)
 
 

@@ -110,8 +110,8 @@ class Piecewise(Trajectory):
 
     def jerk(self, t: Any) -> Array:
         """Third derivative at times (...,), 0 outside the motion."""
-        moment = np.asarray(t, dtype=float)
-        flat = moment.ravel()
+        times = np.asarray(t, dtype=float)
+        flat = times.ravel()
         inside = (flat >= self.start) & (flat <= self.end)
         clipped = np.clip(flat, self.start, self.end)
         piece = np.searchsorted(self._breaks[1:-1], clipped, side="right")
@@ -120,7 +120,7 @@ class Piecewise(Trajectory):
         for power in range(self._coefficients.shape[1] - 1, 2, -1):
             factor = power * (power - 1) * (power - 2)
             value = value * tau + factor * self._coefficients[piece, power]
-        return np.where(inside[:, None], value, 0.0).reshape(*moment.shape, self.n)
+        return np.where(inside[:, None], value, 0.0).reshape(*times.shape, self.n)
 
 
 def cubic_pieces(h: Array, q0: Array, q1: Array, qd0: Array, qd1: Array) -> Array:

@@ -122,7 +122,7 @@ class Radial(ToolOrientation):
         return matrix_from_rotvec(azimuth[0]) @ self.R0, azimuth[1], azimuth[2]
 
 
-class Through(ToolOrientation):
+class ThroughRotations(ToolOrientation):
     """Through rotations (k, 3, 3) at progress (k,), with zero rate at each."""
 
     def __init__(self, x: Array, R: Array) -> None:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 
-Dimension = tuple[int, int, int, int]  # powers of length, mass, time, angle
+Dimension = tuple[int, int, int, int, int]  # powers of length, mass, time, angle, current
 
-NUMBER: Dimension = (0, 0, 0, 0)
-LENGTH: Dimension = (1, 0, 0, 0)
-MASS: Dimension = (0, 1, 0, 0)
-TIME: Dimension = (0, 0, 1, 0)
-ANGLE: Dimension = (0, 0, 0, 1)
-SPEED: Dimension = (1, 0, -1, 0)
-ANGULAR_SPEED: Dimension = (0, 0, -1, 1)
-ACCELERATION: Dimension = (1, 0, -2, 0)
-FORCE: Dimension = (1, 1, -2, 0)
-TORQUE: Dimension = (2, 1, -2, 0)
-INERTIA: Dimension = (2, 1, 0, 0)
+NUMBER: Dimension = (0, 0, 0, 0, 0)
+LENGTH: Dimension = (1, 0, 0, 0, 0)
+MASS: Dimension = (0, 1, 0, 0, 0)
+TIME: Dimension = (0, 0, 1, 0, 0)
+ANGLE: Dimension = (0, 0, 0, 1, 0)
+SPEED: Dimension = (1, 0, -1, 0, 0)
+ANGULAR_SPEED: Dimension = (0, 0, -1, 1, 0)
+ACCELERATION: Dimension = (1, 0, -2, 0, 0)
+FORCE: Dimension = (1, 1, -2, 0, 0)
+TORQUE: Dimension = (2, 1, -2, 0, 0)
+INERTIA: Dimension = (2, 1, 0, 0, 0)
+FREQUENCY: Dimension = (0, 0, -1, 0, 0)
+CURRENT: Dimension = (0, 0, 0, 0, 1)
+VOLTAGE: Dimension = (2, 1, -3, 0, -1)
+RESISTANCE: Dimension = (2, 1, -3, 0, -2)
+INDUCTANCE: Dimension = (2, 1, -2, 0, -2)
+TORQUE_CONSTANT: Dimension = (2, 1, -2, 0, -1)  # of Nm/A
 
 _NAMES = {
     NUMBER: "a plain number",
@@ -30,6 +36,12 @@ _NAMES = {
     FORCE: "a force",
     TORQUE: "a torque",
     INERTIA: "an inertia",
+    FREQUENCY: "a frequency",
+    CURRENT: "a current",
+    VOLTAGE: "a voltage",
+    RESISTANCE: "a resistance",
+    INDUCTANCE: "an inductance",
+    TORQUE_CONSTANT: "a torque constant",
 }
 
 UNITS: dict[str, tuple[float, Dimension]] = {
@@ -51,6 +63,13 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "Nm": (1.0, TORQUE),
     "mNm": (1e-3, TORQUE),
     "rpm": (2.0 * math.pi / 60.0, ANGULAR_SPEED),
+    "Hz": (1.0, FREQUENCY),
+    "kHz": (1e3, FREQUENCY),
+    "V": (1.0, VOLTAGE),
+    "A": (1.0, CURRENT),
+    "ohm": (1.0, RESISTANCE),
+    "H": (1.0, INDUCTANCE),
+    "mH": (1e-3, INDUCTANCE),
 }
 
 
@@ -58,7 +77,8 @@ def dimension_name(dimension: Dimension | None) -> str:
     """Return the name of a dimension, for messages."""
     if dimension is None:
         return "a plain number"
-    return _NAMES.get(dimension, f"length^{dimension[0]} mass^{dimension[1]} time^{dimension[2]}")
+    text = f"length^{dimension[0]} mass^{dimension[1]} time^{dimension[2]}"
+    return _NAMES.get(dimension, text + (f" current^{dimension[4]}" if dimension[4] else ""))
 
 
 def units_of(dimension: Dimension) -> list[str]:

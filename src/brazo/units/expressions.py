@@ -23,7 +23,7 @@ from typing import Any, NoReturn, Protocol
 
 from brazo.errors import BrazoError
 from brazo.units.dimensions import UNITS
-from brazo.units.quantities import Quantity, QuantityScalars, Refused
+from brazo.units.quantities import Quantity, QuantityScalars, UndefinedResult
 
 FUNCTIONS = ("sin", "cos", "tan", "sqrt", "abs")
 RESERVED = ("pi", *FUNCTIONS)  # names that no parameter may have
@@ -145,7 +145,7 @@ class Expression:
         """The value over another kind of scalar, in which `names` are given."""
         try:
             return self.tree.over(scalars, names)
-        except Refused as error:
+        except UndefinedResult as error:
             raise BrazoError(f"'{_short(self.text)}'{error}") from error
         except _UnknownName as error:
             known = f"parameters: {', '.join(sorted(names))}"

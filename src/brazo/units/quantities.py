@@ -1,7 +1,7 @@
-"""Floats that carry a dimension, with the arithmetic that checks it.
+"""Floats with a dimension; their arithmetic checks that dimensions agree.
 
-A quantity without a dimension is *free*: it was written without a unit and takes whatever dimension
-the field asks for, so `2*L1` and `L1 + 0.1` are lengths.
+A number that was written without a unit is *free*: it takes the dimension of the other operand, or
+of the field of the file that it is given to, so `2*L1` and `L1 + 0.1` are lengths.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from brazo.errors import BrazoError
 from brazo.units.dimensions import NUMBER, UNITS, Dimension, dimension_name
 
 
-class Refused(BrazoError):
+class UndefinedResult(BrazoError):
     """An operation without a result; the message continues the text of the expression."""
 
 
@@ -38,24 +38,24 @@ class Quantity:
 
     def __truediv__(self, other: Quantity) -> Quantity:
         if other.value == 0.0:
-            raise Refused(" divides by zero")
+            raise UndefinedResult(" divides by zero")
         return Quantity(self.value / other.value, self._product(other, -1))
 
     def __pow__(self, exponent: Quantity) -> Quantity:
         if exponent.dimension is not None:
-            raise Refused(": an exponent cannot carry a unit")
+            raise UndefinedResult(": an exponent cannot carry a unit")
         dimension = self.dimension
         if dimension is not None:
             if abs(exponent.value) > 9 or exponent.value != int(exponent.value):
-                raise Refused(": a unit needs a whole exponent")
-            a, b, c, d = (int(exponent.value) * power for power in dimension)
-            dimension = (a, b, c, d)
+                raise UndefinedResult(": a unit needs a whole exponent")
+            a, b, c, d, e = (int(exponent.value) * power for power in dimension)
+            dimension = (a, b, c, d, e)
         try:
             value = self.value**exponent.value
         except (OverflowError, ZeroDivisionError) as error:
-            raise Refused(" is not a finite number") from error
+            raise UndefinedResult(" is not a finite number") from error
         if isinstance(value, complex):
-            raise Refused(" is not a real number")
+            raise UndefinedResult(" is not a real number")
         return Quantity(value, dimension)
 
     def _common(self, other: Quantity) -> Dimension | None:
@@ -63,7 +63,7 @@ class Quantity:
         if self.dimension is None:
             return other.dimension
         if other.dimension is not None and other.dimension != self.dimension:
-            raise Refused(
+            raise UndefinedResult(
                 f" adds {dimension_name(self.dimension)} and {dimension_name(other.dimension)}"
             )
         return self.dimension
@@ -74,9 +74,9 @@ class Quantity:
             return self.dimension
         if self.dimension is None and sign > 0:
             return other.dimension
-        a, b, c, d = self.dimension or NUMBER
-        e, f, g, h = other.dimension
-        return a + sign * e, b + sign * f, c + sign * g, d + sign * h
+        a, b, c, d, e = self.dimension or NUMBER
+        f, g, h, i, j = other.dimension
+        return a + sign * f, b + sign * g, c + sign * h, d + sign * i, e + sign * j
 
 
 class QuantityScalars:
@@ -89,7 +89,8 @@ class QuantityScalars:
             return Quantity(float(number))
         scale, dimension = UNITS[unit]
         if per_second:
-            dimension = (dimension[0], dimension[1], dimension[2] - 1, dimension[3])
+            a, b, c, d, e = dimension
+            dimension = (a, b, c - 1, d, e)
         return Quantity(float(number) * scale, dimension)
 
     def call(self, function: str, argument: Quantity) -> Quantity:
@@ -98,7 +99,7 @@ class QuantityScalars:
         try:
             return Quantity(_FUNCTIONS[function](argument.value))
         except ValueError as error:
-            raise Refused(" is not a real number") from error
+            raise UndefinedResult(" is not a real number") from error
 
 
 _FUNCTIONS = {"sin": math.sin, "cos": math.cos, "tan": math.tan, "sqrt": math.sqrt}

@@ -70,7 +70,7 @@ class Drawn:
     body: Any  # element of the spec; None for a static body at `pose`
     pose: Array | None = None
     shift: tuple[Any, float] | None = None  # offset along y of this body (rods of a Delta)
-    of_clamp: bool = False  # a finger, which is not a body of the robot's model
+    of_gripper: bool = False  # a finger, which is not a body of the robot's model
 
 
 @dataclass

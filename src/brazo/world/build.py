@@ -18,16 +18,16 @@ import numpy as np
 
 from brazo.formats.mjcf.engine import engine
 from brazo.formats.mjcf.quaternion import quat_of
-from brazo.model.description import Array, DeltaModel, Inertia, Part, frozen
-from brazo.model.inertia import shape_tensor
-from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+from brazo.model.description import Array
 from brazo.world.assembly import Assembly, Drawn, Label, Surface
-from brazo.world.cell import Cell, CellRobot, FreeBody, Solid
+from brazo.world.cell import Cell, CellRobot, FreeBody, parts_of
 from brazo.world.collision import primitives
 from brazo.world.delta import add_delta
 from brazo.world.excludes import near_neighbours
-from brazo.world.plan import FIXTURE_SURFACE, ROBOT_SURFACE, RobotPlan
+from brazo.world.robot_elements import FIXTURE_SURFACE, ROBOT_SURFACE, RobotElements
 from brazo.world.sensors import add_hand_sensors
+from brazo.world.solid_inertia import solid_inertia
+from brazo.world.state import WELD
 from brazo.world.tree import add_tree
 
 Mode = Literal["contact", "exact"]
@@ -40,7 +40,7 @@ class Built:
     """A compiled model and the location of each element in it."""
 
     model: Any
-    robots: tuple[RobotPlan, ...]
+    robots: tuple[RobotElements, ...]
     objects: dict[str, Any]  # free bodies of the spec, by name
     labels: tuple[Label, ...]  # one per geom
     drawn: tuple[Drawn, ...]
@@ -53,14 +53,14 @@ def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...
     _static(assembly, cell)
     robots = [_robot(assembly, cell, robot, mode) for robot in cell.robots]
     objects = {body.name: _free_body(assembly, body) for body in cell.bodies}
-    for plan in robots:
-        for first, second in (*near_neighbours(plan), *excluded.get(plan.robot.name, ())):
+    for elements in robots:
+        for first, second in (*near_neighbours(elements), *excluded.get(elements.robot.name, ())):
             assembly.exclude(first, second)
-        _welds(assembly, plan, cell)
-        _locks(assembly, plan, cell.step)
-        add_hand_sensors(assembly, plan, cell.bodies)
-    clamps = sum(plan.clamp is not None for plan in robots)
-    assembly.spec.nuserdata = 2 * clamps
+        _welds(assembly, elements, cell)
+        _locks(assembly, elements, cell.step)
+        add_hand_sensors(assembly, elements, cell.bodies)
+    grippers = sum(elements.gripper is not None for elements in robots)
+    assembly.spec.nuserdata = 2 * grippers
     return _finish(assembly, robots, objects)
 
 
@@ -68,27 +68,13 @@ def build_alone(cell: Cell, robot: CellRobot) -> Built:
     """Compile a model of a single robot, without the rest of the cell."""
     assembly = Assembly(cell.contact)
     _settings(assembly.spec, cell, "contact")
-    plan = _robot(assembly, cell, robot, "contact")
-    for first, second in near_neighbours(plan):
+    elements = _robot(assembly, cell, robot, "contact")
+    for first, second in near_neighbours(elements):
         assembly.exclude(first, second)
-    return _finish(assembly, [plan], {})
+    return _finish(assembly, [elements], {})
 
 
-def solid_inertia(shape: Solid, mass: float) -> Inertia:
-    """Return the inertia of a homogeneous solid about its centre."""
-    match shape:
-        case Box(size):
-            tensor = shape_tensor("box", mass, size)
-        case Cylinder(radius, length):
-            tensor = shape_tensor("cylinder", mass, (radius, length))
-        case Capsule(radius, length):
-            tensor = shape_tensor("capsule", mass, (radius, length))
-        case Sphere(radius):
-            tensor = shape_tensor("sphere", mass, (radius,))
-    return Inertia(mass, frozen(np.zeros(3)), frozen(tensor))
-
-
-def _finish(assembly: Assembly, robots: list[RobotPlan], objects: dict[str, Any]) -> Built:
+def _finish(assembly: Assembly, robots: list[RobotElements], objects: dict[str, Any]) -> Built:
     model = assembly.compile()
     labels: list[Label | None] = [None] * model.ngeom
     for geom, label in assembly.geoms:
@@ -137,48 +123,49 @@ def _static(assembly: Assembly, cell: Cell) -> None:
         )
 
 
-def _robot(assembly: Assembly, cell: Cell, robot: CellRobot, mode: Mode) -> RobotPlan:
+def _robot(assembly: Assembly, cell: Cell, robot: CellRobot, mode: Mode) -> RobotElements:
     in_engine = mode == "contact"
-    if isinstance(robot.model, DeltaModel):
-        return add_delta(assembly, robot, cell.clamp, cell.step, coulomb_in_engine=in_engine)
-    return add_tree(assembly, robot, cell.clamp, coulomb_in_engine=in_engine)
+    if robot.model.closed_loops:
+        return add_delta(assembly, robot, cell.gripper, cell.step, coulomb_in_engine=in_engine)
+    return add_tree(assembly, robot, cell.gripper, coulomb_in_engine=in_engine)
 
 
 def _free_body(assembly: Assembly, body: FreeBody) -> Any:
     element = assembly.body(assembly.world, body.name, body.pose)
     element.add_freejoint(name=body.name)
     assembly.inertia(element, solid_inertia(body.shape, body.mass))
-    part = Part(body.name, body.shape, color=body.color)
+    parts = parts_of(body.name, body.shape, body.color)
     label = Label("object", body.name)
     solref = assembly.contact.surface_solref
     surface = Surface(body.friction, ROBOT_SURFACE, solref=solref)
-    for solid in primitives(part):
-        assembly.solid(element, solid, label, surface)
-    assembly.drawn.append(Drawn(body.name, "object", (part,), element))
+    for part in parts:
+        for solid in primitives(part):
+            assembly.solid(element, solid, label, surface)
+    assembly.drawn.append(Drawn(body.name, "object", parts, element))
     return element
 
 
-def _welds(assembly: Assembly, plan: RobotPlan, cell: Cell) -> None:
+def _welds(assembly: Assembly, elements: RobotElements, cell: Cell) -> None:
     """Add an inactive weld between the tip and each free body."""
-    if plan.clamp is None:
+    if elements.gripper is None:
         return
     mujoco = engine()
     for body in cell.bodies:
         weld = assembly.spec.add_equality(
-            name=f"{plan.robot.name}/weld {body.name}",
-            name1=plan.tip.name,
+            name=f"{elements.robot.name}/{WELD}{body.name}",
+            name1=elements.tip.name,
             name2=body.name,
             type=mujoco.mjtEq.mjEQ_WELD,
             objtype=mujoco.mjtObj.mjOBJ_BODY,
             active=False,
         )
-        plan.clamp.welds.append((assembly.tie(weld), body.name))
+        elements.gripper.welds.append((assembly.tie(weld), body.name))
 
 
-def _locks(assembly: Assembly, plan: RobotPlan, step: float) -> None:
+def _locks(assembly: Assembly, elements: RobotElements, step: float) -> None:
     """Add an inactive equality per joint, which fixes the joint when it is activated."""
     mujoco = engine()
-    for joint in plan.joints:
+    for joint in elements.joints:
         lock = assembly.spec.add_equality(
             name=f"{joint.name} locked",
             name1=joint.name,
@@ -187,7 +174,7 @@ def _locks(assembly: Assembly, plan: RobotPlan, step: float) -> None:
             active=False,
         )
         lock.solref, lock.solimp = (2.0 * step, 1.0), (STIFFEST, STIFFEST, 0.001, 0.5, 2.0)
-        plan.locks.append(lock)
+        elements.locks.append(lock)
 
 
 def start_pose(body: FreeBody) -> Array:

@@ -14,6 +14,8 @@ from typing import Literal
 
 import numpy as np
 
+from brazo.deprecation import renamed_fields
+from brazo.model.actuators import DriveKind, with_drives
 from brazo.model.description import (
     EARTH_GRAVITY,
     IDENTITY,
@@ -23,9 +25,10 @@ from brazo.model.description import (
     Part,
     frozen,
 )
-from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from brazo.model.transforms import rot_y, rot_z, translate
 from brazo.world.robot_source import RobotSource
+from brazo.world.tcp import Tcp, with_tcp
 
 Color = tuple[float, float, float]  # red, green, blue, 0..1
 Friction = tuple[float, float, float]  # sliding (dimensionless), torsional (m), rolling (m)
@@ -64,7 +67,7 @@ class ContactSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ClampSettings:
+class GripperSettings:
     """Gripper parameters that robot files do not contain, and the criteria for a grasp."""
 
     finger_inertia: float = 1.0  # kg, of the drive, acting on each finger along its slide
@@ -81,6 +84,7 @@ class Floor:
     friction: Friction = sliding(0.5)
 
 
+@renamed_fields(force_feedback="contact_response")
 @dataclass(frozen=True, slots=True, eq=False)
 class CellRobot:
     """A robot placed in a cell."""
@@ -89,13 +93,74 @@ class CellRobot:
     source: RobotSource
     base: Array = field(default_factory=lambda: IDENTITY)  # (4, 4)
     start: Array = field(default_factory=lambda: frozen([]))  # (n,)
-    force_feedback: bool = True
+    contact_response: bool = True  # if off, the robot passes through other bodies
     grasp: GraspRule = "friction"
     line: int | None = None  # in the cell file
+    tcps: tuple[Tcp, ...] = ()  # tool centre points besides the robot's own
+    tcp: str = ""  # name of the selected one; empty for the robot's own
+    drives: DriveKind | None = None  # None: as in the robot file
 
     @property
     def model(self) -> Model:
-        return self.source.model
+        """The description of the robot, with the selected tool centre point."""
+        model = self.source.model
+        for one in self.tcps:
+            if one.name == self.tcp:
+                model = with_tcp(model, one.pose)
+        return model if self.drives is None else with_drives(model, self.drives)
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """A table top on four legs; the origin is the centre of the upper surface, z up."""
+
+    size: tuple[float, float, float]  # m, length (x), width (y) and height
+    top: float = 0.03  # m, thickness of the top
+    leg: float = 0.05  # m, side of a leg
+
+    def parts(self, color: Color) -> tuple[Part, ...]:
+        """Return top and legs."""
+        x, y, z = self.size
+        t, leg = min(self.top, z / 2), min(self.leg, x / 2, y / 2)
+        found = [Part("top", Box((x, y, t)), frozen(translate(z=-t / 2)), color)]
+        for i, (a, b) in enumerate(((1, 1), (-1, 1), (-1, -1), (1, -1))):
+            at = translate(a * (x - leg) / 2, b * (y - leg) / 2, -(t + z) / 2)
+            found.append(Part(f"leg {i + 1}", Box((leg, leg, z - t)), frozen(at), color))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class BinShape:
+    """A box open at the top; the origin is the centre of its inner floor, z up."""
+
+    size: tuple[float, float, float]  # m, outer length (x), width (y) and height
+    wall: float = 0.005  # m
+
+    def parts(self, color: Color) -> tuple[Part, ...]:
+        """Return floor and walls."""
+        x, y, z = self.size
+        t = min(self.wall, x / 3, y / 3, z / 2)
+        sizes = (
+            ("bottom", (x, y, t), (0.0, 0.0, -t / 2)),
+            ("front", (t, y, z - t), ((x - t) / 2, 0.0, (z - t) / 2)),
+            ("back", (t, y, z - t), (-(x - t) / 2, 0.0, (z - t) / 2)),
+            ("left", (x - 2 * t, t, z - t), (0.0, (y - t) / 2, (z - t) / 2)),
+            ("right", (x - 2 * t, t, z - t), (0.0, -(y - t) / 2, (z - t) / 2)),
+        )
+        return tuple(
+            Part(name, Box(size), frozen(translate(*at)), color) for name, size, at in sizes
+        )
+
+
+BodyShape = Solid | Mesh | BinShape
+FixtureShape = Solid | Mesh | BinShape | TableShape
+
+
+def parts_of(name: str, shape: FixtureShape, color: Color) -> tuple[Part, ...]:
+    """Return the parts of a body or fixture of this shape."""
+    if isinstance(shape, BinShape | TableShape):
+        return shape.parts(color)
+    return (Part(name, shape, color=color),)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +168,7 @@ class FreeBody:
     """A homogeneous rigid body that moves freely."""
 
     name: str
-    shape: Solid
+    shape: BodyShape
     mass: float
     pose: Array
     friction: Friction = sliding(0.5)
@@ -119,6 +184,35 @@ class Fixture:
     parts: tuple[Part, ...]
     pose: Array
     friction: Friction = sliding(0.5)
+    shape: FixtureShape | None = None  # the shape that the parts make up, if it is a single one
+    line: int | None = None  # in the cell file
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        shape: FixtureShape,
+        pose: Array = IDENTITY,
+        friction: Friction = sliding(0.5),  # noqa: B008
+        color: Color = STEEL,
+        line: int | None = None,
+    ) -> Fixture:
+        """Return a fixture of one shape."""
+        return cls(name, parts_of(name, shape, color), pose, friction, shape, line)
+
+    @property
+    def color(self) -> Color:
+        """Color of the first part."""
+        return self.parts[0].color
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A named coordinate frame, fixed in the world, in which targets of programs can be given."""
+
+    name: str
+    pose: Array
+    line: int | None = None  # in the cell file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,6 +257,7 @@ class Chute:
         return Fixture(self.name, parts, self.pose, self.friction)
 
 
+@renamed_fields(clamp="gripper")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cell:
     """Everything that is simulated in one physical world."""
@@ -173,10 +268,11 @@ class Cell:
     bodies: tuple[FreeBody, ...] = ()
     fixtures: tuple[Fixture, ...] = ()
     chutes: tuple[Chute, ...] = ()
+    frames: tuple[Frame, ...] = ()
     floor: Floor | None = Floor()
     gravity: Array = field(default_factory=lambda: EARTH_GRAVITY)
     contact: ContactSettings = ContactSettings()
-    clamp: ClampSettings = ClampSettings()
+    gripper: GripperSettings = GripperSettings()
     step: float = 1e-3  # s
     path: Path | None = None
     findings: tuple[Finding, ...] = ()  # warnings about the file

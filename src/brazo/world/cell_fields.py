@@ -9,21 +9,25 @@ import numpy as np
 
 from brazo import units
 from brazo.formats.document import Field
-from brazo.formats.robot_yaml.part_fields import read_color
-from brazo.model.description import Array, Part, frozen
+from brazo.formats.robot_yaml.part_fields import read_color, read_mesh
+from brazo.model.description import Array, Gripper, frozen
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 from brazo.model.transforms import pose
+from brazo.world.attachment import AttachedGripper, AttachedTool
 from brazo.world.cell import (
     RED,
     STEEL,
+    BinShape,
     Chute,
-    ClampSettings,
     ContactSettings,
     Fixture,
+    FixtureShape,
     Floor,
+    Frame,
     FreeBody,
     Friction,
-    Solid,
+    GripperSettings,
+    TableShape,
     sliding,
 )
 
@@ -31,7 +35,10 @@ LEAST_SIZE, GREATEST_SIZE = 1e-4, 100.0  # m
 LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
 FLOOR, WORLD = "floor", "world"  # names reserved for the engine and for reports
 
-_SHAPES = ("box", "cylinder", "capsule", "sphere")
+_BODY_SHAPES = ("box", "cylinder", "capsule", "sphere", "bin", "mesh")
+_FIXTURE_SHAPES = (*_BODY_SHAPES, "table")
+_SOLID = ("name", "xyz", "rpy", "friction", "color", "scale", "wall")
+_GRIPPERS = ("two-finger",)  # grippers that a cell file can name instead of giving their fields
 _CONTACT = (
     "solref", "surface_solref", "solimp", "impratio", "noslip", "pad_friction", "pad_dimension",
     "link_friction", "warning",
@@ -66,13 +73,15 @@ class Names:
 
 
 def read_body(block: Field, names: Names) -> FreeBody:
-    fields = block.mapping(("name", "mass", "xyz", "rpy", "friction", "color", *_SHAPES))
+    fields = block.mapping((*_SOLID, "mass", *_BODY_SHAPES))
     name = names.take(block, fields)
     if "mass" not in fields:
         block.missing("mass", "a free body falls, and masses are never guessed")
+    shape = _shape(block, fields, _BODY_SHAPES)
+    assert not isinstance(shape, TableShape)
     return FreeBody(
         name,
-        _shape(block, fields),
+        shape,
         _between(fields["mass"], units.MASS, LEAST_MASS, GREATEST_MASS),
         read_pose(fields),
         _friction(fields.get("friction"), 0.5),
@@ -82,11 +91,21 @@ def read_body(block: Field, names: Names) -> FreeBody:
 
 
 def read_fixture(block: Field, names: Names) -> Fixture:
-    fields = block.mapping(("name", "xyz", "rpy", "friction", "color", *_SHAPES))
+    fields = block.mapping((*_SOLID, "top", "leg", *_FIXTURE_SHAPES))
     name = names.take(block, fields)
-    color = read_color(fields["color"]) if "color" in fields else STEEL
-    part = Part(name, _shape(block, fields), color=color)
-    return Fixture(name, (part,), read_pose(fields), _friction(fields.get("friction"), 0.5))
+    return Fixture.of(
+        name,
+        _shape(block, fields, _FIXTURE_SHAPES),
+        read_pose(fields),
+        _friction(fields.get("friction"), 0.5),
+        read_color(fields["color"]) if "color" in fields else STEEL,
+        block.line,
+    )
+
+
+def read_frame(block: Field, names: Names) -> Frame:
+    fields = block.mapping(("name", "xyz", "rpy"))
+    return Frame(names.take(block, fields), read_pose(fields), block.line)
 
 
 def read_chute(block: Field, names: Names) -> Chute:
@@ -120,20 +139,83 @@ def read_chute(block: Field, names: Names) -> Chute:
     return Chute(**given)
 
 
-def _shape(block: Field, fields: dict[str, Field]) -> Solid:
-    shapes = [key for key in _SHAPES if key in fields]
+def _shape(block: Field, fields: dict[str, Field], allowed: tuple[str, ...]) -> FixtureShape:
+    shapes = [key for key in allowed if key in fields]
     if len(shapes) != 1:
-        block.fail(f"give exactly one of {', '.join(_SHAPES)}")
+        block.fail(f"give exactly one of {', '.join(allowed)}")
     kind = shapes[0]
     field = fields[kind]
+    for key, owner in (("scale", "mesh"), ("wall", "bin"), ("top", "table"), ("leg", "table")):
+        if key in fields and kind != owner:
+            fields[key].fail(f"only a {owner} has a {key}")
+    if kind == "mesh":
+        return read_mesh(field, fields.get("scale"), what="cell file")
     if kind == "sphere":
         return Sphere(_between(field, units.LENGTH, LEAST_SIZE, GREATEST_SIZE))
-    sizes = field.numbers(3 if kind == "box" else 2, units.LENGTH)
+    sizes = field.numbers(2 if kind in ("cylinder", "capsule") else 3, units.LENGTH)
     if not LEAST_SIZE <= min(sizes) <= max(sizes) <= GREATEST_SIZE:
         field.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(field)}")
-    if kind == "box":
-        return Box((sizes[0], sizes[1], sizes[2]))
-    return Cylinder(*sizes) if kind == "cylinder" else Capsule(*sizes)
+    given = {
+        key: _between(fields[key], units.LENGTH, LEAST_SIZE, min(sizes) / 2)
+        for key in ("wall", "top", "leg")
+        if key in fields
+    }
+    match kind:
+        case "box":
+            return Box((sizes[0], sizes[1], sizes[2]))
+        case "bin":
+            return BinShape((sizes[0], sizes[1], sizes[2]), **given)
+        case "table":
+            return TableShape((sizes[0], sizes[1], sizes[2]), **given)
+        case "cylinder":
+            return Cylinder(*sizes)
+        case _:
+            return Capsule(*sizes)
+
+
+# ---- attachments ---------------------------------------------------------------------------
+
+
+def read_attached_gripper(field: Field) -> AttachedGripper:
+    """Read a gripper on the flange: `two-finger`, or its fields."""
+    if not field.is_mapping:
+        field.choice(*_GRIPPERS)
+        return AttachedGripper()
+    fields = field.mapping(("opening", "max_force", "finger", "mass", "xyz", "rpy"))
+    given: dict[str, Any] = {}
+    if "opening" in fields:
+        low, high = fields["opening"].numbers(2, units.LENGTH)
+        if not 0.0 <= low < high <= 1.0:
+            fields["opening"].fail(f"[{low:g}, {high:g}]: needs 0 <= closed < open <= 1 m")
+        given["opening"] = (low, high)
+    if "max_force" in fields:
+        given["max_force"] = fields["max_force"].number(units.FORCE, above=0.0)
+    if "finger" in fields:
+        x, y, z = fields["finger"].numbers(3, units.LENGTH)
+        if not LEAST_SIZE <= min(x, y, z) <= max(x, y, z) <= 1.0:
+            fields["finger"].fail(f"sizes lie between {LEAST_SIZE:g} and 1 m")
+        given["finger"] = (x, y, z)
+    return AttachedGripper(Gripper(**given), **_mounted(fields))
+
+
+def read_attached_tool(field: Field) -> AttachedTool:
+    """Read a tool on the flange."""
+    fields = field.mapping(("length", "radius", "mass", "xyz", "rpy"))
+    given = {
+        key: _between(fields[key], units.LENGTH, LEAST_SIZE, 10.0)
+        for key in ("length", "radius")
+        if key in fields
+    }
+    return AttachedTool(**given, **_mounted(fields))
+
+
+def _mounted(fields: dict[str, Field]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    if "xyz" in fields or "rpy" in fields:
+        found["mount"] = read_pose(fields)
+    if "mass" in fields:
+        found["mass"] = fields["mass"].number(units.MASS, at_least=0.0)
+    return found
 
 
 def _between(field: Field, dimension: units.Dimension, low: float, high: float) -> float:
@@ -219,9 +301,9 @@ def read_contact(field: Field | None) -> ContactSettings:
     return ContactSettings(**given)
 
 
-def read_clamp(field: Field | None) -> ClampSettings:
+def read_gripper(field: Field | None) -> GripperSettings:
     if field is None or field.is_null:
-        return ClampSettings()
+        return GripperSettings()
     dimensions = {
         "finger_inertia": units.MASS,
         "closing_speed": units.SPEED,
@@ -232,7 +314,7 @@ def read_clamp(field: Field | None) -> ClampSettings:
     given = {key: child.number(dimensions[key], above=0.0) for key, child in fields.items()}
     if given.get("angle", 0.0) > math.pi / 4:
         fields["angle"].fail("a face is at most 45deg away from the fingers' direction")
-    return ClampSettings(**given)
+    return GripperSettings(**given)
 
 
 def _whole(field: Field, allowed: range | tuple[int, ...]) -> int:

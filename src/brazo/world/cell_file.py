@@ -12,31 +12,40 @@ from typing import Any, cast
 from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import Field, parse_document, read_document
-from brazo.formats.library import Library
+from brazo.formats.library import FileLibrary
 from brazo.formats.robot_yaml.joint_fields import outside, position_of
+from brazo.model.actuators import DRIVE_KINDS, DriveKind, with_drives
 from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
 from brazo.world.cell import Cell, CellRobot, GraspRule, default_start
 from brazo.world.cell_fields import (
     Names,
+    read_attached_gripper,
+    read_attached_tool,
     read_body,
     read_chute,
-    read_clamp,
     read_contact,
     read_fixture,
     read_floor,
+    read_frame,
+    read_gripper,
     read_pose,
 )
-from brazo.world.robot_source import RobotSource, joint_names_of, kinds_of, limits_of
+from brazo.world.robot_source import RobotSource
+from brazo.world.tcp import Tcp, own_tcp
 
-CELLS = Library("cell", "cells")
+CELLS = FileLibrary("cell", "cells")
 cell_directory, cell_names, find_cell = CELLS.directory, CELLS.names, CELLS.find
 MAX_ROBOTS, MAX_SOLIDS = 16, 200
+MAX_TCPS = 32  # of one robot
 
 _CELL = (
-    "name", "about", "gravity", "floor", "step", "contact", "clamp", "robots", "bodies", "fixtures",
-    "chute",
+    "name", "about", "gravity", "floor", "step", "contact", "gripper", "robots", "bodies",
+    "fixtures", "chute", "frames",
 )  # fmt: skip
-_ROBOT = ("name", "robot", "tip", "base", "parameters", "start", "force_feedback", "grasp")
+_ROBOT = (
+    "name", "robot", "tip", "base", "parameters", "gripper", "tool", "start", "contact_response",
+    "grasp", "tcps", "tcp", "drives",
+)  # fmt: skip
 
 
 def load_cell(name_or_path: str | Path) -> Cell:
@@ -53,7 +62,7 @@ def read_cell(root: Field) -> Cell:
     """Read the fields of a cell file."""
     if not root.is_mapping:
         root.fail("expected a cell file: fields such as name, robots, bodies")
-    fields = root.mapping(_CELL)
+    fields = root.mapping(_CELL, renamed={"clamp": "gripper"})
     if "name" not in fields:
         root.missing("name")
     names = Names()
@@ -77,10 +86,11 @@ def read_cell(root: Field) -> Cell:
         bodies=bodies,
         fixtures=fixtures,
         chutes=tuple(read_chute(block, names) for block in _chutes(fields)),
+        frames=tuple(read_frame(block, names) for block in _blocks(fields, "frames", MAX_SOLIDS)),
         floor=read_floor(fields.get("floor")),
         gravity=gravity,
         contact=read_contact(fields.get("contact")),
-        clamp=read_clamp(fields.get("clamp")),
+        gripper=read_gripper(fields.get("gripper")),
         step=step,
         path=root.path,
         findings=tuple(root.doubts.values()),
@@ -104,21 +114,28 @@ def _chutes(fields: dict[str, Field]) -> list[Field]:
 
 
 def _robot(block: Field, names: Names) -> CellRobot:
-    fields = block.mapping(_ROBOT)
+    fields = block.mapping(_ROBOT, renamed={"force_feedback": "contact_response"})
     name = names.take(block, fields)
     if "robot" not in fields:
         block.missing("robot", "a shipped robot's name or the path of a robot file")
-    source = _source(fields)
+    source = _attached(fields, _source(fields))
     given: dict[str, Any] = {"line": block.line}
     if "base" in fields:
         given["base"] = read_pose(fields["base"].mapping(("xyz", "rpy")))
-    if "force_feedback" in fields:
-        given["force_feedback"] = _switch(fields["force_feedback"])
+    if "contact_response" in fields:
+        given["contact_response"] = _switch(fields["contact_response"])
     if "grasp" in fields:
         rule = fields["grasp"]
         given["grasp"] = cast(GraspRule, rule.choice("friction", "weld"))
         if given["grasp"] == "weld" and source.model.gripper is None:
             rule.fail(f"robot '{source.model.name}' has no gripper")
+    given |= _tcps(fields, source.model)
+    if "drives" in fields:
+        given["drives"] = cast(DriveKind, fields["drives"].choice(*DRIVE_KINDS))
+        try:
+            with_drives(source.model, given["drives"])
+        except BrazoError as error:
+            fields["drives"].fail(str(error))
     return CellRobot(name, source, start=_start(fields.get("start"), source.model), **given)
 
 
@@ -145,12 +162,54 @@ def _source(fields: dict[str, Field]) -> RobotSource:
     return source
 
 
+def _attached(fields: dict[str, Field], source: RobotSource) -> RobotSource:
+    """Return the robot with the gripper or tool that the cell file puts on its flange."""
+    given = [fields[key] for key in ("gripper", "tool") if key in fields]
+    given = [field for field in given if not field.is_null]
+    if not given:
+        return source
+    if len(given) > 1:
+        given[1].fail("a flange carries a gripper or a tool, not both")
+    (field,) = given
+    read = read_attached_gripper if field.name.endswith("gripper") else read_attached_tool
+    attachment = read(field)
+    try:
+        return source.attached(attachment)
+    except BrazoError as error:
+        field.fail(str(error))
+
+
+def _tcps(fields: dict[str, Field], model: Model) -> dict[str, Any]:
+    """Return the named tool centre points of a robot, and the selected one."""
+    found: list[Tcp] = []
+    if "tcps" in fields and not fields["tcps"].is_null:
+        block = fields["tcps"]
+        try:
+            own_tcp(model)
+        except BrazoError as error:
+            block.fail(str(error))
+        given = block.mapping()
+        if len(given) > MAX_TCPS:
+            block.fail(f"{len(given)} tool centre points; at most {MAX_TCPS}")
+        for name, child in given.items():
+            if not name.strip() or not name.isprintable() or len(name) > 80:
+                child.fail("a name of a tool centre point has 1 to 80 printable characters")
+            found.append(Tcp(name, read_pose(child.mapping(("xyz", "rpy")))))
+    selected = ""
+    if "tcp" in fields and not fields["tcp"].is_null:
+        selected = fields["tcp"].text(at_most=80)
+        if selected not in (one.name for one in found):
+            known = ", ".join(one.name for one in found) or "none"
+            fields["tcp"].fail(f"no tool centre point '{selected}'; tcps has {known}")
+    return {"tcps": tuple(found), "tcp": selected}
+
+
 def _start(field: Field | None, model: Model) -> Array:
-    limits = limits_of(model)
+    limits = model.limits
     if field is None or field.is_null:
         return default_start(model, limits)
     if field.is_list:
-        kinds = kinds_of(model)
+        kinds = model.joint_kinds
         items = list(field.items())
         if len(items) != len(kinds):
             field.fail(f"{len(items)} values for {len(kinds)} joints")
@@ -165,7 +224,7 @@ def _start(field: Field | None, model: Model) -> Array:
     for i, (low, high) in enumerate(limits):
         if not low - 1e-9 <= q[i] <= high + 1e-9:
             plain = field.is_list and list(field.items())[i].quantity().dimension is None
-            joint, kind = joint_names_of(model)[i], kinds_of(model)[i]
+            joint, kind = model.joint_names[i], model.joint_kinds[i]
             field.fail(outside(float(q[i]), low, high, joint, kind, plain))
     return q
 

@@ -1,10 +1,10 @@
 """Writer of cell files, with the robot files they need in the same folder.
 
 A shipped robot is given by name, with the parameters that differ.  A robot with other edits (width,
-gripper, masses, friction), or one read from a user's robot file, is written to its own file;
-expressions in it are kept.  Robots that cannot be written as a robot file (URDF, MJCF, meshes) are
-given by path.  File names differ by more than case and Unicode normalisation, because some file
-systems treat `Arm` and `arm` as the same name.
+gripper, masses, friction), changed in Python, or read from a user's robot file, is written to its
+own file; expressions in it are kept.  Robots that cannot be written as a robot file (URDF, MJCF,
+meshes) are given by path.  File names differ by more than case and Unicode normalisation, because
+some file systems treat `Arm` and `arm` as the same name.
 
 Numbers are in SI units and read back to the same double; angles are in degrees where that is exact.
 Fields with their default value are omitted.  Orientations are written as roll, pitch and yaw, which
@@ -17,7 +17,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -29,43 +29,48 @@ from brazo.files import replacing
 from brazo.formats.document import Field, Node
 from brazo.formats.library import robot_directory
 from brazo.formats.robot_yaml.writer import robot_yaml
-from brazo.model.description import EARTH_GRAVITY, Array, Model, TreeModel
-from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from brazo.model.description import EARTH_GRAVITY, Array, Model
+from brazo.model.shapes import Box, Cylinder, Mesh, Sphere
 from brazo.model.transforms import rpy_of
+from brazo.world.attachment import AttachedGripper, AttachedTool, Attachment
 from brazo.world.cell import (
     RED,
     STEEL,
+    BinShape,
     Cell,
     CellRobot,
     Chute,
-    ClampSettings,
     ContactSettings,
     Fixture,
+    FixtureShape,
     Floor,
     FreeBody,
     Friction,
-    Solid,
+    GripperSettings,
+    TableShape,
     default_start,
     sliding,
 )
-from brazo.world.robot_source import Edits, kinds_of, limits_of
 
 Refer = Callable[[Path], str]
 _ANGLES = {"angle"}  # settings fields that are angles
 
 
-def cell_files(cell: Cell, refer: Refer | None = None, taken: Iterable[str] = ()) -> dict[str, str]:
-    """Return file names and texts, the cell file first.
+def cell_files(
+    cell: Cell, refer: Refer | None = None, taken: Iterable[str] = (), own: str = ""
+) -> dict[str, str]:
+    """Return file names and texts, the cell file first; `own` is its name, by default the cell's.
 
-    `refer` returns how the cell file names a robot file that is not copied (default: its absolute
-    path).  Robot files must be stored in the same folder as the cell file; `taken` lists file names
-    that must not be used.
+    `refer` returns how the cell file names a robot file or mesh that is not copied (default: its
+    absolute path).  Robot files must be stored in the same folder as the cell file; `taken` lists
+    file names that must not be used.
     """
     names = _Names(taken)
-    return _files(cell, names.free(f"{file_name(cell.name)}.yaml"), names, refer or _absolute)
+    own, refer = names.free(own or f"{file_name(cell.name)}.yaml"), refer or _absolute
+    return _files(cell, own, names, refer, refer)
 
 
-def _files(cell: Cell, own: str, names: _Names, refer: Refer) -> dict[str, str]:
+def _files(cell: Cell, own: str, names: _Names, refer: Refer, refer_mesh: Refer) -> dict[str, str]:
     written: dict[str, str] = {}
     blocks = [_robot(robot, cell.name, written, names, refer) for robot in cell.robots]
     content: dict[str, Any] = {"name": cell.name}
@@ -81,21 +86,27 @@ def _files(cell: Cell, own: str, names: _Names, refer: Refer) -> dict[str, str]:
         content["floor"] = _floor(cell.floor)
     if contact := _settings(cell.contact, ContactSettings()):
         content["contact"] = contact
-    if clamp := _settings(cell.clamp, ClampSettings()):
-        content["clamp"] = clamp
+    if gripper := _settings(cell.gripper, GripperSettings()):
+        content["gripper"] = gripper
     content["robots"] = blocks
     if cell.bodies:
-        content["bodies"] = [_body(body) for body in cell.bodies]
+        content["bodies"] = [_body(body, refer_mesh) for body in cell.bodies]
     if cell.fixtures:
-        content["fixtures"] = [_fixture(one) for one in cell.fixtures]
+        content["fixtures"] = [_fixture(one, refer_mesh) for one in cell.fixtures]
     if cell.chutes:
         content["chute"] = [_chute(one) for one in cell.chutes]
-    text = robot_yaml(Field(_node({k: v for k, v in content.items() if v != []}), "", None))
+    if cell.frames:
+        content["frames"] = [{"name": one.name, **_pose(one.pose)} for one in cell.frames]
+    if not cell.robots and (cell.bodies or cell.fixtures or cell.chutes or cell.frames):
+        del content["robots"]
+    text = robot_yaml(Field(_node(content), "", None))
     return {own: text, **written}
 
 
 def save_cell(cell: Cell, path: str | Path) -> list[Path]:
     """Write a cell file and the robot files it needs; return the paths, the cell file first.
+
+    Meshes of bodies and fixtures are copied into the folder.
 
     Each file is replaced atomically, and the cell file is written last, so that it never refers to
     a missing robot file.  A file from which a robot of the cell is read is never overwritten by
@@ -115,7 +126,26 @@ def save_cell(cell: Cell, path: str | Path) -> list[Path]:
     for name, source in read.items():
         if source is not None and _same(source.parent, path.parent):
             names.keep(source.name, name)
-    (_, text), *robots = _files(cell, path.name, names, _absolute).items()
+    meshes: dict[Path, str] = {}
+
+    def beside(mesh: Path) -> str:
+        if mesh not in meshes:
+            folder = path.parent.resolve()
+            if mesh.resolve().is_relative_to(folder):
+                meshes[mesh] = mesh.resolve().relative_to(folder).as_posix()
+            else:
+                content = mesh.read_bytes()
+                name = names.free(mesh.name)
+                while (folder / name).exists() and (folder / name).read_bytes() != content:
+                    name = names.free(mesh.name)
+                meshes[mesh] = name
+        return meshes[mesh]
+
+    (_, text), *robots = _files(cell, path.name, names, _absolute, beside).items()
+    for mesh, name in meshes.items():
+        content = mesh.read_bytes()
+        with replacing(path.parent / name) as temporary:
+            temporary.write_bytes(content)
     found = [(path.parent / name, content) for name, content in robots] + [(path, text)]
     for file, content in found:
         with replacing(file) as temporary:
@@ -136,8 +166,7 @@ def _robot(
 ) -> dict[str, Any]:
     source, path = robot.source, robot.source.model.path
     block: dict[str, Any] = {"name": robot.name}
-    plain = replace(source.edits, parameters={}) == Edits()
-    if path is not None and _is_shipped(path) and plain:
+    if path is not None and _is_shipped(path) and source.is_its_file:
         block["robot"] = path.stem
         block |= _parameters(source.edits.parameters)
     elif source.file is not None and not _has_meshes(robot):
@@ -146,7 +175,7 @@ def _robot(
         written[name] = robot_yaml(source.file.root)
         block["robot"] = name
         block |= _parameters(source.edits.parameters)
-    elif path is not None and plain:
+    elif path is not None and source.is_its_file:
         block["robot"] = refer(path)
         block |= _tip(source.model)
         block |= _parameters(source.edits.parameters)
@@ -155,24 +184,60 @@ def _robot(
             f"robot '{robot.name}' was made in Python and has no file: a cell file cannot name it; "
             "write it as a robot file, URDF or MJCF, and place that"
         )
+    elif source.file is None:
+        raise BrazoError(
+            f"robot '{robot.name}' differs from {path}, and a cell file cannot describe the changes"
+            ": write it with to_urdf or to_mjcf, and place that file"
+        )
     else:
         raise BrazoError(
             f"robot '{robot.name}' has meshes and was edited: save it as a robot file beside its "
             "meshes first, and place that"
         )
+    block |= _attachment(source.attachment)
     if not np.array_equal(robot.base, np.eye(4)):
         block["base"] = _pose(robot.base)
-    if not np.array_equal(robot.start, default_start(robot.model, limits_of(robot.model))):
-        kinds = kinds_of(robot.model)
+    if not np.array_equal(robot.start, default_start(robot.model, robot.model.limits)):
+        kinds = robot.model.joint_kinds
         block["start"] = [
             _angle(q) if kind == "revolute" else _number(q)
             for q, kind in zip(robot.start.tolist(), kinds, strict=True)
         ]
-    if not robot.force_feedback:
-        block["force_feedback"] = "off"
+    if not robot.contact_response:
+        block["contact_response"] = "off"
     if robot.grasp != "friction":
         block["grasp"] = robot.grasp
+    if robot.tcps:
+        block["tcps"] = {
+            one.name: _pose(one.pose) or {"xyz": _numbers((0.0, 0.0, 0.0))} for one in robot.tcps
+        }
+    if robot.tcp:
+        block["tcp"] = robot.tcp
+    if robot.drives is not None:
+        block["drives"] = robot.drives
     return block
+
+
+def _attachment(attachment: Attachment | None) -> dict[str, Any]:
+    """Return the `gripper` or `tool` field of a robot."""
+    if attachment is None:
+        return {}
+    T = attachment.mount
+    mount = {} if T is None else _pose(T) or {"xyz": _numbers((0.0, 0.0, 0.0))}
+    if isinstance(attachment, AttachedTool):
+        found = {key: _number(getattr(attachment, key)) for key in ("length", "radius", "mass")}
+        return {"tool": found | mount}
+    gripper, usual = attachment.gripper, AttachedGripper()
+    found: dict[str, Any] = {
+        "opening": _numbers(gripper.opening),
+        "max_force": _number(gripper.max_force),
+        "finger": _numbers(gripper.finger),
+        "mass": _number(attachment.mass),
+    }
+    same = (gripper.opening, gripper.max_force, gripper.finger, attachment.mass) == (
+        usual.gripper.opening, usual.gripper.max_force, usual.gripper.finger, usual.mass
+    )  # fmt: skip
+    return {"gripper": "two-finger" if same and not mount else found | mount}
 
 
 class _Names:
@@ -211,15 +276,12 @@ def _is_shipped(path: Path) -> bool:
 
 
 def _has_meshes(robot: CellRobot) -> bool:
-    model = robot.model
-    if not isinstance(model, TreeModel):
-        return False
-    return any(isinstance(part.shape, Mesh) for body in model.bodies for part in body.parts)
+    return any(isinstance(part.shape, Mesh) for _, parts in robot.model.solids for part in parts)
 
 
 def _tip(model: Model) -> dict[str, Any]:
     """Return the `tip` field of an imported robot if the user selected the tip."""
-    choice = model.tip_choice if isinstance(model, TreeModel) else None
+    choice = model.tip_choice
     return {} if choice is None or choice.reason else {"tip": choice.link}
 
 
@@ -234,10 +296,10 @@ def _absolute(path: Path) -> str:
 # ---- solids --------------------------------------------------------------------------------
 
 
-def _body(body: FreeBody) -> dict[str, Any]:
+def _body(body: FreeBody, refer: Refer) -> dict[str, Any]:
     return {
         "name": body.name,
-        **_shape(body.name, body.shape),
+        **_shape(body.name, body.shape, refer),
         "mass": _number(body.mass),
         **_pose(body.pose),
         **_friction(body.friction, 0.5),
@@ -245,24 +307,21 @@ def _body(body: FreeBody) -> dict[str, Any]:
     }
 
 
-def _fixture(fixture: Fixture) -> dict[str, Any]:
-    part = fixture.parts[0] if len(fixture.parts) == 1 else None
-    shape = None if part is None else part.shape
-    if (
-        part is None
-        or not isinstance(shape, Box | Cylinder | Capsule | Sphere)
-        or not np.array_equal(part.pose, np.eye(4))
-    ):
+def _fixture(fixture: Fixture, refer: Refer) -> dict[str, Any]:
+    part, shape = fixture.parts[0], fixture.shape
+    if shape is None and len(fixture.parts) == 1 and np.array_equal(part.pose, np.eye(4)):
+        shape = part.shape if isinstance(part.shape, FixtureShape) else None
+    if shape is None:
         raise BrazoError(
-            f"fixture '{fixture.name}': a cell file has fixtures of one box, cylinder, capsule or "
-            "sphere each; make one of every part"
+            f"fixture '{fixture.name}': a cell file has fixtures of one box, cylinder, capsule, "
+            "sphere, bin, table or mesh each; make one of every part"
         )
     return {
         "name": fixture.name,
-        **_shape(fixture.name, shape),
+        **_shape(fixture.name, shape, refer),
         **_pose(fixture.pose),
         **_friction(fixture.friction, 0.5),
-        **_color(part.color, STEEL),
+        **_color(fixture.color, STEEL),
     }
 
 
@@ -280,7 +339,17 @@ def _chute(chute: Chute) -> dict[str, Any]:
     return block | _friction(chute.friction, 0.2) | _color(chute.color, STEEL)
 
 
-def _shape(name: str, shape: Solid) -> dict[str, Any]:
+def _shape(name: str, shape: FixtureShape, refer: Refer) -> dict[str, Any]:
+    if isinstance(shape, Mesh):
+        return _mesh(name, shape, refer)
+    if isinstance(shape, BinShape):
+        wall = {} if shape.wall == BinShape(shape.size).wall else {"wall": _number(shape.wall)}
+        return {"bin": _numbers(shape.size), **wall}
+    if isinstance(shape, TableShape):
+        usual = TableShape(shape.size)
+        given = {key: getattr(shape, key) for key in ("top", "leg")}
+        other = {k: _number(v) for k, v in given.items() if v != getattr(usual, k)}
+        return {"table": _numbers(shape.size), **other}
     if getattr(shape, "bevel", 0.0):
         raise BrazoError(f"'{name}' has rounded edges: solids of a cell file have sharp ones")
     if isinstance(shape, Sphere):
@@ -289,6 +358,15 @@ def _shape(name: str, shape: Solid) -> dict[str, Any]:
         return {"box": _numbers(shape.size)}
     kind = "cylinder" if isinstance(shape, Cylinder) else "capsule"
     return {kind: _numbers((shape.radius, shape.length))}
+
+
+def _mesh(name: str, mesh: Mesh, refer: Refer) -> dict[str, Any]:
+    if mesh.path is None or len(set(mesh.scale)) > 1:
+        raise BrazoError(
+            f"'{name}': a cell file has meshes from a file, with one scale for all axes"
+        )
+    scale = {} if mesh.scale[0] == 1.0 else {"scale": _number(mesh.scale[0])}
+    return {"mesh": refer(mesh.path), **scale}
 
 
 def _floor(floor: Floor) -> dict[str, Any]:

@@ -17,7 +17,17 @@ import numpy as np
 
 from brazo.body.solids import triangles
 from brazo.model.description import Array, Part
-from brazo.model.shapes import Beam, Box, Capsule, Cylinder, Lever, Mesh, Pattern, Shape, Sphere
+from brazo.model.shapes import (
+    Beam,
+    Box,
+    Capsule,
+    CircularPattern,
+    Cylinder,
+    Lever,
+    Mesh,
+    Shape,
+    Sphere,
+)
 from brazo.model.transforms import translate
 
 TAPER = 0.010  # m, change of width per slice of a tapered beam
@@ -70,7 +80,7 @@ def _solids(shape: Shape) -> tuple[Primitive, ...]:
                 if length
                 else (max(discs, key=lambda disc: disc.size[0]),)
             )
-        case Pattern() | Mesh():
+        case CircularPattern() | Mesh():
             return (_hull(shape),)
 
 

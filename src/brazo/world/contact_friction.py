@@ -6,8 +6,8 @@
     two bodies, a body and a link,      the larger of the two, coefficient by coefficient
         two links
 
-The engine selects by priority (`brazo.world.plan`): the values of the geom with the higher priority
-apply; for equal priorities, the larger value applies.
+The engine selects by priority (`brazo.world.robot_elements`): the values of the geom with the
+higher priority apply; for equal priorities, the larger value applies.
 """
 
 from __future__ import annotations

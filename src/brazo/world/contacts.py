@@ -1,13 +1,14 @@
 """Contact points, normals and forces: the engine's contacts as arrays.
 
-In each contact the geoms are ordered: robot before object before fixture; of two robots, the one
-listed first in the cell.  The normal points from the first to the second, and the force acts on the
-second.  For a point contact with local forces f = (normal, two tangential, torsional, two rolling)
-in the axes E (rows) of the contact frame
+The two geoms of a contact are ordered: a robot first, then an object, then a fixture; of two
+robots, the one listed first in the cell comes first.  The normal points from the first to the
+second, and the force acts on the second.  For a point contact with local forces
+f = (normal, two tangential, torsional, two rolling) in the axes E (rows) of the contact frame
 
-    F = Eᵀ f[:3]        N = Eᵀ f[3:]        on the second;  −F, −N on the first.
+    force F = Eᵀ f[:3]      moment M = Eᵀ f[3:]      on the second;  −F, −M on the first.
 
-`depth` is positive for penetration.  It is negative in the warning zone, where no force acts yet.
+`depth` is positive for penetration.  It is negative within the detection margin, where the geoms
+are close to each other and no force acts yet.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Contact:
 
     @property
     def touching(self) -> bool:
+        """Whether the bodies touch; otherwise they are close to each other."""
         return self.depth >= 0.0
 
 

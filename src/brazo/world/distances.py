@@ -7,13 +7,16 @@ until it exceeds the min found so far, which takes a few exact evaluations inste
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from brazo.errors import BrazoError
 from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array
+from brazo.world.assembly import Label
 
 SPARE = 1e-3  # m
 
@@ -30,15 +33,24 @@ class Distance:
 
 
 def nearest(
-    model: Any,
-    data: Any,
-    first: Array,
-    second: Array,
-    names: tuple[str, ...],
-    part: Array,
-    limit: float,
+    model: Any, data: Any, labels: Sequence[Label], first: str, second: str, limit: float
 ) -> Distance | None:
-    """Return the closest pair of two sets of geom ids; None if all are beyond `limit` (m)."""
+    """Return the closest points of two owners or parts; None if they are beyond `limit` (m)."""
+    return _closest(model, data, labels, geoms_of(labels, first), geoms_of(labels, second), limit)
+
+
+def geoms_of(labels: Sequence[Label], name: str) -> Array:
+    """Return the geom ids of a robot, body, fixture or part."""
+    found = np.flatnonzero([name in (label.owner, label.name) for label in labels])
+    if not len(found):
+        owners = ", ".join(dict.fromkeys(label.owner for label in labels))
+        raise BrazoError(f"nothing named '{name}' here; there are: {owners}")
+    return found
+
+
+def _closest(
+    model: Any, data: Any, labels: Sequence[Label], first: Array, second: Array, limit: float
+) -> Distance | None:
     mujoco = engine()
     bound = _bounds(model, data, first, second)
     best, found = limit, None
@@ -55,24 +67,32 @@ def nearest(
         return None
     return Distance(
         float(best),
-        names[part[found[0]]],
-        names[part[found[1]]],
+        labels[found[0]].name,
+        labels[found[1]].name,
         nearest_points[:3],
         nearest_points[3:],
     )
 
 
 class Nearest:
-    """Min distance between two sets of geoms, for repeated evaluation.
+    """Min distance between two robots, bodies or fixtures, for repeated evaluation.
+
+    `names` are those of the two, and `limit` (m) is the largest value.  An evaluation uses the
+    frames of the data it is given; after a step those of `World.mj_data` are one step old.
 
     The pair that was closest in the last evaluation gives an upper bound.  Pairs whose bounding
     spheres are farther apart than this bound are skipped, which excludes nearly all of them.
     """
 
-    def __init__(self, model: Any, first: Array, second: Array, limit: float) -> None:
+    def __init__(
+        self, model: Any, labels: Sequence[Label], names: tuple[str, str], limit: float
+    ) -> None:
         self._mujoco = engine()
         self._model = model
-        self._first, self._second = first, second
+        first, second = self._first, self._second = (
+            geoms_of(labels, names[0]),
+            geoms_of(labels, names[1]),
+        )
         self.limit = limit
         radius = np.where(model.geom_rbound > 0.0, model.geom_rbound, np.inf)  # planes are infinite
         self._reach = radius[first][:, None] + radius[second]

@@ -64,7 +64,7 @@ class Subscription(Generic[Event]):
         self._callback = callback
         self._wanted = wanted
 
-    def tell(self, event: Event) -> None:
+    def notify(self, event: Event) -> None:
         """Call the callback if the event passes the filter."""
         if self._wanted is None or self._wanted(event):
             self._callback(event)
@@ -103,7 +103,7 @@ class Bus(Generic[Event]):
 
     def publish(self, event: Event) -> None:
         for subscription in tuple(self._subscribers):
-            subscription.tell(event)
+            subscription.notify(event)
 
 
 class ContactFollower:
@@ -118,7 +118,7 @@ class ContactFollower:
     ) -> list[ContactEvent]:
         """Return the events since the last call; `contacts` reads the current contacts in full."""
         before, last = self.levels, self._last
-        self.look(levels, data, time)
+        self.adopt(levels, data, time)
         phases: dict[Pair, Phase] = {
             pair: phase
             for pair, level in levels.items()
@@ -139,7 +139,7 @@ class ContactFollower:
         if TOUCHING in self.levels.values():
             self._last = KeptContacts(data.contact, data.efc_force, time)
 
-    def look(self, levels: dict[Pair, int], data: Any, time: float) -> None:
+    def adopt(self, levels: dict[Pair, int], data: Any, time: float) -> None:
         """Set the current levels without creating events."""
         self.levels = levels
         self.keep(data, time)

@@ -9,67 +9,81 @@ half of 300 random poses.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.formats.mjcf.engine import engine
-from brazo.model.description import DeltaModel, Finding, TreeModel
-from brazo.world.plan import RobotPlan
-from brazo.world.robot_source import kinds_of, limits_of
+from brazo.formats.mjcf.layout import near_carriers
+from brazo.model.description import Finding, Model
+from brazo.world.cell import Cell, CellRobot
+from brazo.world.robot_elements import RobotElements
 
 if TYPE_CHECKING:
     from brazo.world.build import Built
 
 POSES = 300
 OFTEN = 0.5
-APART = 2  # joints
 
 Pair = tuple[str, str]
+Pairs = tuple[Pair, ...]
 
 
-def near_neighbours(plan: RobotPlan) -> list[Pair]:
+class ExcludedPairs:
+    """The pairs of `always_touching` for each robot, found again when its model changes."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[Model, Pairs, list[Finding]]] = {}
+
+    def of(self, cell: Cell, alone: Callable[[Cell, CellRobot], Built]) -> dict[str, Pairs]:
+        """Return the pairs by robot; `alone` compiles a model of a single robot."""
+        earlier, self._found = self._found, {}
+        for robot in cell.robots:
+            known = earlier.get(robot.name)
+            if known is None or known[0] is not robot.model:
+                known = (robot.model, *always_touching(alone(cell, robot)))
+            self._found[robot.name] = known
+        return {name: pairs for name, (_, pairs, _) in self._found.items()}
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Warnings about the excluded pairs."""
+        return [finding for _, _, findings in self._found.values() for finding in findings]
+
+
+def near_neighbours(elements: RobotElements) -> list[Pair]:
     """Return the pairs of adjacent bodies of a robot; all pairs for a Delta."""
-    model = plan.robot.model
-    names = [body.name for body in plan.bodies]
-    fingers = [finger.name for finger in plan.clamp.fingers] if plan.clamp else []
+    model = elements.robot.model
+    names = [body.name for body in elements.bodies]
+    fingers = [finger.name for finger in elements.gripper.fingers] if elements.gripper else []
     pairs: list[Pair] = list(combinations(fingers, 2))
-    if isinstance(model, DeltaModel):
+    if model.closed_loops:
         # Arms, rods and platform overlap at their ball joints; only the joint limits matter there.
         return [*combinations(names, 2), *pairs, *((n, f) for n in names for f in fingers)]
-    assert isinstance(model, TreeModel)
+    model = model.require_tree()
     for i in range(len(names)):
-        pairs += [(names[k], names[i]) for k in _carriers(model, i)]
+        pairs += [(names[k], names[i]) for k in near_carriers(model, i)]
     for finger in fingers:
-        near = [model.tip, *_carriers(model, model.tip)]
+        near = [model.tip, *near_carriers(model, model.tip)]
         pairs += [(names[k], finger) for k in near]
     return pairs
 
 
-def _carriers(model: TreeModel, i: int) -> list[int]:
-    found = []
-    for _ in range(APART):
-        i = model.bodies[i].parent
-        if i < 0:
-            break
-        found.append(i)
-    return found
-
-
-def always_touching(built: Built) -> tuple[tuple[Pair, ...], list[Finding]]:
+def always_touching(built: Built) -> tuple[Pairs, list[Finding]]:
     """Return body pairs of a single robot that touch at the start or in most random poses."""
-    (plan,) = built.robots
-    robot = plan.robot
-    if not isinstance(robot.model, TreeModel):
+    (elements,) = built.robots
+    robot = elements.robot
+    if robot.model.closed_loops:
         return (), []
     mujoco, m = engine(), built.model
     m.geom_gap[:] = 0.0
     d = mujoco.MjData(m)
-    addresses = [int(m.joint(member.element.name).qposadr[0]) for member in plan.members]
-    scale = np.array([member.multiplier for member in plan.members])
-    offset = np.array([member.offset for member in plan.members])
-    which = np.array([member.coordinate for member in plan.members], int)
+    addresses = [int(m.joint(member.element.name).qposadr[0]) for member in elements.members]
+    scale = np.array([member.multiplier for member in elements.members])
+    offset = np.array([member.offset for member in elements.members])
+    which = np.array([member.coordinate for member in elements.members], int)
     at_start = _touching(mujoco, m, d, addresses, scale * robot.start[which] + offset)
     count: Counter[int] = Counter()
     for values in scale * _samples(robot.model)[:, which] + offset:
@@ -96,9 +110,9 @@ def always_touching(built: Built) -> tuple[tuple[Pair, ...], list[Finding]]:
     return tuple(pairs), findings
 
 
-def _samples(model: TreeModel) -> np.ndarray:
-    limits = limits_of(model)
-    reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in kinds_of(model)])
+def _samples(model: Model) -> np.ndarray:
+    limits = model.limits
+    reach = np.array([np.pi if kind == "revolute" else 1.0 for kind in model.joint_kinds])
     low = np.where(np.isfinite(limits[:, 0]), limits[:, 0], -reach)
     high = np.where(np.isfinite(limits[:, 1]), limits[:, 1], reach)
     return np.random.default_rng(0).uniform(low, high, (POSES, len(limits)))

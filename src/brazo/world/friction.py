@@ -26,7 +26,7 @@ import numpy as np
 
 from brazo.dynamics.complementarity import projected_gauss_seidel
 from brazo.formats.mjcf.engine import engine
-from brazo.world.plan import Member
+from brazo.world.robot_elements import Member
 
 SWEEPS = 200
 
@@ -101,7 +101,7 @@ def _complementary(
     depends on the current state only, so that a run repeats bit for bit from any state.
     """
     f = sliding.copy()
-    f[free] = np.linalg.solve(A[np.ix_(free, free)], (a - A[:, ~free] @ f[~free])[free])
+    f[free] = np.linalg.solve(A[free][:, free], (a - A[:, ~free] @ f[~free])[free])
     after = a - A @ f
     at_bound = np.where(f >= high, after >= 0.0, after <= 0.0)
     if np.where(free, (f > low) & (f < high), at_bound).all():

@@ -6,6 +6,8 @@ finger direction is within a given angle (10°) of a face of the body.  The angl
     box        to the nearest face normal
     cylinder   to the nearest radial direction, or to its axis
     sphere     always 0
+    bin        as for a box
+    mesh       always 0: its faces are not known
 
 By default friction alone holds the body.  With the *weld* rule the gripper needs no friction: as
 soon as both pads of a closing gripper touch a body at a suitable angle, the body is fixed to the
@@ -24,11 +26,11 @@ import numpy as np
 
 from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import Array
-from brazo.model.shapes import Box, Sphere
-from brazo.world.cell import ClampSettings, FreeBody, Solid
-from brazo.world.clamp import Clamp
+from brazo.model.shapes import Box, Mesh, Sphere
+from brazo.world.cell import BinShape, BodyShape, FreeBody, GripperSettings
 from brazo.world.contact_pattern import Slots
 from brazo.world.contacts import Contacts
+from brazo.world.gripper import WorldGripper
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,23 +59,25 @@ class GraspReader:
 
     def __init__(
         self,
-        clamp: Clamp,
+        gripper: WorldGripper,
         tip: int,
         bodies: dict[str, tuple[FreeBody, int]],
-        settings: ClampSettings,
+        settings: GripperSettings,
         data: Any,
     ) -> None:
-        self.clamp = self._clamp = clamp
+        self.gripper = self._gripper = gripper
         self.enough = settings.hold_force
         self.cosine = math.cos(settings.angle)
-        self._boxes = {name for name, (body, _) in bodies.items() if isinstance(body.shape, Box)}
-        self._pads = {geom: side for side, geom in enumerate(clamp.pad_ids)}
+        self._boxes = {
+            name for name, (body, _) in bodies.items() if isinstance(body.shape, Box | BinShape)
+        }
+        self._pads = {geom: side for side, geom in enumerate(gripper.pad_ids)}
         self._tip = tip
         self.bodies = bodies
         self._settings = settings
-        assert clamp.sensors is not None
+        assert gripper.sensors is not None
         #: Finger direction in the frame of each body, as views of the engine's sensor data.
-        self._along = {name: data.sensordata[at] for name, at in clamp.sensors.along.items()}
+        self._along = {name: data.sensordata[at] for name, at in gripper.sensors.along.items()}
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
         """Return the current grasp; a body held `before` remains held down to half the force."""
@@ -82,14 +86,22 @@ class GraspReader:
         welded = self.welded(data)
         body = welded or max(both, key=lambda name: min(left[name], right[name]), default=None)
         if body is None:
-            return Grasp(self._clamp.robot, left, right, None, 0.0, math.nan, False, False, False)
+            return Grasp(self._gripper.robot, left, right, None, 0.0, math.nan, False, False, False)
         force = min(left.get(body, 0.0), right.get(body, 0.0))
-        angle = self._angle(body)
+        angle = face_angle(self.bodies[body][0].shape, self._along[body])
         suitable = self._lies_well(body)
         least = self._settings.hold_force * (0.5 if body == before else 1.0)
         holds = welded is not None or (body in both and suitable and force >= least)
         return Grasp(
-            self._clamp.robot, left, right, body, force, angle, suitable, welded is not None, holds
+            self._gripper.robot,
+            left,
+            right,
+            body,
+            force,
+            angle,
+            suitable,
+            welded is not None,
+            holds,
         )
 
     def grip(
@@ -105,7 +117,7 @@ class GraspReader:
             least = left if left < right else right
             if best is None or least > force:
                 best, force = name, least
-        if self._clamp.weld and (welded := self.welded(data)) is not None:
+        if self._gripper.weld and (welded := self.welded(data)) is not None:
             return welded, force if best == welded else 0.0
         if best is None:
             return None, 0.0
@@ -116,7 +128,7 @@ class GraspReader:
 
     def welded(self, data: Any) -> str | None:
         """Return the name of the body welded to the hand, or None."""
-        for name, equality in self._clamp.weld_ids.items():
+        for name, equality in self._gripper.weld_ids.items():
             if data.eq_active[equality]:
                 return name
         return None
@@ -130,10 +142,10 @@ class GraspReader:
         """
         held = self.welded(data)
         if held is not None:
-            if not (self._clamp.weld and self._keeps()):
-                data.eq_active[self._clamp.weld_ids[held]] = 0
+            if not (self._gripper.weld and self._keeps()):
+                data.eq_active[self._gripper.weld_ids[held]] = 0
             return
-        if not (self._clamp.weld and touches and self._clamp.closes):
+        if not (self._gripper.weld and touches and self._gripper.closes):
             return
         grasp = self.read(contacts(), data)
         if grasp.body is not None and grasp.suitable:
@@ -141,14 +153,14 @@ class GraspReader:
 
     def _keeps(self) -> bool:
         """Whether the command closes the gripper, or asks for at most the current opening."""
-        mode, value = self._clamp.command
-        return value > 0.0 if mode == "force" else value <= self._clamp.opening + 1e-3
+        mode, value = self._gripper.command
+        return value > 0.0 if mode == "force" else value <= self._gripper.opening + 1e-3
 
     def _fix(self, body: str, model: Any, data: Any) -> None:
         """Weld a body to the hand in its current relative pose."""
         tip, other = self._tip, self.bodies[body][1]
         R = data.xmat[tip].reshape(3, 3)
-        equality = self._clamp.weld_ids[body]
+        equality = self._gripper.weld_ids[body]
         pose = model.eq_data[equality]
         pose[0:3] = 0.0  # anchor: the origin of the body
         pose[3:6] = R.T @ (data.xpos[other] - data.xpos[tip])
@@ -177,15 +189,12 @@ class GraspReader:
             )
         return face_angle(self.bodies[body][0].shape, along) <= self._settings.angle
 
-    def _angle(self, body: str) -> float:
-        return face_angle(self.bodies[body][0].shape, self._along[body])
 
-
-def face_angle(shape: Solid, direction: Array) -> float:
+def face_angle(shape: BodyShape, direction: Array) -> float:
     """Angle (rad) between a unit direction in the frame of a solid and its nearest normal."""
-    if isinstance(shape, Sphere):
+    if isinstance(shape, Sphere | Mesh):
         return 0.0
     x, y, z = np.abs(direction).tolist()
-    if isinstance(shape, Box):
+    if isinstance(shape, Box | BinShape):
         return math.acos(min(1.0, max(x, y, z)))
     return math.acos(min(1.0, max(math.hypot(x, y), z)))

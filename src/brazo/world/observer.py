@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from brazo.world.clamp import Clamp
 from brazo.world.contact_pattern import Pair, Pattern, PatternReader
 from brazo.world.contacts import ContactClass, ContactReader, Contacts
 from brazo.world.events import (
@@ -19,6 +18,7 @@ from brazo.world.events import (
     wanted_classes,
 )
 from brazo.world.grasps import GraspReader
+from brazo.world.gripper import WorldGripper
 
 
 class Observer:
@@ -34,7 +34,7 @@ class Observer:
         # the previous step are kept for their events.
         self._vanish = False
         self._follower = ContactFollower()
-        self._clamps: list[Clamp] = []
+        self._grippers: list[WorldGripper] = []
         self._patterns: PatternReader
         self.reader: ContactReader
         self.revision = 0  # counts changes of `wanted`, `levels` and `held`
@@ -42,7 +42,9 @@ class Observer:
         self.readers: dict[str, GraspReader] = {}
         self.held: dict[str, str | None] = {}  # by robot, in the last observed step
         self._holding = True  # in the last observed step a body was held or between both pads
-        self.table = np.zeros((0, 3))  # by gripper: index of the body (-1 none), force (N), welded
+        #: Grasp of each gripper (grippers, 3), updated while steps are observed: index of the body
+        #: in the cell (-1 none), the smaller of the two pad forces (N), 1 if the body is welded.
+        self.grips = np.zeros((0, 3))
         self._watched: list[tuple[str, GraspReader, np.ndarray]] = []
 
     def bind(
@@ -55,11 +57,11 @@ class Observer:
         """Attach to a newly compiled model."""
         self.reader, self.readers = reader, readers
         self.revision += 1
-        self._clamps = [grasp.clamp for grasp in readers.values()]
-        pads = [clamp.pad_ids for clamp in self._clamps]
+        self._grippers = [grasp.gripper for grasp in readers.values()]
+        pads = [gripper.pad_ids for gripper in self._grippers]
         self._patterns = PatternReader(reader, data, self._wanted, pads, bodies)
-        self.table = np.zeros((len(readers), 3))
-        self._watched = [(name, r, self.table[i]) for i, (name, r) in enumerate(readers.items())]
+        self.grips = np.zeros((len(readers), 3))
+        self._watched = [(name, r, self.grips[i]) for i, (name, r) in enumerate(readers.items())]
         self.held = dict.fromkeys(readers)
         self._numbers = {None: -1.0, **{name: float(i) for i, name in enumerate(bodies)}}
 
@@ -68,7 +70,11 @@ class Observer:
         """Whether a step without a change of a level or grasp needs no observation."""
         if self._vanish or not self.watches:
             return False
-        return not any(clamp.weld for clamp in self._clamps)
+        return not self._welds
+
+    @property
+    def _welds(self) -> bool:
+        return any(gripper.weld for gripper in self._grippers)
 
     @property
     def wanted(self) -> frozenset[str]:
@@ -89,7 +95,7 @@ class Observer:
         """Whether steps have to be observed."""
         if self._contacts or self._grasps:
             return True
-        return any(clamp.weld for clamp in self._clamps)
+        return self._welds
 
     def on_contact(
         self, callback: Callable[[ContactEvent], object], kinds: Collection[ContactClass] | None
@@ -112,13 +118,13 @@ class Observer:
     def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
         """Process a completed step; `contacts` reads its contacts in full."""
         pattern = self._patterns.read()
-        for clamp in self._clamps:
-            if clamp.weld:
+        for gripper in self._grippers:
+            if gripper.weld:
                 self._apply_weld_rule(pattern, contacts, model, data)
                 break
         self._stale = False
         if self._holding or pattern.gripping:
-            for event in self._grips(pattern, time, data):
+            for event in self._update_grips(pattern, time, data):
                 self._grasps.publish(event)
             if self._stale:
                 return  # a callback edited, restored or reset the world: this step is outdated
@@ -133,23 +139,23 @@ class Observer:
         if self._vanish:
             follower.keep(data, time)
 
-    def look(self, contacts: Contacts, data: Any) -> None:
+    def adopt(self, contacts: Contacts, data: Any) -> None:
         """Adopt the current state without publishing events for it."""
         self._stale = self._holding = True
         self.revision += 1
-        self._follower.look(self._patterns.read().levels, data, contacts.time)
+        self._follower.adopt(self._patterns.read().levels, data, contacts.time)
         for name, reader, values in self._watched:
             grasp = reader.read(contacts, data)
             self.held[name] = grasp.held
             values[:] = self._numbers[grasp.held], grasp.force, grasp.welded
 
-    def _grips(self, pattern: Pattern, time: float, data: Any) -> list[GraspEvent]:
+    def _update_grips(self, pattern: Pattern, time: float, data: Any) -> list[GraspEvent]:
         """Update the held bodies; return the events of the changes."""
         events: list[GraspEvent] = []
         held = self.held
         forces = self._patterns.forces(pattern) if pattern.gripping else ()
         for bodies, (name, reader, values) in zip(pattern.grips, self._watched, strict=True):
-            before, weld = held[name], reader.clamp.weld
+            before, weld = held[name], reader.gripper.weld
             if bodies or before is not None or weld:
                 body, force = reader.grip(bodies, forces, data, before)
             else:
@@ -172,5 +178,5 @@ class Observer:
         self, pattern: Pattern, contacts: Callable[[], Contacts], model: Any, data: Any
     ) -> None:
         for bodies, (_, reader, _) in zip(pattern.grips, self._watched, strict=True):
-            if reader.clamp.weld:
+            if reader.gripper.weld:
                 reader.apply_weld_rule(bool(bodies), contacts, model, data)

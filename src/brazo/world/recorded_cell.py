@@ -19,7 +19,7 @@ from brazo.errors import BrazoError
 from brazo.formats.document import Field, Node
 from brazo.formats.library import robot_directory
 from brazo.formats.robot_yaml.writer import robot_yaml
-from brazo.model.description import Model, TreeModel
+from brazo.model.description import Model
 from brazo.model.shapes import Mesh
 from brazo.recording.origin import LEFT_OUT, SOURCE, digest_of
 from brazo.world.cell import Cell, CellRobot
@@ -38,6 +38,8 @@ def recorded_source(cell: Cell) -> dict[str, str]:
     robots = {r.model.path: r for r in cell.robots if r.model.path is not None}
 
     def refer(path: Path) -> str:
+        if path not in robots:  # a mesh
+            return path.absolute().as_posix()
         ending = ".yaml" if robots[path].source.file is not None else ".urdf"
         name = f"recorded-robot-{len(references) + 1}{ending}"
         references[name] = {
@@ -118,10 +120,7 @@ def _is_shipped(path: Path) -> bool:
 
 def _meshes(model: Model) -> int:
     """Return the number of parts that are drawn from a mesh file."""
-    if not isinstance(model, TreeModel):
-        return 0
-    parts = [part for body in model.bodies for part in body.parts]
-    return sum(isinstance(part.shape, Mesh) for part in parts)
+    return sum(isinstance(part.shape, Mesh) for _, parts in model.solids for part in parts)
 
 
 def _without_meshes(robot: CellRobot) -> str:

@@ -7,8 +7,7 @@ that all derived values are updated.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -19,17 +18,19 @@ import numpy as np
 from brazo.body.drawable import require_drawable
 from brazo.errors import BrazoError
 from brazo.files import is_regular
-from brazo.formats.document import Field, Node
+from brazo.formats.document import Field, read_document
 from brazo.formats.library import find_robot
-from brazo.formats.load import Source, load_source
+from brazo.formats.load import Fixed, Source, load_source
+from brazo.formats.robot_yaml.edit import edited, node_of, written
 from brazo.formats.robot_yaml.link_table import LinkRow, link_table
 from brazo.formats.robot_yaml.part_fields import read_style
 from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.formats.robot_yaml.writer import robot_yaml
-from brazo.model.description import Array, JointKind, Model
+from brazo.formats.text import loaded_file, payload_of
+from brazo.model.description import Inertia, Model
+from brazo.world.attachment import AttachedGripper, Attachment, with_attachment
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
-_FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +66,40 @@ class RobotSource:
     edits: Edits
     _file: RobotFile | None = None  # with edited fields; None for formats other than robot files
     _source: Source | None = None
+    _load: Inertia | None = None  # payload in the tool frame, which is not in `_file`
+    attachment: Attachment | None = None  # gripper or tool on the flange, which is in `model`
+    _bare: Model | None = None  # the model without its attachment
 
     def __post_init__(self) -> None:
         if self._file is None and self._source is not None:
-            object.__setattr__(self, "_file", self._source.file)
+            object.__setattr__(self, "_file", self._source.described_by)
+            object.__setattr__(self, "_load", payload_of(self._source.rebuild))
 
     @property
     def file(self) -> RobotFile | None:
-        """Return the robot file with edited fields and its original parameters; None for others."""
-        return self._file
+        """Return the robot file with edited fields and its original parameters; None for others.
+
+        The last body includes a payload.
+        """
+        if self._file is None or self._load is None:
+            return self._file
+        return loaded_file(self._file, self.bare)
+
+    @property
+    def bare(self) -> Model:
+        """The model without the attachment."""
+        return self.model if self._bare is None else self._bare
+
+    @property
+    def is_its_file(self) -> bool:
+        """Whether the file at the path of the model describes the robot, but for parameters."""
+        path, file = self.model.path, self.file
+        if path is None or replace(self.edits, parameters={}) != Edits():
+            return False
+        if file is None:
+            return self._source is None or isinstance(self._source.rebuild, Fixed)
+        # A robot changed in Python has a file of its own that keeps the path.
+        return not is_regular(path) or robot_yaml(file.root) == robot_yaml(read_document(path))
 
     @property
     def width(self) -> float:
@@ -101,10 +127,20 @@ class RobotSource:
         file = RobotFile.read(path)
         return cls(file.build(parameters or None), Edits(dict(parameters)), file)
 
+    def attached(self, attachment: Attachment | None) -> RobotSource:
+        """Return the robot with another gripper or tool on its flange, or with none."""
+        if attachment is None:
+            return replace(self, model=self.bare, attachment=None, _bare=None)
+        model = with_attachment(self.bare, attachment)
+        return replace(self, model=model, attachment=attachment, _bare=self.bare)
+
     def edited(self, edits: Edits) -> RobotSource:
         """Return the robot with further edits; raise an error if it could not be drawn."""
         if edits == Edits():
             return self
+        if self.attachment is not None:
+            attachment, edits = _edited_attachment(self.attachment, edits)
+            return self.attached(None).edited(edits).attached(attachment)
         merged = edits.over(self.edits)
         if self._file is None:
             if replace(edits, parameters={}) != Edits():
@@ -120,8 +156,25 @@ class RobotSource:
         if replace(edits, parameters={}) != Edits():
             file = RobotFile(_edited_root(file.root, edits))
         model = file.build(merged.parameters)
+        if self._load is not None:
+            model = model.loaded(self._load)
         require_drawable(model)
         return replace(self, model=model, edits=merged, _file=file)
+
+    def restructured(self, change: Callable[[RobotFile], RobotFile]) -> RobotSource:
+        """Return the robot with other joints; see `brazo.formats.robot_yaml.structure`."""
+        if self._file is None:
+            raise BrazoError(
+                f"robot '{self.model.name}': only robot files (.yaml) have joints to edit"
+            )
+        if self.attachment is not None:
+            return self.attached(None).restructured(change).attached(self.attachment)
+        file = change(self._file)
+        model = file.build(self.edits.parameters)
+        if self._load is not None:
+            model = model.loaded(self._load)
+        require_drawable(model)
+        return replace(self, model=model, _file=file)
 
     def rebuild(self, parameters: Mapping[str, float]) -> Model:
         """Return the model with some parameters changed; all other edits are kept."""
@@ -133,86 +186,55 @@ class RobotSource:
 
     def text(self) -> str:
         """Return the text of a robot file that describes the robot with its edits."""
-        if self._file is None:
+        file = self.file
+        if file is None:
             raise BrazoError(
                 f"robot '{self.model.name}' was read from {self.model.path}, not from a robot "
                 "file (.yaml): it cannot be written as one; `brazo export` writes URDF and MJCF"
             )
-        root = self._file.root
+        root = file.root
         if self.edits.parameters:
             # The radii are written explicitly: derived from the new lengths, the flanges would
             # change.
-            node = _written(root.node, ("body", "radii"), _value(self._file.radii))
-            root = Field(node, root.name, root.path)
+            root = edited(root, {"body.radii": file.radii})
         return robot_yaml(root, self.edits.parameters)
 
 
-def limits_of(model: Model) -> Array:
-    """Joint limits (n, 2); infinite where there are none."""
-    return model.limits
-
-
-def kinds_of(model: Model) -> tuple[JointKind, ...]:
-    """Joint kind of each entry of q."""
-    return model.joint_kinds
-
-
-def joint_names_of(model: Model) -> tuple[str, ...]:
-    """Names of the joints, in the order of q."""
-    return model.joint_names
+def _edited_attachment(attachment: Attachment, edits: Edits) -> tuple[Attachment, Edits]:
+    """Apply the edits of the gripper to an attached one; return it and the other edits."""
+    if not isinstance(attachment, AttachedGripper) or (edits.finger, edits.opening) == (None, None):
+        return attachment, edits
+    sizes: dict[str, Any] = {}
+    for key, values in (("finger", edits.finger), ("opening", edits.opening)):
+        if values is not None:
+            _require_numbers(values)
+            sizes[key] = tuple(map(float, values))
+    gripper = replace(attachment.gripper, **sizes)
+    low, high = gripper.opening
+    if not 0.0 <= low < high or min(gripper.finger) <= 0.0:
+        raise BrazoError("a gripper needs 0 <= closed < open, and finger sizes greater than 0")
+    return replace(attachment, gripper=gripper), replace(edits, finger=None, opening=None)
 
 
 def _edited_root(root: Field, edits: Edits) -> Field:
     node = root.node
+    _require_numbers((edits.width, edits.finger, edits.opening, *edits.fields.values()))
     if edits.width is not None:
-        node = _written(node, ("body", "width"), _number(edits.width))
+        node = written(node, ("body", "width"), node_of(edits.width, "width"))
     for key, sizes in (("finger", edits.finger), ("opening", edits.opening)):
         if sizes is None:
             continue
         held = node.value.get("gripper") if isinstance(node.value, dict) else None
         if held is None or held[1].value is None:
             raise BrazoError(f"{root.path}: the robot has no gripper, so no {key} to edit")
-        node = _written(node, ("gripper", key), _value(sizes))
-    for name, value in edits.fields.items():
-        node = _written(node, _place(name), _value(value), name)
-    return Field(node, root.name, root.path)
+        node = written(node, ("gripper", key), node_of(sizes, key))
+    return edited(Field(node, root.name, root.path), edits.fields)
 
 
-def _place(name: str) -> list[str | int]:
-    """Split a field path such as `joints[1].friction.coulomb` into keys and indices."""
-    keys: list[str | int] = []
-    for part in name.split("."):
-        match = _FIELD.fullmatch(part)
-        if match is None:
-            raise BrazoError(f"'{name[:80]}' is no field of a robot file; write joints[1].mass")
-        keys += [match[1], *(int(i) for i in re.findall(r"\d+", match[2]))]
-    return keys
-
-
-def _written(node: Node, keys: Sequence[str | int], value: Node, name: str = "") -> Node:
-    """Return a copy of a tree with the value of one (nested) field replaced."""
-    if not keys:
-        return value
-    key, deeper = keys[0], keys[1:]
-    if isinstance(key, int):
-        items = list(node.value) if isinstance(node.value, list) else []
-        if key >= len(items):
-            raise BrazoError(f"{name}: there is no entry {key}; the list has {len(items)}")
-        items[key] = _written(items[key], deeper, value, name)
-        return Node(node.line, items)
-    fields = dict(node.value) if isinstance(node.value, dict) else {}
-    line, child = fields.get(key, (node.line, Node(node.line, None)))
-    fields[key] = (line, _written(child, deeper, value, name))
-    return Node(node.line, fields)
-
-
-def _value(value: Any) -> Node:
+def _require_numbers(value: Any) -> None:
+    """Reject an edit that is neither a finite number nor a list of them; None is no edit."""
     if isinstance(value, (list, tuple, np.ndarray)):
-        return Node(1, [_value(item) for item in value])
-    return _number(value)
-
-
-def _number(value: Any) -> Node:
-    if not isinstance(value, (int, float)) or not np.isfinite(value):
+        for item in value:
+            _require_numbers(item)
+    elif value is not None and not (isinstance(value, (int, float)) and np.isfinite(value)):
         raise BrazoError(f"an edit must be a finite number, got {value!r}")
-    return Node(1, repr(float(value)))

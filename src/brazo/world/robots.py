@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.arrays import float_array
+from brazo.deprecation import renamed_attributes, renamed_property
 from brazo.errors import BrazoError
-from brazo.model.description import Array, DeltaModel, Model, TreeModel
-from brazo.world.clamp import Clamp
+from brazo.model.description import Array, Model
 from brazo.world.delta import closed_pose
-from brazo.world.plan import RobotPlan
-from brazo.world.robot_source import joint_names_of
+from brazo.world.engine_indices import EngineIndices
+from brazo.world.gripper import WorldGripper
+from brazo.world.robot_elements import RobotElements
 from brazo.world.wrenches import loop_map
 
 if TYPE_CHECKING:
@@ -29,39 +31,33 @@ THROUGH = 10.0  # m; penetration depth below which no force acts when the contac
 class WorldRobot:
     """A robot in a world; created by `World`."""
 
-    def __init__(self, world: World, plan: RobotPlan, clamp: Clamp | None) -> None:
+    def __init__(self, world: World, elements: RobotElements) -> None:
         self._world = world
-        self.name: str = plan.robot.name
-        self.model: Model = plan.robot.model
-        self.base: Array = plan.robot.base
-        self.start: Array = plan.robot.start
-        self.joint_names: tuple[str, ...] = joint_names_of(self.model)
-        self.clamp: Clamp | None = clamp
-        self._plan = plan
+        self.name: str = elements.robot.name
+        self.model: Model = elements.robot.model
+        self.base: Array = elements.robot.base
+        self.start: Array = elements.robot.start
+        self.joint_names: tuple[str, ...] = self.model.joint_names
+        self.gripper: WorldGripper | None = world.compiled.gripper_of(self.name)
+        self._elements = elements
         self._feedback = True
         model, data = world.mj_model, world.mj_data
-        elements = [member.element.name for member in plan.members]
-        self._member_q = np.array([int(model.joint(name).qposadr[0]) for name in elements], int)
-        self._member_v = np.array([int(model.joint(name).dofadr[0]) for name in elements], int)
-        self._free = [k for k, member in enumerate(plan.members) if member.coordinate is None]
-        self._which = np.array([member.coordinate or 0 for member in plan.members], int)
-        self._scale = np.array([member.multiplier for member in plan.members])
-        self._offset = np.array([member.offset for member in plan.members])
-        names = [joint.name for joint in plan.joints]
-        self._iq = np.array([int(model.joint(name).qposadr[0]) for name in names], int)
-        self._iv = np.array([int(model.joint(name).dofadr[0]) for name in names], int)
-        self._drives = np.array([int(drive.id) for drive in plan.drives], int)
-        self._loops = [int(equality.id) for equality in plan.loops]
+        self.engine = EngineIndices(world, elements, self.gripper)
+        self._free = [k for k, member in enumerate(elements.members) if member.coordinate is None]
+        self._which = np.array([member.coordinate or 0 for member in elements.members], int)
+        self._scale = np.array([member.multiplier for member in elements.members])
+        self._offset = np.array([member.offset for member in elements.members])
+        self._iq, self._iv = self.engine.joint_q, self.engine.joint_v
+        self._drives = self.engine.drives
+        self._loops = [int(equality.id) for equality in elements.loops]
         self._mobility = np.array(model.dof_invweight0[self._iv])
-        self._locks = np.array([int(equality.id) for equality in plan.locks], int)
-        self.body_ids = np.array([int(body.id) for body in plan.bodies], int)
-        self.tip_id = int(plan.tip.id)
+        self._locks = np.array([int(equality.id) for equality in elements.locks], int)
+        self.body_ids = np.array([int(body.id) for body in elements.bodies], int)
+        self.tip_id = int(elements.tip.id)
         self.geom_ids = np.flatnonzero([label.owner == self.name for label in world.labels])
         self._gap = np.array(model.geom_gap[self.geom_ids])
         self._q, self._qd = _view(data.qpos, self._iq), _view(data.qvel, self._iv)
-        self._torque = _view(data.ctrl, self._drives)
-        if clamp is not None:
-            clamp.bind(model, data)
+        self._torque = self._command = _view(data.ctrl, self._drives)
 
     def __repr__(self) -> str:
         return f"<brazo robot {self.name} in a world: {len(self.joint_names)} joints>"
@@ -89,13 +85,22 @@ class WorldRobot:
     @property
     def torque(self) -> Array:
         """Commanded drive torques (n,), N m and N; writable."""
-        assert self._torque is not None  # drives are made in the order of q
-        return self._torque
+        assert self._command is not None  # drives are made in the order of q
+        return self._command
 
     @property
     def live(self) -> tuple[Array, Array] | None:
         """Views of q and qd, valid until an edit; None if the joints are not evenly spaced."""
         return None if self._q is None or self._qd is None else (self._q, self._qd)
+
+    def separate_command(self) -> Array:
+        """Make `torque` an array of its own and return the torques (n,) that the engine applies.
+
+        For a model of real drives, which reads the command and writes what the drives deliver.
+        """
+        assert self._torque is not None
+        self._command = self._torque.copy()
+        return self._torque
 
     def set_torque(self, torque: Any) -> None:
         """Set the commanded drive torques (n,), with validation."""
@@ -107,57 +112,9 @@ class WorldRobot:
         return self._world.mj_data.actuator_force[self._drives]
 
     @property
-    def joint_q(self) -> Array:
-        """Indices of the joints in the engine's `qpos` (n,)."""
-        return self._iq
-
-    @property
-    def joint_v(self) -> Array:
-        """Indices of the joints in the engine's `qvel` (n,)."""
-        return self._iv
-
-    @property
-    def drives(self) -> Array:
-        """Ids of the robot's actuators in the engine (n,)."""
-        return self._drives
-
-    @property
     def loops(self) -> bool:
         """Whether the robot has closed kinematic loops, as a Delta has."""
         return bool(self._loops)
-
-    @property
-    def clamp_row(self) -> int:
-        """Row of the robot's gripper in `World.grips`; -1 without a gripper."""
-        clamps = [name for name, one in self._world.robots.items() if one.clamp is not None]
-        return clamps.index(self.name) if self.name in clamps else -1
-
-    @property
-    def all_body_ids(self) -> Array:
-        """Ids of the robot's bodies in the engine, including fingers."""
-        fingers = () if self.clamp is None else self.clamp.finger_ids
-        return np.array([*dict.fromkeys(self.body_ids.tolist()), *fingers], int)
-
-    def members(self) -> tuple[Array, Array]:
-        """Return the engine's degrees of freedom of all the robot's joints, and the armatures."""
-        return self._member_v, np.array(self._world.mj_model.dof_armature[self._member_v])
-
-    def shares(self) -> tuple[Array, Array]:
-        """Return which bodies each engine joint carries, and its rate per joint coordinate.
-
-        Shapes (members, bodies of `all_body_ids`) and (members, n).  With these, wrenches on the
-        bodies are mapped to joint torques.  For a robot with loops the second array is zero,
-        because there the map depends on the pose.
-        """
-        model, own = self._world.mj_model, self.all_body_ids
-        carried = np.zeros((len(self._plan.members), len(own)))
-        part = np.zeros((len(self._plan.members), self.n))
-        for row, member in enumerate(self._plan.members):
-            carrier = int(model.dof_bodyid[self._member_v[row]])
-            carried[row] = [_carries(model, carrier, b) for b in own.tolist()]
-            if member.coordinate is not None and not self._loops:
-                part[row, member.coordinate] = member.multiplier
-        return carried, part
 
     def set_state(self, q: Any, qd: Any = None) -> None:
         """Set the joint positions and velocities; mimic joints and loops are updated as well."""
@@ -166,11 +123,11 @@ class WorldRobot:
         qd = np.zeros(self.n) if qd is None else self._checked(qd, "qd")
         data = world.mj_data
         self.put(data.qpos, q)
-        if isinstance(self.model, DeltaModel):
+        if self._loops:
             world.forward()
-            data.qvel[self._member_v] = self._followers()[self._member_v] @ qd
+            data.qvel[self.engine.member_v] = self._followers()[self.engine.member_v] @ qd
         else:
-            data.qvel[self._member_v] = self._scale * qd[self._which]
+            data.qvel[self.engine.member_v] = self._scale * qd[self._which]
         world.forward()
 
     def put(self, qpos: Array, q: Array) -> None:
@@ -178,11 +135,11 @@ class WorldRobot:
 
         `qpos` may belong to any `MjData` of the world's model, for example a scratch copy.
         """
-        if isinstance(self.model, DeltaModel):
-            qpos[self._member_q[self._free]] = closed_pose(self.model, q)
+        if self._loops:
+            qpos[self.engine.member_q[self._free]] = closed_pose(self.model, q)
             qpos[self._iq] = q
         else:
-            qpos[self._member_q] = self._scale * q[self._which] + self._offset
+            qpos[self.engine.member_q] = self._scale * q[self._which] + self._offset
 
     def guide(self, q: Array, qd: Array) -> None:
         """Set the joint state for the next step; faster than `set_state`, without validation.
@@ -195,7 +152,7 @@ class WorldRobot:
             return
         data = self._world.mj_data
         self.put(data.qpos, q)
-        data.qvel[self._member_v] = self._scale * qd[self._which]
+        data.qvel[self.engine.member_v] = self._scale * qd[self._which]
 
     def lock(self, joint: int) -> None:
         """Fix a joint at its current position, regardless of the forces on it."""
@@ -238,7 +195,7 @@ class WorldRobot:
         self._world.mj_model.actuator_gainprm[self._drives, 0] = gain
 
     @property
-    def force_feedback(self) -> bool:
+    def contact_response(self) -> bool:
         """Whether contact response is on.
 
         If off, contacts of the robot are still detected and reported, but exert no force on either
@@ -246,8 +203,8 @@ class WorldRobot:
         """
         return self._feedback
 
-    @force_feedback.setter
-    def force_feedback(self, on: bool) -> None:
+    @contact_response.setter
+    def contact_response(self, on: bool) -> None:
         model = self._world.mj_model
         # Forces act below the margin; from there to margin + gap contacts are only listed.
         model.geom_margin[self.geom_ids] = 0.0 if on else -THROUGH
@@ -256,12 +213,16 @@ class WorldRobot:
 
     def frames(self) -> Array:
         """Poses (bodies, 4, 4) of the model's bodies in the world, base first."""
-        return self._world.poses()[self._world.drawn_of(self.name)]
+        return self._world.poses()[self.drawn]
+
+    @property
+    def drawn(self) -> Array:
+        """Indices in `World.drawn` of the robot's bodies, base first, without fingers."""
+        return self._world.compiled.body_poses.of(self.name)
 
     def tool(self) -> Array:
         """Pose (4, 4) of the tool in the world."""
-        T = self._world.body_pose(self.tip_id)
-        assert isinstance(self.model, (TreeModel, DeltaModel))
+        T = self._world.compiled.body_poses.body(self._world.mj_data, self.tip_id)
         return T @ self.model.tool
 
     def contact_wrenches(self) -> Array:
@@ -270,42 +231,49 @@ class WorldRobot:
         World axes; bodies in the order of `frames`.  Fingers are included in the link that carries
         them.  For the two rods of a Delta's parallelogram, the first entry holds the sum.
         """
-        return self._world.link_wrenches(self)
+        world, compiled = self._world, self._world.compiled
+        wrench = compiled.wrenches.on_links(world.contacts(), self.tip_id, self.gripper)
+        return compiled.body_poses.by_drawn(wrench, self.name)
 
     def external_torque(self) -> Array:
         """Joint torques (n,) equivalent to all contact and weld forces on the robot, Jᵀ F."""
         world = self._world
-        total = world.external_forces()
+        total = world.compiled.wrenches.on_joints(world.contacts())
         if self._loops:
             return self._followers().T @ total
-        scale = np.zeros((len(self._member_v), self.n))
-        for row, member in enumerate(self._plan.members):
+        scale = np.zeros((len(self.engine.member_v), self.n))
+        for row, member in enumerate(self._elements.members):
             assert member.coordinate is not None
             scale[row, member.coordinate] = member.multiplier
-        return scale.T @ total[self._member_v]
+        return scale.T @ total[self.engine.member_v]
+
+    if not TYPE_CHECKING:
+        __getattr__ = renamed_attributes(
+            {
+                "all_body_ids": "engine.bodies",
+                "clamp": "gripper",
+                "drives": "engine.drives",
+                "gripper_row": "engine.gripper_row",
+                "joint_q": "engine.joint_q",
+                "joint_v": "engine.joint_v",
+                "members": "engine.members",
+                "shares": "engine.shares",
+            }
+        )
+        force_feedback = renamed_property("force_feedback", "contact_response")
 
     def _followers(self) -> Array:
         world = self._world
-        own, every = self._iv.tolist(), self._member_v.tolist()
+        own, every = self._iv.tolist(), self.engine.member_v.tolist()
         return loop_map(world.mj_model, world.mj_data, self._loops, own, every)
 
     def _checked(self, values: Any, what: str) -> Array:
-        try:
-            array = np.asarray(values, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise BrazoError(f"{what} of '{self.name}': not an array of numbers") from error
+        array = float_array(values, f"{what} of '{self.name}'")
         if array.shape != (self.n,):
             raise BrazoError(f"{what} of '{self.name}' has shape {array.shape}; wanted ({self.n},)")
         if not np.isfinite(array).all():
             raise BrazoError(f"{what} of '{self.name}': every value must be finite")
         return array
-
-
-def _carries(model: Any, carrier: int, body: int) -> bool:
-    """Whether a body moves with the joint of another body."""
-    while body > carrier:
-        body = int(model.body_parentid[body])
-    return body == carrier
 
 
 def _view(array: Array, indices: Array) -> Array | None:

@@ -17,32 +17,33 @@ import numpy as np
 
 from brazo.formats.mjcf.engine import engine
 from brazo.formats.mjcf.quaternion import quat_of
-from brazo.model.description import Array, DeltaModel, TreeModel
+from brazo.model.description import Array
 from brazo.world.assembly import Assembly
 from brazo.world.cell import FreeBody
-from brazo.world.plan import RobotPlan
+from brazo.world.robot_elements import RobotElements
 
 _NET_FORCE = 3  # reduction of a contact sensor: one net force in world axes
 
 
-def add_hand_sensors(assembly: Assembly, plan: RobotPlan, bodies: Sequence[FreeBody]) -> None:
+def add_hand_sensors(
+    assembly: Assembly, elements: RobotElements, bodies: Sequence[FreeBody]
+) -> None:
     """Add the sensors of one robot's gripper to the model."""
-    if plan.clamp is None or not bodies:
+    if elements.gripper is None or not bodies:
         return
-    mujoco, model = engine(), plan.robot.model
-    assert isinstance(model, (TreeModel, DeltaModel))
-    site = plan.tip.add_site(
-        name=f"{plan.robot.name}/tool", pos=model.tool[:3, 3], quat=quat_of(model.tool[:3, :3])
+    mujoco, model = engine(), elements.robot.source.model  # the fingers are not at another TCP
+    site = elements.tip.add_site(
+        name=f"{elements.robot.name}/tool", pos=model.tool[:3, 3], quat=quat_of(model.tool[:3, :3])
     )
     kinds, objects = mujoco.mjtSensor, mujoco.mjtObj
     for body in bodies:
-        force = assembly.spec.add_sensor(name=_force(plan.robot.name, body.name))
+        force = assembly.spec.add_sensor(name=_force(elements.robot.name, body.name))
         force.type = kinds.mjSENS_CONTACT
-        force.objtype, force.objname = objects.mjOBJ_XBODY, plan.tip.name  # the whole subtree
+        force.objtype, force.objname = objects.mjOBJ_XBODY, elements.tip.name  # the whole subtree
         force.reftype, force.refname = objects.mjOBJ_BODY, body.name
         force.intprm[0] = 1 << int(mujoco.mjtConDataField.mjCONDATA_FORCE)
         force.intprm[1], force.intprm[2] = _NET_FORCE, 1
-        along = assembly.spec.add_sensor(name=_along(plan.robot.name, body.name))
+        along = assembly.spec.add_sensor(name=_along(elements.robot.name, body.name))
         along.type = kinds.mjSENS_FRAMEYAXIS
         along.objtype, along.objname = objects.mjOBJ_SITE, site.name
         along.reftype, along.refname = objects.mjOBJ_XBODY, body.name

@@ -8,7 +8,9 @@ settings.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,9 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array
+
+WELD = "weld "  # in the names of the equalities between hands and bodies
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,11 +70,21 @@ def restore(model: Any, data: Any, state: State) -> None:
     mujoco.mj_setState(model, data, state.engine, kind)
 
 
-def carry_over(old_model: Any, old: Any, model: Any, data: Any) -> None:
-    """Copy the state of a model to an edited model; elements are matched by name."""
+def carry_over(
+    old_model: Any, old: Any, model: Any, data: Any, renamed: Mapping[str, str] = _NONE
+) -> None:
+    """Copy the state of a model to an edited model; elements are matched by name.
+
+    `renamed` maps old names of robots and bodies to new ones.  The commands of grippers (user data)
+    are not copied: their places depend on the other grippers.
+    """
     mujoco = engine()
     data.time = old.time
-    joints = {old_model.joint(i).name: i for i in range(old_model.njnt)}
+
+    def now(name: str) -> str:
+        return renamed_element(name, renamed)
+
+    joints = {now(old_model.joint(i).name): i for i in range(old_model.njnt)}
     for i in range(model.njnt):
         k = joints.get(model.joint(i).name)
         if k is None or old_model.jnt_type[k] != model.jnt_type[i]:
@@ -80,25 +95,34 @@ def carry_over(old_model: Any, old: Any, model: Any, data: Any) -> None:
         to, at = int(model.jnt_dofadr[i]), int(old_model.jnt_dofadr[k])
         data.qvel[to : to + rates] = old.qvel[at : at + rates]
         data.qacc_warmstart[to : to + rates] = old.qacc_warmstart[at : at + rates]
-    drives = {old_model.actuator(i).name: i for i in range(old_model.nu)}
+    drives = {now(old_model.actuator(i).name): i for i in range(old_model.nu)}
     for i in range(model.nu):
         k = drives.get(model.actuator(i).name)
         if k is not None:
             data.ctrl[i] = old.ctrl[k]
     kinds = int(mujoco.mjtEq.mjEQ_WELD), int(mujoco.mjtEq.mjEQ_JOINT)
-    equalities = {old_model.equality(i).name: i for i in range(old_model.neq)}
+    equalities = {now(old_model.equality(i).name): i for i in range(old_model.neq)}
     for i in range(model.neq):
         k = equalities.get(name) if (name := model.equality(i).name) else None
         if k is not None and int(model.eq_type[i]) in kinds:
             data.eq_active[i] = old.eq_active[k]
             model.eq_data[i] = old_model.eq_data[k]
-    if model.nuserdata == old_model.nuserdata:
-        data.userdata[:] = old.userdata
-    bodies = {old_model.body(i).name: i for i in range(1, old_model.nbody)}
+    bodies = {now(old_model.body(i).name): i for i in range(1, old_model.nbody)}
     for i in range(1, model.nbody):
         k = bodies.get(model.body(i).name)
         if k is not None:
             data.xfrc_applied[i] = old.xfrc_applied[k]
+
+
+def renamed_element(name: str, renamed: Mapping[str, str]) -> str:
+    """Return the name of an engine's element (`body`, `robot/joint`, `robot/weld body`)."""
+    if not renamed or not name:
+        return name
+    owner, slash, rest = name.partition("/")
+    if rest.startswith(WELD):
+        body = rest.removeprefix(WELD)
+        rest = WELD + renamed.get(body, body)
+    return renamed.get(owner, owner) + slash + rest
 
 
 def _widths(mujoco: Any, kind: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from brazo.formats.mjcf.engine import engine
-from brazo.world.plan import Member
+from brazo.world.robot_elements import Member
 
 __all__ = ["MAX_SUBSTEPS", "Stiffness", "stiffness_of"]
 

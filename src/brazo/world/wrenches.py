@@ -11,6 +11,7 @@ them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,19 @@ import numpy as np
 from brazo.formats.mjcf.engine import engine
 from brazo.model.description import Array
 from brazo.world.contacts import Contacts
+from brazo.world.gripper import WorldGripper
 
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 class WrenchReader:
-    """Sums of the contact forces by body of one compiled model."""
+    """Sums of the contact forces on the bodies and joints of one compiled model."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, data: Any, grippers: Sequence[WorldGripper]) -> None:
         self._mujoco = engine()
-        self._model = model
+        self._model, self._data, self._grippers = model, data, grippers
 
-    def on_bodies(self, contacts: Contacts, data: Any) -> Array:
+    def on_bodies(self, contacts: Contacts) -> Array:
         """Force and moment about the origin of the body frame (bodies, 6), world axes.
 
         The origins are those at the time of the contacts.
@@ -41,32 +43,47 @@ class WrenchReader:
         for column, sign in ((0, -1.0), (1, 1.0)):
             body = bodies[:, column]
             force = sign * contacts.force
-            arm = contacts.point - data.xpos[body]
+            arm = contacts.point - self._data.xpos[body]
             np.add.at(wrench[:, :3], body, force)
             np.add.at(wrench[:, 3:], body, cross(arm, force) + sign * contacts.moment)
         return wrench
 
-    def generalised(self, wrench: Array, data: Any) -> Array:
+    def on_links(self, contacts: Contacts, tip: int, gripper: WorldGripper | None) -> Array:
+        """The same, with the wrenches on the fingers of a gripper included in those of its tip."""
+        wrench = self.on_bodies(contacts)
+        if gripper is not None:
+            origin = self._data.xpos[tip]
+            for finger in gripper.finger_ids:
+                wrench[tip] += wrench[finger]
+                arm = self._data.xpos[finger] - origin
+                wrench[tip, 3:] += cross(arm, wrench[finger, :3])
+        return wrench
+
+    def on_joints(self, contacts: Contacts) -> Array:
+        """Generalised force (nv,) of all contacts and welds."""
+        total = self._generalised(self.on_bodies(contacts))
+        welds = [i for gripper in self._grippers for i in gripper.weld_ids.values()]
+        if welds and self._data.eq_active[welds].any():
+            rows = equality_rows(self._data, welds)
+            J = np.array(self._data.efc_J).reshape(-1, self._model.nv)[rows]
+            total += J.T @ self._data.efc_force[rows]
+        return total
+
+    def _generalised(self, wrench: Array) -> Array:
         """Generalised force Σ J_bᵀ w_b (nv,)."""
         total = np.zeros(self._model.nv)
         for body in np.flatnonzero(wrench.any(axis=1)):
             if body:
                 self._mujoco.mj_applyFT(
                     self._model,
-                    data,
+                    self._data,
                     wrench[body, :3],
                     wrench[body, 3:],
-                    data.xpos[body],
+                    self._data.xpos[body],
                     int(body),
                     total,
                 )
         return total
-
-    def of_equalities(self, data: Any, equalities: list[int]) -> Array:
-        """Generalised force (nv,) of the given equalities."""
-        rows = equality_rows(data, equalities)
-        J = np.array(data.efc_J).reshape(-1, self._model.nv)[rows]
-        return J.T @ data.efc_force[rows]
 
 
 def cross(a: Array, b: Array) -> Array:

@@ -368,7 +368,7 @@ HAND = """\
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("pegasus", "kinematic only"), ("delta", "chains close")]
+    ("name", "reason"), [("pegasus", "kinematic only"), ("delta", "closed loops")]
 )
 def test_robots_without_equations_are_refused(name, reason):
     with pytest.raises(BrazoError, match=reason):

@@ -84,4 +84,4 @@ def test_a_sheet_is_well_formed_and_not_too_long(name):
     if name != "scara1":
         assert "more terms" in sheet and len(sheet) < len(whole)
     assert "more terms" not in whole
-    assert "Mass matrix" in whole and "Letters" in whole
+    assert "Mass matrix" in whole and "Symbols" in whole

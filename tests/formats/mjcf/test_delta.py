@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import brazo
 from brazo.errors import BrazoError
 from brazo.formats.load import load_source
 from brazo.formats.mjcf.delta import assembled
@@ -83,8 +84,7 @@ def test_holding_torques_balance_the_weight(delta):
 
 
 def test_files_with_looks_load(delta, tmp_path):
-    notes = export_mjcf(delta, tmp_path / "delta.xml")
-    assert any("poses home, low" in note for note in notes)
+    export_mjcf(delta, tmp_path / "delta.xml")
     compiled = mujoco.MjModel.from_xml_path(str(tmp_path / "delta.xml"))
     data = mujoco.MjData(compiled)
     mujoco.mj_forward(compiled, data)
@@ -102,3 +102,46 @@ def test_unknown_masses_are_marked(delta):
 def test_rods_that_cannot_reach_are_refused(delta):
     with pytest.raises(BrazoError, match="too short to close"):
         write_mjcf(replace(delta, L2=0.05))
+
+
+def test_an_exported_delta_comes_back_as_a_delta(tmp_path):
+    arm = brazo.load("delta").with_tool([0.01, 0.02, -0.05])
+    path = tmp_path / "delta.xml"
+    export_mjcf(arm.model, path)
+    for twin in (brazo.load(path), brazo.loads(arm.to_mjcf())):
+        assert twin.model.kind == "delta" and twin.joint_names == arm.joint_names
+        assert twin.limits == pytest.approx(arm.limits, abs=1e-15)
+        assert list(twin.poses) == list(arm.poses) == ["home", "low"]
+        assert all(np.array_equal(twin.poses[name], arm.poses[name]) for name in arm.poses)
+        q = np.radians([10.0, 20.0, -5.0])
+        qd = np.array([0.3, -0.2, 0.5])
+        assert twin.fk(q) == pytest.approx(arm.fk(q), abs=1e-15)
+        tau = arm.inverse_dynamics(q, qd, qd)
+        assert twin.inverse_dynamics(q, qd, qd) == pytest.approx(tau, rel=1e-12)
+        assert twin.ik(twin.fk(q)).success and not twin.findings
+    longer = arm.to_mjcf().replace("rod 1a end", "rod one end")
+    with pytest.raises(BrazoError, match="rod 1a end: this site of an exported Delta is missing"):
+        brazo.loads(longer)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('<body name="base"', '<body name="base" pos="0 0 1"', "base: .* at the origin"),
+        ('<body name="base"', '<body name="base" euler="0 0 5"', "base: .* at the origin"),
+        ('<joint name="arm 2"', '<joint name="arm 2" damping="7"', "drives .* differ"),
+        ('<joint name="arm 3"', '<joint name="arm 3" armature="7"', "drives .* differ"),
+        ('joint="arm 3" ctrlrange="-12 12"', 'joint="arm 3" ctrlrange="-5 5"', "drives .* differ"),
+    ],
+)
+def test_base_and_drives_of_a_delta(delta, old, new, message):
+    text = write_mjcf(delta)
+    assert text.count(old) == 1
+    with pytest.raises(BrazoError, match=message):
+        brazo.loads(text.replace(old, new))
+
+
+def test_equal_inertias_of_a_delta(delta):
+    first, last = write_mjcf(delta).rsplit('mass="0.4"', 1)
+    with pytest.raises(BrazoError, match="arm 3: its inertia differs from that of arm 1"):
+        brazo.loads(f'{first}mass="0.5"{last}')

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import brazo
 from brazo.errors import BrazoError
 from brazo.formats.mjcf.reader import read_mjcf
 from brazo.formats.mjcf.writer import export_mjcf
@@ -189,13 +190,45 @@ def test_a_free_root_is_read_as_fixed(read):
     assert model.n == 5
 
 
-def test_a_ball_joint_is_refused_by_name(read):
-    text = (
-        '<mujoco><worldbody><body name="hip"><joint name="h" type="ball"/><geom size="1"/></body>'
-        "</worldbody></mujoco>"
+def test_what_a_ball_joint_does_not_keep_is_reported(read):
+    text = """<mujoco><worldbody><body><joint name="h" type="ball" damping="0.5" {}/>
+      <geom size="0.1" mass="2"/></body></worldbody>
+      <actuator><motor joint="h" gear="0 0 2 0 0 0" {}/></actuator></mujoco>"""
+    assert any(line.endswith("at y = ±90°") for line in said(read(text.format("", ""))))
+    full = text.format(
+        'armature="0.1" frictionloss="0.2" stiffness="3" range="0 60"', 'forcerange="-1 1"'
     )
-    with pytest.raises(BrazoError, match="hip: joint 'h' is a ball joint"):
-        read(text)
+    wanted = "left out: range, spring, armature, dry friction, torque limit"
+    assert any(line.endswith(wanted) for line in said(read(full)))
+
+
+def test_a_ball_joint_is_three_rotations(read):
+    """Frames and mass matrix of MuJoCo, whose ball joint has a quaternion and body velocities."""
+    text = (
+        '<mujoco><worldbody><body name="hip" pos="0.1 0 1"><joint name="h" type="ball" '
+        'pos="0 0.1 0.2"/><geom type="box" size="0.1 0.2 0.3" mass="2"/><body name="knee" '
+        'pos="0 0 -0.4"><joint name="k" axis="0 1 0"/><geom type="capsule" size="0.05 0.2" '
+        'mass="1"/></body></body></worldbody><keyframe><key name="bent" '
+        'qpos="0.8 0.2 -0.4 0.4 0.3"/></keyframe></mujoco>'
+    )
+    model = read(text)
+    assert model.joint_names == ("h x", "h y", "h z", "k")
+    assert any("h: a ball joint: read as rotations" in line for line in said(model))
+    compiled = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(compiled)
+    mujoco.mj_resetDataKeyframe(compiled, data, 0)
+    mujoco.mj_forward(compiled, data)
+    arm, q = brazo.loads(text), model.poses["bent"]
+    for body in ("hip", "knee"):
+        T = arm.frame(q, body)
+        assert np.abs(T[:3, 3] - data.body(body).xpos).max() < 1e-14
+        assert np.abs(T[:3, :3].ravel() - data.body(body).xmat).max() < 1e-14
+    # MuJoCo's velocity is ω in body axes: ω = W(q) q̇.
+    W = np.eye(4)
+    W[:3, :3] = arm.frame(q, "hip")[:3, :3].T @ arm.jacobian(q, link="hip")[3:, :3]
+    M = np.zeros((4, 4))
+    mujoco.mj_fullM(compiled, data, M)
+    assert np.abs(arm.mass_matrix(q) - W.T @ M @ W).max() < 1e-13
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ def test_a_parameter_is_what_it_is_used_for():
     }
 
 
-def test_every_parameter_of_the_shipped_robots_is_a_length():
+def test_every_parameter_of_the_shipped_robots_has_a_dimension():
     for name in robot_names():
         file = RobotFile.read(robot_directory() / f"{name}.yaml")
         found = parameter_dimensions(file)
-        assert set(found.values()) <= {units.LENGTH}, name
+        assert set(found.values()) <= {units.LENGTH, units.MASS, units.ANGLE}, name

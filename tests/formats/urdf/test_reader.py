@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 import pytest
 
+import brazo
 from brazo.errors import BrazoError
 from brazo.formats.urdf.reader import read_urdf
 from brazo.model.motion import body_poses, motion
@@ -155,8 +158,7 @@ def test_link_and_joint_order_does_not_matter(read):
         ('xyz="0 0 0.1"', 'xyz="0 0 nan"', "'nan' is not a number"),
         ('xyz="0 0 0.1"', 'xyz="0 0 1_0"', "'1_0' is not a number"),
         ('<mass value="2.0"/>', '<mass value="two"/>', "mass: value: 'two' is not a number"),
-        ('type="continuous"', 'type="planar"', "'planar' is not supported; supported: revolute,"),
-        ('type="continuous"', 'type="floating"', "'floating' is not supported"),
+        ('type="continuous"', 'type="screw"', "'screw' is not supported; supported: revolute,"),
         ('type="continuous"', 'type="ball"', 'joint name="spin": type \'ball\' is not supported'),
         ('<axis xyz="1 0 0"/>', '<axis xyz="0 0 0"/>', "axis has no length"),
         ('<parent link="slide"/>', '<parent link="sled"/>', "no link is named 'sled'; links: base"),
@@ -251,3 +253,67 @@ def test_a_long_chain_is_no_problem(read):
     )
     model = read(f"<robot>{joints}{links}</robot>")
     assert (model.name, model.n, model.is_serial) == ("robot", 1499, True)
+
+
+COMPOSED = """<robot name="m"><link name="base"/><link name="cart"><inertial><mass value="2"/>
+<origin xyz="0.1 0 0.2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+</link><link name="arm"><inertial><mass value="1"/><origin xyz="0.2 0 0"/>
+<inertia ixx="0.01" iyy="0.02" izz="0.02" ixy="0" ixz="0" iyz="0"/></inertial></link>
+<joint name="drive" type="{kind}"><parent link="base"/><child link="cart"/>
+<origin xyz="0 0 0.1" rpy="0.1 0.2 0.3"/><axis xyz="0 0 1"/></joint>
+<joint name="turn" type="revolute"><parent link="cart"/><child link="arm"/><origin xyz="0.3 0 0"/>
+<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="10" velocity="3"/></joint></robot>"""
+
+
+def test_a_planar_joint_is_two_slides_and_a_rotation(tmp_path):
+    """Frames and torques of Pinocchio's own planar joint, whose velocity is in the moved frame."""
+    pinocchio: Any = import_module("pinocchio")
+
+    text = COMPOSED.format(kind="planar")
+    arm = brazo.loads(text)
+    assert arm.joint_names == ("drive/x", "drive/y", "drive/theta", "turn")
+    assert "read as the joints x, y, theta" in str(arm.findings[0])
+    model = pinocchio.buildModelFromXML(text)
+    data = model.createData()
+    rng = np.random.default_rng(1)
+    for q in rng.uniform(-1.5, 1.5, (5, 4)):
+        configuration = np.array([q[0], q[1], np.cos(q[2]), np.sin(q[2]), q[3]])
+        pinocchio.framesForwardKinematics(model, data, configuration)
+        for link in ("cart", "arm"):
+            wanted = data.oMf[model.getFrameId(link)].homogeneous
+            assert np.abs(arm.frame(q, link) - wanted).max() < 1e-14
+        forces = pinocchio.computeGeneralizedGravity(model, data, configuration)
+        R = np.array([[np.cos(q[2]), -np.sin(q[2])], [np.sin(q[2]), np.cos(q[2])]])
+        wanted = [*(R @ forces[:2]), *forces[2:]]
+        assert arm.gravity(q) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_what_a_joint_of_several_coordinates_does_not_keep_is_reported(read, kind):
+    text = COMPOSED.format(kind=kind).replace('"base"', '"root"').replace("</robot>", "")
+    text = text.replace('parent link="root"', 'parent link="base"')
+    text += """<link name="base"/><joint name="f" type="continuous"><parent link="root"/>
+      <child link="base"/></joint></robot>"""
+    plain = next(str(f) for f in read(text).findings if f"a {kind} joint" in str(f))
+    assert plain.endswith("without limits")
+    more = """<axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="9" velocity="2"/>
+      <dynamics damping="3" friction="1"/><mimic joint="turn"/></joint>"""
+    model = read(text.replace('<axis xyz="0 0 1"/></joint>', more))
+    noted = next(str(f) for f in model.findings if f"a {kind} joint" in str(f))
+    assert noted.endswith("without limits; left out: <limit>, <dynamics>, <mimic>")
+
+
+def test_a_floating_joint_inside_the_robot_is_six_joints():
+    text = COMPOSED.format(kind="floating").replace(
+        '<link name="base"/>',
+        '<link name="root"/><link name="base"/><joint name="f" type="fixed">'
+        '<parent link="root"/><child link="base"/></joint>',
+    )
+    arm = brazo.loads(text)
+    assert arm.joint_names[:6] == tuple(f"drive/{x}" for x in ("x", "y", "z", "rx", "ry", "rz"))
+    q = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.0])
+    here = pose((0, 0, 0.1), (0.1, 0.2, 0.3))
+    turned = (
+        pose((0, 0, 0), (0.4, 0, 0)) @ pose((0, 0, 0), (0, 0.5, 0)) @ pose((0, 0, 0), (0, 0, 0.6))
+    )
+    assert np.abs(arm.frame(q, "cart") - here @ pose(q[:3]) @ turned).max() < 1e-15

@@ -180,7 +180,7 @@ def test_what_urdf_cannot_hold_is_returned(tmp_path):
 
 
 def test_a_delta_is_refused_with_the_way_out():
-    with pytest.raises(BrazoError, match=r"closed loops, which URDF cannot hold; .*--mjcf"):
+    with pytest.raises(BrazoError, match=r"closed loops: URDF cannot hold them; .*--mjcf"):
         write_urdf(load_source("delta").model)
 
 

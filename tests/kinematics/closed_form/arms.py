@@ -135,7 +135,7 @@ def check_round_trip(
     assert away.min(axis=1).max() < found_within
     own = np.take_along_axis(orientation, np.argmin(away, axis=1)[:, None], axis=1)
     assert (orientation[found.valid] if full_pose else own).max() < error
-    # A name stands for one and the same shape of the arm, whoever reads it.
+    # A name denotes the same shape of the arm for every solver.
     assert (np.argmin(away, axis=1) == solver.branch_of(q)).all()
     for slot in range(len(found.names)):
         there = found.valid[:, slot] & (orientation[:, slot] < error)

@@ -94,8 +94,8 @@ def test_with_a_reference_the_split_nearest_to_it_is_taken() -> None:
 def test_reach_and_reason() -> None:
     solver = teleop(0.35, 0.2).solver
     assert solver.reach == pytest.approx((0.15, 0.55), abs=1e-15)
-    told = solver.why_unreachable(translate(0.0, 0.1, 0.2))
-    assert "0.1 m from axis 1" in told and "0.15 to 0.55 m" in told
+    reported = solver.why_unreachable(translate(0.0, 0.1, 0.2))
+    assert "0.1 m from axis 1" in reported and "0.15 to 0.55 m" in reported
     assert not solver.solve(translate(0.0, 0.1, 0.2)).valid.any()
     assert solver.why_unreachable(translate(0.0, 0.5, 0.2)) is None
 

@@ -6,14 +6,23 @@ import numpy as np
 import pytest
 
 from brazo.kinematics.closed_form import delta
+from brazo.kinematics.closed_form.delta_branches import DeltaBranches
 from brazo.model.description import DeltaModel
 
 
 @pytest.fixture(scope="module")
-def shape(golden) -> delta.DeltaLengths:
+def shape(golden) -> DeltaModel:
     p = golden["robots"]["delta"]["params"]
-    azimuths = tuple(np.deg2rad(p["arm_azimuth_deg"]))
-    return delta.DeltaLengths(p["R"], p["r"], p["L1"], p["L2"], azimuths)
+    a, b, c = np.deg2rad(p["arm_azimuth_deg"]).tolist()
+    return DeltaModel(name="delta", R=p["R"], r=p["r"], L1=p["L1"], L2=p["L2"], azimuths=(a, b, c))
+
+
+def poses(P: np.ndarray) -> np.ndarray:
+    """Platform centres (..., 3) as poses (..., 4, 4)."""
+    T = np.zeros((*P.shape[:-1], 4, 4))
+    T[...] = np.eye(4)
+    T[..., :3, 3] = P
+    return T
 
 
 def rod_lengths(shape, theta: np.ndarray, P: np.ndarray) -> np.ndarray:
@@ -60,15 +69,13 @@ def test_reference_edges_just_inside_and_just_outside(golden, shape) -> None:
         assert "arm 1" in (delta.why_unreachable(shape, P - 1e-9 * direction) or "")
 
 
-def test_fold_angle_and_range_on_the_axis(golden, shape) -> None:
-    wanted = golden["robots"]["delta"]["theta_limit_on_axis"]["fold_limit_rad"]
-    assert delta.fold_angle(shape) == pytest.approx(wanted, abs=1e-12)
-    far, near = (case["P"][2] for case in golden["robots"]["delta"]["edges"][:2])
-    assert delta.axis_range(shape) == pytest.approx((far, near), abs=1e-13)
-    # Equal angles lift the platform up to the fold, then lower it again.
-    angles = wanted + np.array([-0.1, -0.05, 0.0, 0.05, 0.1])
+def test_equal_angles_raise_the_platform_up_to_the_fold(golden, shape) -> None:
+    fold = golden["robots"]["delta"]["theta_limit_on_axis"]["fold_limit_rad"]
+    angles = fold + np.array([-0.1, -0.05, 0.0, 0.05, 0.1])
     z = delta.fk(shape, np.repeat(angles[:, None], 3, axis=1))[0][:, 0, 2]
     assert z[0] < z[1] < z[2] > z[3] > z[4]
+    slope = delta.jacobian(shape, np.full(3, fold))[2].sum()  # its derivative there is -0.14 m/rad²
+    assert abs(slope) < 1.4e-13  # the fold to 1e-12 rad
 
 
 def test_ten_thousand_poses_there_and_back(shape) -> None:
@@ -78,8 +85,13 @@ def test_ten_thousand_poses_there_and_back(shape) -> None:
     for assembly in (0, 1):
         np.testing.assert_allclose(rod_lengths(shape, theta, P[:, assembly]), shape.L2, atol=1e-14)
     assert (P[:, 0, 2] < P[:, 1, 2]).all()
-    branches, valid = delta.ik_branches(shape, P[:, 0])
-    assert valid.all()
+    found = DeltaBranches(shape).solve(poses(P[:, 0]))
+    branches = found.q
+    reached = delta.fk(shape, branches)[0]
+    # A choice of elbows may belong to the upper assembly; it is valid only in the lower one.
+    lower = np.linalg.norm(reached[..., 0, :] - P[:, :1], axis=-1)
+    upper = np.linalg.norm(reached[..., 1, :] - P[:, :1], axis=-1)
+    np.testing.assert_array_equal(found.valid, lower < upper)
     away = np.abs(branches - theta[:, None]).max(axis=-1)
     assert away.min(axis=1).max() < 1e-10
     np.testing.assert_array_equal(np.argmin(away, axis=1), delta.branch_of(shape, theta))
@@ -119,7 +131,8 @@ def test_unreachable_arms_are_named_with_what_is_missing(shape) -> None:
 
 
 def test_rods_too_short_have_no_pose() -> None:
-    shape = delta.DeltaLengths(0.3, 0.05, 0.2, 0.25, (0.0, 2.0944, 4.18879))
+    azimuths = (0.0, 2.0944, 4.18879)
+    shape = DeltaModel(name="short", R=0.3, r=0.05, L1=0.2, L2=0.25, azimuths=azimuths)
     both, exists = delta.fk(shape, [[0.0, 0.0, 0.0], [2.5, 2.5, 2.5]])
     np.testing.assert_array_equal(exists, [False, True])
     assert np.isnan(both[0]).all() and np.isfinite(both[1]).all()
@@ -150,13 +163,10 @@ def test_drawing_frames_close_the_loops(shape) -> None:
     np.testing.assert_allclose(frames.arms[..., 2, 1], 0.0, atol=1e-16)
 
 
-def test_model_is_a_shape_and_batches_take_any_dimensions(shape) -> None:
-    model = DeltaModel(
-        name="delta", R=shape.R, r=shape.r, L1=shape.L1, L2=shape.L2, azimuths=shape.azimuths
-    )
+def test_batches_take_any_dimensions(shape) -> None:
     theta = np.random.default_rng(4).uniform(-1, 0.5, (2, 5, 3))
-    P, exists = delta.fk(model, theta)
+    P, exists = delta.fk(shape, theta)
     assert P.shape == (2, 5, 2, 3) and exists.shape == (2, 5)
-    assert delta.ik_branches(model, P[..., 0, :])[0].shape == (2, 5, 8, 3)
-    assert delta.jacobian(model, theta).shape == (2, 5, 3, 3)
-    np.testing.assert_array_equal(delta.fk(model, theta[1, 2])[0], P[1, 2])
+    assert DeltaBranches(shape).solve(poses(P[..., 0, :])).q.shape == (2, 5, 8, 3)
+    assert delta.jacobian(shape, theta).shape == (2, 5, 3, 3)
+    np.testing.assert_array_equal(delta.fk(shape, theta[1, 2])[0], P[1, 2])

@@ -6,8 +6,8 @@ import pytest
 import brazo
 from brazo.errors import BrazoError
 from brazo.kinematics.closed_form import delta
-from brazo.kinematics.closed_form.delta import DeltaLengths
 from brazo.kinematics.closed_form.delta_point import DeltaPoint
+from brazo.model.description import DeltaModel
 
 
 def test_plain_numbers_are_those_of_the_arrays():
@@ -33,7 +33,7 @@ def test_the_jacobian_is_the_difference_of_poses():
         assert np.array(J)[:, i] == pytest.approx(step, abs=1e-8)
 
 
-def test_what_has_no_pose_has_none_and_is_told_as_before():
+def test_what_has_no_pose_has_none_and_is_reported_as_before():
     arm = brazo.load("delta").with_parameters(L2=0.25)
     q = np.array([1.5, -1.5, -1.5])
     assert not delta.fk(arm.model, q)[1]
@@ -41,5 +41,5 @@ def test_what_has_no_pose_has_none_and_is_told_as_before():
     with pytest.raises(BrazoError, match="rods cannot meet"):
         arm.fk(q)
     # Drive arms of no length from one point: all centres are one.
-    shape = DeltaLengths(0.1, 0.1, 0.0, 0.5, (0.0, 2.0, 4.0))
+    shape = DeltaModel(name="point", R=0.1, r=0.1, L1=0.0, L2=0.5, azimuths=(0.0, 2.0, 4.0))
     assert DeltaPoint(shape).place([0.0, 0.0, 0.0]) is None

@@ -211,8 +211,8 @@ def test_out_of_reach_says_why_in_metres(golden) -> None:
     solver = arm_named(golden, "rv2aj_paper").solver
     far = solver.target([0.7, 0.0, 0.2975], 0.0, 0.0)
     assert not solver.solve(far).valid.any()
-    told = solver.why_unreachable(far)
-    assert "0.5554" in told and "0.09 to 0.41 m" in told
+    reported = solver.why_unreachable(far)
+    assert "0.5554" in reported and "0.09 to 0.41 m" in reported
     assert solver.why_unreachable(solver.target([0.3, 0.1, 0.38], -1.0, 0.2)) is None
     beside = offset_arm().solver
     near = beside.target([0.4, 0.0, 0.3], 0.0, 0.0)
@@ -223,7 +223,7 @@ def test_out_of_reach_says_why_in_metres(golden) -> None:
         beside.target([0.01, 0.0, 0.3], 0.0, 0.0)
 
 
-def test_arms_of_other_kinds_are_told_why() -> None:
+def test_arms_of_other_kinds_are_reported_why() -> None:
     rows = list(offset_arm().rows)
     rows[2] = DHRow("revolute", a=0.25, alpha=0.1)
     found = recognise(Arm(rows).chain)

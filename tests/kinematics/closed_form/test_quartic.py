@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from brazo.kinematics.closed_form.quartic import circle_roots
+from brazo.kinematics.closed_form import quartic
+
+
+def circle_roots(squares: list, linear: np.ndarray) -> np.ndarray:
+    """The roots (N, 4) of many polynomials, NaN where they are not real."""
+    columns = [(weight, list(part.T)) for weight, part in squares]
+    roots = quartic.circle_roots(columns, list(linear.T))
+    angles = [np.where(real >= 0, np.arctan2(s, c), np.nan) for (c, s), real in roots]
+    return np.stack(angles, axis=1)
 
 
 def with_roots(angles: np.ndarray) -> list[tuple[float, np.ndarray]]:

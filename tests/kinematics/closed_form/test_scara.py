@@ -140,8 +140,8 @@ def test_reach_is_an_annulus(golden) -> None:
         T = translate(0.6 * radius, 0.8 * radius, 0.1) @ down
         assert solver.solve(T).valid.all() == reachable
         assert (solver.why_unreachable(T) is None) == reachable
-    told = solver.why_unreachable(translate(0.6, 0.0, 0.1) @ down)
-    assert "0.6 m from axis 1" in told and "0.05 to 0.55 m" in told
+    reported = solver.why_unreachable(translate(0.6, 0.0, 0.1) @ down)
+    assert "0.6 m from axis 1" in reported and "0.05 to 0.55 m" in reported
 
 
 def test_wrist_on_the_first_axis_keeps_the_first_joint_of_the_reference() -> None:
@@ -160,7 +160,7 @@ def test_wrist_on_the_first_axis_keeps_the_first_joint_of_the_reference() -> Non
     np.testing.assert_allclose(found.q[:, 0], 0.6)
 
 
-def test_other_arms_are_told_why() -> None:
+def test_other_arms_are_reported_why() -> None:
     rows = [
         DHRow("revolute", a=0.3),
         DHRow("revolute", a=0.25),

@@ -15,13 +15,13 @@ from brazo.lab.app.jobs import Jobs
 
 
 @pytest.fixture
-def told():
+def reported():
     return []
 
 
 @pytest.fixture
-def jobs(told):
-    jobs = Jobs(lambda call: call(), lambda list: told.append(list))
+def jobs(reported):
+    jobs = Jobs(lambda call: call(), lambda list: reported.append(list))
     yield jobs
     jobs.close()
 
@@ -33,11 +33,11 @@ def until(condition):
         time.sleep(0.002)
 
 
-def states(told):
-    return [job["state"] for job in told[-1]]
+def states(reported):
+    return [job["state"] for job in reported[-1]]
 
 
-def test_progress_is_told_and_the_result_handed_over(jobs, told):
+def test_progress_is_reported_and_the_result_handed_over(jobs, reported):
     results = []
 
     def work(job):
@@ -46,13 +46,13 @@ def test_progress_is_told_and_the_result_handed_over(jobs, told):
         return 7
 
     jobs.start("Count", work, results.append)
-    until(lambda: states(told) == ["done"])
+    until(lambda: states(reported) == ["done"])
     assert results == [7]
-    seen = [(job["fraction"], job["text"]) for news in told for job in news]
+    seen = [(job["fraction"], job["text"]) for news in reported for job in news]
     assert (0.25, "a quarter") in seen and (None, "who knows") in seen
 
 
-def test_a_cancelled_job_ends_at_its_next_word(jobs, told):
+def test_a_cancelled_job_ends_at_its_next_word(jobs, reported):
     begun, results = threading.Event(), []
 
     def work(job):
@@ -64,13 +64,13 @@ def test_a_cancelled_job_ends_at_its_next_word(jobs, told):
     job = jobs.start("For ever", work, results.append)
     begun.wait()
     jobs.cancel(job.number)
-    until(lambda: states(told) == ["cancelled"])
+    until(lambda: states(reported) == ["cancelled"])
     assert not results
     jobs.cancel(job.number)  # takes it off the list
-    assert told[-1] == []
+    assert reported[-1] == []
 
 
-def test_what_is_settled_or_cannot_look_up_is_not_cancelled(jobs, told):
+def test_what_is_settled_or_cannot_look_up_is_not_cancelled(jobs, reported):
     begun, go, results = threading.Event(), threading.Event(), []
 
     def work(job):
@@ -82,36 +82,36 @@ def test_what_is_settled_or_cannot_look_up_is_not_cancelled(jobs, told):
     job = jobs.start("Open", work, results.append)
     begun.wait()
     jobs.cancel(job.number)
-    assert told[-1][0]["cancellable"] is False and told[-1][0]["text"] == ""
+    assert reported[-1][0]["cancellable"] is False and reported[-1][0]["text"] == ""
     go.set()
-    until(lambda: states(told) == ["done"])
+    until(lambda: states(reported) == ["done"])
     assert results == [1]
     jobs.cancel(job.number)
     go.clear()
     job = jobs.start("Compile", lambda _: go.wait(), results.append, cancellable=False)
-    assert told[-1][0]["cancellable"] is False
+    assert reported[-1][0]["cancellable"] is False
     jobs.cancel(job.number)
     go.set()
-    until(lambda: states(told) == ["done"])
+    until(lambda: states(reported) == ["done"])
 
 
-def test_cancelled_before_it_is_handed_over_is_cancelled(told):
+def test_cancelled_before_it_is_handed_over_is_cancelled(reported):
     posted, results = [], []
-    jobs = Jobs(posted.append, lambda list: told.append(list))
+    jobs = Jobs(posted.append, lambda list: reported.append(list))
     job = jobs.start("Export", lambda job: 1, results.append)
     until(lambda: posted)
     jobs.cancel(job.number)
     posted[0]()
-    assert states(told) == ["cancelled"] and not results
+    assert states(reported) == ["cancelled"] and not results
 
 
-def test_news_are_told_in_their_order():
-    told = []
+def test_news_are_reported_in_their_order():
+    reported = []
 
     def slow(list):
         states = [job["text"] for job in list]
-        time.sleep(0.002)  # whoever was first has not told yet when the next one is there
-        told.append(states)
+        time.sleep(0.002)  # the next job starts before the first has reported
+        reported.append(states)
 
     jobs = Jobs(lambda call: call(), slow)
 
@@ -120,31 +120,31 @@ def test_news_are_told_in_their_order():
             job.tell(None, str(k))
 
     started = [jobs.start(f"Job {i}", work) for i in range(3)]
-    until(lambda: all(job.state == "done" for job in started) and told[-1] == ["", "", ""])
+    until(lambda: all(job.state == "done" for job in started) and reported[-1] == ["", "", ""])
     for i in range(3):
-        steps = [int(news[i]) for news in told if len(news) > i and news[i]]
+        steps = [int(news[i]) for news in reported if len(news) > i and news[i]]
         assert steps == sorted(steps)
 
 
 @pytest.mark.parametrize(
     ("error", "words"), [(BrazoError("no such pose"), "no such pose"), (KeyError("x"), "KeyError")]
 )
-def test_what_went_wrong_is_said(jobs, told, error, words):
+def test_what_went_wrong_is_said(jobs, reported, error, words):
     def work(job):
         raise error
 
     jobs.start("Fail", work)
-    until(lambda: states(told) == ["failed"])
-    assert words in told[-1][0]["text"]
+    until(lambda: states(reported) == ["failed"])
+    assert words in reported[-1][0]["text"]
 
 
-def test_an_error_while_handing_over_is_said(jobs, told):
+def test_an_error_while_handing_over_is_said(jobs, reported):
     def done(result):
         raise BrazoError("cannot use it")
 
     jobs.start("Give", lambda job: 1, done)
-    until(lambda: states(told) == ["failed"])
-    assert told[-1][0]["text"] == "cannot use it"
+    until(lambda: states(reported) == ["failed"])
+    assert reported[-1][0]["text"] == "cannot use it"
 
 
 # A process of its own imports what it runs by name.
@@ -172,32 +172,32 @@ def work(tmp_path, monkeypatch):
     return importlib.import_module("work_for_jobs")
 
 
-def test_a_process_tells_and_gives_back(jobs, told, work):
+def test_a_process_tells_and_gives_back(jobs, reported, work):
     results = []
     jobs.start_process("Add", work.add, (2, 3), results.append)
-    until(lambda: states(told) == ["done"])
+    until(lambda: states(reported) == ["done"])
     assert results == [5]
-    assert any(job["text"] == "half way" for news in told for job in news)
+    assert any(job["text"] == "half way" for news in reported for job in news)
 
 
-def test_a_process_that_never_looks_up_can_be_ended(jobs, told, work):
+def test_a_process_that_never_looks_up_can_be_ended(jobs, reported, work):
     job = jobs.start_process("Never", work.never)
-    until(lambda: states(told) == ["running"])
+    until(lambda: states(reported) == ["running"])
     jobs.cancel(job.number)
-    until(lambda: states(told) == ["cancelled"])
+    until(lambda: states(reported) == ["cancelled"])
 
 
-def test_a_process_says_what_went_wrong(jobs, told, work):
+def test_a_process_says_what_went_wrong(jobs, reported, work):
     jobs.start_process("Refuse", work.refuse)
-    until(lambda: states(told) == ["failed"])
-    assert told[-1][0]["text"] == "not like this"
+    until(lambda: states(reported) == ["failed"])
+    assert reported[-1][0]["text"] == "not like this"
 
 
-def test_finished_jobs_do_not_pile_up(jobs, told):
+def test_finished_jobs_do_not_pile_up(jobs, reported):
     for i in range(12):
         jobs.start(f"Job {i}", lambda job: None)
-        until(lambda: set(states(told)) == {"done"})
-    assert len(told[-1]) <= 4
+        until(lambda: set(states(reported)) == {"done"})
+    assert len(reported[-1]) <= 4
 
 
 def test_a_script_without_a_guard_is_not_run_again_by_a_process(tmp_path):

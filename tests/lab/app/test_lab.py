@@ -25,7 +25,7 @@ from brazo.lab.app.lab import Lab
 from brazo.lab.app.opening import as_cell
 from brazo.lab.app.session import Selection
 from brazo.lab.app.worker import RATE
-from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.scene.snapshot import SceneSnapshot
 from brazo.lab.server import hooks
 from brazo.lab.serving import serve
 from brazo.program.program_file import program_directory
@@ -55,9 +55,12 @@ def test_what_a_page_wanted_in_vain_is_said_on_it(lab, line):
     with line(lab) as page, line(lab) as other:
         lab.channel.on("wish", lambda: lab.session.place(lab.robot, [np.nan] * 5))
         page.send(["wish"])
-        assert "finite" in page.told["notice"]["text"] and page.told["notice"]["kind"] == "error"
+        assert (
+            "finite" in page.reported["notice"]["text"]
+            and page.reported["notice"]["kind"] == "error"
+        )
         other.send()
-        assert "notice" not in other.told
+        assert "notice" not in other.reported
 
 
 def test_a_robot_that_cannot_stand_at_home_leaves_the_lab_as_it_was(running):
@@ -80,12 +83,19 @@ def test_what_is_shown_comes_at_no_more_than_the_rate(running, monkeypatch):
         assert 5 < len(shown) <= RATE * (time.monotonic() - started) + 2
 
 
-def test_a_paused_lab_that_nobody_touches_does_nothing(running, monkeypatch):
+def test_a_paused_lab_that_no_one_touches_does_nothing(running, monkeypatch):
     with running("cooperative") as lab:
         lab.do(lab.sim.player.pause)
-        lab.do(lab.display.frame)
         frames = []
-        monkeypatch.setattr(Snapshot, "of", lambda sim: frames.append(sim))
+        of = SceneSnapshot.of
+        monkeypatch.setattr(SceneSnapshot, "of", lambda sim: (frames.append(sim), of(sim))[1])
+        lab.do(lab.display.frame)
+        deadline, before = time.monotonic() + 10.0, 0
+        while len(frames) > before:  # until the frames of the start and of this request are shown
+            assert time.monotonic() < deadline
+            before = len(frames)
+            time.sleep(0.5)
+        frames.clear()
         time.sleep(0.6)
         assert not frames
 
@@ -116,7 +126,7 @@ def test_a_panel_that_fails_is_logged_and_the_lab_goes_on(running, caplog, monke
         lab.set_q(lab.robot.q)
 
 
-def test_a_panel_nobody_sees_is_not_asked(running, monkeypatch, line):
+def test_a_panel_no_one_sees_is_not_asked(running, monkeypatch, line):
     with running() as lab, line(lab) as page:
         asked = []
         for panel in lab.panels.values():
@@ -133,7 +143,7 @@ def test_a_panel_nobody_sees_is_not_asked(running, monkeypatch, line):
         assert not asked
 
 
-def test_a_program_is_told_from_a_cell():
+def test_a_program_is_reported_from_a_cell():
     with pytest.raises(BrazoError, match=r"cooperative.yaml: a program, not a robot or cell"):
         as_cell(program_directory() / "cooperative.yaml")
 
@@ -158,9 +168,13 @@ def test_a_clicked_link_selects_its_joint(running, line):
             lab.do(lambda name=name: lab.display.clicked(drawn.index(name)))
             assert (lab.selection.robot, lab.selection.joint) == wanted
         page.send(["select", "scara2", 1])
-        assert lab.selection == Selection("scara2", 1)
+        assert lab.selection == Selection("scara2", 1, "scara2")
         page.send(["select", "nobody", 1], ["select", "scara1", 99])
-        assert lab.selection == Selection("scara1", None)
+        assert lab.selection == Selection("scara1", None, "scara1")
+        lab.do(lambda: lab.display.clicked(drawn.index("bar 1")))  # the robot stays selected
+        assert lab.selection == Selection("scara1", None, "bar 1")
+        lab.do(lambda: lab.display.clicked(drawn.index("bar 1")))
+        assert lab.selection == Selection("scara1", None, "")
 
 
 def moving(sim) -> bool:
@@ -175,7 +189,7 @@ def test_stop_brings_all_robots_to_rest_within_their_limits_while_the_lab_is_bus
             robot.move(quintic(q, q + 0.3 * (robot.arm.limits[:, 1] > 1), 5.0))
         busy, paused = threading.Event(), []
         task = SimpleNamespace(tick=lambda sim: True, pause=lambda: paused.append(sim.time))
-        sim.add_task(task)
+        sim.tasks.add(task)
         under_way = sim.time + 0.5
         while sim.time < under_way:
             time.sleep(0.01)
@@ -290,7 +304,7 @@ def pester(port: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_lab_ends_by_a_signal_and_prints_its_link_only_whoever_knocks(sent):
+def test_a_lab_ends_by_a_signal_and_prints_its_link_only_the_client_knocks(sent):
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.lab.app.live import BLOCK, KEPT, Live
+from brazo.lab.app.live import BLOCK, KEPT, LiveSignals
 from brazo.trajectory import quintic
 
 
@@ -16,7 +16,7 @@ class Host:
     def __init__(self) -> None:
         self.sim = brazo.Simulation("cooperative")
         self.posts = []
-        self.live = Live(self, self.posts.append)
+        self.live = LiveSignals(self, self.posts.append)
 
 
 @pytest.fixture
@@ -36,11 +36,11 @@ def moving(sim) -> None:
 def test_samples_are_rows_of_the_recording(lab):
     sim, live = lab.sim, lab.live
     moving(sim)
-    sim.start_recording()
+    sim.recording.start()
     for _ in range(30):
         sim.step(37)
         live.collect()
-    recording = sim.stop_recording()
+    recording = sim.recording.stop()
     names = list(live.columns)
     assert names == list(recording.columns)
     rows = live.rows(live.first, names)
@@ -68,7 +68,7 @@ def test_a_reset_drops_what_was_there(lab):
     assert 0.0 <= t[0] < 0.011 and (np.diff(t) > 0).all() and t[-1] < 0.2
 
 
-def test_an_edit_goes_on_and_another_cell_begins_anew(lab):
+def test_an_edit_goes_on_and_another_cell_begins_again(lab):
     sim, live = lab.sim, lab.live
     sim.step(100)
     live.collect()
@@ -84,10 +84,10 @@ def test_an_edit_goes_on_and_another_cell_begins_anew(lab):
     live.collect()
     assert live.epoch == epoch + 1 and live.first == live.end
     assert any(column.startswith("puma560.q.") for column in live.columns)
-    assert sim.tasks == ()
+    assert tuple(sim.tasks) == ()
 
 
-def test_what_nobody_looks_at_is_collected_once_a_block(lab):
+def test_what_no_one_looks_at_is_collected_once_a_block(lab):
     sim, live = lab.sim, lab.live
     sim.step(11 * BLOCK)
     assert len(lab.posts) == 1

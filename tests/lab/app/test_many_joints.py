@@ -64,7 +64,7 @@ def test_two_hundred_joints_open_in_seconds(tmp_path):
 def test_more_joints_than_the_limit_are_refused(lab, tmp_path):
     path = tmp_path / "chain.urdf"
     path.write_text(serial_urdf(MAX_JOINTS + 1))
-    message = f"chain.urdf: {MAX_JOINTS + 1} moving joints; at most {MAX_JOINTS} are read"
+    message = f"chain.urdf: {MAX_JOINTS + 1} moving joints; the maximum is {MAX_JOINTS}"
     with pytest.raises(BrazoError, match=message):
         brazo.load(path)
     sim = lab.sim

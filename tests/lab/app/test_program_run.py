@@ -34,7 +34,7 @@ def sim():
 
 def step(sim, execution) -> dict[str, int]:
     problems = []
-    sim.add_task(GoOn(execution, True, problems.append))
+    sim.tasks.add(GoOn(execution, True, problems.append))
     for _ in range(4000):
         sim.step()
         if execution.done or (execution.paused and not sim.moving):
@@ -46,7 +46,7 @@ def step(sim, execution) -> dict[str, int]:
 def test_one_step_at_a_time_to_the_end(sim):
     execution = parse_program(TEXT).start(sim)
     rests = Rests(execution)
-    sim.add_task(rests)
+    sim.tasks.add(rests)
     seen = [step(sim, execution)]
     while not execution.done and len(seen) < 20:
         seen.append(step(sim, execution))
@@ -74,7 +74,7 @@ robots:
     while not execution.done and len(seen) < 20:
         seen.append(step(sim, execution))
     assert execution.succeeded
-    # Who waited goes on with the one who came.
+    # The waiting robot continues when the other arrives.
     assert [tuple(one.values()) for one in seen] == [(1, 0), (1, 1), (1, 2), (2, 3), (3, 4)]
 
 
@@ -95,7 +95,7 @@ def test_going_on_waits_until_all_rest(sim):
     execution = parse_program(TEXT).start(sim)
     sim.step(150)
     execution.pause()
-    sim.add_task(GoOn(execution, False, pytest.fail))
+    sim.tasks.add(GoOn(execution, False, pytest.fail))
     sim.step(20)
     assert execution.paused and sim.robots["scara1"].moving
     sim.step(1000)
@@ -104,27 +104,27 @@ def test_going_on_waits_until_all_rest(sim):
     assert execution.succeeded
 
 
-def test_stop_takes_the_wish_to_go_on_back(sim):
+def test_stop_takes_the_request_to_go_on_back(sim):
     execution = parse_program(TEXT).start(sim)
     sim.step(150)
     execution.pause()
     task = GoOn(execution, False, pytest.fail)
-    sim.add_task(task)
+    sim.tasks.add(task)
     task.pause()
     sim.step(1000)
     assert execution.paused and task not in sim.tasks
 
 
-def test_a_robot_that_was_moved_away_is_told(sim):
+def test_a_robot_that_was_moved_away_is_reported(sim):
     execution = parse_program(TEXT).start(sim)
     sim.step(150)
     execution.pause()
     sim.step(1000)
     robot = sim.robots["scara1"]
     robot.world.set_state(robot.q + [0.3, 0.0, 0.0, 0.0, 0.0])
-    robot.restart()
+    robot.control.restart()
     problems = []
-    sim.add_task(GoOn(execution, False, problems.append))
+    sim.tasks.add(GoOn(execution, False, problems.append))
     sim.step(5)
     assert len(problems) == 1 and "shoulder" in problems[0]
 
@@ -133,7 +133,7 @@ def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, lin
     with running("cooperative") as lab, line(lab) as page:
         lab.sim.player.speed = 0.05  # until it is watched
         page.send(["program/text", TEXT], ["program/run"])
-        execution = lab.panels["program"]._execution
+        execution = lab.panels["program"].control.execution
 
         class PausesOnTheWayBack:
             def tick(self, sim):
@@ -143,7 +143,7 @@ def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, lin
                     return False
                 return True
 
-        lab.sim.add_task(PausesOnTheWayBack())
+        lab.sim.tasks.add(PausesOnTheWayBack())
         lab.sim.player.speed = 4.0
         until(lambda: execution.paused and not lab.sim.moving)
         robots = lab.sim.robots
@@ -164,7 +164,7 @@ def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, lin
         page.until_said("first move back to where")
         until(lambda: execution.done)
         assert execution.succeeded, execution.failure
-        # Where it went on is where it had stopped, as nearly as a motion may begin.
+        # It continues where it had stopped, within the tolerance for starting a motion.
         assert all(np.abs(began[0][n] - stopped[n]).max() < 1e-9 for n in robots)
 
 
@@ -183,17 +183,17 @@ def test_every_step_of_the_shipped_programs_is_a_sentence():
         f"{verb(one)} {about(one)}"
         for one in flattened(load_program("cooperative").steps["scara2"])
     ]
-    assert lines[1] == "move to (−100, 0, 85) mm in bar 1"
+    assert lines[1] == "MoveJ to (−100, 0, 85) mm in bar 1"
     assert lines[4] == "grip bar 1, 120 N"
-    assert lines[5] == "line by (0, 0, 170) mm"
+    assert lines[5] == "MoveL by (0, 0, 170) mm"
     assert lines[7] == "sync in the air"
 
 
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ("move_joints: {to: [0, 1, 2]}", "move joints to joint target"),
-        ("move_to: {rpy: [0, 0, 90deg], in: bar 1}", "move rotated (0, 0, 90)° in bar 1"),
+        ("move_joints: {to: [0, 1, 2]}", "MoveJ to joint target"),
+        ("move_to: {rpy: [0, 0, 90deg], in: bar 1}", "MoveJ rotated (0, 0, 90)° in bar 1"),
         ("path: {circle: {centre: [0, 0, 0], radius: 5cm}, in: base}", "path circle in base"),
         ("release: {opening: 3cm}", "release to 30 mm"),
         ("wait_until: {held: bar 1, by: scara2}", "wait until bar 1 is held by scara2"),

@@ -26,12 +26,12 @@ def page(lab, line):
 def test_a_reset_ends_a_recording_and_says_so(lab, page):
     page.send(["data/record"], ["step", 20], ["reset"])
     assert not lab.sim.recording
-    assert "The recording ended with the reset and is kept." in page.told["notice"]["text"]
+    assert "The recording ended with the reset and is kept." in page.reported["notice"]["text"]
 
 
-def test_whoever_records_then_resets_to_run_has_the_run(lab, page):
+def test_the_client_records_then_resets_to_run_has_the_run(lab, page):
     page.send(["data/record"], ["step", 20], ["program/again"], ["pause"])
-    assert "A new recording starts with the run." in page.told["notice"]["text"]
+    assert "A new recording starts with the run." in page.reported["notice"]["text"]
     assert lab.sim.recording
     page.send(["program/end"], ["data/record-stop"])
     assert not lab.sim.recording
@@ -41,7 +41,7 @@ def test_a_length_stays_above_nothing(lab, page):
     before = lab.robot.arm.model.parameters["L_base"]
     page.send(["dimensions/parameter-mm", "L_base", "-5"])
     page.send()
-    assert "L_base -5 mm: a length must be above 0" in page.told["notice"]["text"]
+    assert "L_base -5 mm: a length must be above 0" in page.reported["notice"]["text"]
     assert lab.robot.arm.model.parameters["L_base"] == before
 
 
@@ -74,7 +74,7 @@ def exported(lab, page, *events) -> list[str]:
     page.send(*events)
     deadline = time.monotonic() + 30
     while len(names) < len(events):
-        assert time.monotonic() < deadline, page.told.get("jobs")
+        assert time.monotonic() < deadline, page.reported.get("jobs")
         time.sleep(0.01)
     lab.do(lambda: None)  # handing it over is done
     folder = lab.panels["data"].recordings.folder

@@ -12,10 +12,10 @@ import brazo
 import brazo.trajectory
 from brazo.errors import BrazoError
 from brazo.lab.app import replay as module
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.app.session import as_shown
 from brazo.lab.panels.common.feeds import outlined
-from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.scene.snapshot import SceneSnapshot
 from brazo.recording import Recording
 from brazo.recording.origin import SOURCE
 from brazo.world.cell_file import cell_directory
@@ -27,10 +27,10 @@ def recorded(sim, path=None, steps=400):
     by = np.zeros(arm.n)
     by[0] = 0.4
     arm.move(brazo.trajectory.quintic(arm.q, arm.q + by, duration=0.3))
-    sim.start_recording(path)
+    sim.recording.start(path)
     sim.log("note", "off we go")
     sim.step(steps)
-    return sim.stop_recording()
+    return sim.recording.stop()
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def run(tmp_path_factory):
 
 
 def test_every_row_puts_the_world_where_the_run_had_it(run):
-    replay, recording = Replay(run), Recording.open(run)
+    replay, recording = RecordingReplay(run), Recording.open(run)
     assert replay.notes == []
     for t in (0.0, 0.3, 0.399, 0.05):  # forwards and backwards
         replay.seek(t)
-        moment = Snapshot.of(replay)
+        moment = SceneSnapshot.of(replay)
         row = int(np.argmin(np.abs(recording.t - t)))
         assert moment.time == recording.t[row]
         for robot in replay.robots.values():
@@ -67,7 +67,7 @@ def test_every_row_puts_the_world_where_the_run_had_it(run):
 
 
 def test_time_passes_from_row_to_row_and_ends_at_the_last(run):
-    replay = Replay(run)
+    replay = RecordingReplay(run)
     replay.step(3)
     assert replay.row == 3 and replay.time == pytest.approx(0.003)
     replay.seek(1e9)
@@ -82,11 +82,11 @@ def test_time_passes_from_row_to_row_and_ends_at_the_last(run):
 
 
 @pytest.mark.parametrize("speed", [0.5, 4.0])
-def test_it_plays_as_fast_as_it_is_told(speed):
+def test_it_plays_as_fast_as_it_is_reported(speed):
     t = np.arange(20_001) * 1e-3
     arm = brazo.load("scara1")
     columns = {"t": (t, "s")} | {f"q.{j}": (0.0 * t, "rad") for j in arm.joint_names}
-    replay = Replay(Recording(columns, [], {"robot": "scara1"}))
+    replay = RecordingReplay(Recording(columns, [], {"robot": "scara1"}))
     replay.player.speed = speed
     begin = time.perf_counter()
     replay.player.play()
@@ -104,9 +104,9 @@ def test_a_single_robot_without_its_name(tmp_path):
     fall = arm.simulate(q0=arm.poses["ready"], t_end=0.2)
     path = Recording(fall.columns(), [], {"robot": "puma560"}).to_parquet(tmp_path / "fall.parquet")
     replay = as_shown(str(path))
-    assert isinstance(replay, Replay)
+    assert isinstance(replay, RecordingReplay)
     replay.seek(0.2)
-    Snapshot.of(replay)
+    SceneSnapshot.of(replay)
     assert np.array_equal(replay.robots["puma560"].q, fall.q[-1])
     joint = arm.joint_names[0]
     assert replay.table([f"puma560.q.{joint}"])[-1, 0] == fall.q[-1, 0]
@@ -115,15 +115,15 @@ def test_a_single_robot_without_its_name(tmp_path):
 def test_a_robot_alone_in_the_lab(tmp_path):
     path = tmp_path / "alone.parquet"
     recorded(as_shown("robot:scara1"), path, steps=50)
-    replay = Replay(path)
+    replay = RecordingReplay(path)
     assert replay.notes == [] and list(replay.robots) == ["scara1"]
 
 
-def test_a_csv_is_told_its_cell(run, tmp_path):
+def test_a_csv_is_reported_its_cell(run, tmp_path):
     table = Recording.open(run).to_csv(tmp_path / "run.csv")
     with pytest.raises(BrazoError, match=r"does not name its cell.*--cell"):
-        Replay(table)
-    replay = Replay(table, cell="cooperative")
+        RecordingReplay(table)
+    replay = RecordingReplay(table, cell="cooperative")
     assert replay.rows == 400 and replay.notes == []
 
 
@@ -137,11 +137,11 @@ def own_cell(folder):
 def test_a_cell_file_that_was_changed_is_said(tmp_path):
     file, path = own_cell(tmp_path), tmp_path / "run.parquet"
     recorded(brazo.Simulation(file), path, steps=20)
-    assert Replay(path).notes == []
+    assert RecordingReplay(path).notes == []
     file.write_text(file.read_text(encoding="utf-8") + "# another thought\n", encoding="utf-8")
-    (note,) = Replay(path).notes
+    (note,) = RecordingReplay(path).notes
     assert f"{file} was changed since the run" in note
-    (note,) = Replay(without_source(path)).notes
+    (note,) = RecordingReplay(without_source(path)).notes
     assert "has changed since the run" in note and str(file) in note
 
 
@@ -156,7 +156,7 @@ def test_a_cell_file_that_is_gone_is_not_needed(tmp_path):
     file, path = own_cell(tmp_path), tmp_path / "run.parquet"
     recorded(brazo.Simulation(file), path, steps=20)
     file.unlink()
-    replay = Replay(path)
+    replay = RecordingReplay(path)
     assert replay.notes == [] and replay.cell.name == "my-cell" and replay.cell.path == file
 
 
@@ -167,8 +167,8 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     elsewhere = tmp_path / "elsewhere.yaml"
     shutil.move(file, elsewhere)
     with pytest.raises(BrazoError, match=r"made in cell 'my-cell', which is not found.*--cell"):
-        Replay(path)
-    assert Replay(path, cell=elsewhere).notes == []
+        RecordingReplay(path)
+    assert RecordingReplay(path, cell=elsewhere).notes == []
     # A cell of a shipped one's name is not taken for it without a word.
     again = tmp_path / "again.parquet"
     file = tmp_path / "cooperative.yaml"
@@ -176,14 +176,14 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     file.write_text(text + "# mine\n", encoding="utf-8")
     recorded(brazo.Simulation(file), again, steps=20)
     file.unlink()
-    (note,) = Replay(without_source(again)).notes
+    (note,) = RecordingReplay(without_source(again)).notes
     assert "no longer exists" in note and str(file) in note
     # The same content elsewhere is no news: a shipped cell on another machine.
     moved = tmp_path / "moved.parquet"
     file.write_text(text, encoding="utf-8")
     recorded(brazo.Simulation(file), moved, steps=20)
     file.unlink()
-    assert Replay(without_source(moved)).notes == []
+    assert RecordingReplay(without_source(moved)).notes == []
 
 
 def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
@@ -192,14 +192,14 @@ def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
     base[0, 3] += 0.01
     sim.edit("scara1", base=base)
     recorded(sim, tmp_path / "run.parquet", steps=20)
-    assert Replay(tmp_path / "run.parquet").notes == []
-    (note,) = Replay(without_source(tmp_path / "run.parquet")).notes
+    assert RecordingReplay(tmp_path / "run.parquet").notes == []
+    (note,) = RecordingReplay(without_source(tmp_path / "run.parquet")).notes
     assert note.startswith("scara1 differs from the run") and "10 mm" in note
 
 
 def test_a_long_recording_is_thinned_and_says_so(run, monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 150)
-    replay, recording = Replay(run), Recording.open(run)
+    replay, recording = RecordingReplay(run), Recording.open(run)
     assert replay.stride == 3 and replay.rows == 134
     assert np.array_equal(replay.table(["t"])[:, 0], recording.t[::3])
     assert np.array_equal(
@@ -220,16 +220,16 @@ def test_an_outline_keeps_every_peak():
 
 def test_nothing_can_be_driven(run, running, line):
     with running(run) as lab:
-        assert not lab.sim.player.running  # it waits for somebody to look
+        assert not lab.sim.player.running  # it waits for a page
         shown = [panel.id for panel in lab.display.shown_panels]
-        assert shown == ["view", "inspector", "data", "replay"]
+        assert shown == ["view", "inspector", "data", "compare", "replay"]
         with line(lab) as page:
-            assert page.told["replay"] is True
-            assert [one["id"] for one in page.told["panels"]] == [
+            assert page.reported["replay"] is True
+            assert [one["id"] for one in page.reported["panels"]] == [
                 panel.id for panel in lab.display.shown_panels
             ]
             before = lab.robot.q.copy()
-            page.send(["pendant/step", 0, 1], ["robots/remove", "scara1"], ["simulation/dt", 2.0])
+            page.send(["pendant/step", 0, 1], ["scene/delete"], ["simulation/dt", 2.0])
             assert np.array_equal(lab.robot.q, before) and len(lab.sim.robots) == 2
             with pytest.raises(BrazoError, match="cannot be moved in a replay"):
                 lab.set_q(before)
@@ -242,5 +242,5 @@ def test_nothing_can_be_driven(run, running, line):
             # Another cell is a lab again, with everything in it.
             page.send(["open", "robot:scara1"])
             page.until("replay", False)
-            assert "pendant" in [one["id"] for one in page.told["panels"]]
-            assert lab.sim.player.running and not isinstance(lab.sim, Replay)
+            assert "pendant" in [one["id"] for one in page.reported["panels"]]
+            assert lab.sim.player.running and not isinstance(lab.sim, RecordingReplay)

@@ -29,10 +29,10 @@ def run(tmp_path_factory):
     arm = sim.robots["scara2"]
     arm.move(brazo.trajectory.quintic(arm.q, arm.q + [0.4, 0, 0, 0.05, 0], duration=0.5))
     path = tmp_path_factory.mktemp("replay") / "run.parquet"
-    sim.start_recording(path)
+    sim.recording.start(path)
     sim.log("note", "off </script> we go")
     sim.step(500)
-    sim.stop_recording()
+    sim.recording.stop()
     return path
 
 
@@ -91,7 +91,7 @@ def test_the_page_plays_the_run(run, tmp_path, browser):
             arg=["bar_1", wanted],
             timeout=SOON,
         )
-    # Wound back, viser would fade the scene out until its lights are loaded anew.
+    # Wound back, viser would fade the scene out until its lights are loaded again.
     opacity = "getComputedStyle(__viserMutable.canvas).opacity"
     assert page.evaluate(opacity) == "1"
     tops = page.evaluate(
@@ -117,12 +117,12 @@ def test_a_single_robot_is_replayed_too(tmp_path):
     assert "<title>puma560</title>" in text and "connect-src data: blob:" in text
 
 
-def test_the_length_told_is_that_of_the_recording(tmp_path):
+def test_the_length_reported_is_that_of_the_recording(tmp_path):
     sim = as_shown("robot:scara1")
     sim.step(2000)
-    sim.start_recording(tmp_path / "late.parquet")
+    sim.recording.start(tmp_path / "late.parquet")
     sim.step(500)
-    sim.stop_recording()
+    sim.recording.stop()
     source = open_source(tmp_path / "late.parquet")
     write_replay(tmp_path / "late.html", source)
     text = (tmp_path / "late.html").read_text(encoding="utf-8")

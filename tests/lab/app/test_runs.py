@@ -53,7 +53,7 @@ def test_a_second_recording_keeps_the_first(lab, page, tmp_path):
 def test_reset_and_run_keeps_the_recording_before_it(running, line, tmp_path):
     with running("cooperative", runs=tmp_path / "runs") as lab, line(lab) as page:
         page.send(["pause"], ["data/record"], ["step", 20], ["program/again"], ["pause"])
-        said = page.told["notice"]["text"]
+        said = page.reported["notice"]["text"]
         assert said.startswith("The recording before the reset is kept.") and lab.sim.recording
         page.send(["step", 7], ["data/record-stop"])
     found = lengths(tmp_path / "runs")
@@ -62,8 +62,8 @@ def test_reset_and_run_keeps_the_recording_before_it(running, line, tmp_path):
 
 def test_opening_another_cell_keeps_the_recording_and_asks_nothing(lab, page, tmp_path):
     page.send(["data/record"], ["step", 20], ["open", "robot:delta"])
-    assert lab.sim.cell.name == "delta" and not page.told.get("question")
-    assert "is kept" in page.told["notice"]["text"]
+    assert lab.sim.cell.name == "delta" and not page.reported.get("question")
+    assert "is kept" in page.reported["notice"]["text"]
     assert lengths(tmp_path / "runs") == [20]
 
 
@@ -105,7 +105,7 @@ def record(lab):
     elif lab.sim.time > 0.5:
         print("recorded", flush=True)
 
-serve("robot:scara1", port=0, open_browser=False, meanwhile=record, runs=sys.argv[1])
+serve("robot:scara1", port=0, open_browser=False, poll=record, runs=sys.argv[1])
 """
 
 
@@ -144,7 +144,7 @@ def test_a_kill_leaves_a_recording_that_the_next_lab_offers(running, line, tmp_p
         rows = listed(page, 1)
         assert rows[0]["id"] == left.name and rows[0]["cell"] == "scara1"
         page.send(["data/choose-run", left.name], ["data/open-run"])
-        wait(page, lambda: page.told.get("replay"))
+        wait(page, lambda: page.reported.get("replay"))
         assert lab.sim.path == left and lab.sim.end > 0.4
 
 
@@ -154,20 +154,20 @@ def test_a_kill_leaves_a_recording_that_the_next_lab_offers(running, line, tmp_p
 def wait(page, condition) -> None:
     deadline = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < deadline, page.told.get("data/runs")
+        assert time.monotonic() < deadline, page.reported.get("data/runs")
         page.send()
         time.sleep(0.02)
 
 
 def listed(page, count: int) -> list[dict]:
-    wait(page, lambda: len(page.told.get("data/runs") or ()) == count)
-    return page.told["data/runs"]
+    wait(page, lambda: len(page.reported.get("data/runs") or ()) == count)
+    return page.reported["data/runs"]
 
 
 def test_kept_recordings_are_listed_with_date_cell_duration_and_size(lab, page, tmp_path):
     record(page, 500)
-    wait(page, lambda: any(row["mark"] for row in page.told.get("data/runs") or ()))
-    (row,) = page.told["data/runs"]
+    wait(page, lambda: any(row["mark"] for row in page.reported.get("data/runs") or ()))
+    (row,) = page.reported["data/runs"]
     (file,) = (tmp_path / "runs").iterdir()
     assert row == {
         "id": file.name,
@@ -179,7 +179,7 @@ def test_kept_recordings_are_listed_with_date_cell_duration_and_size(lab, page, 
         "mark": True,
     }
     assert abs(lab.runs.list()[0].started - time.time()) < 60
-    assert str(tmp_path / "runs") in page.told["data/runs-about"]
+    assert str(tmp_path / "runs") in page.reported["data/runs-about"]
 
 
 def test_a_recording_is_deleted_after_a_question_only(lab, page, tmp_path):
@@ -187,13 +187,13 @@ def test_a_recording_is_deleted_after_a_question_only(lab, page, tmp_path):
     record(page, 30)
     rows = listed(page, 2)
     page.send(["data/choose-run", rows[0]["id"]], ["data/delete-run"])
-    question = page.told["question"]
+    question = page.reported["question"]
     assert question["title"] == "Delete recording" and len(question["lost"]) == 1
     assert question["lost"][0].startswith("scara1, ")
     page.send(["unsaved/cancel", question["number"]])
     assert len(list((tmp_path / "runs").iterdir())) == 2
     page.send(["data/delete-run"])
-    page.send(["unsaved/discard", page.told["question"]["number"]])
+    page.send(["unsaved/discard", page.reported["question"]["number"]])
     (left,) = (tmp_path / "runs").iterdir()
     assert left.name == rows[1]["id"]
     assert [row["id"] for row in listed(page, 1)] == [left.name]
@@ -203,9 +203,9 @@ def test_saving_before_a_deletion_downloads_the_recording(lab, page, fetch, tmp_
     record(page, 20)
     listed(page, 1)
     page.send(["data/delete-run"])
-    page.send(["unsaved/save", page.told["question"]["number"]])
-    wait(page, lambda: page.told.get("download"))
-    (tmp_path / "saved.parquet").write_bytes(fetch(lab, page.told["download"]["address"]).body)
+    page.send(["unsaved/save", page.reported["question"]["number"]])
+    wait(page, lambda: page.reported.get("download"))
+    (tmp_path / "saved.parquet").write_bytes(fetch(lab, page.reported["download"]["address"]).body)
     assert len(Recording.open(tmp_path / "saved.parquet")) == 20
     wait(page, lambda: not list((tmp_path / "runs").iterdir()))
 
@@ -217,8 +217,8 @@ def test_a_page_names_only_recordings_of_the_list(lab, page, tmp_path):
     record(page, 20)
     for name in ("../other.parquet", str(other), "", "\0"):
         page.send(["data/choose-run", name], ["data/delete-run"])
-        assert page.told["question"]["lost"][0].startswith("scara1, ")
-        page.send(["unsaved/cancel", page.told["question"]["number"]])
+        assert page.reported["question"]["lost"][0].startswith("scara1, ")
+        page.send(["unsaved/cancel", page.reported["question"]["number"]])
     assert other.exists()
 
 
@@ -227,7 +227,7 @@ def test_a_recording_in_progress_is_listed_and_not_deleted(lab, page, tmp_path):
     (row,) = listed(page, 1)
     assert row["duration"] == "recording"
     page.send(["data/choose-run", row["id"]], ["data/delete-run"])
-    assert "stop the recording first" in page.told["notice"]["text"]
+    assert "stop the recording first" in page.reported["notice"]["text"]
     assert lab.sim.recording and len(list((tmp_path / "runs").iterdir())) == 1
 
 
@@ -242,7 +242,7 @@ def test_files_that_are_no_recordings_are_shown_and_harm_nothing(lab, page, tmp_
     rows = {row["id"]: row["duration"] for row in listed(page, 4)}
     assert rows["bad.parquet.part"] == rows["bad-2026-01-02-030405.parquet"] == "unreadable"
     page.send(["data/choose-run", "bad.parquet.part"])
-    assert "not a partial recording" in page.told["notice"]["text"]
+    assert "not a partial recording" in page.reported["notice"]["text"]
 
 
 # ---- the folder -------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_a_folder_that_others_may_write_to_is_refused(lab, page, tmp_path):
     (tmp_path / "runs").chmod(0o777)
     page.send(["data/record"])
     assert re.search(
-        r"other users may write to it \(mode 0777\).*chmod 700", page.told["notice"]["text"]
+        r"other users may write to it \(mode 0777\).*chmod 700", page.reported["notice"]["text"]
     )
     assert not lab.sim.recording and list((tmp_path / "runs").iterdir()) == []
 
@@ -317,7 +317,7 @@ def test_above_the_limit_the_lab_says_so_and_deletes_nothing(lab, page, capsys, 
         r"recordings take .* more than 100 bytes: delete some", capsys.readouterr().out
     )
     record(page, 30)
-    wait(page, lambda: "more than 100 bytes" in page.told["data/recording-problem"])
+    wait(page, lambda: "more than 100 bytes" in page.reported["data/recording-problem"])
     assert len(lab.runs.list()) == 2
 
 
@@ -373,7 +373,7 @@ until(lambda: told["clock/running"] is False)
 until(lambda: told.get("data/may-export"))
 state = {name: told[f"data/{name}"] for name in ("may-record", "may-export", "recording-problem")}
 state["notice"] = told["notice"]
-state["recording"] = lab.sim.recording
+state["recording"] = bool(lab.sim.recording)
 (part,) = folder.iterdir()
 state["part"], state["rows"] = str(part), len(Recording.open(part))
 send("data/export", "parquet")
@@ -382,7 +382,7 @@ send("play")
 until(lambda: told["clock/running"] is True)
 at = lab.sim.time
 until(lambda: float(told["clock/time"]) > at + 0.3)
-state["recording again"] = lab.sim.recording
+state["recording again"] = bool(lab.sim.recording)
 resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))  # the disk has room again
 send("data/record")
 until(lambda: told["data/recording"] and not told["data/recording-problem"])
@@ -417,3 +417,12 @@ def test_a_full_disk_pauses_says_why_and_leaves_the_recording(tmp_path):
     assert state["files"] == [".parquet", ".parquet"]
     (problem,) = state["problems"]
     assert "not complete" in problem
+
+
+def test_a_folder_that_was_given_is_used_in_a_project_too(tmp_path):
+    runs = Runs(tmp_path / "given")
+    runs.use(tmp_path / "project")
+    assert runs.folder == tmp_path / "given"
+    runs = Runs()
+    runs.use(tmp_path / "project")
+    assert runs.folder == tmp_path / "project"

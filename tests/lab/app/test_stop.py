@@ -97,7 +97,7 @@ def test_a_motion_that_waits_is_not_made_after_stop(lab, page, event):
     busy.end()
     assert still(lab)
     page.send()
-    assert "STOP: pending requests were cancelled" in page.told["notice"]["text"]
+    assert "STOP: pending requests were cancelled" in page.reported["notice"]["text"]
     page.send(event)  # asked for after it
     moves(lab)
     page.send(["stop"])
@@ -121,7 +121,7 @@ def test_a_held_button_does_not_begin_again_by_its_renewals(lab, page):
     stopped(lab, page)
     received(lab, page, ["pendant/jog", 0, 1, False])
     began = []
-    lab.sim.add_task(SimpleNamespace(tick=lambda sim: began.append(sim.moving) or True))
+    lab.sim.tasks.add(SimpleNamespace(tick=lambda sim: began.append(sim.moving) or True))
     busy.end()
     assert still(lab) and not any(began)
     page.send(["pendant/jog-end"])
@@ -156,7 +156,7 @@ def drag(lab, phase: str, by: float) -> None:
     asyncio.run(gizmo._dragged(event))
 
 
-def test_a_drag_counts_again_only_when_the_tool_is_taken_anew(lab, page):
+def test_a_drag_counts_again_only_when_the_tool_is_taken_again(lab, page):
     page.send(["pendant/gizmo", True])
     lab.do(lambda: lab.panels["pendant"]._gizmo.resend())
     drag(lab, "start", 0.0)
@@ -192,9 +192,9 @@ def test_a_drag_ends_when_another_page_takes_control(lab, page, line):
     assert gizmo.dragging
     with line(lab) as other:
         other.ws.send('["control/ask"]')
-        other.until("control/asking", other.told["me/number"])
+        other.until("control/asking", other.reported["me/number"])
         page.ws.send('["control/hand-over"]')
-        other.until("control/driver", other.told["me/number"])
+        other.until("control/driver", other.reported["me/number"])
         deadline = time.monotonic() + 5
         while gizmo.dragging:  # its end is no word of the page that drives, and does not come
             assert time.monotonic() < deadline
@@ -205,7 +205,7 @@ def test_a_drag_ends_when_another_page_takes_control(lab, page, line):
         assert gizmo.dragging
         drag(lab, "end", 0.03)
         other.ws.send('["control/hand-over"]')
-        other.until("control/driver", page.told["me/number"])
+        other.until("control/driver", page.reported["me/number"])
     page.send(["stop"], ["pendant/gizmo", False])
 
 
@@ -214,7 +214,7 @@ def test_what_moves_nothing_is_done_all_the_same(lab, page):
     received(lab, page, ["program/text", "name: typed\n"], ["panels-shown", ["program"]], ["pause"])
     stopped(lab, page)
     busy.end()
-    assert lab.panels["program"]._text == "name: typed\n"
+    assert lab.panels["program"].document.text == "name: typed\n"
     assert lab.channel.pages[0].shown == {"program"} and not lab.sim.player.running
 
 

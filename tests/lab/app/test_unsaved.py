@@ -39,16 +39,16 @@ def page(lab, line):
 
 def asked(page) -> list[str]:
     """What the question lists; nothing when there is none."""
-    return page.told.get("question", {}).get("lost", [])
+    return page.reported.get("question", {}).get("lost", [])
 
 
 def answer(page, how: str) -> None:
-    page.send([f"unsaved/{how}", page.told.pop("question")["number"]])
+    page.send([f"unsaved/{how}", page.reported.pop("question")["number"]])
 
 
 def fetched(lab, fetch, page) -> dict[str, str]:
     """The files that were downloaded."""
-    offer = page.told["download"]
+    offer = page.reported["download"]
     body = fetch(lab, offer["address"]).body
     if not offer["name"].endswith(".zip"):
         return {offer["name"]: body.decode()}
@@ -80,7 +80,7 @@ WORK = {
     "curve": (["trajectory/size/circle/radius", 30.0], "scara1: trajectory (circle)"),
     "dimensions": (["dimensions/parameter-mm", "L1", 320.0], "scara1: dimensions (L1)"),
     "gains": (["control/scale", 2.0], "scara1: gains ("),
-    "base": (["robots/base-x", "scara1", 100.0], "Cell scara1: scara1 moved"),
+    "base": (["scene/pose-x", 100.0], "Cell scara1: scara1 moved"),
     "gravity": (["simulation/gravity", 2, -1.62], "Cell scara1: gravity"),
 }
 
@@ -110,14 +110,14 @@ def test_a_program_that_runs_is_listed_and_can_only_be_discarded(lab, page, stat
         page.send(["program/pause"])
     sim = lab.sim
     page.send(DELTA)
-    question = page.told["question"]
+    question = page.reported["question"]
     assert asked(page) == [f"Program wave is {status} at step 1 of 2"]
     assert (question["title"], question["save"]) == ("Open delta?", "")
     answer(page, "save")  # which such a question does not offer
-    assert lab.sim is sim and not lab.panels["program"]._over
+    assert lab.sim is sim and not lab.panels["program"].control.over
     page.send(DELTA)
     answer(page, "cancel")
-    assert lab.sim is sim and not lab.panels["program"]._over
+    assert lab.sim is sim and not lab.panels["program"].control.over
     assert lab.unsaved.savable() == []  # Ctrl+C asks about files alone
     page.send(DELTA)
     answer(page, "discard")
@@ -137,9 +137,11 @@ def test_a_program_of_several_robots_is_listed_with_the_step_of_each(lab, page):
             f"{lab.robot.name}: 1 taught point",
         ]
     )
-    assert page.told["question"]["save"]
+    assert page.reported["question"]["save"]
     answer(page, "save")
-    assert lab.sim.cell.name == "delta" and page.told["download"]["name"].endswith("points.yaml")
+    assert lab.sim.cell.name == "delta" and page.reported["download"]["name"].endswith(
+        "points.yaml"
+    )
 
 
 def test_save_hands_out_files_that_are_read_again_and_then_opens(lab, page, fetch):
@@ -155,8 +157,9 @@ def test_save_hands_out_files_that_are_read_again_and_then_opens(lab, page, fetc
     until(page, lambda: lab.sim.cell.name == "delta")
     files = fetched(lab, fetch, page)
     points = parse_program(files["scara1-points.yaml"])
-    note, move = points.steps["scara1"]
-    assert note.text == "above" and np.allclose(move.to, here)
+    (point,) = points.points["scara1"]
+    assert [step.to for step in points.steps["scara1"]] == ["above"]
+    assert point.name == "above" and np.allclose(point.q, here)
     assert len(parse_via_list(files["scara1-trajectory.yaml"], robot.arm).points) == 2
     assert len(parse_via_list(files["scara1-curve.yaml"], robot.arm).points) > 2
     (step,) = parse_program(files["scara1-gains.yaml"]).steps["scara1"]
@@ -166,7 +169,7 @@ def test_save_hands_out_files_that_are_read_again_and_then_opens(lab, page, fetc
 
 def test_work_that_was_saved_is_not_asked_about(lab, page):
     page.send(["dimensions/parameter-mm", "L1", 320.0], ["dimensions/save"])
-    page.send(["robots/base-x", "scara1", 100.0], ["robots/save"])
+    page.send(["scene/pose-x", 100.0], ["scene/save"])
     page.send(["trajectory/add"], ["pendant/slide", 0, 20.0], ["step", 2000], ["trajectory/add"])
     until(page, lambda: lab.panels["trajectory"]._plan is not None)
     page.send(["trajectory/save"], DELTA)
@@ -176,11 +179,11 @@ def test_work_that_was_saved_is_not_asked_about(lab, page):
 def test_the_robots_panel_and_an_imported_file_ask_as_well(lab, page):
     page.send(["pendant/teach"], ["robots/open", "cell:cooperative"])
     until(page, lambda: asked(page))
-    assert page.told["question"]["text"] == "Opening cooperative discards:"
+    assert page.reported["question"]["text"] == "Opening cooperative discards:"
     answer(page, "cancel")
     bring(lab, "mine.yaml", lab.sim.cell.path.read_bytes())
     until(page, lambda: asked(page))
-    assert page.told["question"]["text"] == "Opening mine.yaml discards:"
+    assert page.reported["question"]["text"] == "Opening mine.yaml discards:"
     answer(page, "discard")
     assert lab.panels["robots"]._imported.name_of(lab.sim.cell.path) == "mine.yaml"
 
@@ -197,14 +200,14 @@ def test_an_edited_program_is_kept_by_another_cell_and_asked_about_by_another_pr
     text = "name: mine\nrobots: {}\n# mine\n"
     page.send(["program/text", text], DELTA)
     assert lab.sim.cell.name == "delta" and not asked(page)
-    assert lab.panels["program"]._text == text
+    assert lab.panels["program"].document.text == text
     page.send(["program/choose", "cooperative"])
     assert asked(page) == ["Program program.yaml, edited"]
     answer(page, "cancel")
-    assert lab.panels["program"]._text == text
+    assert lab.panels["program"].document.text == text
     page.send(["program/save"], ["program/choose", "cooperative"])
     assert not asked(page)
-    assert lab.panels["program"]._name == "cooperative"
+    assert lab.panels["program"].document.name == "cooperative"
 
 
 def test_a_program_that_opens_its_cell_asks_about_taught_points(lab, page):
@@ -212,7 +215,7 @@ def test_a_program_that_opens_its_cell_asks_about_taught_points(lab, page):
     assert asked(page) == ["scara1: 1 taught point"]
     answer(page, "discard")
     assert lab.sim.cell.name == "cooperative"
-    assert lab.panels["program"]._name == "cooperative"
+    assert lab.panels["program"].document.name == "cooperative"
 
 
 def test_points_of_a_trajectory_are_not_replaced_without_a_question(lab, page):
@@ -228,7 +231,7 @@ def test_a_robot_that_is_removed_asks_about_its_own_work(running, line):
     with running("cooperative") as lab, line(lab) as page:
         lab.do(lab.sim.player.pause)
         page.send(["select", "scara1", -1], ["pendant/teach"])
-        page.send(["select", "scara2", -1], ["pendant/teach"], ["robots/remove", "scara2"])
+        page.send(["select", "scara2", -1], ["pendant/teach"], ["scene/delete"])
         assert asked(page) == ["scara2: 1 taught point"]
         answer(page, "cancel")
         assert "scara2" in lab.sim.robots
@@ -236,7 +239,7 @@ def test_a_robot_that_is_removed_asks_about_its_own_work(running, line):
 
 def test_an_answer_to_an_older_question_does_nothing(lab, page):
     page.send(["pendant/teach"], DELTA)
-    old = page.told.pop("question")["number"]
+    old = page.reported.pop("question")["number"]
     page.send(["open", "robot:puma560"])
     page.send(["unsaved/discard", old])
     assert lab.sim.cell.name == "scara1"
@@ -248,7 +251,7 @@ def test_a_watcher_is_not_asked_and_cannot_answer(lab, page, line):
     page.send(["pendant/teach"])
     with line(lab) as other:
         page.send(DELTA)
-        other.send(["unsaved/discard", page.told["question"]["number"]])
+        other.send(["unsaved/discard", page.reported["question"]["number"]])
         assert not asked(other) and lab.sim.cell.name == "scara1"
 
 
@@ -266,7 +269,7 @@ def teach(lab):
         lab.do(lab.panels["pendant"]._teach)
         print("taught", flush=True)
 
-serve("robot:scara1", port=0, open_browser=False, meanwhile=teach)
+serve("robot:scara1", port=0, open_browser=False, poll=teach)
 """
 
 
@@ -276,7 +279,7 @@ def test_ctrl_c_asks_again_about_later_work(monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     work = SimpleNamespace(savable=lambda: [SimpleNamespace(title="scara1: 1 taught point")])
     lab: Any = SimpleNamespace(do=lambda call: call(), unsaved=work)
-    stopped = serving.Stopped()
+    stopped = serving.StopRequest()
     stopped.by = signal.SIGINT
     assert not serving._may_close(lab, stopped)
     now = 3600.0

@@ -13,7 +13,7 @@ expect.set_options(timeout=1000 * SOON)
 
 
 def until(page: Page, condition: Callable[[], object]) -> None:
-    """Wait until something is so, the page going on meanwhile."""
+    """Wait until a condition holds, while the page keeps running."""
     deadline = time.monotonic() + SOON
     while not condition():
         assert time.monotonic() < deadline

@@ -89,7 +89,7 @@ def test_a_robot_in_metres_taken_for_mm_is_framed_and_its_slips_stay_in_view(
 def test_escape_closes_what_was_said(lab, open_page):
     opened = open_page(lab, "pendant")
     assert opened.page.locator(".brazo-jobs .job").count() == 0  # over before this page came
-    notices = opened.page.locator(".brazo-notices .notice")
+    notices = opened.page.locator(".brazo-notices .notice.error")
     lab.do(lambda: lab.say("out of reach", "error"))
     notices.wait_for()
     opened.page.keyboard.press("Escape")

@@ -18,8 +18,8 @@ import brazo
 from brazo.lab.app.opening import as_cell
 from brazo.lab.stations import FollowerLab, MasterLab
 from brazo.simulation import Simulation
-from brazo.teleop import FollowerLink, LinkRules, MasterLink, PoseMap, Rules, State
-from brazo.teleop.devices import Pointed
+from brazo.teleop import FollowerLink, LinkRules, MasterLink, PoseMap, Rules, SafetyState
+from brazo.teleop.devices import PageHandle
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import FollowerStation, MasterStation
 from brazo.trajectory import limits_of
@@ -38,14 +38,14 @@ class Session:
     """The two stations, what lies between them, and their labs."""
 
     follower: FollowerStation
-    hand: Pointed
+    hand: PageHandle
     master: MasterStation
     proxy: FaultProxy
     follower_lab: FollowerLab
     master_lab: MasterLab
 
     @property
-    def state(self) -> State:
+    def state(self) -> SafetyState:
         return self.follower.follower.safety.state
 
     def tool(self) -> np.ndarray:
@@ -59,7 +59,7 @@ class Session:
 def session() -> Iterator[Session]:
     delta = brazo.load("delta")
     sim = Simulation(as_cell("robot:teleop-scara"))
-    arm = sim.robot("teleop-scara").arm
+    arm = sim.robots["teleop-scara"].arm
     limits = limits_of(arm)
     follower = FollowerStation(
         sim,
@@ -74,7 +74,7 @@ def session() -> Iterator[Session]:
             FaultProxy(f"127.0.0.1:{follower.link.port}") as proxy,
             MasterLink(f"127.0.0.1:{proxy.port}", name="browser", rules=LINK) as link,
         ):
-            hand = Pointed(deadman=30.0)
+            hand = PageHandle(deadman=30.0)
             master = MasterStation(link, hand, delta, rate=50)
             master_lab = MasterLab(master, port=0)
             try:
@@ -157,7 +157,7 @@ def test_the_pages_say_what_they_are_and_know(session, master_page, follower_pag
         opened.page.keyboard.press("?")
         keys = opened.page.locator(".brazo-help")
         expect(keys).to_contain_text(what)
-        expect(keys).not_to_contain_text("Play or pause")  # a station's time goes on
+        expect(keys).not_to_contain_text("Play or pause")  # a station's time cannot be paused
         opened.page.keyboard.press("Escape")
         expect(keys).to_be_hidden()
     expect(master_page.panel.get_by_label("Master X", exact=True)).to_have_value("+y")
@@ -172,7 +172,7 @@ def test_dragging_the_handle_moves_the_follower(session, master_page, follower_p
     for far in range(6, 49, 6):
         page.mouse.move(*(at + far * way))
     until(lambda: session.handle()[0] - handle[0] > 0.02, "the handle is dragged along X")
-    until(lambda: session.state is State.ENGAGED, "engaged")
+    until(lambda: session.state is SafetyState.ENGAGED, "engaged")
     page.mouse.move(*(at + 70 * way))
     # The paper's directions: the master's X is the follower's Y.
     until(lambda: session.tool()[1] - tool[1] > 0.01, "the follower's tool moves along Y")
@@ -184,9 +184,9 @@ def test_dragging_the_handle_moves_the_follower(session, master_page, follower_p
 
 
 def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_page, follower_page):
-    """Goes on from a handle that is being dragged."""
+    """Continue from a handle that is being dragged."""
     session.proxy.set(half_open=True)
-    until(lambda: session.state is State.HOLD, "HOLD")
+    until(lambda: session.state is SafetyState.HOLD, "HOLD")
     expect(strip(follower_page.page, "state")).to_have_text("HOLD")
     for opened in (master_page, follower_page):
         expect(strip(opened.page, "link")).to_have_text("LINK LOST")
@@ -205,7 +205,7 @@ def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_pa
     expect(happened.filter(has_text="→ HOLD").first).to_be_visible()
     expect(happened.filter(has_text="link to 'browser' lost")).to_be_visible()
     expect(happened.filter(has_text="'browser' reconnected")).to_be_visible()
-    assert session.state is State.HOLD
+    assert session.state is SafetyState.HOLD
 
 
 def test_a_drag_leads_not_out_of_hold_but_the_switch_does(session, master_page, follower_page):
@@ -219,19 +219,19 @@ def test_a_drag_leads_not_out_of_hold_but_the_switch_does(session, master_page, 
     for far in (-6, -12, -18, -24):
         page.mouse.move(*(at + far * way))
     until(lambda: abs(session.handle()[0] - handle[0]) > 0.01, "the handle moves alone")
-    assert session.state is State.HOLD and np.allclose(session.tool(), tool, atol=1e-4)
+    assert session.state is SafetyState.HOLD and np.allclose(session.tool(), tool, atol=1e-4)
     page.mouse.up()
     until(lambda: not session.master_lab.panels["master"]._gizmo.dragging, "let go")
     # The switch, by its key, and a key that moves the handle.
     page.keyboard.down("e")
-    until(lambda: session.state is State.ENGAGED, "engaged again")
+    until(lambda: session.state is SafetyState.ENGAGED, "engaged again")
     for opened in (master_page, follower_page):
         expect(strip(opened.page, "state")).to_have_text("ENGAGED")
     page.keyboard.down("ArrowUp")
     until(lambda: session.tool()[1] - tool[1] > 0.005, "follows again")
     page.keyboard.up("ArrowUp")
     page.keyboard.up("e")
-    until(lambda: session.state is State.IDLE, "idle")
+    until(lambda: session.state is SafetyState.IDLE, "idle")
     expect(strip(follower_page.page, "state")).to_have_text("IDLE")
 
 
@@ -257,9 +257,9 @@ def test_stop_on_the_followers_page_is_hold(session, master_page, follower_page)
     page.bring_to_front()
     page.locator(".station-run button").hover()
     page.mouse.down()
-    until(lambda: session.state is State.ENGAGED, "engaged by the button")
+    until(lambda: session.state is SafetyState.ENGAGED, "engaged by the button")
     follower_page.page.locator(".brazo-bar .stop").dispatch_event("pointerdown")
-    until(lambda: session.state is State.HOLD, "HOLD")
+    until(lambda: session.state is SafetyState.HOLD, "HOLD")
     expect(strip(follower_page.page, "cause")).to_contain_text("stopped at the follower")
     expect(strip(page, "state")).to_have_text("HOLD")
     # What to do stands at the end of the cause: nothing of it is cut.

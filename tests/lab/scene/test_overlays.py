@@ -11,7 +11,7 @@ import brazo
 from brazo.lab.scene.overlays.collision import FREE, HIT
 from brazo.lab.scene.overlays.contacts import held_together, marks
 from brazo.lab.scene.overlays.workspace import reached
-from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.scene.snapshot import SceneSnapshot
 from brazo.operate.contacts import held_up, struck
 from brazo.trajectory import quintic
 from brazo.world import World
@@ -65,7 +65,7 @@ def test_an_overlay_is_there_while_it_is_on_and_with_the_next_cell(lab, which, k
 def test_a_page_may_switch_only_what_there_is(lab, line):
     with line(lab) as page:
         page.send(["view/show", "everything", True])
-        assert "no overlay 'everything'" in page.told["notice"]["text"]
+        assert "no overlay 'everything'" in page.reported["notice"]["text"]
         page.send(["view/show", "floor", False])
         assert not lab.scene.floor_visible
         page.send(["view/show", "floor", True])
@@ -89,7 +89,7 @@ def test_collision_solids_are_those_of_the_engine(lab):
 
 @pytest.fixture
 def pressed(lab):
-    """A moment in which the clamp of scara2 is pressed into the floor of the cell."""
+    """A moment in which the gripper of scara2 is pressed into the floor of the cell."""
     robot = lab.sim.robots["scara2"]
     sim = lab.sim
     with sim.lock:
@@ -97,7 +97,7 @@ def pressed(lab):
         q[3] = robot.arm.limits[3, 1]
         robot.world.set_state(q)
         sim.world.forward()
-        snapshot = Snapshot.of(sim)
+        snapshot = SceneSnapshot.of(sim)
         if not snapshot.collisions():  # lower the base until it touches
             tool = robot.tool()[2, 3]
             base = robot.base.copy()
@@ -105,7 +105,7 @@ def pressed(lab):
             sim.edit("scara2", base=base)
             sim.robots["scara2"].world.set_state(q)
             sim.world.forward()
-            snapshot = Snapshot.of(sim)
+            snapshot = SceneSnapshot.of(sim)
     yield snapshot
     lab.open("cooperative")
     lab.sim.player.pause()
@@ -127,7 +127,7 @@ def test_what_touches_turns_red_is_marked_and_counted(lab, pressed):
     show(lab, "boxes", False)
 
 
-def test_an_arm_that_touches_itself_is_told_so():
+def test_an_arm_that_touches_itself_is_reported_so():
     world = World("solo-puma560")
     (robot,) = world.robots.values()
     assert struck(world.contacts(), robot.name) == ""
@@ -137,7 +137,7 @@ def test_an_arm_that_touches_itself_is_told_so():
     assert words == "sixth joint touches the robot's own base: move it back"
 
 
-def test_a_robot_that_presses_on_a_body_is_told_how_far_it_is_from_its_way():
+def test_a_robot_that_presses_on_a_body_is_reported_how_far_it_is_from_its_way():
     sim = brazo.Simulation("cooperative")
     robot = sim.robots["scara2"]
     there = robot.reference.q.copy()
@@ -168,7 +168,7 @@ def test_robots_are_green_but_for_their_bases_while_they_hold_one_bar(lab, monke
     drawn = [one.name for one in lab.sim.world.drawn]
     together = {"bar 2": {"scara1", "scara2"}}
     monkeypatch.setattr(f"{held_together.__module__}.held_together", lambda contacts: together)
-    lab.do(lambda: overlay.update(Snapshot.of(lab.sim)))
+    lab.do(lambda: overlay.update(SceneSnapshot.of(lab.sim)))
     marked = {drawn[i] for i in lab.scene.colors._marked}
     assert "bar 2" in marked and "bar 1" not in marked
     robots = {name for name in drawn if "/" in name}
@@ -177,7 +177,7 @@ def test_robots_are_green_but_for_their_bases_while_they_hold_one_bar(lab, monke
     green = lab.scene.colors._sent[drawn.index("scara1/link 2")][0]
     assert red[0] > 2 * max(red[1:]) and green[1] > 1.5 * max(green[0], green[2])
     together.clear()
-    lab.do(lambda: overlay.update(Snapshot.of(lab.sim)))
+    lab.do(lambda: overlay.update(SceneSnapshot.of(lab.sim)))
     assert lab.scene.colors._sent == lab.scene.colors._own
 
 
@@ -192,15 +192,15 @@ def test_the_workspace_is_made_of_places_the_arm_reaches(name):
     assert np.abs(places[:, None] - own[None]).sum(axis=2).min(axis=1).max() == 0.0
 
 
-def test_nobody_holds_together_what_only_lies_there(lab):
-    assert held_together(Snapshot.of(lab.sim).contacts) == {}
+def test_no_one_holds_together_what_only_lies_there(lab):
+    assert held_together(SceneSnapshot.of(lab.sim).contacts) == {}
 
 
 def test_the_desired_robot_stands_where_the_reference_is(lab):
     show(lab, "desired", True)
     robot = lab.sim.robots["scara1"]
     q = robot.world.start + [0.5, 0.2, 0.02, 0.1, 0.1]
-    snapshot = Snapshot.of(lab.sim)
+    snapshot = SceneSnapshot.of(lab.sim)
     snapshot.references["scara1"] = q
     overlay = lab.view.overlays["desired"]
     sent = {}
@@ -214,7 +214,7 @@ def test_the_desired_robot_stands_where_the_reference_is(lab):
 
     lab.do(draw)
     for i, T in enumerate(robot.base @ robot.arm.frames(q)):
-        place = sent[f"{lab.scene.root}/desired-0-{i}"]
+        place = sent[f"{lab.scene.root}/desired-0/{i}"]
         assert place == pytest.approx(T[:3, 3], abs=1e-12)
     show(lab, "desired", False)
 
@@ -227,7 +227,7 @@ def test_the_trace_is_the_way_of_the_tool_and_ends_with_a_reset(lab):
     def go(k: int) -> None:  # in one go: no picture of the lab's own in between
         lab.set_q(lab.sim.robots["scara1"].world.start + [0.1 * k, 0, 0, 0, 0], "scara1")
         lab.sim.step()
-        overlay.update(Snapshot.of(lab.sim))
+        overlay.update(SceneSnapshot.of(lab.sim))
         path.append(lab.sim.robots["scara1"].tool()[:3, 3])
 
     for k in range(5):
@@ -235,7 +235,7 @@ def test_the_trace_is_the_way_of_the_tool_and_ends_with_a_reset(lab):
     points = np.array(overlay._traces[0]._points)[-5:]
     assert points == pytest.approx(np.array(path), abs=1e-9)
     lab.sim.reset()
-    snapshot = Snapshot.of(lab.sim)
+    snapshot = SceneSnapshot.of(lab.sim)
     lab.do(lambda: overlay.update(snapshot))
     assert len(overlay._traces[0]._points) == 1
     show(lab, "trace", False)

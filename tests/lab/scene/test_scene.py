@@ -77,7 +77,7 @@ def test_a_body_is_drawn_where_the_kinematics_says(lab):
     lab.set_q(q)
     lab.do(lab.display.frame)
     frames = arm.frames(q)
-    for i, T in zip(lab.sim.world.drawn_of("panda"), frames, strict=True):
+    for i, T in zip(lab.sim.world.robots["panda"].drawn, frames, strict=True):
         assert sent_position(lab, lab.scene.names[i]) == pytest.approx(T[:3, 3], abs=1e-14)
 
 
@@ -170,7 +170,7 @@ def test_a_name_stays_one_node():
 def test_whatever_asks_for_poses_holds_the_lock(running, monkeypatch):
     """A program's step and the lab share one workspace for poses: only one may use it at a time."""
     with running("cooperative") as lab:
-        snapshot = lab.sim.world._snapshot
+        snapshot = lab.sim.world.compiled.body_poses
         now, held = type(snapshot).now, []
 
         def asked(self, data):

@@ -7,13 +7,13 @@ import socket
 import pytest
 from websockets.datastructures import Headers
 
-from brazo.lab.server.access import Access, is_loopback
+from brazo.lab.server.access import LabAccess, is_loopback
 
-LOCAL = Access("127.0.0.1")
-OPEN = Access("0.0.0.0", "brazo-8080", "s3cret")
+LOCAL = LabAccess("127.0.0.1")
+OPEN = LabAccess("0.0.0.0", "brazo-8080", "s3cret")
 
 
-def status(access: Access, target: str = "/", websocket: bool = False, **headers: str) -> int:
+def status(access: LabAccess, target: str = "/", websocket: bool = False, **headers: str) -> int:
     refusal = access.check(Headers(headers), target, websocket)
     return 200 if refusal is None else refusal.status
 
@@ -90,11 +90,11 @@ def test_a_websocket_shows_its_token_by_cookie_only():
 
 def test_only_the_loopback_goes_without_a_token():
     for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
-        assert is_loopback(host) and Access.on(host, 8080).token is None
+        assert is_loopback(host) and LabAccess.on(host, 8080).token is None
     for host in ("0.0.0.0", "::", "", "192.168.1.7", "example.org"):
-        token = Access.on(host, 8080).token
+        token = LabAccess.on(host, 8080).token
         assert not is_loopback(host) and token is not None and len(token) >= 32
-    assert Access.on("0.0.0.0", 1).token != Access.on("0.0.0.0", 1).token
+    assert LabAccess.on("0.0.0.0", 1).token != LabAccess.on("0.0.0.0", 1).token
 
 
 @pytest.mark.parametrize("token", ["é", "\udce9", "s3cret\udce9", "%C3%A9", "%ff", ""])

@@ -39,7 +39,7 @@ RENDERER = """
 @pytest.fixture(scope="module")
 def page(lab, browser):
     page = browser.new_page()
-    # The modules without a lab that would draw meanwhile.
+    # The modules without a lab that would draw at the same time.
     page.goto(f"{lab.url}/lab/server/page/dom.js")
     yield page
     page.close()
@@ -49,7 +49,7 @@ def run(page, script: str):
     return page.evaluate(f"async () => {{ {RENDERER} {script} }}")
 
 
-def test_a_third_of_the_time_is_left_and_the_last_wish_is_drawn(page):
+def test_a_third_of_the_time_is_left_and_the_last_request_is_drawn(page):
     drawn, began, ended = run(
         page,
         """
@@ -87,7 +87,7 @@ def test_what_rests_is_drawn_once_more_as_fine_as_the_screen(page):
     assert drawn == ["last", 0]
 
 
-def test_a_lone_wish_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(page):
+def test_a_lone_request_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(page):
     drawn = run(
         page,
         """
@@ -116,7 +116,7 @@ def test_while_it_is_to_be_fine_all_are_smooth(page):
     assert ratios == [1] * 5
 
 
-def test_pictures_for_somebody_else_and_of_another_size_do_not_wait(page):
+def test_pictures_for_someone_else_and_of_another_size_do_not_wait(page):
     drawn = run(
         page,
         """

@@ -36,7 +36,7 @@ def test_the_first_to_come_drives(driving):
     assert not driving.drives("") and not driving.drives("stranger")
 
 
-def test_whoever_does_not_answer_loses_control(driving, time):
+def test_the_client_does_not_answer_loses_control(driving, time):
     driving.ask("b")
     assert driving.wait() == ANSWER_TIME and driving.asking == 2
     time.now = ANSWER_TIME - 0.1
@@ -56,7 +56,7 @@ def test_the_driver_may_keep_or_give(driving):
     driving.ask("c")
     driving.hand_over("a")
     assert driver(driving) == "c"
-    driving.hand_over("c")  # nobody asked: to the one longest there
+    driving.hand_over("c")  # no request: to the oldest page
     assert driver(driving) == "a"
 
 
@@ -75,7 +75,7 @@ def test_a_driver_that_is_gone_is_followed_by_the_one_longest_there(driving, tim
     assert driving.settle() and driver(driving) == "b"
 
 
-def test_asking_when_nobody_drives_is_enough(driving):
+def test_asking_when_no_one_drives_is_enough(driving):
     driving.leave("a")
     driving.ask("c")
     assert driver(driving) == "c"

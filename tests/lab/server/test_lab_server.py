@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 
 from brazo.errors import BrazoError
 from brazo.lab.server import hooks
-from brazo.lab.server.access import Access
+from brazo.lab.server.access import LabAccess
 from brazo.lab.server.channel import MAX_PAGES
 from brazo.lab.server.lab_server import listen
 
@@ -291,10 +291,10 @@ def test_what_a_watcher_does_in_viser_is_dropped(lab, widgets, driver, line, exc
         "owner": "",
     }
     acts = [update(widgets["number"], value=9), update(widgets["button"], value=True), drag]
-    with line(lab) as watcher, viser_socket(lab, watcher.key) as ws, viser_socket(lab) as nobody:
+    with line(lab) as watcher, viser_socket(lab, watcher.key) as ws, viser_socket(lab) as no_one:
         for message in acts:
             ws.send(msgspec.msgpack.encode(message))
-            nobody.send(msgspec.msgpack.encode(message))
+            no_one.send(msgspec.msgpack.encode(message))
         watcher.send()
         watcher.until("me/refused", len(acts))
         exchange()
@@ -356,7 +356,7 @@ def test_stopping_releases_the_port_and_its_connections(running):
 
 
 def test_the_loopback_is_all_that_listens(lab):
-    assert lab._server.access == Access("127.0.0.1", f"brazo-{lab._server.port}", None)
+    assert lab._server.access == LabAccess("127.0.0.1", f"brazo-{lab._server.port}", None)
     mine = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)}
     for address in mine - {"127.0.0.1", "127.0.1.1", "::1"}:
         with pytest.raises(OSError):

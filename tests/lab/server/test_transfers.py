@@ -1,4 +1,4 @@
-"""Files down and up, as a page and as somebody who means no good."""
+"""Downloads and uploads, by a page and by a malicious client."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def send(lab, key: str, first: object, *pieces: bytes) -> dict:
 
 def test_a_file_arrives_whole(lab, page, received):
     content = bytes(range(256)) * 3
-    told = send(lab, page.key, ["probe/load", "arm.yaml", 768], content[:100], content[100:])
+    reported = send(lab, page.key, ["probe/load", "arm.yaml", 768], content[:100], content[100:])
     page.send()
-    assert told == {"done": True}
+    assert reported == {"done": True}
     assert [(u.name, u.content) for u in received] == [("arm.yaml", content)]
 
 
@@ -63,7 +63,7 @@ def test_a_file_arrives_whole(lab, page, received):
         ("nonsense", [], "has no name or size"),
     ],
 )
-def test_what_nobody_wants_is_refused_with_a_reason(lab, page, received, first, pieces, words):
+def test_what_no_one_wants_is_refused_with_a_reason(lab, page, received, first, pieces, words):
     assert words in send(lab, page.key, first, *pieces)["error"]
     page.send()
     assert not received
@@ -78,8 +78,8 @@ def test_a_watcher_brings_nothing(lab, page, received, line):
 
 def test_no_panel_can_lift_the_cap(lab, page):
     lab.uploads.on("probe/big", lambda upload: None, (".bin",), 10 * MAX_UPLOAD_BYTES)
-    told = send(lab, page.key, ["probe/big", "a.bin", MAX_UPLOAD_BYTES + 1])
-    assert "at most" in told["error"]
+    reported = send(lab, page.key, ["probe/big", "a.bin", MAX_UPLOAD_BYTES + 1])
+    assert "at most" in reported["error"]
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_text_that_is_none_is_explained():
         Upload("a.yaml", b"x\xff").text()
 
 
-def test_the_page_that_asked_is_told_to_fetch_once(lab, page, line, fetch):
+def test_the_page_that_asked_is_reported_to_fetch_once(lab, page, line, fetch):
     lab.channel.on("probe/save", lambda: lab._server.download("run <1>.csv", "a,b\n"))
     with line(lab) as other:
         page.send(["probe/save"])
-        offer = page.told["download"]
+        offer = page.reported["download"]
         other.send()
-        assert "download" not in other.told
+        assert "download" not in other.reported
     assert offer["name"] == "run _1_.csv"
     reply = fetch(lab, offer["address"])
     assert reply.status == 200 and reply.body == b"a,b\n"
@@ -137,9 +137,9 @@ def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page
         ws.send(json.dumps(["probe/load", "arm.yaml", 2]))
         ws.send(b"a")
         other.ws.send('["control/ask"]')
-        other.until("control/asking", other.told["me/number"])
+        other.until("control/asking", other.reported["me/number"])
         page.ws.send('["control/hand-over"]')
-        other.until("control/driver", other.told["me/number"])
+        other.until("control/driver", other.reported["me/number"])
         ws.send(b"b")
         assert "view only" in json.loads(ws.recv(timeout=10))["error"]
         other.send(["control/hand-over"])
@@ -148,10 +148,10 @@ def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page
     lab.post(lambda: busy.wait(10))
     try:
         assert send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x") == {"done": True}
-        lab.channel.allows = lambda event: event != "probe/load"  # another cell has come meanwhile
+        lab.channel.allows = lambda event: event != "probe/load"  # another cell is open now
         busy.set()
         page.send()
-        assert "no panel accepts files" in page.told["notice"]["text"]
+        assert "no panel accepts files" in page.reported["notice"]["text"]
         assert (
             "no panel accepts files"
             in send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x")["error"]

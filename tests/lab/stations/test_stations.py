@@ -17,9 +17,10 @@ from brazo.lab.stations import FollowerLab, MasterLab
 from brazo.lab.stations.arrow import arrow
 from brazo.lab.stations.follower import directions_in_words
 from brazo.lab.stations.status import Watch
+from brazo.model.transforms import translate
 from brazo.simulation import Simulation
 from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules
-from brazo.teleop.devices import Joystick, Pointed, parse_script
+from brazo.teleop.devices import Joystick, PageHandle, parse_script
 from brazo.teleop.mapping.base import DIRECTIONS, IncrementMap
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import (
@@ -30,6 +31,7 @@ from brazo.teleop.stations import (
     ReflectingMaster,
     scheme_named,
 )
+from brazo.teleop.stations.scene_name import is_scene_name, scene_name
 from brazo.world import load_cell
 
 PATIENT = Rules(degrade=5.0, recover=4.0, stale=10.0, late=30.0)
@@ -89,7 +91,7 @@ def labs():
     )
     follower_lab = FollowerLab(follower, port=0)
     with MasterLink(follower.link.url, rules=LINK) as link:
-        hand = Pointed(deadman=60.0)
+        hand = PageHandle(deadman=60.0)
         master = ReflectingMaster(link, hand, here, scheme=scheme_named("waves"), valid=9.0)
         master_lab = MasterLab(master, port=0)
         yield master_lab, follower_lab, hand
@@ -121,8 +123,8 @@ def test_both_pages_tell_of_forces_and_energies(labs):
     until(lambda: values(follower_lab, "link")["force/2"] > 0.5, "contact")
     until(lambda: values(master_lab, "link")["force/2"] > 0.5, "contact, told")
     until(lambda: master_lab.felt()[2] > 0.1, "felt")
-    told = values(master_lab, "link")
-    assert told["energy/2"] == pytest.approx(told["energy/0"] + told["energy/1"])
+    reported = values(master_lab, "link")
+    assert reported["energy/2"] == pytest.approx(reported["energy/0"] + reported["energy/1"])
     for name in ("energy/0", "energy/1", "energy/2"):
         assert name in values(follower_lab, "link")
     assert values(follower_lab, "follower")["scale"] == "1"
@@ -135,7 +137,7 @@ def test_stop_on_the_masters_page_lets_go(labs):
     master_lab.stop_motion()
     until(lambda: follower_lab.status().state == "IDLE", "idle")
     assert not hand.run
-    hand.press(False)  # still held, but not anew
+    hand.press(False)  # still held, but not pressed again
     time.sleep(0.1)
     assert follower_lab.status().state == "IDLE"
 
@@ -173,7 +175,7 @@ def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
         )
         stops = lambda: lab.channel.get("stops") or 0  # noqa: E731
         try:
-            # A script goes on by itself, perhaps between two looks.
+            # A script continues by itself, perhaps between two polls.
             until(lambda: safety._released or safety.moving, "a released switch")
             press(0, 1)
             until(lambda: safety.moving, "engaged")
@@ -192,7 +194,7 @@ def test_stop_on_the_masters_page_acts_for_every_device(device, tmp_path):
                 press()
                 until(lambda: lab.station._latch._seen_up, "let go")
                 press(0, 1)
-                until(lambda: safety.moving, "engaged anew")
+                until(lambda: safety.moving, "engaged again")
         finally:
             lab.stop()
             follower.close()
@@ -218,7 +220,7 @@ def test_another_axis_makes_room_and_stays_right_handed(labs):
         ("x", "+x", "X, −Z, Y"),
         ("y", "+y", "X, Y, Z"),
     ):
-        master_lab.do(lambda a=axis, w=way: master_lab.panels["master"]._set_way(a, w))
+        master_lab.do(lambda a=axis, w=way: master_lab.panels["master"]._set_axis(a, w))
         until(
             lambda w=words: (
                 directions_in_words(mapping.increments.directions) == w
@@ -234,7 +236,7 @@ def test_a_master_whose_follower_is_gone_knows_nothing_of_it():
     sim = Simulation(as_cell("robot:delta"))
     follower = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT).start()
     with MasterLink(follower.link.url, rules=LINK) as link:
-        lab = MasterLab(MasterStation(link, Pointed(), delta, rate=50), port=0)
+        lab = MasterLab(MasterStation(link, PageHandle(), delta, rate=50), port=0)
         try:
             until(lambda: lab.status().state == "IDLE", "the follower's state")
             assert values(lab, "master")["tool/z"] != "–"
@@ -264,7 +266,7 @@ def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
                 until(lambda c=came: f"'first' {c}" in happened(follower), came)
                 with MasterLink(link.url, rules=LINK) as other:
                     second = MasterLab(
-                        MasterStation(other, Pointed(), brazo.load("delta"), rate=50), port=0
+                        MasterStation(other, PageHandle(), brazo.load("delta"), rate=50), port=0
                     )
                     try:
                         until(lambda s=second: busy in happened(s), "busy")
@@ -310,7 +312,7 @@ def test_a_drag_ends_on_the_masters_page_when_another_page_drives(labs):
     until(lambda: not gizmo.dragging and not hand._dragging, "let go")
 
 
-def test_a_master_whose_seat_was_taken_says_who_has_it():
+def test_a_master_whose_place_was_taken_shows_who_has_it():
     sim = Simulation(as_cell("robot:delta"))
     quick = LinkRules(silence=1.0, stalled=10.0)
     follower = FollowerStation(sim, FollowerLink(rules=quick), rules=PATIENT).start()
@@ -320,7 +322,7 @@ def test_a_master_whose_seat_was_taken_says_who_has_it():
             FaultProxy(f"127.0.0.1:{follower.link.port}") as proxy,
             MasterLink(f"127.0.0.1:{proxy.port}", name="first", rules=quick) as link,
         ):
-            lab = MasterLab(MasterStation(link, Pointed(), delta, rate=50), port=0)
+            lab = MasterLab(MasterStation(link, PageHandle(), delta, rate=50), port=0)
             panel = lab.panels["master"]
             try:
                 until(lambda: lab.status().state == "IDLE", "the follower's state")
@@ -353,7 +355,7 @@ def test_a_simulation_that_broke_down_is_no_healthy_follower():
             def tick(self, _sim):
                 raise BrazoError("broken on purpose")
 
-        sim.add_task(Broken())
+        sim.tasks.add(Broken())
         until(lambda: sim.player.error is not None, "broken")
         state = lab.status()
         assert state.link == "dead" and state.state == "" and "broken on purpose" in state.about
@@ -377,16 +379,58 @@ def test_stop_on_the_followers_page_acts_without_a_master_and_is_written_down():
         until(lambda: station.moving, "moved by hand")
         lab.stop_motion()
         until(lambda: not station.moving, "at rest")
-        assert abs(sim.robot("teleop-scara").reference.q[0] - goal[0]) > 0.1
+        assert abs(sim.robots["teleop-scara"].reference.q[0] - goal[0]) > 0.1
         assert lab.status().state == "HOLD" and "stopped at the follower" in lab.status().cause
         lab.stop_motion()
-        told = [text for _, text in lab.status().history]
-        assert told[-2:] == [
+        reported = [text for _, text in lab.status().history]
+        assert reported[-2:] == [
             "IDLE → HOLD, stopped at the follower: on the page",
             "stopped at the follower, in HOLD already: on the page",
         ]
-        lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))  # by hand it can go on
+        lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))  # the page can still move it
         until(lambda: station.moving, "moved by hand again")
     finally:
         lab.stop()
         sim.player.close()
+
+
+def test_the_follower_is_drawn_beside_the_master_as_it_reports(labs):
+    """The follower's cell is not a shipped one here: it is given to the view."""
+    master, follower, _ = labs
+    view = master.panels["master"].follower
+    until(lambda: view.problem or view.visible, "answered")
+    assert "not known here" in view.problem and not view.visible
+    master.do(lambda: view.load(follower.sim.cell, "follower"))
+    until(lambda: view.visible and master.scene.parts_beside, "drawn")
+    beside = f"{master.scene.root}/beside-follower"
+    names = [n for n in nodes(master) if n.startswith(f"{beside}/")]
+    arm = follower.session.robot.arm
+    assert sum(len(parts) for parts in arm.parts) <= len(names)
+    assert master.scene.part_count > view._copy.part_count > 0
+    assert "°" in values(master, "master")["joints"]
+
+
+def nodes(lab) -> list[str]:
+    """Names of the nodes that a new page would be sent."""
+    kept = lab._server.viser._websock_server._broadcast_buffer.message_from_id
+    return [message.name for message in list(kept.values()) if hasattr(message, "name")]
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("cooperative", "cell:cooperative"), ("robot:teleop-scara", "robot:teleop-scara")],
+)
+def test_shipped_cells_are_named_to_the_master(source, name):
+    cell = as_cell(source)
+    assert scene_name(cell) == name and is_scene_name(name)
+
+
+def test_a_shipped_cell_that_was_edited_has_no_name():
+    cell = as_cell("cooperative")
+    moved = replace(cell.robots[0], base=translate(x=0.1))
+    assert scene_name(replace(cell, robots=(moved, *cell.robots[1:]))) == ""
+
+
+@pytest.mark.parametrize("name", ["", "robot:../puma560", "/etc/passwd", "cell:nothing", None, 3])
+def test_other_names_from_a_follower_are_refused(name):
+    assert not is_scene_name(name)

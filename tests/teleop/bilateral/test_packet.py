@@ -24,7 +24,7 @@ def test_only_the_newest_counts_and_the_rest_is_counted():
     assert inflow.counts == {"used": 2, "missing": 2, "late": 1, "twice": 1, "refused": 1}
 
 
-def test_sums_begun_for_somebody_else_are_not_acted_on():
+def test_sums_begun_for_another_peer_are_not_acted_on():
     inflow = Inflow(id=7)
     assert inflow.take(0.0, [packet(1, 5.0, peer=0), packet(2, 5.0, peer=6)])
     assert inflow.latest is None and inflow.peer == 1 and inflow.counts["unpaired"] == 2

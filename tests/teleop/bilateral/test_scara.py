@@ -46,7 +46,7 @@ def test_a_pair_is_a_task_of_a_simulation_and_its_recording_has_both_robots():
     sim = Simulation("teleop-wall-scara", {"master": None, "follower": None})
     hand = Hand(strokes([(0.1, 0, 0, 0), (0.5, 0, 0, -0.02)]))
     pair = Pair(sim.world, scheme(), hand, delay=0.01)
-    sim.add_task(pair)
+    sim.tasks.add(pair)
     recording = sim.run(until=1.0)
     trace = pair.trace()
     z = recording["master.tool.z"]

@@ -64,7 +64,7 @@ def test_state_and_torque_are_those_of_the_robot(name, world, scara):
 
 
 def test_the_contact_force_is_what_holds_the_tool_up(world):
-    """Pressed on the wall with 9 N and at rest, 9 N come back, whoever sums the contacts."""
+    """Pressed on the wall with 9 N and at rest, 9 N come back, however the contacts are summed."""
     world.reset()
     port = ToolPort(world, "follower")
     for _ in range(1500):
@@ -96,12 +96,12 @@ def test_a_hand_pulls_from_outside(world):
     world.reset()
 
 
-def test_bad_names_and_ways_are_refused(world):
+def test_bad_names_and_trajectories_are_refused(world):
     with pytest.raises(BrazoError, match="no robot named 'slave'; robots: master, follower"):
         ToolPort(world, "slave")
     with pytest.raises(BrazoError, match="cannot follow itself"):
         Pair(world, WaveVariables(), robots=("master", "master"))
-    with pytest.raises(BrazoError, match="3 numbers"):
+    with pytest.raises(BrazoError, match="3 coordinates"):
         Hand(quintic_via_points([0, 1], [[0, 0], [1, 1]]))
     with pytest.raises(BrazoError, match="rows of t"):
         strokes([(0, 0, 0, 0)])

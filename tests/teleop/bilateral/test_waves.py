@@ -252,7 +252,7 @@ def test_without_news_the_pull_fades():
     assert np.linalg.norm(command.force) < 1e-3
 
 
-def test_the_greatest_force_is_kept_and_the_account_still_closes():
+def test_the_max_force_is_kept_and_the_account_still_closes():
     line = Line(WaveVariables(force_limit=5.0), 0.02)
     line.pair(0.02)
     for k in range(800):

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.teleop.follow.follower import LONGEST_STEP, Follower, View
-from brazo.teleop.follow.safety import Cause, State
-from brazo.teleop.link.frames import CLUTCH, RUN, Command, Setting
+from brazo.teleop.follow.follower import LONGEST_STEP, Follower, LinkView
+from brazo.teleop.follow.safety import Cause, SafetyState
 from brazo.teleop.link.inbox import Received
-from brazo.teleop.mapping.base import Target
+from brazo.teleop.link.wire_format import CLUTCH, RUN, Command, Setting
+from brazo.teleop.mapping.base import JointTarget
 from brazo.teleop.mapping.joint_map import JointMap
 from brazo.teleop.mapping.pose_map import PoseMap
 from brazo.trajectory import Limits, limits_of
@@ -52,7 +52,7 @@ class Bench:
 
     def step(self, dt=DT):
         self.t += dt
-        view = View(self.session, self.latest, self.jumps, self.missing)
+        view = LinkView(self.session, self.latest, self.jumps, self.missing)
         step = self.follower.step(self.t, view)
         sample, dt = step.sample, min(self.t - self.looked, LONGEST_STEP)
         # The clamp: whatever happened, the reference moves on by no more than the drives can.
@@ -69,7 +69,7 @@ class Bench:
         self.step()
         self.engagement += 1
         self.send(q)
-        assert self.step().state is State.ENGAGED, self.steps[-1].cause
+        assert self.step().state is SafetyState.ENGAGED, self.steps[-1].cause
 
     def run(self, seconds, motion):
         """Follow a hand that moves both joints by motion(t)."""
@@ -85,7 +85,7 @@ def moving():
     bench = Bench()
     bench.engage()
     step = bench.run(0.6, lambda t: 0.8 * t)
-    assert step.state is State.ENGAGED and step.sample.qd[0] == pytest.approx(0.8, abs=0.05)
+    assert step.state is SafetyState.ENGAGED and step.sample.qd[0] == pytest.approx(0.8, abs=0.05)
     return bench
 
 
@@ -120,8 +120,8 @@ def test_a_stall_slows_down_and_then_holds_in_time():
     while bench.t - last < 0.3:
         step = bench.step()
         states.append((step.t, step.state))
-    hold = next(t for t, state in states if state is State.HOLD) - last
-    slow = next(t for t, state in states if state is State.DEGRADED) - last
+    hold = next(t for t, state in states if state is SafetyState.HOLD) - last
+    slow = next(t for t, state in states if state is SafetyState.DEGRADED) - last
     assert 0.05 <= slow <= 0.05 + 2 * DT
     assert 0.12 <= hold <= 0.12 + 2 * DT
     assert bench.follower.safety.cause is Cause.STALE
@@ -137,13 +137,13 @@ def test_of_a_backlog_nothing_is_replayed():
         stalled.append(bench.latest)
         bench.latest = None
         bench.step()
-    assert bench.follower.safety.state is State.HOLD
+    assert bench.follower.safety.state is SafetyState.HOLD
     held = bench.before.q[0]
     assert held - stood < 0.15
     for received in stalled:
         bench.latest = Received(received.command, bench.t, received.sent, received.expires)
         step = bench.step(0.0001)
-        assert step.seq == 0 and step.state is State.HOLD
+        assert step.seq == 0 and step.state is SafetyState.HOLD
     assert bench.follower.unused >= 200
     assert rest(bench) == pytest.approx(0.0, abs=1e-6)
 
@@ -165,7 +165,7 @@ def test_a_fault_brakes_at_once_and_recovery_is_asked_for(disturb, cause):
     bench = moving()
     disturb(bench)
     step = bench.step()
-    assert (step.state, bench.follower.safety.cause) == (State.HOLD, cause)
+    assert (step.state, bench.follower.safety.cause) == (SafetyState.HOLD, cause)
     way = rest(bench)
     # From 0.8 rad/s with 8 rad/s² and 80 rad/s³: v/2 (v/a + a/j), and what a cycle adds.
     assert 0.0 < way <= 0.4 * (0.1 + 0.1) + 0.8 * 2 * DT + 0.01
@@ -173,11 +173,11 @@ def test_a_fault_brakes_at_once_and_recovery_is_asked_for(disturb, cause):
     bench.session = max(bench.session, 1)
     for _ in range(20):
         bench.send((1.0, 1.0))
-        assert bench.step().state is State.HOLD
+        assert bench.step().state is SafetyState.HOLD
     held = bench.before.q.copy()
     bench.engage((1.0, 1.0))
     step = bench.run(0.2, lambda t: 1.0 + 0.1 * t)
-    assert step.state is State.ENGAGED
+    assert step.state is SafetyState.ENGAGED
     assert step.sample.q == pytest.approx(held + 0.02, abs=0.005)
 
 
@@ -191,13 +191,13 @@ def test_stop_while_moved_by_hand_keeps_a_waiting_master_out():
     for _ in range(100):  # the master holds its switch and waits
         bench.send()
         step = bench.step()
-    assert step.state is State.IDLE and step.sample.qd.all()
+    assert step.state is SafetyState.IDLE and step.sample.qd.all()
     assert "still braking" in step.cause
     bench.follower.stop(bench.t, "on the page")
     for k in range(500):
         bench.send((1e-4 * k,) * 2)
         step = bench.step()
-        assert step.state is State.HOLD, f"{step.state.name} {1e3 * DT * k:.0f} ms after STOP"
+        assert step.state is SafetyState.HOLD, f"{step.state.name} {1e3 * DT * k:.0f} ms after STOP"
     assert not bench.follower.tracker.moving and bench.before.q[0] < 0.49
     assert (
         step.cause == "stopped at the follower: on the page; release, then press and hold to resume"
@@ -208,14 +208,14 @@ def test_stop_while_moved_by_hand_keeps_a_waiting_master_out():
 def test_letting_go_stops_without_a_fault():
     bench = moving()
     bench.send((0.48, 0.48), flags=0)
-    assert bench.step().state is State.IDLE
+    assert bench.step().state is SafetyState.IDLE
     assert 0.0 < rest(bench) < 0.1
 
 
 def test_few_missing_numbers_are_no_fault():
     bench = moving()
     bench.missing = 24
-    assert bench.step().state is State.ENGAGED
+    assert bench.step().state is SafetyState.ENGAGED
 
 
 def test_clutch_lets_the_master_move_alone():
@@ -226,7 +226,7 @@ def test_clutch_lets_the_master_move_alone():
     for k in range(250):
         bench.send((0.1 - 0.002 * k,) * 2, flags=RUN | CLUTCH)
         step = bench.step()
-        assert step.state is State.ENGAGED
+        assert step.state is SafetyState.ENGAGED
     assert step.warnings == ("clutch: only the master moves",)
     rested = step.sample.q[0]
     assert rested == pytest.approx(0.1, abs=0.01)
@@ -243,7 +243,7 @@ def test_old_data_is_followed_slower():
     while bench.t - start < 1.5:
         bench.send((1.6 * (bench.t - start),) * 2, age=0.1, valid=0.2)
         step = bench.step()
-    assert step.state is State.DEGRADED
+    assert step.state is SafetyState.DEGRADED
     assert 0.1 < step.share < 0.5
     assert step.sample.qd[0] <= step.share * 2.0 + 1e-9
 
@@ -283,7 +283,7 @@ def raising(error):
     [
         (lambda: raising(BrazoError("the arm cannot be there")), "the arm cannot be there"),
         (lambda: raising(ZeroDivisionError("division by zero")), "ZeroDivisionError: division"),
-        (lambda: Target(np.array([0.1, math.nan])), "every value must be finite"),
+        (lambda: JointTarget(np.array([0.1, math.nan])), "every value must be finite"),
     ],
 )
 def test_a_mapping_that_fails_in_motion_is_a_hold_and_a_stop(how, said):
@@ -291,11 +291,11 @@ def test_a_mapping_that_fails_in_motion_is_a_hold_and_a_stop(how, said):
     bench.follower.mapping = Broken(how)
     bench.engage()
     step = bench.run(0.5, lambda t: 0.4 * t)
-    assert (step.state, bench.follower.safety.cause) == (State.HOLD, Cause.LOST)
+    assert (step.state, bench.follower.safety.cause) == (SafetyState.HOLD, Cause.LOST)
     assert said in bench.follower.safety.detail
     assert not bench.follower.tracker.moving and step.sample.q[0] < 0.15
     bench.engage((0.0, 0.0))
-    assert bench.run(0.1, lambda t: 0.4 * t).state is State.ENGAGED
+    assert bench.run(0.1, lambda t: 0.4 * t).state is SafetyState.ENGAGED
 
 
 def test_a_mapping_that_fails_before_motion_does_not_begin():
@@ -306,11 +306,11 @@ def test_a_mapping_that_fails_before_motion_does_not_begin():
     bench.engagement += 1
     bench.send()
     step = bench.step()
-    assert step.state is State.IDLE and step.cause.endswith("; no such pose")
+    assert step.state is SafetyState.IDLE and step.cause.endswith("; no such pose")
     del bench.follower.mapping.obstacle
     bench.follower.mapping.anchor = lambda master, q: raising(BrazoError("no such pose"))
     bench.send()
-    assert bench.step().state is State.HOLD
+    assert bench.step().state is SafetyState.HOLD
     assert bench.follower.safety.cause is Cause.LOST
 
 
@@ -338,7 +338,7 @@ def test_whatever_a_master_sets_the_follower_goes_on(kind):
         pose = (x, 0.0, -x, *turn) if kind == "pose" else None
         flags = RUN if run else 0
         command = Command(7, seq, round(1e6 * t), 0, 150_000, flags, engagement, q, pose)
-        return follower.step(t, View(7, Received(command, t, t, t + 0.15)))
+        return follower.step(t, LinkView(7, Received(command, t, t, t + 0.15)))
 
     x, engagement = 0.0, 0
     for name in names:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
-from brazo.teleop.follow.safety import FAULTS, Cause, Rules, Safety, State
+from brazo.teleop.follow.safety import FAULTS, Cause, Rules, Safety, SafetyState
 
 RULES = Rules()
 
@@ -18,7 +18,7 @@ def engaged(now=0.0):
     safety.command(now, now, False, 0)
     safety.tick(now)
     safety.command(now, now, True, 1)
-    assert safety.tick(now).state is State.ENGAGED
+    assert safety.tick(now).state is SafetyState.ENGAGED
     return safety
 
 
@@ -27,11 +27,11 @@ def test_a_run_of_the_machine():
     safety.command(0.01, 0.01, True, 1)
     assert safety.tick(0.02).share == 1.0
     verdict = safety.tick(0.07)  # 60 ms old
-    assert verdict.state is State.DEGRADED and 0.1 < verdict.share < 1.0
+    assert verdict.state is SafetyState.DEGRADED and 0.1 < verdict.share < 1.0
     safety.command(0.075, 0.074, True, 1)
-    assert safety.tick(0.076).state is State.ENGAGED
+    assert safety.tick(0.076).state is SafetyState.ENGAGED
     safety.tick(0.14)
-    assert safety.tick(0.1941).state is State.HOLD
+    assert safety.tick(0.1941).state is SafetyState.HOLD
     assert [t.cause for t in safety.log] == [
         Cause.ENGAGED,
         Cause.OLD,
@@ -47,45 +47,45 @@ def test_a_run_of_the_machine():
 def test_hold_is_left_only_by_release_and_a_new_engagement():
     safety = engaged()
     safety.fault(0.01, Cause.LINK)
-    assert safety.state is State.HOLD
+    assert safety.state is SafetyState.HOLD
 
     def then(run, engagement):
         safety.command(0.02, 0.02, run, engagement)
         return safety.tick(0.02).state
 
-    assert then(True, 1) is State.HOLD  # the switch is still held
-    assert then(True, 2) is State.HOLD  # a new number, but the switch was never let go
+    assert then(True, 1) is SafetyState.HOLD  # the switch is still held
+    assert then(True, 2) is SafetyState.HOLD  # a new number, but the switch was never let go
     assert safety.refusal == "release first, then press and hold"
-    assert then(False, 2) is State.HOLD
-    assert then(True, 1) is State.HOLD
+    assert then(False, 2) is SafetyState.HOLD
+    assert then(True, 1) is SafetyState.HOLD
     assert safety.refusal == "release, then press and hold to resume"
-    assert then(True, 2) is State.ENGAGED
+    assert then(True, 2) is SafetyState.ENGAGED
 
 
 def test_letting_go_is_no_fault_but_the_next_start_is_asked_for_again():
     safety = engaged()
     safety.command(0.01, 0.01, False, 1)
-    assert safety.tick(0.01).state is State.IDLE
+    assert safety.tick(0.01).state is SafetyState.IDLE
     safety.command(0.02, 0.02, True, 1)
-    assert safety.tick(0.02).state is State.IDLE
+    assert safety.tick(0.02).state is SafetyState.IDLE
     safety.command(0.03, 0.03, True, 2)
-    assert safety.tick(0.03).state is State.ENGAGED
+    assert safety.tick(0.03).state is SafetyState.ENGAGED
 
 
 def test_a_master_that_comes_with_its_switch_held_starts_nothing():
     safety = Safety(RULES)
     for k in range(10):
         safety.command(0.01 * k, 0.01 * k, True, 17 + k)
-        assert safety.tick(0.01 * k).state is State.IDLE
+        assert safety.tick(0.01 * k).state is SafetyState.IDLE
     safety = engaged()
     safety.fault(0.01, Cause.LINK)
-    safety.restart()  # the same master after its link was lost, its counter went on
+    safety.restart()  # the same master after its link was lost, its counter continued
     for _ in range(10):
         safety.command(0.02, 0.02, False, 5)
         safety.command(0.02, 0.02, True, 5)
-        assert safety.tick(0.02).state is State.HOLD
+        assert safety.tick(0.02).state is SafetyState.HOLD
     safety.command(0.02, 0.02, True, 6)
-    assert safety.tick(0.02).state is State.ENGAGED
+    assert safety.tick(0.02).state is SafetyState.ENGAGED
 
 
 @pytest.mark.parametrize("cause", sorted(FAULTS, key=lambda cause: cause.name))
@@ -95,10 +95,10 @@ def test_every_fault_holds_a_moving_follower_and_only_stop_one_at_rest(cause):
     if cause is Cause.STOP:
         assert [str(entry) for entry in safety.log] == ["IDLE → HOLD, stopped at the follower"]
     else:
-        assert safety.state is State.IDLE and not safety.log
+        assert safety.state is SafetyState.IDLE and not safety.log
     safety = engaged()
     safety.fault(0.001, cause, "why")
-    assert safety.state is State.HOLD
+    assert safety.state is SafetyState.HOLD
     assert safety.tick(0.002).share == 0.0
     assert (safety.log[-1].cause, safety.log[-1].detail, safety.log[-1].t) == (cause, "why", 0.001)
 
@@ -114,20 +114,20 @@ def test_stop_uses_up_an_engagement_that_waits():
             assert safety.tick(t, "the arm still moves").share == 0.0
         safety.fault(0.035, Cause.STOP, "on the page")
         assert (safety.state, safety.cause, safety.detail) == (
-            State.HOLD, Cause.STOP, "on the page",
+            SafetyState.HOLD, Cause.STOP, "on the page",
         )  # fmt: skip
         for t in (0.04, 0.05):  # held still, then another number
             safety.command(t, t, True, 2 if t < 0.05 else 3)
-            assert safety.tick(t).state is State.HOLD
+            assert safety.tick(t).state is SafetyState.HOLD
         # Let go and pressed again, but before STOP: the link is slow.
         safety.command(0.06, 0.033, False, 3)
         safety.command(0.07, 0.034, True, 4)
-        assert safety.tick(0.07).state is State.HOLD
+        assert safety.tick(0.07).state is SafetyState.HOLD
         safety.command(0.08, 0.08, False, 4)
         safety.command(0.09, 0.09, True, 4)
-        assert safety.tick(0.09).state is State.HOLD
+        assert safety.tick(0.09).state is SafetyState.HOLD
         safety.command(0.1, 0.1, True, 5)
-        assert safety.tick(0.1).state is State.ENGAGED
+        assert safety.tick(0.1).state is SafetyState.ENGAGED
 
 
 def test_old_commands_and_obstacles_do_not_start():
@@ -135,23 +135,23 @@ def test_old_commands_and_obstacles_do_not_start():
     safety.command(1.0, 1.0, False, 0)
     safety.command(1.0, 0.94, False, 0)
     safety.command(1.06, 1.06 - 0.051, True, 1)
-    assert safety.tick(1.06).state is State.IDLE
+    assert safety.tick(1.06).state is SafetyState.IDLE
     assert safety.refusal == "commands are 51 ms old; at most 50 ms"
     safety.command(1.07, 1.07, True, 1)
-    assert safety.tick(1.07, "the arm still moves").state is State.IDLE
+    assert safety.tick(1.07, "the arm still moves").state is SafetyState.IDLE
     assert safety.refusal == "the arm still moves"
-    assert safety.tick(1.08).state is State.ENGAGED
+    assert safety.tick(1.08).state is SafetyState.ENGAGED
 
 
 def test_a_clock_that_goes_back_holds():
     safety = engaged(5.0)
     assert safety.tick(4.9).share == 0.0
-    assert (safety.state, safety.cause) == (State.HOLD, Cause.CLOCK)
+    assert (safety.state, safety.cause) == (SafetyState.HOLD, Cause.CLOCK)
 
 
 def test_a_late_loop_holds():
     safety = engaged()
-    assert safety.tick(0.101).state is State.HOLD
+    assert safety.tick(0.101).state is SafetyState.HOLD
     assert safety.cause is Cause.LATE
 
 
@@ -222,7 +222,7 @@ def test_whatever_happens(steps):
             elif kind == "fault":
                 safety.fault(now, rest[0])
                 stop = rest[0] is Cause.STOP
-                assert safety.state is (State.HOLD if was in (1, 2) or stop else was)
+                assert safety.state is (SafetyState.HOLD if was in (1, 2) or stop else was)
                 if stop:
                     halted, free, spent = top, False, max(spent, 0 if first else shown)
             elif kind == "restart":
@@ -260,7 +260,9 @@ def test_whatever_happens(steps):
             assert was is safety.state
     for a, b in itertools.pairwise(seen):
         assert a.after is b.before and a.t <= b.t
-    assert all(entry.before is not State.HOLD or entry.after is State.ENGAGED for entry in seen)
+    assert all(
+        entry.before is not SafetyState.HOLD or entry.after is SafetyState.ENGAGED for entry in seen
+    )
 
 
 def test_rules_for_a_slow_link_count_ages_from_its_delay():

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brazo.teleop.follow.tracking import TargetRates, Tracker, stopping_speed
+from brazo.teleop.follow.tracking import JointTracker, TargetRates, stopping_speed
 from brazo.trajectory import Limits
-from brazo.trajectory.jerk_limited import Planner, reach
+from brazo.trajectory.jerk_limited import RuckigPlanner, reach
 
 LIMITS = Limits([2.0, 1.0], [8.0, 3.0], [80.0, 40.0], [[-1, 1], [0, 0.4]])
 START = np.array([0.0, 0.2])
@@ -37,7 +37,7 @@ ANYTHING = st.tuples(
 @settings(max_examples=20)
 @given(st.lists(ANYTHING, min_size=1, max_size=5), st.booleans())
 def test_limits_hold_whatever_is_asked_and_it_comes_to_rest(asked, stop):
-    tracker = Tracker(LIMITS, START)
+    tracker = JointTracker(LIMITS, START)
     state = tracker.state
     for q, qd, share, ticks in asked:
         tracker.target(q, qd, share)
@@ -62,12 +62,12 @@ def test_limits_hold_whatever_is_asked_and_it_comes_to_rest(asked, stop):
 
 
 def test_a_stop_is_as_short_as_the_drives_allow():
-    tracker = Tracker(LIMITS, START)
+    tracker = JointTracker(LIMITS, START)
     for _ in range(300):
         tracker.target([0.9, 0.2], [1.5, 0.0])
         state = tracker.update(DT)
     assert state.qd[0] > 1.0
-    plan = Planner(LIMITS, "velocity", "none").plan(state.q, state.qd, state.qdd, [0.0, 0.0])
+    plan = RuckigPlanner(LIMITS, "velocity", "none").plan(state.q, state.qd, state.qdd, [0.0, 0.0])
     tracker.stop()
     ticks = 0
     while tracker.moving:
@@ -78,7 +78,7 @@ def test_a_stop_is_as_short_as_the_drives_allow():
 
 
 def test_a_steady_motion_is_followed_without_lag():
-    tracker, t = Tracker(LIMITS, [-0.9, 0.2]), 0.0
+    tracker, t = JointTracker(LIMITS, [-0.9, 0.2]), 0.0
     worst = 0.0
     for _ in range(900):
         tracker.target([-0.9 + t, 0.2], [1.0, 0.0])
@@ -91,7 +91,7 @@ def test_a_steady_motion_is_followed_without_lag():
 
 def test_a_hand_is_followed_closely_with_late_and_noisy_commands():
     rng = np.random.default_rng(0)
-    tracker = Tracker(LIMITS, [0.0, 0.2])
+    tracker = JointTracker(LIMITS, [0.0, 0.2])
     t, due, worst = 0.0, 0.0, 0.0
     while t < 6.0:
         if t >= due:
@@ -106,7 +106,7 @@ def test_a_hand_is_followed_closely_with_late_and_noisy_commands():
 
 
 def test_without_commands_the_target_moves_on_for_a_moment_only():
-    tracker = Tracker(LIMITS, [-0.5, 0.2])
+    tracker = JointTracker(LIMITS, [-0.5, 0.2])
     for k in range(500):
         tracker.target([-0.5 + 0.5 * k * DT, 0.2], [0.5, 0.0])
         tracker.update(DT)
@@ -120,7 +120,9 @@ def test_without_commands_the_target_moves_on_for_a_moment_only():
 @given(st.floats(1e-6, 2.0), st.floats(0.5, 20.0), st.floats(5.0, 500.0))
 def test_stopping_speed_is_that_of_the_planner(room, a, j):
     v = stopping_speed(room, a, j)
-    stop = Planner(Limits([100.0], [a], [j]), "velocity", "none").plan([0.0], [v], [0.0], [0.0])
+    stop = RuckigPlanner(Limits([100.0], [a], [j]), "velocity", "none").plan(
+        [0.0], [v], [0.0], [0.0]
+    )
     assert reach(stop)[0][1] == pytest.approx(room, rel=1e-6)
 
 
@@ -137,7 +139,7 @@ def test_speed_and_acceleration_of_a_target_are_read_without_lag():
 
 @pytest.mark.parametrize("every", [1, 5, 20])
 def test_behind_a_hand_that_stands_it_comes_to_rest_whatever_rounding_leaves(every):
-    tracker, rates = Tracker(LIMITS, START), TargetRates(START)
+    tracker, rates = JointTracker(LIMITS, START), TargetRates(START)
     dt = 0.001
     for tick in range(1, 6001):
         if tick % every == 0:

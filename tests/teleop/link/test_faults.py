@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from brazo.teleop.follow.safety import Cause, State
-from brazo.teleop.link import channel, frames, master_link
+from brazo.teleop.follow.safety import Cause, SafetyState
+from brazo.teleop.link import channel, master_link, wire_format
 from brazo.teleop.proxy import FaultProxy
-from brazo.trajectory.jerk_limited import Planner
+from brazo.trajectory.jerk_limited import RuckigPlanner
 from tests.teleop.rig import LIMITS, FollowerRig, MasterRig, until
 
 STALE, LONG_PAUSE = 0.12, 0.03  # the rule, and the pause of the loop up to which 150 ms hold
@@ -27,8 +27,8 @@ def stations():
 
 def disturbed(follower, since):
     """The transition to HOLD after `since`, and the last moment good data was sent before it."""
-    until(lambda: follower.state is State.HOLD, "HOLD")
-    hold = next(t for t in reversed(follower.follower.safety.log) if t.after is State.HOLD)
+    until(lambda: follower.state is SafetyState.HOLD, "HOLD")
+    hold = next(t for t in reversed(follower.follower.safety.log) if t.after is SafetyState.HOLD)
     if hold.t < since:
         raise AssertionError(f"it held before anything was disturbed: {hold}")
     last = max(received.sent for step, received in follower.taken if step.t <= hold.t)
@@ -43,7 +43,7 @@ def stands(follower, master):
     time.sleep(0.25)
     after = [step for step in follower.steps if step.t > begin]
     assert all((step.sample.q == q).all() and step.seq == 0 for step in after)
-    assert follower.state is State.HOLD
+    assert follower.state is SafetyState.HOLD
 
 
 FAULTS = {
@@ -73,7 +73,7 @@ def test_a_bad_network_holds_in_time_and_is_recovered_from(stations, name):
     # It brakes as its drives allow, from where it was.
     until(follower.rested, "at rest")
     s = next(step for step in follower.steps if step.t >= hold.t).sample
-    stop = Planner(LIMITS, "velocity", "none").plan(s.q, s.qd, s.qdd, [0.0, 0.0])
+    stop = RuckigPlanner(LIMITS, "velocity", "none").plan(s.q, s.qd, s.qdd, [0.0, 0.0])
     assert follower.steps[-1].sample.q == pytest.approx(stop.at_time(stop.duration)[0], abs=1e-6)
     # The network is well again: what it kept comes in one go and moves nothing.
     proxy.set()
@@ -145,7 +145,7 @@ def test_the_master_does_not_pour_into_a_network_that_does_not_answer(stations):
 
 def test_a_clock_that_jumps_holds(stations, monkeypatch):
     follower, _, master = stations
-    true, own = frames.now_us, {master._thread, master.link._background._thread}
+    true, own = wire_format.now_us, {master._thread, master.link._background._thread}
     ahead, counts = [0], follower.link.counts
 
     def jumped():

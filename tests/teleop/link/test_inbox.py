@@ -6,8 +6,8 @@ import pytest
 
 from brazo.connections import RateLimit
 from brazo.teleop.link.clock import ClockFilter
-from brazo.teleop.link.frames import Command
 from brazo.teleop.link.inbox import Inbox
+from brazo.teleop.link.wire_format import Command
 
 AHEAD = 5_000_000  # µs: the master's clock
 

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from brazo.errors import BrazoError
-from brazo.teleop.follow.safety import Cause, State
+from brazo.teleop.follow.safety import Cause, SafetyState
 from brazo.teleop.link.access import client_tls, server_tls
 from brazo.teleop.link.channel import LinkRules
 from brazo.teleop.link.follower_link import FollowerLink
-from brazo.teleop.link.frames import Refused, encode
 from brazo.teleop.link.master_link import MasterLink
-from brazo.teleop.link.views import Report
+from brazo.teleop.link.views import LinkReport
+from brazo.teleop.link.wire_format import Refused, encode
 from tests.conftest import DATA
 from tests.teleop.rig import PATIENCE, FollowerRig, MasterRig, until
 
@@ -34,20 +34,21 @@ def test_five_hundred_commands_a_second_none_lost_none_out_of_order():
         for wrong in ("missing", "replayed", "expired", "malformed", "wrong session"):
             assert counts[wrong] == 0, wrong
         good = [r for s, r in follower.taken if begin < s.t < end]
+        trip = follower.link.round_trip
     follower.check()
     # One clock in truth, so what the estimate makes of it can be seen.
     one_way = [r.received - 1e-6 * r.command.sent for r in good]
     error = [r.sent - 1e-6 * r.command.sent for r in good]
     assert min(one_way) >= 0.0
-    assert np.abs(error).max() < 5e-3
+    assert trip is not None and np.abs(error).max() < max(5e-3, trip)  # half the trip in theory
 
 
 def test_statuses_and_settings_come_back():
     with FollowerRig() as follower, MasterRig(follower.address) as master:
         master.set_moving(follower)
-        told = until(lambda: (t := master.link.status()) and t.status.state and t, "a status")
-        assert told.status.state in list(State) and told.status.cause
-        assert len(told.status.q) == 2 and told.sent <= told.received
+        reported = until(lambda: (t := master.link.status()) and t.status.state and t, "a status")
+        assert reported.status.state in list(SafetyState) and reported.status.cause
+        assert len(reported.status.q) == 2 and reported.sent <= reported.received
         master.link.set("gain", 0.5)
         answer = until(master.link.answers, "an answer")[0]
         assert answer.done and answer.text == "gain is 0.5"
@@ -85,7 +86,7 @@ def test_a_name_no_host_can_have_is_refused_at_once(host):
         FollowerLink(host, token=TOKEN).start()
 
 
-def test_an_error_nobody_thought_of_is_told_and_ends_the_attempts(monkeypatch):
+def test_an_unexpected_error_is_reported_and_ends_the_attempts(monkeypatch):
     def odd(*_, **__):
         raise RuntimeError("something odd")
 
@@ -133,7 +134,7 @@ def test_small_frames_leave_at_once():
 def test_neither_face_waits():
     with FollowerLink() as follower, MasterLink(follower.url) as master:
         master.wait()
-        report = Report(0, "", q=(0.0,) * 6)
+        report = LinkReport(0, "", q=(0.0,) * 6)
         for call in (
             lambda: master.send((0.0,) * 6),
             lambda: follower.publish(report),
@@ -159,8 +160,8 @@ def test_a_second_master_is_refused_and_others_may_watch():
         assert second.refusal == "'master' controls this follower"
         assert not second.connected
         master.set_moving(follower)
-        told = until(lambda: (t := watcher.status()) and t.status.state and t, "a status")
-        assert told.status.q
+        reported = until(lambda: (t := watcher.status()) and t.status.state and t, "a status")
+        assert reported.status.q
         # A watcher that commands is not heard.
         watcher.engage()
         for _ in range(20):
@@ -285,18 +286,18 @@ def test_a_follower_that_comes_back_is_found_again_and_stands_until_engaged():
         master.set_moving(follower)
         port, session = follower.link.port, master.link.session
         follower.link.close()
-        until(lambda: follower.state is State.HOLD, "HOLD")
+        until(lambda: follower.state is SafetyState.HOLD, "HOLD")
         assert follower.follower.safety.cause in (Cause.LINK, Cause.STALE, Cause.LATE)
         until(lambda: not master.link.connected, "noticed by the master")
         follower.link = FollowerLink(port=port, joints=2).start()
         until(lambda: master.link.connected and master.link.session != session, "connected", 60)
         time.sleep(0.2)  # the hand still holds the switch
-        assert follower.state is State.HOLD
+        assert follower.state is SafetyState.HOLD
         master.set_moving(follower)
     follower.check()
 
 
-def test_a_master_takes_its_own_seat_back_at_once():
+def test_a_master_takes_its_own_place_back_at_once():
     """A connection that only the master knows to be dead does not keep it out."""
     with FollowerLink() as follower, MasterLink(follower.url) as dead:
         dead.wait()
@@ -308,12 +309,12 @@ def test_a_master_takes_its_own_seat_back_at_once():
             assert follower.master == "the same"
             assert follower.view().session == same.session != first
             assert follower.counts["resumed"] == 1
-            # Whoever has no such memory stays out.
+            # A master without that session is refused.
             until(lambda: dead.refusal, "refused")
             assert "controls this follower" in dead.refusal
 
 
-def test_silence_frees_the_seat():
+def test_silence_frees_the_place():
     rules = LinkRules(silence=0.3)
     with (
         FollowerLink(rules=rules) as follower,
@@ -352,16 +353,18 @@ def test_rules_that_make_no_sense_are_refused(options):
         LinkRules(**options)
 
 
-def test_a_follower_whose_loop_stands_still_is_not_told_as_healthy():
+def test_a_follower_whose_loop_stands_still_is_not_reported_as_healthy():
     rules = LinkRules(stalled=0.05)
     with FollowerLink(rules=rules) as follower, MasterLink(follower.url) as master:
         master.wait(PATIENCE)
-        follower.publish(Report(State.ENGAGED, "engaged", share=1.0, age=0.01))
-        told = until(
-            lambda: (now := master.status()) and now.status.state == State.HOLD and now.status,
+        follower.publish(LinkReport(SafetyState.ENGAGED, "engaged", share=1.0, age=0.01))
+        reported = until(
+            lambda: (
+                (now := master.status()) and now.status.state == SafetyState.HOLD and now.status
+            ),
             "HOLD, although ENGAGED was reported last",
         )
-        assert "has not run for" in told.cause and told.share == 0.0
-        assert told.age > 50_000  # µs: it grows on
+        assert "has not run for" in reported.cause and reported.share == 0.0
+        assert reported.age > 50_000  # µs: it grows on
         assert follower.heard is not None and master.heard is not None
         assert 0.0 <= master.heard < PATIENCE

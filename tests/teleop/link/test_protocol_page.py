@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from brazo.teleop.bilateral.packet import Packet
-from brazo.teleop.follow.safety import State
-from brazo.teleop.link import frames
+from brazo.teleop.follow.safety import SafetyState
+from brazo.teleop.link import wire_format
 from tests.teleop.rig import FollowerRig
 
 ROOT = Path(__file__).parents[3]
@@ -34,7 +34,7 @@ def test_a_client_without_any_package_drives_the_follower():
         assert done.returncode == 0, done.stdout + done.stderr
         assert "connected to 'follower'" in done.stdout
         states = [transition.after for transition in follower.follower.safety.log]
-        assert State.ENGAGED in states
+        assert SafetyState.ENGAGED in states
         for wrong in ("malformed", "replayed", "missing", "wrong session", "oversized"):
             assert follower.link.counts[wrong] == 0
     follower.check()
@@ -60,17 +60,17 @@ def test_the_bytes_on_the_page_are_frames():
     ]
     for kind, arrow, text in found:
         data = bytes.fromhex(text)
-        read = frames.read_from_master if arrow == "→" else frames.read_from_follower
+        read = wire_format.read_from_master if arrow == "→" else wire_format.read_from_follower
         frame = read(data)
         assert type(frame).__name__ == kind
-        assert frames.encode(frame) == data
+        assert wire_format.encode(frame) == data
 
 
 def test_the_bytes_of_a_packet_on_the_page_are_a_packet():
     page = PAGE.read_text("utf-8").split("The extra of a first packet")[1].split("```")[1]
     lines = re.findall(r"^((?:[0-9a-f]{2} )+)", page, re.M)
     data = bytes.fromhex("".join(lines)) + 13 * bytes.fromhex("cb 00 00 00 00 00 00 00 00")
-    extra = msgspec.msgpack.decode(data, type=frames.Extra)
+    extra = msgspec.msgpack.decode(data, type=wire_format.Extra)
     packet = Packet.read(extra[1:])
     assert (packet.seq, packet.sent, packet.id, packet.peer) == (1, 0.25, 7, 0)
     assert msgspec.msgpack.encode((0.0, *packet.numbers())) == data
@@ -78,8 +78,14 @@ def test_the_bytes_of_a_packet_on_the_page_are_a_packet():
 
 def test_the_page_names_every_field_of_every_frame():
     page = PAGE.read_text("utf-8")
-    kinds = [frames.Hello, frames.Welcome, frames.Refused, frames.Command, frames.Status]
-    kinds += [frames.Ping, frames.Pong, frames.Setting, frames.Answer]
+    kinds = [
+        wire_format.Hello,
+        wire_format.Welcome,
+        wire_format.Refused,
+        wire_format.Command,
+        wire_format.Status,
+    ]
+    kinds += [wire_format.Ping, wire_format.Pong, wire_format.Setting, wire_format.Answer]
     for kind in kinds:
         section = page.split(f"### {kind.__name__}")[1].split("###")[0].split("\n## ")[0]
         for name in kind.__struct_fields__:
@@ -94,9 +100,9 @@ def test_the_numbers_on_the_page_are_the_ones_in_force():
     page = PAGE.read_text("utf-8")
     rules, link = Rules(), LinkRules()
     for text in (
-        f"{frames.MAX_BYTES} bytes",
-        f"{frames.MAX_JOINTS} joint values",
-        f"`{frames.SUBPROTOCOL}`",
+        f"{wire_format.MAX_BYTES} bytes",
+        f"{wire_format.MAX_JOINTS} joint values",
+        f"`{wire_format.SUBPROTOCOL}`",
         f"{1e3 * rules.degrade:.0f} ms",
         f"{1e3 * rules.stale:.0f} ms",
         f"{1e3 * link.silence:.0f} ms",

@@ -1,4 +1,4 @@
-"""Why a follower could not be reached, in words."""
+"""Messages that say why a follower could not be reached."""
 
 import socket
 import ssl
@@ -31,8 +31,8 @@ def test_errors_are_said_in_words(error, said):
     assert words.startswith(said) and "Errno" not in words
 
 
-def test_a_master_says_that_nobody_answers():
-    with socket.socket() as taken:  # bound, but nobody listens
+def test_a_master_says_that_no_one_answers():
+    with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{taken.getsockname()[1]}"
         with MasterLink(there) as link:

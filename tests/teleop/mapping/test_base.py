@@ -17,7 +17,7 @@ def test_golden_mapping(golden):
         assert np.abs(mapped - entry["dP_slave"]).max() <= 1e-15
 
 
-def test_what_is_set_is_told_in_words():
+def test_settings_are_reported_as_text():
     assert in_words(IncrementMap(scale=2.0).settings()) == (
         "mapping by pose: scale 2, the master's X to Y, Y to -Z, Z to -X"
     )

@@ -9,7 +9,7 @@ import brazo
 from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
 from brazo.teleop.mapping.base import IncrementMap, MasterPoint
 from brazo.teleop.mapping.pose_map import PoseMap
-from brazo.teleop.mapping.walls import Box
+from brazo.teleop.mapping.walls import BoxWall
 from brazo.trajectory import limits_of
 
 DT = 0.002
@@ -124,10 +124,10 @@ def test_fast_hands_are_cut_and_impossible_ones_are_jumps(puma):
     assert jump.jump == "57° in 2 ms"
 
 
-def test_the_workspace_is_kept_and_told_before_its_edge(puma):
+def test_the_workspace_is_kept_and_reported_before_its_edge(puma):
     q0 = puma.poses["nominal"]
     p0 = puma.fk(q0)[:3, 3]
-    mapping = PoseMap(puma, limits_of(puma), workspace=Box(p0 - 0.1, p0 + 0.1))
+    mapping = PoseMap(puma, limits_of(puma), workspace=BoxWall(p0 - 0.1, p0 + 0.1))
     mapping.anchor(pose([0, 0, 0]), q0)
     warned = None
     for k in range(1, 1500):

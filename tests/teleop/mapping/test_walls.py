@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brazo.errors import BrazoError
-from brazo.teleop.mapping.walls import Box, Cylinder, Soft
+from brazo.teleop.mapping.walls import BoxWall, CylinderWall, Soft
 
 WALL = Soft(0.03, 0.05)
 INSIDE = st.floats(-0.5, 0.5)
@@ -47,7 +47,7 @@ def test_a_hard_wall_and_a_start_outside():
 
 
 def test_box():
-    box = Box([-0.3, -0.3, 0.0], [0.3, 0.3, math.inf])
+    box = BoxWall([-0.3, -0.3, 0.0], [0.3, 0.3, math.inf])
     rng = np.random.default_rng(0)
     p = np.array([0.0, 0.0, 0.2])
     for _ in range(5000):
@@ -60,7 +60,7 @@ def test_box():
 
 
 def test_cylinder():
-    ring = Cylinder((0.15, 0.55), (0.1, 0.4))
+    ring = CylinderWall((0.15, 0.55), (0.1, 0.4))
     rng = np.random.default_rng(0)
     p = np.array([0.3, 0.0, 0.2])
     for _ in range(5000):
@@ -73,7 +73,7 @@ def test_cylinder():
     q = ring.step(np.array([0.54, 0.0, 0.2]), np.array([0.0, 0.01, 0.0]))
     assert math.atan2(q[1], q[0]) == pytest.approx(math.atan2(0.01, 0.54))
     # Without a hole the axis is a place like any other.
-    full = Cylinder((0.0, 0.5), (0.0, 1.0))
+    full = CylinderWall((0.0, 0.5), (0.0, 1.0))
     assert full.step(np.array([0.01, 0.0, 0.5]), np.array([-0.01, 0.0, 0.0])).tolist() == [
         0,
         0,
@@ -85,11 +85,11 @@ def test_cylinder():
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: Box([0, 0, 0], [1, 1]),
-        lambda: Box([0, 0, 0], [1, 0, 1]),
-        lambda: Box("abc", [1, 1, 1]),
-        lambda: Cylinder((0.5, 0.1), (0, 1)),
-        lambda: Cylinder((-0.5, 0.1), (0, 1)),
+        lambda: BoxWall([0, 0, 0], [1, 1]),
+        lambda: BoxWall([0, 0, 0], [1, 0, 1]),
+        lambda: BoxWall("abc", [1, 1, 1]),
+        lambda: CylinderWall((0.5, 0.1), (0, 1)),
+        lambda: CylinderWall((-0.5, 0.1), (0, 1)),
         lambda: Soft(0.2, 0.1),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from brazo.errors import BrazoError
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.link.master_link import MasterLink
-from brazo.teleop.proxy import FaultProxy, Faults, Script, load_script, parse_script
+from brazo.teleop.proxy import FaultProxy, Faults, FaultScript, load_script, parse_script
 from brazo.teleop.proxy.line import FaultLine
 from brazo.teleop.proxy.splitter import Splitter
 from tests.teleop.rig import until
@@ -21,10 +21,10 @@ SCRIPT = """
 seed: 7
 steps:
   - {at: 0s, delay: 20ms, jitter: 5ms}
-  - {at: 3s, for: 2s, loss: 0.5, stall: 200ms, way: up}
+  - {at: 3s, for: 2s, loss: 0.5, stall: 200ms, direction: up}
   - {at: 4s, for: 500ms, delay: 100ms}
   - {at: 6s, for: 500ms, half_open: true}
-  - {at: 7s, for: 1s, freeze: true, way: down}
+  - {at: 7s, for: 1s, freeze: true, direction: down}
   - {at: 8s, cut: true}
   - {at: 8s, for: 2s, refuse: true}
   - {at: 12s, throttle: 1000}
@@ -54,7 +54,7 @@ def test_a_script_says_what_is_wrong_when():
         ("steps: [{at: 0, loss: 2}]", "wanted a share, 0 to 1"),
         ("steps: [{at: 0, delay: -1s}]", "at least 0"),
         ("steps: [{at: 0, throttle: 0}]", "above 0"),
-        ("steps: [{at: 0, way: side, cut: true}]", "choose up or down or both"),
+        ("steps: [{at: 0, direction: side, cut: true}]", "choose up or down or both"),
         ("steps: [{at: 0, half_open: maybe}]", "choose true or false"),
         ("steps: [{at: 0, for: 0s, cut: true}]", "greater than 0"),
         ("steps: [{at: 0, dealy: 1s}]", "did you mean 'delay'"),
@@ -70,8 +70,14 @@ def test_a_script_that_makes_no_sense_is_refused_with_its_place(tmp_path, text, 
     assert said in str(error.value) and "bad.yaml:" in str(error.value)
 
 
+def test_the_old_key_of_the_direction_is_read_with_a_warning():
+    with pytest.warns(DeprecationWarning, match="'way' is now 'direction'"):
+        script = parse_script("steps: [{at: 0, cut: true, way: up}]")
+    assert script.steps[0].directions == ("up",)
+
+
 def line(seed="1", script=None, way="up", **faults):
-    script = script or Script()
+    script = script or FaultScript()
     one = Faults(**faults)
     return FaultLine(
         seed,
@@ -217,7 +223,7 @@ def test_a_script_runs_on_a_real_connection():
         assert times["cut"] >= 0.3 and times["connection 2"] >= 2.3
 
 
-def test_nobody_behind_the_proxy():
+def test_no_one_behind_the_proxy():
     with FaultProxy("127.0.0.1:9") as proxy, MasterLink(f"127.0.0.1:{proxy.port}") as master:
         until(lambda: any("does not answer" in text for _, text in proxy.events), "said")
         assert not master.connected

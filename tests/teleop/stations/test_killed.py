@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from brazo.teleop.follow.safety import Cause, State
+from brazo.teleop.follow.safety import Cause, SafetyState
 from tests.teleop.rig import FollowerRig, MasterRig, until
 
 ROOT = Path(__file__).parents[3]
@@ -33,16 +33,16 @@ def test_a_master_that_is_killed_leaves_a_follower_that_holds():
             process.kill()
             process.wait()
             killed = time.perf_counter()
-            until(lambda: follower.state is State.HOLD, "HOLD")
+            until(lambda: follower.state is SafetyState.HOLD, "HOLD")
         hold = follower.follower.safety.log[-1]
         assert hold.cause in (Cause.LINK, Cause.STALE, Cause.LATE)
         last = max(received.sent for step, received in follower.taken)
         assert hold.t - last <= 0.12 + follower.longest_pause(last) + 1e-3
         assert last <= killed
         until(follower.rested, "at rest")
-        # The seat is free for whoever comes next; it has to engage.
+        # The connection is free for the next master, which has to engage.
         with station("master", follower.address):
-            until(lambda: follower.state is State.ENGAGED, "engaged again", 60)
+            until(lambda: follower.state is SafetyState.ENGAGED, "engaged again", 60)
     follower.check()
 
 
@@ -56,10 +56,10 @@ def test_a_follower_that_is_killed_is_missed_at_once_and_found_when_it_is_back()
         assert time.perf_counter() - killed < 5.0
         with station("follower", port):
             until(lambda: master.link.connected, "found again", 60)
-            told = until(master.link.status, "a status")
-            assert told.status.state == State.IDLE
+            reported = until(master.link.status, "a status")
+            assert reported.status.state == SafetyState.IDLE
             time.sleep(0.3)  # the switch is still held
-            assert master.link.status().status.state == State.IDLE
+            assert master.link.status().status.state == SafetyState.IDLE
             engage(master)
 
 
@@ -72,8 +72,8 @@ def engage(master):
         master.run = True
         end = time.perf_counter() + 1.0
         while time.perf_counter() < end:
-            told = master.link.status()
-            if told is not None and told.status.state == State.ENGAGED:
+            reported = master.link.status()
+            if reported is not None and reported.status.state == SafetyState.ENGAGED:
                 return
             time.sleep(0.01)
     raise AssertionError("never engaged")

@@ -17,9 +17,9 @@ import pytest
 
 from brazo.errors import BrazoError
 from brazo.simulation import Simulation
-from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules, State
+from brazo.teleop import FollowerLink, LinkRules, MasterLink, Rules, SafetyState
 from brazo.teleop.bilateral.scheme import EndState
-from brazo.teleop.devices.device import Hand
+from brazo.teleop.devices.device import HandState
 from brazo.teleop.mapping.base import IncrementMap
 from brazo.teleop.proxy import FaultProxy
 from brazo.teleop.stations import CoupledMap, ReflectingFollower, ReflectingMaster, scheme_named
@@ -46,8 +46,8 @@ class Presser:
         self.run = True
         self._engage += 1
 
-    def read(self, t: float, state: int) -> Hand:
-        return Hand(
+    def read(self, t: float, state: int) -> HandState:
+        return HandState(
             np.array([0.0, 0.0, self.down]), np.zeros(3), self.run, self._engage, self.clutch
         )
 
@@ -167,8 +167,8 @@ def test_with_waves_contact_over_the_link_is_passive_and_comes_to_rest(line):
         assert WALL - 0.002 < way[-1, 1] < WALL + 0.001 and way[-1, 0] < WALL - 0.01
         assert np.mean(pair.force[-500:]) > 0.1
         # What it touches is told over the link, and felt.
-        told = pair.master.link.status()
-        assert told is not None and told.status.wrench is not None
+        reported = pair.master.link.status()
+        assert reported is not None and reported.status.wrench is not None
         assert pair.master.account.follower == pytest.approx(f.energy, abs=0.05)
         assert np.mean(pair.felt[-500:]) > 0.1
 
@@ -182,7 +182,7 @@ def test_position_and_force_as_they_are_swing_up(line):
         assert pair.pass_(60.0, lambda: pair.energy[-1] < -5.0), min(pair.energy)
 
 
-def test_what_is_felt_ends_with_the_link_and_both_join_anew():
+def test_what_is_felt_ends_with_the_link_and_both_join_again():
     with coupled("waves") as pair:
         pair.engage()
         pair.press()
@@ -190,7 +190,7 @@ def test_what_is_felt_ends_with_the_link_and_both_join_anew():
         assert pair.master.account.force[2] > 0.5
         first = pair.ends()[1].id
         pair.follower.stop("for the test")
-        assert pair.follower.follower.safety.state is State.HOLD
+        assert pair.follower.follower.safety.state is SafetyState.HOLD
         assert pair.pass_(20.0, lambda: pair.master.account.force[2] == 0.0)
         assert not pair.follower.coupled
         place = pair.follower.port.state()[0]
@@ -203,7 +203,7 @@ def test_what_is_felt_ends_with_the_link_and_both_join_anew():
         assert min(pair.energy) >= -ROUNDING
 
 
-def test_a_change_of_the_mapping_and_a_clutch_join_anew_and_move_nothing():
+def test_a_change_of_the_mapping_and_a_clutch_join_again_and_move_nothing():
     with coupled("waves") as pair:
         pair.engage()
         place = pair.follower.port.state()[0]

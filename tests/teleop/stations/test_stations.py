@@ -19,10 +19,17 @@ from brazo.errors import BrazoError
 from brazo.lab.app.opening import as_cell
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
-from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, Rules, State
-from brazo.teleop.devices import Hand, Joystick, Keyboard, Pointed, load_script, parse_script
-from brazo.teleop.link.frames import Status
-from brazo.teleop.link.master_link import Told
+from brazo.teleop import FollowerLink, IncrementMap, MasterLink, PoseMap, Rules, SafetyState
+from brazo.teleop.devices import (
+    HandState,
+    Joystick,
+    Keyboard,
+    PageHandle,
+    load_script,
+    parse_script,
+)
+from brazo.teleop.link.master_link import ReceivedStatus
+from brazo.teleop.link.wire_format import Status
 from brazo.teleop.stations import FollowerStation, MasterStation, session_report
 from brazo.teleop.stations.session import delay, fidelity, follower_numbers, together
 from brazo.trajectory import limits_of
@@ -63,10 +70,10 @@ def test_a_setting_is_asked_for_once_and_a_hold_is_recovered_from():
     script = parse_script(SCRIPT)
     assert script.read(2.55, 1).settings == (("scale", 2.0),)
     script = parse_script(SCRIPT)
-    assert script.read(0.4, State.ENGAGED).run
-    assert not script.read(1.0, State.HOLD).run  # lets go
-    assert not script.read(1.2, State.HOLD).run
-    hand = script.read(1.4, State.HOLD)
+    assert script.read(0.4, SafetyState.ENGAGED).run
+    assert not script.read(1.0, SafetyState.HOLD).run  # lets go
+    assert not script.read(1.2, SafetyState.HOLD).run
+    hand = script.read(1.4, SafetyState.HOLD)
     assert hand.run and hand.engage == 2  # and asks again
 
 
@@ -91,7 +98,7 @@ class Wire:
         self.asked.append((name, value))
 
     def status(self):
-        return Told(Status(1, 1, 0, 0, self.state, self.cause, 0.0, 0, 0), 0.0, 0.0)
+        return ReceivedStatus(Status(1, 1, 0, 0, self.state, self.cause, 0.0, 0, 0), 0.0, 0.0)
 
     def answers(self):
         return []
@@ -120,13 +127,13 @@ class Lever:
         self.run, self.engage = False, 0
 
     def read(self, t, state):
-        return Hand(run=self.run, engage=self.engage)
+        return HandState(run=self.run, engage=self.engage)
 
     def close(self):
         pass
 
 
-def test_stop_lets_go_for_every_device_until_it_is_pressed_anew():
+def test_stop_lets_go_for_every_device_until_it_is_pressed_again():
     link, lever, said = Wire(), Lever(), []
     station = MasterStation(link, lever)
     station.cycle(said.append)
@@ -140,10 +147,10 @@ def test_stop_lets_go_for_every_device_until_it_is_pressed_anew():
     assert cycle(True, 1) == (True, 1)
     assert station.stop()
     assert cycle(True, 1) == (False, 1)  # held on
-    assert cycle(True, 2)[0] is False  # asks anew, but never let go
+    assert cycle(True, 2)[0] is False  # a new request, but never released
     assert not station.stop()  # nothing ran any more
     cycle(False, 2)
-    assert cycle(True, 2)[0] is False  # pressed anew, but asks for nothing
+    assert cycle(True, 2)[0] is False  # pressed again, but without a request
     cycle(False, 2)
     assert cycle(True, 3) == (True, 3)
     assert "STOP; to resume: release, then press and hold" in said[-1]
@@ -153,7 +160,7 @@ def test_a_script_that_was_stopped_stays_so_and_does_not_engage_again():
     """By STOP on the master's own page, or at the follower while the script drives."""
     for here in (True, False):
         script = parse_script(SCRIPT)
-        begin = script.read(0.4, State.ENGAGED)
+        begin = script.read(0.4, SafetyState.ENGAGED)
         assert begin.run
         if here:
             script.stop()
@@ -163,17 +170,17 @@ def test_a_script_that_was_stopped_stays_so_and_does_not_engage_again():
             station.cycle(str)  # the first word of the follower
             link.state, link.cause = 3, "stopped at the follower: on the page"
             station.cycle(str)
-        stood = script.read(0.7, State.HOLD).moved
+        stood = script.read(0.7, SafetyState.HOLD).moved
         for t in np.arange(0.7, 3.5, 0.01):
-            hand = script.read(t, State.HOLD)
+            hand = script.read(t, SafetyState.HOLD)
             assert not hand.run and hand.settings == () and not hand.done
             assert hand.moved == pytest.approx(stood)
-        assert script.read(3.6, State.HOLD).done
+        assert script.read(3.6, SafetyState.HOLD).done
 
 
 def test_an_arm_that_cannot_follow_the_hand_names_the_limit_until_it_moves():
     arm = brazo.load("rv2aj")
-    hand, said = Pointed(deadman=math.inf), []
+    hand, said = PageHandle(deadman=math.inf), []
     q0 = np.radians([0.0, 10.0, 80.0, 90.0, 0.0])
     station = MasterStation(Wire(), hand, arm, q0)
     hand.press(True)
@@ -210,7 +217,7 @@ def test_what_to_do_after_a_hold_is_said_with_the_devices_own_keys():
     for make, words in (
         (lambda: Keyboard(str), "press e, then hold space"),
         (lambda: parse_script(SCRIPT), "the script releases and engages again"),
-        (Pointed, "release, then press and hold"),
+        (PageHandle, "release, then press and hold"),
     ):
         link, said = Wire(), []
         station = MasterStation(link, make())
@@ -228,7 +235,7 @@ def test_what_to_do_after_a_hold_is_said_with_the_devices_own_keys():
         ("steps: [{move: [0, 0, 0]}]", "needs its start time"),
         ("steps: [{at: 0s}]", "does one thing"),
         ("steps: [{at: 0s, engage: true, release: true}]", "does one thing"),
-        ("steps: [{at: 0s, move: [0, 0, 0]}]", "how long it takes is missing"),
+        ("steps: [{at: 0s, move: [0, 0, 0]}]", "'move' needs a duration"),
         ("steps: [{at: 0s, for: 1s, move: [0, 0]}]", "a list of 3"),
         ("steps: [{at: 0s, grip: 2}]", "0 is open, 1 closed"),
         ("steps: [{at: 0s, for: 1s, circle: 1cm, plane: xz}]", "choose xy or yz or zx"),
@@ -354,14 +361,14 @@ def session(tmp_path_factory):
     folder = tmp_path_factory.mktemp("session")
     delta = brazo.load("delta")
     sim = Simulation(as_cell("robot:teleop-scara"))
-    arm = sim.robot("teleop-scara").arm
+    arm = sim.robots["teleop-scara"].arm
     limits = limits_of(arm)
     mapping = PoseMap(arm, limits, delta, IncrementMap(scale=1.0))
     link = FollowerLink()
     with FollowerStation(
         sim, link, mapping=mapping, limits=limits, rules=RULES, record=folder / "follower.parquet"
     ) as station:
-        start = sim.robot("teleop-scara").tool()[:3, 3].copy()
+        start = sim.robots["teleop-scara"].tool()[:3, 3].copy()
         steps = []
         true_next = station.next
 
@@ -388,7 +395,7 @@ def session(tmp_path_factory):
 
 def test_the_simulated_arm_follows_the_hand(session):
     _, steps, log, said, start, limits = session
-    assert any(transition.after is State.ENGAGED for transition in log)
+    assert any(transition.after is SafetyState.ENGAGED for transition in log)
     assert any("scale is 2.0" in text for text in said)
     assert any("ENGAGED" in text for text in said)
     # Delta's y is the SCARA's −z: 40 mm along y and a circle, as far as the link was well.
@@ -412,7 +419,7 @@ def test_both_recordings_share_a_clock(session):
     run = both["run"][0]
     assert np.isnan(run[0]) and np.nanmax(run) == 1.0
     # The follower engages when the hand does, on the common axis.
-    engaged = follower.t[follower["state"] == State.ENGAGED]
+    engaged = follower.t[follower["state"] == SafetyState.ENGAGED]
     pressed = follower.t[np.nan_to_num(run) == 1.0]
     assert engaged[0] >= pressed[0] - 0.02
     assert any("ENGAGED" in str(event["text"]) for event in follower.events)
@@ -431,7 +438,7 @@ def test_a_page_of_the_session(session, tmp_path):
     rows = np.diff(follower["simulated"])  # as the robot had it, whatever the wall's clock says
     assert rows == pytest.approx(rows[0], rel=1e-9) and rows[0] > 0.0
     text = page.read_text(encoding="utf-8")
-    for state in State:
+    for state in SafetyState:
         assert f">{state.name}<" in text  # at the axis
     assert "mapping by pose: scale 2, the master" in text and "directions&quot;" not in text
     for part in ("Teleoperation of teleop-scara", "one-way latency", "master&#x27;s handle"):
@@ -475,13 +482,13 @@ def test_a_lost_link_counts_in_how_soon_it_held():
             for axis in "xyz"
         },
     }
-    told = "HOLD after the last good command, at most"
+    reported = "HOLD after the last good command, at most"
     age[t > 1.995] = np.nan  # with the link the commands are forgotten
-    assert follower_numbers(Recording(columns))[told] == "125 ms"
+    assert follower_numbers(Recording(columns))[reported] == "125 ms"
     age[(t > 1.915) & (t < 1.995)] += 0.1
-    assert follower_numbers(Recording(columns))[told] == "194 ms"
+    assert follower_numbers(Recording(columns))[reported] == "194 ms"
     later = {name: (values[t > 1.5], unit) for name, (values, unit) in columns.items()}
-    assert follower_numbers(Recording(later))[told] == "194 ms"  # with nothing but a lost link
+    assert follower_numbers(Recording(later))[reported] == "194 ms"  # with nothing but a lost link
 
 
 def test_what_is_felt_is_set_against_what_is_met():
@@ -563,7 +570,7 @@ def test_a_station_that_died_behind_its_page_ends_the_command(tmp_path, monkeypa
     assert error.count("\n") == 1
 
 
-def test_one_of_a_kind_is_told_as_one():
+def test_one_of_a_kind_is_reported_as_one():
     said = _counted({"connections": 1, "commands": 2, "clock jumps": 1, "status not sent": 1})
     assert said == "1 connection, 2 commands, 1 clock jump, 1 status not sent"
 

@@ -1,13 +1,13 @@
 """Other engines that compute the same results, if they are installed.
 
 A peer is built from a robot's model, never from brazo's kinematics, and each of its operations is a
-`Task`: a call to time, and its result.  Peers are not imported by name, because none is a
+`TimedCall`: a call to time, and its result.  Peers are not imported by name, because none is a
 dependency.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,13 +18,13 @@ import numpy as np
 from brazo.bench.arms import States
 from brazo.robot import Robot
 
-__all__ = ["OPERATIONS", "Peer", "Task", "agrees", "installed", "optional"]
+__all__ = ["OPERATIONS", "Peer", "TimedCall", "agrees", "installed", "optional"]
 
 OPERATIONS = ("inverse_dynamics", "fk", "jacobian", "mass_matrix", "forward_dynamics")
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class TimedCall:
     """A call to time, and its result."""
 
     call: Callable[[], Any]
@@ -36,17 +36,22 @@ class Peer:
 
     name: str
 
-    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+    def single(self, arm: Robot, at: States) -> dict[str, TimedCall]:
         """Tasks by operation, for the first of the states."""
         return {}
 
-    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
+    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, TimedCall]:
         """Tasks by operation, for all of the states; answers are (N, n)."""
         return {}
 
+    def derivatives(self, arm: Robot, at: States) -> dict[str, tuple[TimedCall, TimedCall]]:
+        """Tasks of derivatives, for the first of the states and for all; answers are
+        (3, ..., n, n)."""
+        return {}
 
-def installed(arm: Robot) -> tuple[list[Peer], list[str]]:
-    """Return the installed peers, and a note on each that is missing."""
+
+def installed(arm: Robot, only: Sequence[str] | None = None) -> tuple[list[Peer], list[str]]:
+    """Return the installed peers (of those named in `only`), and a note on each that is missing."""
     peers: list[Peer] = []
     notes: list[str] = []
     for module, package, make in (
@@ -55,6 +60,8 @@ def installed(arm: Robot) -> tuple[list[Peer], list[str]]:
         ("roboticstoolbox", "roboticstoolbox-python", "Toolbox"),
         ("casadi", "casadi", "CasADi"),
     ):
+        if only is not None and make not in only:
+            continue
         if find_spec(module) is None:
             notes.append(f"{make} is not installed (pip install {package})")
             continue

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 
 from brazo.bench.arms import States
-from brazo.bench.peers import NotAPeer, Peer, Task, optional
+from brazo.bench.peers import NotAPeer, Peer, TimedCall, optional
 from brazo.codegen import Kernel
 from brazo.codegen.graph import evaluate
 from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.kinematics.kernels import TreeKernels
-from brazo.model.description import TreeModel
 from brazo.robot import Robot
 
 _FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
@@ -38,18 +37,17 @@ class CasADi(Peer):
         self.casadi: Any = optional("casadi")
         self.casadi.GlobalOptions.setNumpyMode(-1)  # np.sin of its symbols, without a warning
         self.compiler = compiler
-        model = arm.model
-        assert isinstance(model, TreeModel)
+        model = arm.model.require_tree()
         kernels, forward = TreeDynamicsKernels(model), TreeKernels(model)
         self.functions = {
             "inverse_dynamics": self._compiled(kernels.inverse_dynamics),
             "fk": self._compiled(forward.fk),
-            "jacobian": self._compiled(forward.jacobian("base", model.tip, model.tool, None)),
+            "jacobian": self._compiled(forward.tool_jacobian),
             "mass_matrix": self._compiled(kernels.mass_matrix),
             "forward_dynamics": self._compiled(kernels.forward_dynamics),
         }
 
-    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+    def single(self, arm: Robot, at: States) -> dict[str, TimedCall]:
         given = {
             "inverse_dynamics": (at.q, at.qd, at.qdd),
             "forward_dynamics": (at.q, at.qd, at.tau),
@@ -60,7 +58,7 @@ class CasADi(Peer):
             tasks[name] = _buffered(function, inputs, np.empty(shape))
         return tasks
 
-    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
+    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, TimedCall]:
         if threads > 1:
             return {}
         tasks = {}
@@ -92,11 +90,11 @@ class CasADi(Peer):
 
 
 @dataclass(frozen=True, slots=True)
-class _KeptTask(Task):
+class _KeptTask(TimedCall):
     kept: Any
 
 
-def _buffered(function: Any, inputs: list[np.ndarray], out: np.ndarray) -> Task:
+def _buffered(function: Any, inputs: list[np.ndarray], out: np.ndarray) -> TimedCall:
     buffer, call = function.buffer()
     for i, array in enumerate(inputs):
         buffer.set_arg(i, array.data)

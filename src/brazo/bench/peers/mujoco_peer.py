@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from brazo.bench.arms import States
-from brazo.bench.peers import Peer, Task, optional
+from brazo.bench.peers import Peer, TimedCall, optional
 from brazo.formats.mjcf.compile import mujoco_model
-from brazo.model.description import TreeModel
 from brazo.robot import Robot
 
 
@@ -17,14 +16,14 @@ class MuJoCo(Peer):
     name = "MuJoCo"
 
     def __init__(self, arm: Robot) -> None:
-        assert isinstance(arm.model, TreeModel)
+        tree = arm.model.require_tree()
         self.mujoco: Any = optional("mujoco")
         self.model = bare_model(arm)
         self.data = self.mujoco.MjData(self.model)
-        self.tip = arm.model.tip + (0 if arm.model.bodies[0].name == "world" else 1)
+        self.tip = tree.tip + (0 if tree.bodies[0].name == "world" else 1)
         self.tool = np.array(arm.model.tool)
 
-    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+    def single(self, arm: Robot, at: States) -> dict[str, TimedCall]:
         mj, m, d, tip = self.mujoco, self.model, self.data, self.tip
         q, qd, qdd, tau = (x[0].copy() for x in (at.q, at.qd, at.qdd, at.tau))
         point, J, M, force = arm.fk(q)[:3, 3], np.empty((6, m.nv)), np.empty((m.nv, m.nv)), q.copy()
@@ -75,8 +74,7 @@ class MuJoCo(Peer):
 def bare_model(arm: Robot) -> Any:
     """Return an arm as a MuJoCo model with Runge–Kutta, without contacts and limits."""
     mj: Any = optional("mujoco")
-    assert isinstance(arm.model, TreeModel)
-    model = mujoco_model(arm.model)
+    model = mujoco_model(arm.model.require_tree())
     model.dof_damping[:] = 0.0
     model.dof_frictionloss[:] = 0.0
     for flag in ("CONSTRAINT", "CONTACT", "LIMIT", "SENSOR", "ISLAND"):
@@ -86,11 +84,11 @@ def bare_model(arm: Robot) -> Any:
     return model
 
 
-def _left(call: Any, answer: Any) -> Task:
+def _left(call: Any, answer: Any) -> TimedCall:
     """Return a task whose call writes its result into an array."""
 
     def numbers() -> np.ndarray:
         call()
         return np.array(answer())
 
-    return Task(call, numbers)
+    return TimedCall(call, numbers)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from brazo.bench.arms import States
-from brazo.bench.peers import Peer, Task, optional
+from brazo.bench.peers import Peer, TimedCall, optional
 from brazo.model.description import Joint, TreeModel
 from brazo.robot import Robot
 
@@ -20,12 +20,11 @@ class Pinocchio(Peer):
 
     def __init__(self, arm: Robot) -> None:
         self.pin: Any = optional("pinocchio")
-        model = arm.model
-        assert isinstance(model, TreeModel)
+        model = arm.model.require_tree()
         self.model, self.tool = self._build(model)
         self.data = self.model.createData()
 
-    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+    def single(self, arm: Robot, at: States) -> dict[str, TimedCall]:
         pin, m, d, tool = self.pin, self.model, self.data, self.tool
         q, qd, qdd, tau = (x[0].copy() for x in (at.q, at.qd, at.qdd, at.tau))
         frame = pin.LOCAL_WORLD_ALIGNED
@@ -40,29 +39,54 @@ class Pinocchio(Peer):
 
         return {
             "inverse_dynamics": _returned(lambda: pin.rnea(m, d, q, qd, qdd)),
-            "fk": Task(placed, lambda: placed().homogeneous),
+            "fk": TimedCall(placed, lambda: placed().homogeneous),
             "jacobian": _returned(lambda: pin.computeFrameJacobian(m, d, q, tool, frame)),
-            "mass_matrix": Task(lambda: pin.crba(m, d, q), mass_matrix),
+            "mass_matrix": TimedCall(lambda: pin.crba(m, d, q), mass_matrix),
             "forward_dynamics": _returned(lambda: pin.aba(m, d, q, qd, tau)),
         }
 
-    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
+    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, TimedCall]:
         pin = self.pin
         pool = pin.ModelPool(self.model, threads)
         # Pinocchio's layout: one column per state.
         q, qd, qdd, tau = (np.asfortranarray(x.T) for x in (at.q, at.qd, at.qdd, at.tau))
         out = np.empty(q.shape, order="F")
 
-        def filled(call: Callable[[], Any]) -> Task:
+        def filled(call: Callable[[], Any]) -> TimedCall:
             def numbers() -> np.ndarray:
                 call()
                 return out.T.copy()
 
-            return Task(call, numbers)
+            return TimedCall(call, numbers)
 
         return {
             "inverse_dynamics": filled(lambda: pin.rneaInParallel(threads, pool, q, qd, qdd, out)),
             "forward_dynamics": filled(lambda: pin.abaInParallel(threads, pool, q, qd, tau, out)),
+        }
+
+    def derivatives(self, arm: Robot, at: States) -> dict[str, tuple[TimedCall, TimedCall]]:
+        pin, m, d = self.pin, self.model, self.data
+
+        def both(function: Callable[..., Any], last: np.ndarray) -> tuple[TimedCall, TimedCall]:
+            rows = list(zip(at.q, at.qd, last, strict=True))
+            q, qd, x = (a.copy() for a in rows[0])
+
+            # The results are views of Pinocchio's own arrays, overwritten by the next call.
+            def looped() -> None:
+                for row in rows:
+                    function(m, d, *row)
+
+            def answers() -> np.ndarray:
+                return np.stack([_whole(function(m, d, *row)) for row in rows], axis=1)
+
+            one = TimedCall(
+                lambda: function(m, d, q, qd, x), lambda: _whole(function(m, d, q, qd, x))
+            )
+            return one, TimedCall(looped, answers)
+
+        return {
+            "inverse_dynamics_derivatives": both(pin.computeRNEADerivatives, at.qdd),
+            "forward_dynamics_derivatives": both(pin.computeABADerivatives, at.tau),
         }
 
     def _build(self, model: TreeModel) -> tuple[Any, int]:
@@ -96,5 +120,11 @@ class Pinocchio(Peer):
         return self.pin.SE3(np.array(T[:3, :3]), np.array(T[:3, 3]))
 
 
-def _returned(call: Any) -> Task:
-    return Task(call, lambda: np.array(call()))
+def _whole(matrices: Any) -> np.ndarray:
+    """Three matrices; of the last one Pinocchio fills the upper triangle."""
+    a, b, c = (np.array(x) for x in matrices)
+    return np.array([a, b, np.triu(c) + np.triu(c, 1).T])
+
+
+def _returned(call: Any) -> TimedCall:
+    return TimedCall(call, lambda: np.array(call()))

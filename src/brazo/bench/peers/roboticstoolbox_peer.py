@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from brazo.bench.arms import States
-from brazo.bench.peers import NotAPeer, Peer, Task, optional
-from brazo.model.description import TreeModel
+from brazo.bench.peers import NotAPeer, Peer, TimedCall, optional
 from brazo.robot import Robot
 
 
@@ -17,8 +16,7 @@ class Toolbox(Peer):
 
     def __init__(self, arm: Robot) -> None:
         rtb: Any = optional("roboticstoolbox")
-        model = arm.model
-        assert isinstance(model, TreeModel)
+        model = arm.model.require_tree()
         if (
             model.convention != "standard"
             or not model.is_serial
@@ -43,23 +41,23 @@ class Toolbox(Peer):
             )
         self.robot = rtb.DHRobot(links, name=model.name, gravity=np.array(model.gravity))
 
-    def single(self, arm: Robot, at: States) -> dict[str, Task]:
+    def single(self, arm: Robot, at: States) -> dict[str, TimedCall]:
         robot = self.robot
         q, qd, qdd, tau = (x[0].copy() for x in (at.q, at.qd, at.qdd, at.tau))
         return {
             "inverse_dynamics": _returned(lambda: robot.rne(q, qd, qdd)),
-            "fk": Task(lambda: robot.fkine(q), lambda: np.array(robot.fkine(q).A)),
+            "fk": TimedCall(lambda: robot.fkine(q), lambda: np.array(robot.fkine(q).A)),
             "jacobian": _returned(lambda: robot.jacob0(q)),
             "mass_matrix": _returned(lambda: robot.inertia(q)),
             "forward_dynamics": _returned(lambda: robot.accel(q, qd, tau)),
         }
 
-    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, Task]:
+    def batch(self, arm: Robot, at: States, threads: int) -> dict[str, TimedCall]:
         if threads > 1 or len(at.q) > 10_000:
             return {}
         robot = self.robot
         return {"inverse_dynamics": _returned(lambda: robot.rne(at.q, at.qd, at.qdd))}
 
 
-def _returned(call: Any) -> Task:
-    return Task(call, lambda: np.array(call()))
+def _returned(call: Any) -> TimedCall:
+    return TimedCall(call, lambda: np.array(call()))

@@ -258,7 +258,7 @@ class _Steps:
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
         self.last = (0.0, "")
-        self.told = 0.0
+        self.reported = 0.0
 
     def __call__(self, fraction: float, text: str) -> None:
         self.last = (fraction, text)
@@ -266,7 +266,7 @@ class _Steps:
 
     def check(self) -> None:
         """Within a long step: check at intervals whether to continue."""
-        if time.monotonic() - self.told > 0.05:
+        if time.monotonic() - self.reported > 0.05:
             self._tell()
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
@@ -274,6 +274,6 @@ class _Steps:
         return lambda fraction, text: self(start + (end - start) * fraction, text)
 
     def _tell(self) -> None:
-        self.told = time.monotonic()
+        self.reported = time.monotonic()
         if self.progress is not None and self.progress(*self.last) is False:
             raise Cancelled("the derivation was cancelled")

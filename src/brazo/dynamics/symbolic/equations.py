@@ -26,8 +26,8 @@ Form = Literal["expanded", "recursive"]
 class Equations:
     """M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F, as SymPy matrices.
 
-    `form` says how they are written: `"expanded"`, or `"recursive"` with the shared terms of
-    `steps`, (symbol, expression) in order.
+    In the form `"recursive"` the matrices use shared terms, which `steps` lists as (symbol,
+    expression) in the order of evaluation; the form `"expanded"` has none.
     """
 
     mechanism: Mechanism
@@ -47,14 +47,29 @@ class Equations:
     def __repr__(self) -> str:
         return f"<brazo.Equations of {self.name}: {self.n} joints, {self.form} form>"
 
+    def _repr_html_(self) -> str:
+        return self.html()
+
+    def _repr_latex_(self) -> str | None:
+        """M, C and G for a notebook, if they are short enough to be read there."""
+        import sympy as sp
+
+        if self.form != "expanded" or sum(sp.count_ops(x) for x in (self.M, self.C, self.G)) > 2000:
+            return None
+        lines = (("M(q)", self.M), (r"C(q, \dot q)", self.C), ("G(q)", self.G))
+        body = r" \\ ".join(f"{name} &= {sp.latex(matrix)}" for name, matrix in lines)
+        return r"$$\begin{aligned} " + body + r" \end{aligned}$$"
+
     # -- what the letters are -------------------------------------------------------------------
 
     @property
     def name(self) -> str:
+        """The robot's name."""
         return self.mechanism.name
 
     @property
     def n(self) -> int:
+        """Number of joints."""
         return self.mechanism.n
 
     @property
@@ -64,18 +79,22 @@ class Equations:
 
     @property
     def qd(self) -> tuple[Expr, ...]:
+        """Symbols of the joint speeds."""
         return self.mechanism.qd
 
     @property
     def qdd(self) -> tuple[Expr, ...]:
+        """Symbols of the joint accelerations."""
         return self.mechanism.qdd
 
     @property
     def joint_names(self) -> tuple[str, ...]:
+        """Names of the joints, in the order of q."""
         return self.mechanism.joint_names
 
     @property
     def convention(self) -> str:
+        """ "standard" or "modified" for a D-H table, as in the robot file."""
         return self.mechanism.convention
 
     @property

@@ -171,7 +171,7 @@ class _Sheet:
             )
         if not rows:
             return ""
-        return f"<section><h3>Letters</h3><table>{''.join(rows)}</table></section>"
+        return f"<section><h3>Symbols</h3><table>{''.join(rows)}</table></section>"
 
 
 def _fair(lengths: list[int], most: int) -> float:

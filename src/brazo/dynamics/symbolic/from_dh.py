@@ -39,7 +39,7 @@ _AXES = "xyz"
 
 
 class DHReader:
-    """Reads one D-H robot; `i` counts joints from 0, letters from 1."""
+    """Reads one D-H robot; `i` counts joints from 0, the symbols (q1, m1, …) from 1."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model

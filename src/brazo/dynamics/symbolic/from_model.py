@@ -17,12 +17,8 @@ Expr = Any
 
 
 def mechanism_of(model: Model) -> Mechanism:
-    """The robot with letters."""
-    if not isinstance(model, TreeModel):
-        raise BrazoError(
-            f"robot '{model.name}' is a {model.kind}: its chains close, and equations are derived "
-            "for serial and tree robots only"
-        )
+    """The robot with symbols for its parameters, or with numbers if it has no D-H table."""
+    model = model.require_tree("equations are derived for serial and tree robots only")
     if missing := model.missing_inertia:
         raise BrazoError(
             f"robot '{model.name}' is kinematic only: no inertia is given for "

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from brazo.codegen.graph import Expr as Node
-from brazo.codegen.graph import Graph, op_counts
+from brazo.codegen.graph import Graph
 from brazo.dynamics.symbolic.equations import Equations
 from brazo.dynamics.symbolic.lowering import Lowering
 
@@ -38,20 +38,15 @@ OUTPUTS = {
 
 
 @dataclass(frozen=True)
-class Program:
+class ExpressionProgram:
     """Nodes of every function; inputs are q, qd and, with letters, p."""
 
     graph: Graph
     outputs: dict[str, list[Node]]
     shapes: dict[str, tuple[int, ...]]
 
-    @property
-    def operations(self) -> dict[str, int]:
-        """Additions, products and the like of each function."""
-        return {name: op_counts(nodes).total() for name, nodes in self.outputs.items()}
 
-
-def program_of(equations: Equations, letters: bool = True) -> Program:
+def program_of(equations: Equations, letters: bool = True) -> ExpressionProgram:
     """The program of the equations as they are; `letters=False` puts the parameters' values in."""
     graph = Graph()
     n = equations.n
@@ -78,7 +73,9 @@ def program_of(equations: Equations, letters: bool = True) -> Program:
         name: [graph.expression(lowering.lower(x)) for x in values]
         for name, (values, _) in functions.items()
     }
-    return Program(graph, outputs, {name: shape for name, (_, shape) in functions.items()})
+    return ExpressionProgram(
+        graph, outputs, {name: shape for name, (_, shape) in functions.items()}
+    )
 
 
 def formulas(equations: Equations) -> list[tuple[str, Node]]:

@@ -152,7 +152,7 @@ class Readable:
         return list(merged.values())
 
     def _length(self, products: list[tuple[Terms, Terms]]) -> int:
-        """Letters to write."""
+        """Number of factors in the written expression."""
         return sum(
             max(1, sum(self.ring.powers(key))) for pair in products for part in pair for key in part
         )

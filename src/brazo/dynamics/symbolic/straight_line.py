@@ -40,7 +40,7 @@ class Syntax:
 
 def lines_of(outputs: Sequence[Node], syntax: Syntax) -> tuple[list[str], list[str]]:
     """The lines that compute some nodes, and each node's expression after them."""
-    writer = _Writer(outputs, syntax)
+    writer = _LineWriter(outputs, syntax)
     return writer.lines, [writer.text(node) for node in outputs]
 
 
@@ -69,7 +69,7 @@ def uses(outputs: Sequence[Node], name: str) -> bool:
     return any(node.op == "input" and node.value[0] == name for node in live_nodes(outputs))
 
 
-class _Writer:
+class _LineWriter:
     def __init__(self, outputs: Sequence[Node], syntax: Syntax) -> None:
         self.syntax = syntax
         self.lines: list[str] = []

@@ -26,7 +26,7 @@ from brazo.etree import Element, etree
 from brazo.formats.export import text_of
 from brazo.formats.mjcf import extras
 from brazo.formats.mjcf.xml import Mjcf
-from brazo.model.description import DeltaModel, Inertia, frozen
+from brazo.model.description import Array, DeltaModel, Inertia, frozen
 from brazo.model.transforms import rot_y, rot_z, translate
 
 TIME_STEP = 1e-3
@@ -53,9 +53,9 @@ def write_delta(model: DeltaModel, document: Mjcf) -> None:
     for k in range(3):
         _leg(model, document, base, platform, k)
     _no_self_collision(document)
-    if model.poses:
+    for name, q in model.poses.items():
         # A keyframe would also have to contain the positions of the rods.
-        document.notes.append(f"the poses {', '.join(model.poses)} are left out")
+        etree.SubElement(document.custom, "numeric", name=extras.POSE + name, data=text_of(q))
 
 
 def assembled(model: DeltaModel) -> tuple[float, float]:
@@ -68,29 +68,47 @@ def assembled(model: DeltaModel) -> tuple[float, float]:
     raise BrazoError(f"robot '{model.name}': the rods are too short to close with equal angles")
 
 
+class DeltaLayout:
+    """Placement of the bodies in the assembled configuration, for files and for cells."""
+
+    def __init__(self, model: DeltaModel) -> None:
+        self._model = model
+        self.theta0, self.z0 = theta0, z0 = assembled(model)
+        # The rod points from the elbow inward and down; the angle about y rotates z there.
+        inward = model.r - model.R - model.L1 * math.cos(theta0)
+        self.lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
+
+    def arm(self, k: int) -> Array:
+        """Return the pose (4, 4) of arm k = 0, 1, 2 in the base."""
+        # theta > 0 raises the elbow, which is a rotation about -y.
+        side = rot_z(self._model.azimuths[k])
+        return side @ translate(x=self._model.R) @ rot_y(-self.theta0)
+
+    def rod(self, y: float = 0.0) -> Array:
+        """Return the pose (4, 4) of a rod in its arm, y (m) beside the middle of the arm."""
+        return translate(x=self._model.L1, y=y) @ rot_y(self.theta0 + self.lean)
+
+    def socket(self, k: int, y: float = 0.0) -> Array:
+        """Return the pose (4, 4) of the end of a rod of arm k in the platform."""
+        return rot_z(self._model.azimuths[k]) @ translate(x=self._model.r, y=y)
+
+
 def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k: int) -> None:
-    theta0, z0 = assembled(model)
-    side = rot_z(model.azimuths[k])
-    # theta > 0 raises the elbow, which is a rotation about -y.
-    shoulder = side @ translate(x=model.R) @ rot_y(-theta0)
-    arm = document.body(base, document.name("body", f"arm {k + 1}"), shoulder)
+    layout = DeltaLayout(model)
+    arm = document.body(base, document.name("body", f"arm {k + 1}"), layout.arm(k))
     document.inertial(arm, model.arm_inertia)
     joint = document.name("joint", model.joint_names[k])
     limits = (float(model.limits[k, 0]), float(model.limits[k, 1]))
     document.joint(
-        arm, joint, "revolute", -_Y, _ORIGIN, limits, model.friction, model.drive, theta0
+        arm, joint, "revolute", -_Y, _ORIGIN, limits, model.friction, model.drive, layout.theta0
     )
     document.motor(joint, model.drive)
     _parts(model, document, arm)
-    # The rod points from the elbow inward and down; the angle about y rotates z there.
-    inward = model.r - model.R - model.L1 * math.cos(theta0)
-    lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
     half = 0.5 * model.rod_spacing
     angles: dict[str, list[str]] = {}
     for which, y in (("a", half), ("b", -half)):
         label = f"rod {k + 1}{which}"
-        place = translate(x=model.L1, y=y) @ rot_y(theta0 + lean)
-        rod = document.body(arm, document.name("body", label), place)
+        rod = document.body(arm, document.name("body", label), layout.rod(y))
         document.inertial(rod, _rod(model))
         angles[which] = [document.name("joint", f"{label} {word}") for word in ("swing", "sway")]
         for name, direction in zip(angles[which], (_Y, _X), strict=True):
@@ -98,8 +116,7 @@ def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k:
         _parts(model, document, rod)
         if which == "a":
             end = document.site(rod, f"{label} end", translate(z=model.L2))
-            socket = side @ translate(x=model.r, y=y)
-            held = document.site(platform, f"platform socket {k + 1}", socket)
+            held = document.site(platform, f"platform socket {k + 1}", layout.socket(k, y))
             etree.SubElement(document.equality, "connect", site1=end, site2=held, **_STIFF)
     for first, second in zip(angles["b"], angles["a"], strict=True):
         etree.SubElement(document.equality, "joint", joint1=first, joint2=second, **_STIFF)

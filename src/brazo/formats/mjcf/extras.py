@@ -2,7 +2,8 @@
 
 MuJoCo rejects a moving body without a valid inertia.  The writer gives such a body another one and
 stores here what the robot's file had: nothing (`brazo:no inertia`), or ten numbers that no real
-body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  MuJoCo ignores both.
+body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  The poses of a Delta are here
+(`brazo:pose <name>`), because a keyframe has the angles of its rods as well.  MuJoCo ignores them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from brazo.model.description import Inertia, frozen
 NO_INERTIA = "brazo:no inertia"
 INERTIA = "brazo:inertia "
 TIP = "brazo:tip"
+POSE = "brazo:pose "
 SEPARATOR = "|"
-NOT_SAID = object()
+NOT_GIVEN = object()
 
 
 def inertia_numbers(inertia: Inertia) -> list[float]:
@@ -28,12 +30,12 @@ def inertia_numbers(inertia: Inertia) -> list[float]:
 
 
 def inertia(m: Any, mujoco: Any, body: str) -> Any:
-    """Return the inertia of a body in the custom section (may be None), or `NOT_SAID`."""
+    """Return the inertia of a body in the custom section (may be None), or `NOT_GIVEN`."""
     if body in _text(m, mujoco, NO_INERTIA):
         return None
     index = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_NUMERIC, INERTIA + body)
     if index < 0 or m.numeric_size[index] != 10:
-        return NOT_SAID
+        return NOT_GIVEN
     start = m.numeric_adr[index]
     return _inertia_from(m.numeric_data[start : start + 10])
 
@@ -42,6 +44,18 @@ def tip(m: Any, mujoco: Any) -> str | None:
     """Return the tip named in the custom section."""
     names = _text(m, mujoco, TIP)
     return names[0] if names else None
+
+
+def poses(m: Any, mujoco: Any, n: int) -> dict[str, np.ndarray]:
+    """Return the named poses (n,) in the custom section."""
+    found = {}
+    for index in range(m.nnumeric):
+        name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_NUMERIC, index) or ""
+        start, size = int(m.numeric_adr[index]), int(m.numeric_size[index])
+        values = m.numeric_data[start : start + size]
+        if name.startswith(POSE) and size == n and np.isfinite(values).all():
+            found[name.removeprefix(POSE)] = frozen(values)
+    return found
 
 
 def _inertia_from(numbers: Sequence[float]) -> Inertia:

@@ -63,9 +63,9 @@ def _take_out(spec: Any, path: Path) -> tuple[tuple[str, ...], list[Any]]:
         body = geom.parent
         if body.name != "world" and not body.explicitinertial:
             bodies.append(body)
-            mass, moment = _STANDS_IN
+            mass, inertia = _STANDS_IN
             body.explicitinertial = True
-            body.mass, body.ipos, body.inertia = mass, [0.0] * 3, [moment] * 3
+            body.mass, body.ipos, body.inertia = mass, [0.0] * 3, [inertia] * 3
         spec.delete(geom)
     for mesh in meshes:
         spec.delete(mesh)

@@ -10,23 +10,29 @@ have exactly zero mass (the file has no body there) and are named `<body>/<joint
 converted to a constant transform, so that the joint coordinate is q itself.
 
 Bodies without joints are merged into their parent, sites become named frames, and the base is the
-world.  A joint equality of degree one becomes a mimic.  Springs, tendons, loops and soft bodies are
-not supported by a `TreeModel`; they are ignored with a warning.
+world.  A ball joint becomes three rotations about x, y and z.  A joint equality of degree one
+becomes a mimic.  An exported Delta is read as one (`brazo.formats.mjcf.delta_reader`).  Springs,
+tendons, other loops and soft bodies are not supported by a `TreeModel`; they are ignored with a
+warning.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.formats.assembly import Assembly, Complaints, Connection, Link, Mimic, assemble
+from brazo.formats.assembly import Complaints, Connection, FileLink, Mimic, TreeFields, assemble
+from brazo.formats.composed import MASSLESS
 from brazo.formats.export import unique_name
 from brazo.formats.mjcf import extras
+from brazo.formats.mjcf.delta_reader import delta_from, is_delta
 from brazo.formats.mjcf.engine import caught_warnings, engine
 from brazo.formats.mjcf.geoms import parts_of
 from brazo.formats.mjcf.missing import Missing, compile_without_missing
@@ -35,7 +41,15 @@ from brazo.formats.mjcf.size import require_moderate
 from brazo.formats.urdf.elements import MAX_NUMBER, bound
 from brazo.formats.urdf.normalise import local_name, parse_xml, read_bytes
 from brazo.formats.urdf.reader import read_urdf
-from brazo.model.description import Drive, Finding, Friction, Inertia, TreeModel, frozen
+from brazo.model.description import (
+    DeltaModel,
+    Drive,
+    Finding,
+    Friction,
+    Inertia,
+    TreeModel,
+    frozen,
+)
 from brazo.model.inertia import broken_rules, doubts, rotated
 from brazo.model.motion import motion
 from brazo.model.transforms import translate
@@ -46,11 +60,20 @@ _PLACES = (
     *("jnt_pos", "jnt_axis", "qpos0", "dof_damping", "dof_frictionloss", "dof_armature"),
     *("site_pos", "site_quat", "geom_pos", "geom_quat", "geom_size", "eq_data", "key_qpos"),
 )
-_MASSLESS = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
 
 
-def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
-    """Read an MJCF file; an .xml file that contains URDF is read as URDF.
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """One moving connection of a body: its name, and its maker from parent, child and pose."""
+
+    name: str
+    connection: Callable[[str, str, np.ndarray], Connection]
+
+
+def read_mjcf(
+    path: str | Path, *, tip: str | None = None, arguments: Mapping[str, str] | None = None
+) -> TreeModel | DeltaModel:
+    """Read an MJCF file; an .xml file that contains URDF is read as URDF, with its `arguments`.
 
     `tip` names the body or site that carries the tool; by default `brazo.formats.tip` selects it.
     """
@@ -58,7 +81,7 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
     data = read_bytes(path)
     root, _ = parse_xml(data, path)
     if local_name(root) == "robot":
-        return read_urdf(path, tip=tip)
+        return read_urdf(path, tip=tip, arguments=arguments)
     if local_name(root) != "mujoco":
         raise BrazoError(
             f"{path}: the file starts with <{local_name(root)}>; MJCF starts with <mujoco>, "
@@ -81,7 +104,7 @@ def read_mjcf(path: str | Path, *, tip: str | None = None) -> TreeModel:
             reason = " ".join(str(error).split())
             raise BrazoError(f"{path}: MuJoCo cannot compile the file: {reason}") from error
     _require_finite(compiled, path)
-    reader = _Reader(spec, compiled, path, missing)
+    reader = _MjcfReader(spec, compiled, path, missing)
     reader.findings += [Finding(f"MuJoCo warns: {warning}", path) for warning in warnings]
     return reader.read(tip)
 
@@ -94,7 +117,7 @@ def _require_finite(compiled: Any, path: Path) -> None:
             raise BrazoError(f"{path}: a number in {name} is not finite (or above {MAX_NUMBER:g})")
 
 
-class _Reader:
+class _MjcfReader:
     def __init__(self, spec: Any, m: Any, path: Path, missing: Missing) -> None:
         self.mj = engine()
         self.spec = spec
@@ -107,8 +130,10 @@ class _Reader:
         self.joints = [self._name("JOINT", j) or f"joint {j}" for j in range(m.njnt)]
         self.mimics, self.constants = self._equalities()
 
-    def read(self, tip: str | None) -> TreeModel:
-        links: list[Link] = []
+    def read(self, tip: str | None) -> TreeModel | DeltaModel:
+        if is_delta(self.m, self.mj):
+            return self._delta(tip)
+        links: list[FileLink] = []
         connections: list[Connection] = []
         for i in range(self.m.nbody):
             links.append(self._link(i))
@@ -118,7 +143,7 @@ class _Reader:
                     connections.append(connection)
         for s in range(self.m.nsite):
             name = self._unique(self._name("SITE", s) or f"site {s}")
-            links.append(Link(name, is_marker=True, source=name))
+            links.append(FileLink(name, is_marker=True, source=name))
             parent = self.bodies[self.m.site_bodyid[s]]
             T = pose_of(self.m.site_pos[s], self.m.site_quat[s])
             connections.append(Connection(name, parent, name, before=T))
@@ -139,12 +164,33 @@ class _Reader:
             findings=tuple(dict.fromkeys(self.findings)),
         )
 
+    def _delta(self, tip: str | None) -> DeltaModel:
+        if tip is not None:
+            self._fail(None, "'tip' applies to trees; the tool of a Delta is on its platform")
+        self.findings.clear()  # its loops are closed
+        tool = extras.tip(self.m, self.mj)
+        model = delta_from(
+            self.m,
+            self.mj,
+            name=self.spec.modelname or self.path.stem,
+            inertia=self._inertia,
+            parts=lambda i: parts_of(self.m, self.mj, i, self.bodies[i], self._note),
+            limits=self._limits,
+            max_torque=self._max_torque,
+            tool=tool,
+            fail=self._fail,
+            path=self.path,
+            gravity=frozen(self.m.opt.gravity),
+            poses=extras.poses(self.m, self.mj, 3),
+        )
+        return replace(model, findings=tuple(dict.fromkeys(self.findings)))
+
     # -- links and joints -----------------------------------------------------------------------
 
-    def _link(self, i: int) -> Link:
+    def _link(self, i: int) -> FileLink:
         name = self.bodies[i]
         parts = parts_of(self.m, self.mj, i, name, self._note)
-        return Link(
+        return FileLink(
             name,
             inertia=self._inertia(i),
             parts=parts,
@@ -155,7 +201,7 @@ class _Reader:
     def _inertia(self, i: int) -> Inertia | None:
         m, name = self.m, self.bodies[i]
         inertia = extras.inertia(m, self.mj, name)
-        if inertia is extras.NOT_SAID:
+        if inertia is extras.NOT_GIVEN:
             if i in self.missing.bodies:
                 return None  # MuJoCo computes it from a mesh that is missing
             if m.body_mass[i] == 0.0 and not m.body_inertia[i].any():
@@ -167,7 +213,7 @@ class _Reader:
                 self._note(name, rule)
         return inertia
 
-    def _connections(self, i: int) -> Iterator[tuple[Link | None, Connection]]:
+    def _connections(self, i: int) -> Iterator[tuple[FileLink | None, Connection]]:
         """Yield the joints of a body in series.
 
         Each before the last with the massless link it needs.
@@ -180,12 +226,6 @@ class _Reader:
             kind = m.jnt_type[j]
             if kind == self.mj.mjtJoint.mjJNT_FREE:
                 self._note(name, "moves freely: read as fixed where the file puts it")
-            elif kind == self.mj.mjtJoint.mjJNT_BALL:
-                self._fail(
-                    name,
-                    f"joint '{self.joints[j]}' is a ball joint, which has no single coordinate; "
-                    "use three hinges",
-                )
             elif self.joints[j] in self.constants:
                 T = T @ self._fixed_at(j, self.constants[self.joints[j]])
             else:
@@ -193,12 +233,52 @@ class _Reader:
         if not joints:
             yield None, Connection(name, at, name, before=T, source=name)
             return
-        for j in joints:
-            last = j == joints[-1]
-            child = name if last else self._unique(f"{name}/{self.joints[j]}")
-            link = None if last else Link(child, inertia=_MASSLESS, source=name)
-            yield link, self._connection(j, at, child, T)
+        steps = [step for j in joints for step in self._steps(j)]
+        for make in steps:
+            last = make is steps[-1]
+            child = name if last else self._unique(f"{name}/{make.name}")
+            link = None if last else FileLink(child, inertia=MASSLESS, source=name)
+            yield link, make.connection(at, child, T)
             at, T = child, np.eye(4)
+
+    def _steps(self, j: int) -> Iterator[_Step]:
+        """Yield the connections of a joint: one, or three rotations for a ball joint."""
+        if self.m.jnt_type[j] != self.mj.mjtJoint.mjJNT_BALL:
+            yield _Step(self.joints[j], lambda at, child, T: self._connection(j, at, child, T))
+            return
+        name, dof = self.joints[j], self.m.jnt_dofadr[j]
+        unread = {
+            "range": self.m.jnt_limited[j],
+            "spring": self.m.jnt_stiffness[j],
+            "armature": self.m.dof_armature[dof],
+            "dry friction": self.m.dof_frictionloss[dof],
+            "damping of higher degree": self.m.dof_dampingpoly[dof].any(),
+            "torque limit": any(self.m.actuator_forcelimited[a] for a in self._actuators(j)),
+        }
+        left_out = ", ".join(word for word, given in unread.items() if given)
+        self._note(
+            name,
+            "a ball joint: read as rotations about x, y and z, whose axes are in one plane at "
+            "y = ±90°" + (f"; left out: {left_out}" if left_out else ""),
+        )
+        for axis, letter in enumerate("xyz"):
+            yield _Step(f"{name} {letter}", partial(self._ball, j, axis))
+
+    def _ball(self, j: int, axis: int, at: str, child: str, T: np.ndarray) -> Connection:
+        """Return one of the rotations of a ball joint: R = Rx(q1) Ry(q2) Rz(q3)."""
+        m, p = self.m, self.m.jnt_pos[j]
+        dof = m.jnt_dofadr[j]
+        return Connection(
+            name=f"{self.joints[j]} {'xyz'[axis]}",
+            parent=at,
+            child=child,
+            kind="revolute",
+            before=T @ translate(*p) if axis == 0 else T,
+            axis=np.eye(3)[axis],
+            after=translate(*-p) if axis == 2 else np.eye(4),
+            friction=Friction(float(m.dof_damping[dof])),
+            source=self.joints[j],
+        )
 
     def _connection(self, j: int, parent: str, child: str, T: np.ndarray) -> Connection:
         m = self.m
@@ -248,10 +328,7 @@ class _Reader:
         found = math.inf
         if m.jnt_actfrclimited[j]:
             found = float(np.abs(m.jnt_actfrcrange[j]).max())
-        for a in range(m.nu):
-            of_joint = m.actuator_trntype[a] == self.mj.mjtTrn.mjTRN_JOINT
-            if not of_joint or m.actuator_trnid[a, 0] != j:
-                continue
+        for a in self._actuators(j):
             gear = abs(float(m.actuator_gear[a, 0]))
             if m.actuator_forcelimited[a]:
                 found = min(found, gear * float(np.abs(m.actuator_forcerange[a]).max()))
@@ -259,6 +336,15 @@ class _Reader:
                 gain = abs(float(m.actuator_gainprm[a, 0]))
                 found = min(found, gear * gain * float(np.abs(m.actuator_ctrlrange[a]).max()))
         return found if found > 0.0 else math.inf
+
+    def _actuators(self, j: int) -> list[int]:
+        """Return the indices of the actuators that act on the joint itself."""
+        m, of_joint = self.m, self.mj.mjtTrn.mjTRN_JOINT
+        return [
+            a
+            for a in range(m.nu)
+            if m.actuator_trntype[a] == of_joint and m.actuator_trnid[a, 0] == j
+        ]
 
     def _is_motor(self, a: int) -> bool:
         m, mj = self.m, self.mj
@@ -304,18 +390,30 @@ class _Reader:
                     constants[joint] = tie.multiplier * constants[tie.master] + tie.offset
         return mimics, constants
 
-    def _poses(self, assembly: Assembly) -> dict[str, np.ndarray]:
+    def _poses(self, assembly: TreeFields) -> dict[str, np.ndarray]:
         """Return the keyframes, as values of the independent joints."""
         free = {
             body.joint.coordinate: body.joint.name
             for body in reversed(assembly.bodies)
             if body.joint is not None and body.joint.name not in self.mimics
         }
-        addresses = [int(self.m.jnt_qposadr[self.joints.index(free[i])]) for i in range(len(free))]
         return {
-            self._name("KEY", k) or f"key {k}": frozen(self.m.key_qpos[k][addresses])
+            self._name("KEY", k) or f"key {k}": frozen(
+                [self._value(free[i], self.m.key_qpos[k]) for i in range(len(free))]
+            )
             for k in range(self.m.nkey)
         }
+
+    def _value(self, name: str, qpos: np.ndarray) -> float:
+        """Return the value of a joint, or of one rotation of a ball joint, in `qpos`."""
+        if name in self.joints:
+            return float(qpos[self.m.jnt_qposadr[self.joints.index(name)]])
+        start = int(self.m.jnt_qposadr[self.joints.index(name[:-2])])
+        R = rotation_of(qpos[start : start + 4])
+        x = math.atan2(-R[1, 2], R[2, 2])
+        y = math.atan2(R[0, 2], math.hypot(R[0, 0], R[0, 1]))
+        z = math.atan2(-R[0, 1], R[0, 0])
+        return {"x": x, "y": y, "z": z}[name[-1]]
 
     def _note_unread(self) -> None:
         m = self.m

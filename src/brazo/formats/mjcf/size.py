@@ -48,8 +48,8 @@ def require_moderate(root: Element, path: Path) -> None:
     size = _Sum(root, path).total()
     if size.items > MAX_ITEMS:
         raise BrazoError(
-            f"{path}: declares {size.items:.0f} elements, replicates and soft bodies counted out; "
-            f"at most {MAX_ITEMS} are read"
+            f"{path}: declares {size.items:.0f} elements, including those that replicates and soft "
+            f"bodies generate; at most {MAX_ITEMS} are read"
         )
     if size.bytes > MAX_BYTES:
         raise BrazoError(

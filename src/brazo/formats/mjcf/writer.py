@@ -1,11 +1,8 @@
 """Writer of MJCF: `write_mjcf` returns the text, `export_mjcf` writes a file with its meshes.
 
-MuJoCo bodies can have any frame, so they keep those of the model: body i is placed in its parent at
-
-    before · after   (q = 0),      with its joint at  −Rᵀ t  along  Rᵀ a,      after = [R t],
-
-and `xpos`, `xmat` are the frames of the model.  A body of exactly zero mass that only carries the
-next one (the first joints of a universal joint) becomes an additional joint of that next body.
+Bodies and joints are placed as in `brazo.formats.mjcf.layout`.  A body of exactly zero mass that
+only carries the next one (the first joints of a universal joint) becomes an additional joint of
+that next body.
 
 MuJoCo requires a valid inertia for every moving body.  If an inertia violates its rules, mass and
 centre of mass are kept and the tensor is changed as little as possible (see
@@ -21,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from brazo.errors import BrazoError
 from brazo.etree import Element, etree
 from brazo.formats.export import (
     MeshFolder,
@@ -33,6 +29,7 @@ from brazo.formats.export import (
 )
 from brazo.formats.mjcf import extras
 from brazo.formats.mjcf.delta import write_delta
+from brazo.formats.mjcf.layout import axis_and_place, near_carriers
 from brazo.formats.mjcf.xml import Mjcf
 from brazo.model.description import IDENTITY, Array, Body, DeltaModel, Joint, Model, TreeModel
 
@@ -68,10 +65,8 @@ def tree_document(
 def _document(model: Model, document: Mjcf) -> Mjcf:
     if isinstance(model, DeltaModel):
         write_delta(model, document)
-    elif isinstance(model, TreeModel):
-        tree_document(model, document)
     else:
-        raise BrazoError(f"robot '{model.name}' of kind '{model.kind}' cannot be written as MJCF")
+        tree_document(model.require_tree(), document)
     return document
 
 
@@ -149,14 +144,12 @@ class _TreeWriter:
             placed.insert(0, (i, joint, joint.after @ rest))
             rest = joint.before @ joint.after @ rest
         for i, joint, after in placed:
-            R, t = after[:3, :3], after[:3, 3]
             self.joints[i] = document.name("joint", joint.name)
             document.joint(
                 element,
                 self.joints[i],
                 joint.kind,
-                R.T @ joint.axis,
-                -R.T @ t,
+                *axis_and_place(joint, after),
                 joint.limits,
                 joint.friction,
                 joint.drive,
@@ -173,20 +166,10 @@ class _TreeWriter:
         """Exclude contacts between bodies up to two joints apart, which overlap by design."""
         if not (self.parts and self.model.bodies[i].parts):
             return
-        near = i
-        for _ in range(2):
-            near = self._carrier(near)
-            if near < 0 or "name" not in self.elements[near].attrib:
-                return
+        for near in near_carriers(self.model, i, self.folded):
             names = [self.elements[k].get("name") for k in (near, i)]
-            etree.SubElement(self.document.contact, "exclude", body1=names[0], body2=names[1])
-
-    def _carrier(self, i: int) -> int:
-        """Return the nearest ancestor body that was written."""
-        i = self.model.bodies[i].parent
-        while i in self.folded:
-            i = self.model.bodies[i].parent
-        return i
+            if names[0] is not None:  # the world has no name
+                etree.SubElement(self.document.contact, "exclude", body1=names[0], body2=names[1])
 
     def _frames(self) -> None:
         """Write sites for named frames that are not body frames, and for the tool."""
@@ -205,28 +188,19 @@ class _TreeWriter:
 
     def _couplings(self) -> None:
         """Write an equality for every mimic joint and a motor for every other joint."""
-        bodies = self.model.bodies
-        masters: dict[int, int] = {}
-        for i in self.joints:
-            joint = _joint_of(bodies[i])
-            if joint.multiplier == 1.0 and joint.offset == 0.0:
-                masters.setdefault(joint.coordinate, i)
-        for i, name in self.joints.items():
-            joint = _joint_of(bodies[i])
-            master = masters.get(joint.coordinate)
-            if master is None:
-                raise BrazoError(
-                    f"joint '{joint.name}': MJCF has no multiplier or offset without a joint to "
-                    "follow; give the joint multiplier 1 and offset 0"
-                )
-            if master == i:
+        masters = self.model.masters
+        joints = [(_joint_of(self.model.bodies[i]), name) for i, name in self.joints.items()]
+        names = {id(joint): name for joint, name in joints}
+        for joint, name in joints:
+            master = masters[joint.coordinate]
+            if master is joint:
                 self.document.motor(name, joint.drive)
                 continue
             etree.SubElement(
                 self.document.equality,
                 "joint",
                 joint1=name,
-                joint2=self.joints[master],
+                joint2=names[id(master)],
                 polycoef=text_of([joint.offset, joint.multiplier, 0.0, 0.0, 0.0]),
             )
 

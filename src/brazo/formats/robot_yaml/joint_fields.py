@@ -21,7 +21,7 @@ _DEGREES = math.degrees(1.0)
 
 
 @dataclass
-class Context:
+class ReadingContext:
     """Context for reading fields: parameter values, and the warnings so far."""
 
     names: Names
@@ -71,7 +71,7 @@ def slipped(value: float, low: float, high: float, kind: str) -> bool:
     return far and (low <= value / scale <= high or abs(value) > MAX_PLAIN)
 
 
-def read_row(fields: dict[str, Field], context: Context) -> DHRow:
+def read_row(fields: dict[str, Field], context: ReadingContext) -> DHRow:
     names = context.names
     kind: JointKind = "revolute"
     if "type" in fields:
@@ -100,7 +100,7 @@ def read_row(fields: dict[str, Field], context: Context) -> DHRow:
     )
 
 
-def read_limits(field: Field, kind: JointKind, context: Context) -> tuple[float, float]:
+def read_limits(field: Field, kind: JointKind, context: ReadingContext) -> tuple[float, float]:
     if field.is_null:
         return -math.inf, math.inf
     low, high = field.numbers(2, position_of(kind), names=context.names)
@@ -111,7 +111,7 @@ def read_limits(field: Field, kind: JointKind, context: Context) -> tuple[float,
     return low, high
 
 
-def read_friction(field: Field | None, context: Context) -> Friction:
+def read_friction(field: Field | None, context: ReadingContext) -> Friction:
     if field is None or field.is_null:
         return Friction()
     fields = field.mapping(("viscous", "coulomb", "smooth"))
@@ -137,7 +137,7 @@ def read_friction(field: Field | None, context: Context) -> Friction:
     return Friction(viscous, coulomb, smooth)
 
 
-def read_drive(field: Field | None, kind: JointKind, context: Context) -> Drive:
+def read_drive(field: Field | None, kind: JointKind, context: ReadingContext) -> Drive:
     if field is None or field.is_null:
         return Drive()
     fields = field.mapping(("max_torque", "max_speed", "gear", "motor_inertia"))
@@ -161,7 +161,7 @@ def read_drive(field: Field | None, kind: JointKind, context: Context) -> Drive:
     return Drive(**given)
 
 
-def read_inertia(fields: dict[str, Field], block: Field, context: Context) -> Inertia | None:
+def read_inertia(fields: dict[str, Field], block: Field, context: ReadingContext) -> Inertia | None:
     names = context.names
     if "mass" not in fields:
         for key in ("com", "inertia"):

@@ -15,7 +15,7 @@ import numpy as np
 
 from brazo import units
 from brazo.formats.document import Field
-from brazo.formats.robot_yaml.joint_fields import Context, read_friction, read_inertia
+from brazo.formats.robot_yaml.joint_fields import ReadingContext, read_friction, read_inertia
 from brazo.formats.robot_yaml.robot_file import RobotFile
 from brazo.model.description import Array, Friction, Inertia
 
@@ -64,7 +64,7 @@ def link_table(
     file: RobotFile, parameters: Mapping[str, float] | None = None
 ) -> tuple[LinkRow, ...]:
     """Return the rows of a file, with other values for some of its parameters."""
-    context = Context(file.names(parameters))
+    context = ReadingContext(file.names(parameters))
     fields = file.root.mapping()
     if "joints" in fields:
         rows = [_joint(i, block, context) for i, block in enumerate(fields["joints"].items())]
@@ -76,14 +76,14 @@ def link_table(
     return tuple(rows)
 
 
-def _joint(i: int, block: Field, context: Context) -> LinkRow:
+def _joint(i: int, block: Field, context: ReadingContext) -> LinkRow:
     fields = block.mapping()
     name = fields["name"].identifier() if "name" in fields else f"joint {i + 1}"
     friction = read_friction(fields.get("friction"), context)
     return _massive(name, f"joints[{i}]", block, context, f"joints[{i}].friction", friction)
 
 
-def _delta(fields: dict[str, Field], context: Context) -> list[LinkRow]:
+def _delta(fields: dict[str, Field], context: ReadingContext) -> list[LinkRow]:
     friction = read_friction(fields.get("friction"), context)
     if "arm" in fields:
         arm = _massive("arms", "arm", fields["arm"], context, "friction", friction)
@@ -101,7 +101,7 @@ def _massive(
     name: str,
     key: str,
     block: Field,
-    context: Context,
+    context: ReadingContext,
     friction_field: str = "",
     friction: Friction | None = None,
 ) -> LinkRow:

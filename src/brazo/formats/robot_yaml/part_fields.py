@@ -88,7 +88,7 @@ def _part(block: Field, index: int, names: Names) -> Part:
 def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
     field = fields[kind]
     if kind == "mesh":
-        return _mesh(field, fields.get("scale"), names)
+        return read_mesh(field, fields.get("scale"), names)
     if "scale" in fields:
         fields["scale"].fail("only a mesh has a scale")
     if kind == "sphere":
@@ -101,8 +101,13 @@ def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
     return Cylinder(*sizes) if kind == "cylinder" else Capsule(*sizes)
 
 
-def _mesh(field: Field, scale: Field | None, names: Names) -> Mesh:
-    """Return a mesh file, relative to the robot file and inside its folder."""
+def read_mesh(
+    field: Field, scale: Field | None, names: Names | None = None, what: str = "robot file"
+) -> Mesh:
+    """Return a mesh file, relative to the file `what` and inside its folder.
+
+    A cell file may also give an absolute path, as for robot files.
+    """
     text = field.text(at_most=300)
     if not text.isprintable():
         field.fail("a file name is printable text")
@@ -110,9 +115,9 @@ def _mesh(field: Field, scale: Field | None, names: Names) -> Mesh:
     path = (folder / text).resolve()
     if path.suffix.lower() not in _MESHES:
         field.fail(f"'{text}' is not a mesh file; allowed: {', '.join(_MESHES)}")
-    if not path.is_relative_to(folder):
-        field.fail(f"'{text}' lies outside the robot file's folder; keep meshes beside it")
+    if not (path.is_relative_to(folder) or (what == "cell file" and Path(text).is_absolute())):
+        field.fail(f"'{text}' lies outside the {what}'s folder; keep meshes beside it")
     if not is_regular(path):
-        field.fail(f"'{text}': no such file beside the robot file")
+        field.fail(f"'{text}': no such file beside the {what}")
     factor = scale.number(names=names, above=0.0) if scale is not None else 1.0
     return Mesh(path=path, scale=(factor, factor, factor))

@@ -65,25 +65,38 @@ def _is_prose(text: str) -> bool:
     return _WORDS.fullmatch(text) is not None and text.removesuffix("\n").isprintable()
 
 
-def _inline(node: Node, column: int) -> str:
-    """Return a value that starts at a column; a long block continues below its bracket."""
+def _inline(node: Node, column: int, tail: int = 0) -> str:
+    """Return a value that starts at a column; a long block continues below its bracket.
+
+    `tail` is the number of characters that follow it in its last line.
+    """
     value = node.value
     if isinstance(value, list):
-        return _filled("[", [_inline(item, column + 1) for item in value], "]", column)
+        tails = _tails(len(value), tail)
+        items = [_inline(item, column + 1, t) for item, t in zip(value, tails, strict=True)]
+        return _filled("[", items, "]", column, tail)
     if isinstance(value, dict):
         named = [(_scalar(key), child) for key, (_, child) in value.items()]
-        items = [f"{key}: {_inline(child, column + 3 + len(key))}" for key, child in named]
-        return _filled("{", items, "}", column)
+        items = [
+            f"{key}: {_inline(child, column + 3 + len(key), t)}"
+            for (key, child), t in zip(named, _tails(len(named), tail), strict=True)
+        ]
+        return _filled("{", items, "}", column, tail)
     return _scalar(value)
 
 
-def _filled(opening: str, items: list[str], closing: str, column: int) -> str:
+def _tails(count: int, tail: int) -> list[int]:
+    """Characters after each item of a block: a comma, or its bracket and what follows it."""
+    return [1] * (count - 1) + [1 + tail] * min(count, 1)
+
+
+def _filled(opening: str, items: list[str], closing: str, column: int, tail: int) -> str:
     text, at = opening, column + 1
-    for i, item in enumerate(items):
+    for i, (item, follows) in enumerate(zip(items, _tails(len(items), tail), strict=True)):
         end = "," if i + 1 < len(items) else closing
         first, last = item.partition("\n")[0], item.rpartition("\n")[2]
         if i:
-            if at + 1 + len(first) + len(end) > WIDTH:
+            if at + 1 + len(first) + (follows if first == item else 0) > WIDTH:
                 text, at = text + "\n" + " " * (column + 1), column + 1
             else:
                 text, at = text + " ", at + 1

@@ -5,8 +5,8 @@ here node by node, limited to what a robot description needs:
 
 * numbers, strings, lists, tuples and dictionaries, and the operators on them;
 * comparisons, `and`, `or`, `not`, `a if c else b`, subscripts, comprehensions;
-* calls of a `Function`, which only this package creates (see `functions`), and of a few methods of
-  strings and dictionaries;
+* calls of a `XacroFunction`, which only this package creates (see `functions`), and of a few
+  methods of strings and dictionaries;
 * a dot after a namespace or after data read from YAML, which is a look-up by name.
 
 Every value is plain data: no class, frame or module can be reached, because no node type gives
@@ -35,7 +35,7 @@ Data = None | bool | int | float | str | list | tuple | dict
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class XacroFunction:
     """Function that an expression can call; the arguments are plain data."""
 
     name: str
@@ -54,7 +54,7 @@ def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
     budget.spend(_EACH)
     value = _Walk(expression, names, budget).value(ast.parse(expression, mode="eval").body)
     if not is_data(value):
-        raise BrazoError(f"'{expression[:60]}' is no value: a function has to be called")
+        raise BrazoError(f"'{expression[:60]}' is a function, not a value; call it")
     pay(value, budget)
     return value
 
@@ -96,7 +96,7 @@ class _Walk:
         """Return the value of a node, which must not be a function or a namespace."""
         value = self.value(node)
         if not is_data(value):
-            self._refuse("a function has to be called")
+            self._refuse("a function is no value; call it")
         return value
 
     def _paid(self, value: Any) -> Any:
@@ -133,7 +133,7 @@ class _Walk:
             raise NameError(f"name '{node.id}' is not defined") from None
 
     def _known(self, value: Any) -> Any:
-        if not (is_data(value) or isinstance(value, Function) or _is_namespace(value)):
+        if not (is_data(value) or isinstance(value, XacroFunction) or _is_namespace(value)):
             self._refuse()
         return value
 
@@ -233,20 +233,20 @@ class _Walk:
             self._refuse()
         return self._paid(value)
 
-    def _callee(self, node: ast.AST) -> Function:
+    def _callee(self, node: ast.AST) -> XacroFunction:
         if isinstance(node, ast.Attribute):
             owner = self.value(node.value)
             kinds = [kind for kind in _METHODS if is_data(owner) and isinstance(owner, kind)]
             table = _METHODS[kinds[0]] if kinds else {}
             if node.attr in table:
                 method = table[node.attr]
-                return Function(node.attr, lambda *arguments: method(owner, *arguments))
+                return XacroFunction(node.attr, lambda *arguments: method(owner, *arguments))
             if not (_is_namespace(owner) or _is_dotted(owner)):
                 self._refuse(f"no '.{node.attr}()' here")
         elif not isinstance(node, ast.Name):
             self._refuse("only functions known by name are called")
         function = self.value(node)
-        if not isinstance(function, Function):
+        if not isinstance(function, XacroFunction):
             self._refuse("only functions known by name are called")
         return function
 

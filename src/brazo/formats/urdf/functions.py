@@ -18,7 +18,7 @@ import yaml
 
 from brazo.errors import BrazoError
 from brazo.formats.urdf.budget import Budget, pay
-from brazo.formats.urdf.expressions import Function, evaluate
+from brazo.formats.urdf.expressions import XacroFunction, evaluate
 from brazo.formats.urdf.packages import Packages
 
 MAX_YAML = 50_000  # bytes
@@ -60,7 +60,7 @@ def global_symbols(
     def load_yaml(name: str) -> Any:
         return _load_yaml(Path(xacro.abs_filename_spec(name)), packages, symbols, budget)
 
-    def told(*words: Any, **_: Any) -> str:
+    def ignored(*words: Any, **_: Any) -> str:
         say(*words)
         return ""
 
@@ -78,7 +78,7 @@ def global_symbols(
         print_location=lambda: "",
     )
     options = frozenset(["print_location", "color", "end", "sep"])
-    own |= {name: Function(name, told, options) for name in ("message", "warning", "error")}
+    own |= {name: XacroFunction(name, ignored, options) for name in ("message", "warning", "error")}
     symbols: dict[str, Any] = {name: BUILTINS[name] for name in _EVERYWHERE} | MATH
     symbols |= {name: own[name] for name in ("load_yaml", "abs_filename", "dotify")}
     for name, members in (("python", BUILTINS), ("math", MATH), ("xacro", own)):
@@ -170,17 +170,9 @@ def _round(x: Any, digits: int | None = None) -> Any:
     return round(x, digits)
 
 
-def _sum(values: Any) -> Any:
-    return sum(values)
-
-
 def _tokenize(text: str, sep: str = ",; ", skip_empty: bool = True) -> list[str]:
     items = re.split(f"[{re.escape(sep)}]", text)
     return [item for item in items if item] if skip_empty else items
-
-
-def _text(value: Any = "") -> str:
-    return str(value)
 
 
 def _ints(value: Any = 0, base: int = 10) -> int:
@@ -188,14 +180,14 @@ def _ints(value: Any = 0, base: int = 10) -> int:
 
 
 def _table(**functions: Callable[..., Any]) -> dict[str, Any]:
-    return {name: Function(name, call) for name, call in functions.items()}
+    return {name: XacroFunction(name, call) for name, call in functions.items()}
 
 
 BUILTINS: dict[str, Any] = {
     "True": True,
     "False": False,
-    "dict": Function("dict", dict, None),
-    "sorted": Function("sorted", sorted, frozenset(["reverse"])),
+    "dict": XacroFunction("dict", dict, None),
+    "sorted": XacroFunction("sorted", sorted, frozenset(["reverse"])),
     **_table(
         abs=abs,
         all=all,
@@ -212,8 +204,8 @@ BUILTINS: dict[str, Any] = {
         range=_range,
         reversed=lambda values: list(reversed(values)),
         round=_round,
-        str=_text,
-        sum=_sum,
+        str=lambda value="": str(value),
+        sum=lambda values: sum(values),
         tuple=tuple,
         zip=lambda *values: list(zip(*values, strict=False)),
     ),
@@ -221,5 +213,5 @@ BUILTINS: dict[str, Any] = {
 MATH: dict[str, Any] = {
     **{name: getattr(math, name) for name in _MATH_CONSTANTS},
     **_table(**{name: getattr(math, name) for name in _MATH}),
-    "isclose": Function("isclose", math.isclose, frozenset(["rel_tol", "abs_tol"])),
+    "isclose": XacroFunction("isclose", math.isclose, frozenset(["rel_tol", "abs_tol"])),
 }

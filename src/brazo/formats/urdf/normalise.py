@@ -62,7 +62,15 @@ def read_document(
     root, findings = parse_xml(read_bytes(path), path)
     uses_xacro = any("xacro" in (element.prefix or "") for element in elements(root))
     if not (path.suffix.lower() == ".xacro" or uses_xacro):
+        if arguments:
+            raise BrazoError(f"{path}: arguments apply to xacro files; this is plain URDF")
         return Document(root, path, finder, findings=findings)
+    declared = {element.get("name") for element in elements(root, "arg")}
+    findings += [
+        Finding(f"argument '{name}' is not declared in this file", path)
+        for name in arguments or {}
+        if name not in declared
+    ]
     text = etree.tostring(root, encoding="unicode", with_tail=False)
     plain, warnings = expand_xacro(text, path.resolve(), finder, arguments)
     findings += [Finding(f"xacro: {warning}", path) for warning in warnings]

@@ -3,7 +3,7 @@
 A URDF joint places its child link at `origin · motion(axis, q)`, so the body frame is the moved
 joint frame and `after` is the identity.  Fixed joints are merged (`brazo.formats.assembly`).  A
 floating joint on the root link only places the robot and is read as fixed; planar joints and other
-floating joints have no single coordinate and are rejected.
+floating joints become several joints (`brazo.formats.composed`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from brazo.etree import Element
-from brazo.formats.assembly import Complaints, Connection, Link, Mimic, assemble
+from brazo.formats.assembly import Complaints, Connection, FileLink, Mimic, assemble
+from brazo.formats.composed import COMPOSED, composed
 from brazo.formats.urdf import elements
 from brazo.formats.urdf.normalise import Document, children, local_name, read_document
 from brazo.formats.urdf.packages import PackagePlaces
@@ -23,7 +24,8 @@ from brazo.model.description import Finding, TreeModel
 from brazo.model.motion import motion
 
 _MOVING = {"revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic"}
-_TYPES = "revolute, continuous, prismatic, fixed"
+_OF_ONE = ("limit", "dynamics", "mimic")  # elements of joints with one coordinate
+_TYPES = "revolute, continuous, prismatic, fixed, planar, floating"
 
 
 def read_urdf(
@@ -54,6 +56,7 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
     base = _root_name(document)
     connections = [_connection(document, joint, base) for joint in _unique(document, "joint")]
     links = _links(document, connections)
+    connections = _expanded(document, connections, links)
     if not links:
         document.fail(root, "has no link; a macro file is included by a robot, not read itself")
     complaints = Complaints(
@@ -98,7 +101,7 @@ def _root_name(document: Document) -> str | None:
     return next((name for name in names if name not in below), None)
 
 
-def _links(document: Document, connections: list[Connection]) -> list[Link]:
+def _links(document: Document, connections: list[Connection]) -> list[FileLink]:
     colors = elements.named_colors(document)
     # The distance of the next joint bounds the plausible distance of a link's centre of mass.
     reach: dict[str, float] = {}
@@ -106,7 +109,7 @@ def _links(document: Document, connections: list[Connection]) -> list[Link]:
         span = 2.0 * float(np.linalg.norm(c.before[:3, 3]))
         reach[c.parent] = max(reach.get(c.parent, 2.0), span)
     return [
-        Link(
+        FileLink(
             name=(name := element.get("name").strip()),
             inertia=elements.inertial(document, element, reach.get(name, 2.0)),
             parts=elements.parts(document, element, colors),
@@ -117,7 +120,7 @@ def _links(document: Document, connections: list[Connection]) -> list[Link]:
     ]
 
 
-def _note_copies(document: Document, links: list[Link], connections: list[Connection]) -> None:
+def _note_copies(document: Document, links: list[FileLink], connections: list[Connection]) -> None:
     """Warn if most moving links have the same inertia, which indicates placeholders."""
     moving = {c.child for c in connections if c.kind != "fixed"}
     alike: dict[bytes, list[str]] = {}
@@ -155,6 +158,8 @@ def _connection(document: Document, joint: Element, base: str | None) -> Connect
     if kind == "floating" and parent == base:
         document.note(joint, "a floating joint on the base: read as fixed where it stands")
         return connection
+    if kind in COMPOSED:
+        return connection  # see `_expanded`
     if kind not in _MOVING:
         document.fail(joint, f"type '{kind}' is not supported; supported: {_TYPES}")
     limits, drive = elements.limits(document, joint, kind)
@@ -167,6 +172,29 @@ def _connection(document: Document, joint: Element, base: str | None) -> Connect
         friction=elements.friction(document, joint),
         mimic=_mimic(document, joint),
     )
+
+
+def _expanded(
+    document: Document, connections: list[Connection], links: list[FileLink]
+) -> list[Connection]:
+    """Replace planar and floating joints by joints of one coordinate; adds the links between."""
+    result: list[Connection] = []
+    for whole in connections:
+        kind = whole.source.get("type")
+        if kind not in COMPOSED or (whole.parent == _root_name(document) and kind == "floating"):
+            result.append(whole)
+            continue
+        axis = elements.axis(document, whole.source)
+        steps, between = composed(whole, kind, axis)
+        names = ", ".join(step.name.rpartition("/")[2] for step in steps)
+        unread = [f"<{tag}>" for tag in _OF_ONE if children(whole.source, tag)]
+        left_out = f"; left out: {', '.join(unread)}" if unread else ""
+        document.note(
+            whole.source, f"a {kind} joint: read as the joints {names}, without limits{left_out}"
+        )
+        result += steps
+        links += between
+    return result
 
 
 def _mimic(document: Document, joint: Element) -> Mimic | None:

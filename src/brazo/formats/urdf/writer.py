@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 
-from brazo.errors import BrazoError
 from brazo.etree import Element, etree
 from brazo.formats.export import (
     MeshFolder,
@@ -43,7 +42,7 @@ _ON_AXIS = 1e-15  # m, max distance of a frame that counts as on its axis
 
 def write_urdf(model: Model) -> str:
     """Return the URDF text of a robot; parts that need a mesh file of their own are omitted."""
-    return _Writer(_tree(model), _existing_file).text()
+    return _UrdfWriter(_tree(model), _existing_file).text()
 
 
 def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
@@ -55,7 +54,7 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
     def mesh_uri(shape: Shape, wanted: str) -> str | None:
         return f"{folder.name}/{meshes.add(shape, wanted)}"
 
-    writer = _Writer(_tree(model), mesh_uri)
+    writer = _UrdfWriter(_tree(model), mesh_uri)
     text = writer.text()
     make_folder(path.parent)
     meshes.write(folder)
@@ -64,12 +63,7 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
 
 
 def _tree(model: Model) -> TreeModel:
-    if not isinstance(model, TreeModel):
-        raise BrazoError(
-            f"robot '{model.name}' has closed loops, which URDF cannot hold; write MJCF instead "
-            "(--mjcf)"
-        )
-    return model
+    return model.require_tree("URDF cannot hold them; write MJCF instead (--mjcf)")
 
 
 def _existing_file(shape: Shape, wanted: str) -> str | None:
@@ -79,7 +73,7 @@ def _existing_file(shape: Shape, wanted: str) -> str | None:
     return None
 
 
-class _Writer:
+class _UrdfWriter:
     def __init__(self, model: TreeModel, mesh_uri: Callable[[Shape, str], str | None]) -> None:
         self.model = model
         self.mesh_uri = mesh_uri
@@ -93,7 +87,7 @@ class _Writer:
         self.root = etree.Element("robot", name=_plain(model.name))
 
     def text(self) -> str:
-        masters = self._masters()
+        masters = self.model.masters
         for i, body in enumerate(self.model.bodies):
             self._link(self.links[i], body.inertia, body.parts)
             if body.joint is not None:
@@ -108,23 +102,6 @@ class _Writer:
 
     def _name(self, wanted: str) -> str:
         return unique_name(_plain(wanted), self.taken)
-
-    def _masters(self) -> dict[int, Joint]:
-        """Return for each coordinate the joint that moves exactly by it.
-
-        The others mimic that one.
-        """
-        masters: dict[int, Joint] = {}
-        for joint in self.model.joints:
-            if joint.multiplier == 1.0 and joint.offset == 0.0:
-                masters.setdefault(joint.coordinate, joint)
-        for joint in self.model.joints:
-            if joint.coordinate not in masters:
-                raise BrazoError(
-                    f"joint '{joint.name}': URDF has no multiplier or offset without a joint to "
-                    "mimic; give the joint multiplier 1 and offset 0"
-                )
-        return masters
 
     def _link(self, name: str, inertia: Inertia | None = None, parts: Sequence[Part] = ()) -> None:
         link = etree.SubElement(self.root, "link", name=name)
@@ -175,7 +152,7 @@ class _Writer:
                     mesh.set("scale", text_of(shape.scale))
         return True
 
-    def _body_joint(self, body: Body, name: str, masters: dict[int, Joint]) -> None:
+    def _body_joint(self, body: Body, name: str, masters: Sequence[Joint]) -> None:
         joint = body.joint
         assert joint is not None
         R, t = joint.after[:3, :3], joint.after[:3, 3]

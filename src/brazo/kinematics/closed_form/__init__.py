@@ -10,15 +10,31 @@ from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form import (
     coaxial_scara,
     five_axis,
+    general_six,
+    planar_arm,
+    point_arm,
     redundant_scara,
     scara,
+    spherical_shoulder,
     spherical_wrist,
+    three_parallel,
 )
 from brazo.kinematics.closed_form.base import ClosedForm, Mismatch, Solutions
 
 __all__ = ["ClosedForm", "Mismatch", "Solutions", "recognise"]
 
-FAMILIES = (spherical_wrist, five_axis, scara, coaxial_scara, redundant_scara)
+FAMILIES = (
+    spherical_wrist,
+    three_parallel,
+    five_axis,
+    scara,
+    coaxial_scara,
+    redundant_scara,
+    planar_arm,
+    point_arm,
+    spherical_shoulder,
+    general_six,  # last: it solves special arms too, slower
+)
 
 
 def recognise(chain: Chain) -> ClosedForm | tuple[Mismatch, ...]:

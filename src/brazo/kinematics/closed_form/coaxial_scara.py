@@ -14,28 +14,31 @@ Reference: Yan, Xu, Jia (robot teleoperation), with the second branch and the he
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.codegen.ring import where
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
     GEOMETRY_TOLERANCE,
+    Candidate,
     ClosedForm,
     Mismatch,
-    pose_errors,
-    wrap,
+    Scalar,
 )
+from brazo.kinematics.closed_form.pairs import Pair, angle_of, back, length, of_angle, times
 from brazo.kinematics.closed_form.planar import (
     ParallelJoints,
     bend_of,
+    headed,
     nearest_turn,
     reach_of,
     two_links,
     within,
 )
 from brazo.kinematics.closed_form.scara import ELBOW
+from brazo.kinematics.forward import Pose, compose, constant
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,6 +67,7 @@ class CoaxialScara(ClosedForm):
     """See the module docstring; created by `recognise`."""
 
     family = FAMILY
+    meets = "nearest"
     flags = (ELBOW,)
 
     def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
@@ -76,31 +80,43 @@ class CoaxialScara(ClosedForm):
         return (bend >= -1e-12).astype(int)[..., None]
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        distance = float(np.abs(self._wrist(np.asarray(T, dtype=float).reshape(1, 4, 4))[0][0]))
-        if within(distance, self.reach):
+        W = self._wrist(constant(np.asarray(T, dtype=float).reshape(4, 4)))[0]
+        distance = float(length(*W))
+        if within(distance, self.reach) >= 0:
             return None
         return (
             f"the last axis would be {distance:.4g} m from axis 1, the arm reaches "
             f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
-    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
+    def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
+        joints = self.joints
         W, psi, slide = self._wrist(T)
-        free = 0.0 if q0 is None else sum(self.joints.turns(q0)[:2])
-        both, beta = (turn[:, ::-1] for turn in two_links(self.l1, self.l2, W, free))
-        if q0 is None:
-            first = np.angle(W / self.l1)[:, None] - math.pi / 2 + 0 * both
-        else:
-            start, second = (turn[:, None] for turn in self.joints.turns(q0)[:2])
-            first = start + 0.5 * wrap(both - start - second)
-        turns = [first, both - first, beta, psi[:, None] - both - beta]
-        q = self.joints.fill(5, [wrap(turn) for turn in turns], slide[:, None])
-        valid = np.repeat(within(np.abs(W), self.reach)[:, None], 2, axis=1)
-        return q, valid, *pose_errors(self.chain, q, T)
+        start, second = (
+            sign * q0[j]
+            for j, sign in zip(joints.revolute[:2], joints.turn_signs[:2].tolist(), strict=True)
+        )
+        right, left = two_links(self.l1, self.l2, W, of_angle(start + second))
+        exists = within(length(*W), self.reach)
+        square = times(times(W, (self.l1.real, -self.l1.imag)), (0.0, -1.0))
+        found = []
+        for both, beta in (left, right):
+            # The split nearest to q0: both joints move by the same amount.
+            moved = angle_of(times(both, back(of_angle(start + second))))
+            first = where(given, start + 0.5 * moved, angle_of(square))
+            turns = [
+                first,
+                angle_of(times(both, back(of_angle(first)))),
+                angle_of(beta),
+                headed(psi, both, beta),
+            ]
+            found.append(Candidate(joints.fill(5, turns, slide), exists))
+        return found
 
-    def _wrist(self, T: Array) -> tuple[Array, Array, Array]:
-        """Last axis seen from the first, heading and slide (N,) that targets ask for."""
+    def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
+        """Last axis seen from the first, heading and slide that a target asks for."""
         home = self.chain.home
-        psi = nearest_turn(T[:, :3, :3] @ home[:3, :3].T, self.joints.plane.a)
-        W, slide = self.joints.aim(T, psi, home[:3, 3])
+        R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
+        psi = nearest_turn(R, self.joints.plane.a)
+        W, slide = self.joints.aim(T[1], psi, home[:3, 3].tolist())
         return W, psi, slide

@@ -14,8 +14,8 @@ Forward: the two points where the spheres meet, the lower and the upper assembly
     X cos θᵢ + z sin θᵢ = (X² + y² + z² + L₁² − L₂²) / (2 L₁),
 
 two elbows per arm: OUT has the larger cos θ, IN the smaller.  Jacobian: uᵢ · dP = uᵢ · dCᵢ with
-uᵢ = P − Cᵢ.  On the axis, angles beyond acos((R − r)/(L₂ − L₁)) lower the platform again
-(`fold_angle`): stay below it.
+uᵢ = P − Cᵢ.  On the axis, angles beyond acos((R − r)/(L₂ − L₁)) lower the platform again: stay
+below them.
 
 `shape` is any object with R, r, L1, L2 (m) and azimuths (rad), such as `DeltaModel`.  θ
 and P take leading batch dimensions.  Reference: Clavel 1991.
@@ -29,6 +29,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+
+from brazo.codegen.ring import absolute
+from brazo.kinematics.closed_form.pairs import (
+    Pair,
+    Scalar,
+    Vector,
+    angle_of,
+    both_roots,
+    length,
+    select,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -53,17 +64,6 @@ class DeltaShape(Protocol):
     def L2(self) -> float: ...
     @property
     def azimuths(self) -> tuple[float, float, float]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class DeltaLengths:
-    """A `DeltaShape` without a model."""
-
-    R: float  # fixed platform: centre to drive axis
-    r: float  # moving platform: centre to rod joints
-    L1: float  # drive arm
-    L2: float  # rods
-    azimuths: tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,30 +102,34 @@ def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
     return np.where(exists[..., None, None], both, np.nan), exists
 
 
+def elbows(shape: DeltaShape, P: Vector) -> list[tuple[Pair, Pair, Scalar]]:
+    """θ of every arm over any scalar, elbow OUT then IN as pairs (cos, sin), and ≥ 0 where the arm
+    reaches P (three scalars)."""
+    arms = []
+    for phi in shape.azimuths:
+        c, s = math.cos(phi), math.sin(phi)
+        X, y, z = c * P[0] + s * P[1] + (shape.r - shape.R), c * P[1] - s * P[0], P[2]
+        wanted = (X * X + y * y + z * z + shape.L1**2 - shape.L2**2) * (0.5 / shape.L1)
+        first, second = both_roots(X, z, wanted)
+        outer = first[0] - second[0]
+        exists = length(X, z) * (1 + _EDGE) + _EDGE * shape.L1 - absolute(wanted)
+        arms.append((select(outer, first, second), select(outer, second, first), exists))
+    return arms
+
+
 def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
     """θ (..., 3, 2) of every arm, elbow OUT then IN, and whether the arm reaches (..., 3).
 
     P is (..., 3).  Angles in (−π, π]; NaN where an arm does not reach.
     """
-    X, _, z, wanted = _arm_equations(shape, np.asarray(P, dtype=float))
-    reach = np.hypot(X, z)
-    reaches = np.abs(wanted) <= reach * (1 + _EDGE) + _EDGE * shape.L1
-    root = np.sqrt(np.maximum((reach - wanted) * (reach + wanted), 0.0))
-    middle, half = np.arctan2(z, X), np.arctan2(root, wanted)
-    both = np.stack([middle + half, middle - half], axis=-1)
-    both = both - 2 * math.pi * np.round(both / (2 * math.pi))
-    outward = np.cos(both)
-    swap = (outward[..., 1] > outward[..., 0])[..., None]
-    both = np.where(swap, both[..., ::-1], both)
+    P = np.asarray(P, dtype=float)
+    batch = P.shape[:-1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        arms = elbows(shape, list(P.reshape(-1, 3).T))
+    theta = [np.stack([angle_of(outer), angle_of(inner)], axis=-1) for outer, inner, _ in arms]
+    reaches = np.stack([exists >= 0 for *_, exists in arms], axis=-1).reshape(*batch, 3)
+    both = np.stack(theta, axis=-2).reshape(*batch, 3, 2)
     return np.where(reaches[..., None], both, np.nan), reaches
-
-
-def ik_branches(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
-    """All eight choices of elbows, as in `BRANCH_NAMES`: θ (..., 8, 3) and valid (..., 8)."""
-    both, reaches = ik(shape, P)
-    picks = np.array(list(itertools.product((0, 1), repeat=3)))
-    theta = np.stack([both[..., i, picks[:, i]] for i in range(3)], axis=-1)
-    return theta, np.repeat(np.all(reaches, axis=-1, keepdims=True), 8, axis=-1)
 
 
 def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
@@ -191,44 +195,30 @@ def loop_frames(
     )
 
 
-def fold_angle(shape: DeltaShape) -> float:
-    """Max equal θ (rad) that still raises the platform; π/2 if the rods never fold back."""
-    ratio = (shape.R - shape.r) / (shape.L2 - shape.L1) if shape.L2 > shape.L1 else math.inf
-    return math.acos(ratio) if abs(ratio) <= 1 else math.pi / 2
-
-
-def axis_range(shape: DeltaShape) -> tuple[float, float]:
-    """Lowest and highest z (m, both negative) of the platform on the axis."""
-    gap = abs(shape.R - shape.r)
-    low = math.sqrt(max((shape.L1 + shape.L2) ** 2 - gap**2, 0.0))
-    high = math.sqrt(max((shape.L2 - shape.L1) ** 2 - gap**2, 0.0))
-    return -low, -high
-
-
 def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
     """Which arms cannot reach a point P (3,), and by how much; None if all can."""
     P = np.asarray(P, dtype=float)
-    X, y, z, _ = _arm_equations(shape, P)
+    X, y, z = _in_arm_frames(shape, P)
     _, reaches = ik(shape, P)
     if reaches.all():
         return None
     distance = np.sqrt(X**2 + y**2 + z**2)
-    told = []
+    reported = []
     for i in np.flatnonzero(~reaches):
         # The elbow moves on a circle round the drive axis: nearest and farthest point of it.
         flat = math.hypot(X[i], z[i])
         near, far = math.hypot(abs(flat - shape.L1), y[i]), math.hypot(flat + shape.L1, y[i])
         if near > shape.L2:
-            told.append(
+            reported.append(
                 f"arm {i + 1}: its platform joint would be {distance[i]:.4g} m from its drive, "
                 f"{near - shape.L2:.3g} m more than arm and rod reach"
             )
         else:
-            told.append(
+            reported.append(
                 f"arm {i + 1}: its platform joint would be {distance[i]:.4g} m from its drive, "
                 f"{shape.L2 - far:.3g} m too close for the rod of {shape.L2:.4g} m"
             )
-    return "; ".join(told)
+    return "; ".join(reported)
 
 
 def _centres(shape: DeltaShape, theta: Array) -> Array:
@@ -240,14 +230,13 @@ def _centres(shape: DeltaShape, theta: Array) -> Array:
     )
 
 
-def _arm_equations(shape: DeltaShape, P: Array) -> tuple[Array, Array, Array, Array]:
-    """X, y, z of P in every arm's own frame (..., 3), and what X cos θ + z sin θ has to be."""
+def _in_arm_frames(shape: DeltaShape, P: Array) -> tuple[Array, Array, Array]:
+    """X, y, z of P in every arm's own frame (..., 3)."""
     azimuths = np.asarray(shape.azimuths)
     c, s = np.cos(azimuths), np.sin(azimuths)
     X = P[..., :1] * c + P[..., 1:2] * s + shape.r - shape.R
     y = P[..., 1:2] * c - P[..., :1] * s
-    z = np.broadcast_to(P[..., 2:], X.shape)
-    return X, y, z, (X**2 + y**2 + z**2 + shape.L1**2 - shape.L2**2) / (2 * shape.L1)
+    return X, y, np.broadcast_to(P[..., 2:], X.shape)
 
 
 def _pose(x: Array, y: Array, z: Array, origin: Array) -> Array:

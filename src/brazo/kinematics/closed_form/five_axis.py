@@ -33,28 +33,44 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.codegen import Graph, GraphFunction
+from brazo.codegen.circle import CircleMinimum
+from brazo.codegen.ring import absolute, minimum, where
 from brazo.errors import BrazoError
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
     ACCEPTED,
     GEOMETRY_TOLERANCE,
+    Candidate,
     ClosedForm,
     Mismatch,
-    pose_errors,
-    solve_trig,
-    wrap,
+    Scalar,
+)
+from brazo.kinematics.closed_form.pairs import (
+    Pair,
+    Vector,
+    angle_of,
+    back,
+    both_roots,
+    dot2,
+    length,
+    of_angle,
+    select,
+    sum_of,
+    times,
+    turned_about,
 )
 from brazo.kinematics.closed_form.planar import (
     Plane,
     bend_of,
+    headed,
+    nearest_turn,
     nearest_two_turns,
-    quaternion_square,
     reach_of,
     two_links,
     within,
 )
-from brazo.kinematics.closed_form.scara import turned_about
-from brazo.kinematics.closed_form.search import lowest_on_circle
+from brazo.kinematics.forward import Pose, compose, constant, subtract
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -64,6 +80,7 @@ Array = np.ndarray
 FAMILY = "5R arm (yaw, three parallel joints, roll)"
 # A fraction of the arm's size that is rounding: the tool counts as on axis 1.
 _ON_AXIS = 1e-14
+_HUGE = 1e300
 
 
 def recognise(chain: Chain) -> FiveAxis | Mismatch:
@@ -87,6 +104,7 @@ class FiveAxis(ClosedForm):
     """See the module docstring; created by `recognise`."""
 
     family = FAMILY
+    meets = "nearest"
     flags = (("facing", ("FRONT", "BACK")), ("elbow", ("ABOVE", "BELOW")))
 
     def __init__(self, chain: Chain) -> None:
@@ -105,6 +123,7 @@ class FiveAxis(ClosedForm):
         beside = self.tool + self.foot - self.on_axis_5
         beside = beside - (beside @ self.a5) * self.a5
         self.tool_beside = float(np.linalg.norm(beside)) > GEOMETRY_TOLERANCE * chain.size
+        self._searches: dict[int, CircleMinimum] = {}
         ahead = float(self.tool @ self.forward)
         self.front = -1.0 if ahead < -1e-6 * chain.size else 1.0
 
@@ -119,21 +138,25 @@ class FiveAxis(ClosedForm):
         p = np.broadcast_to(xyz, (*batch, 3)).reshape(-1, 3) - self.foot
         pitch = np.broadcast_to(pitch, batch).reshape(-1)
         roll = np.broadcast_to(roll, batch).reshape(-1)
-        A, B, C = self._lateral(p, self._lateral_of_tool(roll))
+        A, B = self._lateral(list(p.T))
+        C = np.broadcast_to(self._lateral_of_tool(of_angle(roll)), len(p))
         if np.any(np.abs(C) > np.hypot(A, B) + ACCEPTED * self.chain.size):
             raise BrazoError(
                 f"position {xyz.tolist()}: the arm's offset keeps its tool at least "
                 f"{np.max(np.abs(C)):.4g} m from axis 1; move the target out"
             )
-        side = 0 if self.front > 0 else 1
-        q1 = solve_trig(A, B, C, np.full(len(p), float(yaw)), self.negligible)[:, side]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            both = both_roots(A, B, C, of_angle(float(yaw)), self.negligible)
+        q1 = both[0 if self.front > 0 else 1]
         along = np.sin(pitch) + 1j * self.front * np.cos(pitch)
         psi = np.angle(along / self.plane.flat(self.a5))
-        R = np.broadcast_to(self.chain.home[:3, :3], (len(p), 3, 3))
-        for axis, angle in ((self.a5, roll), (self.a2, psi), (self.a1, q1)):
-            R = np.swapaxes(turned_about(axis, angle[:, None], np.swapaxes(R, 1, 2)), 1, 2)
         T = np.zeros((len(p), 4, 4))
-        T[:, :3, :3], T[:, 3, 3] = R, 1.0
+        T[:, 3, 3] = 1.0
+        for j, column in enumerate(self.chain.home[:3, :3].T.tolist()):
+            for axis, turn in ((self.a5, of_angle(roll)), (self.a2, of_angle(psi)), (self.a1, q1)):
+                column = turned_about(axis.tolist(), turn, column)
+            for i, value in enumerate(column):
+                T[:, i, j] = value
         T = T.reshape(*batch, 4, 4)
         T[..., :3, 3] = xyz
         return T
@@ -147,7 +170,8 @@ class FiveAxis(ClosedForm):
     def flag_values(self, q: Array) -> Array:
         flat = q.reshape(-1, 5)
         p = self.chain.fk(flat)[:, :3, 3] - self.foot
-        ahead = turned_about(self.a1, -flat[:, 0], p) @ self.forward
+        back_turned = turned_about(self.a1.tolist(), of_angle(-flat[:, 0]), list(p.T))
+        ahead = np.stack(back_turned, axis=-1) @ self.forward
         along = (self.plane.flat(self.a5) * np.exp(1j * (flat[:, 1:4] @ self.signs))).imag
         side = np.where(
             np.abs(ahead) > self.negligible, ahead, np.where(np.abs(along) > 1e-12, along, 1.0)
@@ -158,139 +182,149 @@ class FiveAxis(ClosedForm):
         return np.stack(values, axis=-1).astype(int).reshape(*q.shape[:-1], 2)
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        T = np.asarray(T, dtype=float).reshape(1, 4, 4)
-        _, valid, W, _ = self._reach(T, np.zeros((1, 5)))
-        if valid.any():
+        pose = constant(np.asarray(T, dtype=float).reshape(4, 4))
+        if self.solve(T).valid.any():
             return None
-        p = T[:, :3, 3] - self.foot
-        A, B, _ = self._lateral(p, np.zeros(1))
-        radius, least = float(np.hypot(A, B)[0]), abs(float(self.tool @ self.a2))
+        A, B = self._lateral(subtract(pose[1], self.foot.tolist()))
+        radius, least = float(np.hypot(A, B)), abs(float(self.tool @ self.a2))
         if not self.tool_beside and radius < least - ACCEPTED * self.chain.size:
             return (
                 f"the tool would be {radius:.4g} m from axis 1, but the arm's offset keeps it at "
                 f"least {least:.4g} m away"
             )
-        ways = " or ".join(f"{d:.4g}" for d in sorted({round(float(d), 6) for d in abs(W[0])}))
+        W = [float(length(*side[4])) for side in self._sides(pose, (1.0, 0.0), None)]
+        ways = " or ".join(f"{d:.4g}" for d in sorted({round(d, 6) for d in W}))
         return (
             f"axis 4 would be {ways} m from the shoulder axis (axis 2) at this pitch of the tool, "
             f"the arm reaches {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
-    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
-        q0 = np.zeros((len(T), 5)) if q0 is None else q0
-        angles, ok, W, psi = self._reach(T, q0)
-        alpha, beta = two_links(self.l1, self.l2, W, (self.signs[0] * q0[:, 1])[:, None])
-        # Bent forward is above for an arm that reaches out along f, below for the other side.
-        alpha[:, 1], beta[:, 1] = alpha[:, 1, ::-1], beta[:, 1, ::-1]
-        q = np.empty((len(T), 2, 2, 5))
-        q[..., 0], q[..., 4] = angles[..., None, 0], angles[..., None, 1]
-        turns = (alpha, beta, psi[..., None] - alpha - beta)
-        for i, (sign, turn) in enumerate(zip(self.signs, turns, strict=True)):
-            q[..., 1 + i] = sign * turn
-        if self.front < 0:
-            q, ok = q[:, ::-1], ok[:, ::-1]
-        q = wrap(q.reshape(-1, 4, 5))
-        return q, np.repeat(ok, 2, axis=1), *pose_errors(self.chain, q, T)
+    def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
+        s1, s2, s3 = self.signs.tolist()
+        graph = getattr(T[0][0], "graph", None)
+        found = []
+        for side, (q1, roll, psi, exists, W) in enumerate(self._sides(T, of_angle(q0[0]), graph)):
+            ways = two_links(self.l1, self.l2, W, of_angle(s1 * q0[1]))
+            # Bent forward is above for an arm that reaches out along f, below for the other side.
+            for alpha, beta in ways if side == 0 else ways[::-1]:
+                turns = [s1 * angle_of(alpha), s2 * angle_of(beta), s3 * headed(psi, alpha, beta)]
+                found.append(Candidate([angle_of(q1), *turns, angle_of(roll)], exists))
+        return found if self.front > 0 else [*found[2:], *found[:2]]
 
-    def _reach(self, T: Array, q0: Array) -> tuple[Array, Array, Array, Array]:
-        """For the tool on the f side and on the other: q₁ and q₅ (N, 2, 2), whether there is a
-        solution, axis 4 seen from axis 2, and ψ (N, 2)."""
-        p = T[:, :3, 3] - self.foot
-        R = T[:, :3, :3] @ self.chain.home[:3, :3].T
-        free = self._yaw_by_orientation(R, q0[:, 0])
-        if self.tool_beside:
-            roll = self._search_roll(p, R, free)
-            lateral = self._lateral_of_tool(roll)
-            q1, ok = self._yaw(p, lateral, free)
-            psi = self._pitch_for_roll(R, q1, roll)[0]
-        else:
-            q1, ok = self._yaw(p, self._lateral_of_tool(np.zeros((len(T), 2))), free)
-            psi, roll = nearest_two_turns(self._unyawed(R, q1), self.a2, self.a5)
-        place = self.plane.flat(turned_about(self.a1, -q1, p[:, None]))
-        tool = self.plane.flat(self._tool_at(roll))
-        W = place - np.exp(1j * psi) * (tool - self.P4) - self.P2
-        return np.stack([q1, roll], axis=-1), ok & within(np.abs(W), self.reach), W, psi
+    def _sides(
+        self, T: Pose, free: Pair, graph: Graph | None
+    ) -> list[tuple[Pair, Pair, Pair, Scalar, Pair]]:
+        """For the tool on the f side and on the other: q₁, q₅ and ψ, a value that is ≥ 0 where
+        there is a solution, and axis 4 seen from axis 2.  Without a graph a roll that has to be
+        searched for is left as it is for a feasible pose."""
+        R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(self.chain.home)))
+        p = subtract(T[1], self.foot.tolist())
+        along = [sum_of(self.a5.tolist(), R[3 * i : 3 * i + 3]) for i in range(3)]
+        # The yaws that put the tool's axis into the arm's plane, leaning forward and back.
+        yaws = both_roots(*self._lateral(along), 0.0, free, 1e-12)
+        rolls = self._rolls(p, R, yaws, graph) if self.tool_beside else None
+        sides = []
+        for side in (0, 1):
+            roll: Pair = (1.0, 0.0) if rolls is None else rolls[side]
+            q1, exists = self._yaw(p, self._lateral_of_tool(roll), yaws, side)
+            unyawed = self._unyawed(R, q1)
+            if rolls is None:
+                psi, roll = nearest_two_turns(unyawed, self.a2, self.a5)
+            else:
+                psi = nearest_turn(self._unrolled(unyawed, roll), self.a2)
+            place = self.plane.pair(turned_about(self.a1.tolist(), back(q1), p))
+            tool = self.plane.pair(self._tool_at(roll))
+            x, y = times(psi, (tool[0] - self.P4.real, tool[1] - self.P4.imag))
+            W = place[0] - x - self.P2.real, place[1] - y - self.P2.imag
+            exists = minimum(exists, within(length(*W), self.reach))
+            sides.append((q1, roll, psi, exists, W))
+        return sides
 
-    def _yaw(self, p: Array, lateral: Array, free: Array) -> tuple[Array, Array]:
-        """q₁ (N, 2) for both sides, whose tools are `lateral` (N, 2) off the arm's plane.
+    def _yaw(
+        self, p: Vector, lateral: Scalar, yaws: tuple[Pair, Pair], side: int
+    ) -> tuple[Pair, Scalar]:
+        """q₁ for one side, whose tool is `lateral` off the arm's plane, and ≥ 0 where it exists.
 
-        `free` (N, 2) are the yaws that suit the target's orientation.
+        `yaws` suit the target's orientation.
         """
-        q1, ok = np.empty(lateral.shape), np.empty(lateral.shape, dtype=bool)
-        for side in (0, 1):
-            A, B, C = self._lateral(p, lateral[:, side])
-            on_axis = np.hypot(A, B) <= self.negligible
-            yaw = solve_trig(A, B, C, free[:, side], 0.0)[:, side]
-            yaw = np.where(on_axis, free[:, side], yaw)
-            # Close to axis 1 the position tells the yaw with few digits.  Where the orientation's
-            # own yaw keeps the position to rounding, on the same side, it is the better one.
-            away = np.abs(wrap(free - yaw[:, None]))
-            own = np.where(away[:, 0] <= away[:, 1], free[:, 0], free[:, 1])
-            off = np.abs(A * np.cos(own) + B * np.sin(own) - C)
-            ahead = (A * np.sin(own) - B * np.cos(own)) * (1 - 2 * side)
-            better = (off <= self.negligible) & (ahead >= -self.negligible) & ~on_axis
-            q1[:, side] = np.where(better, own, yaw)
-            ok[:, side] = np.abs(C) <= np.hypot(A, B) + ACCEPTED * self.chain.size
-        return q1, ok
+        A, B = self._lateral(p)
+        radius = length(A, B)
+        on_axis = self.negligible - radius
+        yaw = both_roots(A, B, lateral, yaws[side])[side]
+        # Close to axis 1 the position tells the yaw with few digits.  Where the orientation's
+        # own yaw keeps the position to rounding, on the same side, it is the better one.
+        own = select(dot2(yaws[0], yaw) - dot2(yaws[1], yaw), yaws[0], yaws[1])
+        off = absolute(A * own[0] + B * own[1] - lateral)
+        ahead = (A * own[1] - B * own[0]) * (1.0 - 2.0 * side)
+        better = minimum(self.negligible - off, ahead + self.negligible)
+        yaw = select(on_axis, yaws[side], select(better, own, yaw))
+        return yaw, radius + ACCEPTED * self.chain.size - absolute(lateral)
 
-    def _yaw_by_orientation(self, R: Array, free: Array) -> Array:
-        """q₁ (N, 2) that puts the tool's axis into the arm's plane, leaning forward and back."""
-        along = R @ self.a5
-        A, B, C = self._lateral(along, np.zeros(len(R)))
-        return solve_trig(A, B, C, free, 1e-12)
+    def _lateral(self, p: Vector) -> tuple[Scalar, Scalar]:
+        """A, B of A cos q₁ + B sin q₁: how far p is off the arm's plane when yaw is q₁."""
+        return sum_of(self.a2.tolist(), p), -sum_of(self.forward.tolist(), p)
 
-    def _lateral(self, p: Array, offset: Array) -> tuple[Array, Array, Array]:
-        """A cos q₁ + B sin q₁ = C: the yaw at which p (N, 3) is `offset` off the arm's plane."""
-        return p @ self.a2, -(p @ self.forward), offset
+    def _lateral_of_tool(self, roll: Pair) -> Scalar:
+        return sum_of(self.a2.tolist(), self._tool_at(roll))
 
-    def _lateral_of_tool(self, roll: Array) -> Array:
-        return self._tool_at(roll) @ self.a2
-
-    def _tool_at(self, roll: Array) -> Array:
-        """The tool point (..., 3), seen from axis 1's foot, with only joint 5 turned."""
+    def _tool_at(self, roll: Pair) -> list[Scalar]:
+        """The tool point, seen from axis 1's foot, with only joint 5 turned."""
         point = self.on_axis_5 - self.foot
-        arm = np.broadcast_to(self.tool - point, (*roll.shape, 3))
-        return point + turned_about(self.a5, roll, arm)
+        arm = turned_about(self.a5.tolist(), roll, (self.tool - point).tolist())
+        return [a + b for a, b in zip(point.tolist(), arm, strict=True)]
 
-    def _unyawed(self, R: Array, q1: Array) -> Array:
-        """Rz(−q₁) R for rotations (N, 3, 3) and yaws (N, K)."""
-        columns = np.swapaxes(R, -1, -2)[:, None]
-        return np.swapaxes(turned_about(self.a1, -q1[..., None], columns), -1, -2)
+    def _unyawed(self, R: Vector, q1: Pair) -> list[Scalar]:
+        """A rotation with the yaw taken off."""
+        columns = [turned_about(self.a1.tolist(), back(q1), R[j::3]) for j in range(3)]
+        return [columns[j][i] for i in range(3) for j in range(3)]
 
-    def _pitch_for_roll(self, R: Array, q1: Array, roll: Array) -> tuple[Array, Array]:
-        """The best ψ (N, K) for given yaws and rolls, and the angle that remains."""
-        (w, qb), (qa, qc) = quaternion_square(self._unyawed(R, q1), self.a2, self.a5)
-        s, c = np.sin(roll / 2), np.cos(roll / 2)
-        upper, lower = w * c + qb * s, qa * c + qc * s
-        across, over = w * s - qb * c, qa * s - qc * c
-        # Unit quaternions: what is not along the turns is the sine of half the gap.
-        gap = 2 * np.arctan2(np.hypot(across, over), np.hypot(upper, lower))
-        return 2 * np.arctan2(lower, upper), gap
+    def _unrolled(self, R: Vector, roll: Pair) -> list[Scalar]:
+        """R with the roll taken off: R times the turn by −roll about a₅, row by row."""
+        rows = [turned_about(self.a5.tolist(), roll, R[3 * i : 3 * i + 3]) for i in range(3)]
+        return [x for row in rows for x in row]
 
-    def _search_roll(self, p: Array, R: Array, free: Array) -> Array:
-        """q₅ (N, 2) of the smallest error for a tool beside axis 5, for both sides."""
+    def _rolls(
+        self, p: Vector, R: Vector, yaws: tuple[Pair, Pair], graph: Graph | None
+    ) -> list[Pair]:
+        """q₅ of the smallest error for a tool beside axis 5, for both sides."""
         # For a pose that is exactly feasible the position of axis 5 gives the roll.
-        point = p + R @ (self.on_axis_5 - self.foot - self.tool)
-        lateral = np.full(len(p), (self.on_axis_5 - self.foot) @ self.a2)
-        q1 = solve_trig(*self._lateral(point, lateral), free[:, 0], self.negligible)
-        _, exact = nearest_two_turns(self._unyawed(R, q1), self.a2, self.a5)
-        best = np.empty((len(p), 2))
+        arm = (self.on_axis_5 - self.foot - self.tool).tolist()
+        point = [a + sum_of(arm, R[3 * i : 3 * i + 3]) for i, a in enumerate(p)]
+        lateral = float((self.on_axis_5 - self.foot) @ self.a2)
+        exact = [
+            nearest_two_turns(self._unyawed(R, q1), self.a2, self.a5)[1]
+            for q1 in both_roots(*self._lateral(point), lateral, yaws[0], self.negligible)
+        ]
+        rolls = []
         for side in (0, 1):
-            gaps = self._gap(p, R, free[:, side], exact, side)
-            pick = gaps.argmin(axis=1)[:, None]
-            best[:, side] = np.take_along_axis(exact, pick, axis=1)[:, 0]
-            rest = np.flatnonzero(gaps.min(axis=1) > 1e-9)
-            if rest.size:
-                some = (p[rest], R[rest], free[rest, side])
-                best[rest, side], _ = lowest_on_circle(
-                    lambda roll, some=some, side=side: self._gap(*some, roll, side), rest.size
-                )
-        return best
+            first, second = (self._gap(p, R, yaws[side], roll, side) for roll in exact)
+            best = select(second - first, exact[0], exact[1])
+            if graph is not None:
+                need = minimum(first, second) - 1e-9
+                given = [*p, *R, *yaws[side]]
+                ((angle,),) = graph.call(self._search(side), [angle_of(best)], [need], given)
+                best = of_angle(angle)
+            rolls.append(best)
+        return rolls
 
-    def _gap(self, p: Array, R: Array, free: Array, roll: Array, side: int) -> Array:
-        """Angle (N, K) left to the target with rolls (N, K); infinite out of reach."""
-        A, B, C = np.broadcast_arrays(*self._lateral(p[:, None], self._lateral_of_tool(roll)))
-        held = np.broadcast_to(free[:, None], roll.shape)
-        q1 = solve_trig(A, B, C, held, self.negligible)[..., side]
-        reached = np.abs(C) <= np.hypot(A, B) + ACCEPTED * self.chain.size
-        return np.where(reached, self._pitch_for_roll(R, q1, roll)[1], np.inf)
+    def _gap(self, p: Vector, R: Vector, free: Pair, roll: Pair, side: int) -> Scalar:
+        """How far (sine of half the angle) a roll leaves the target; huge out of reach."""
+        A, B = self._lateral(p)
+        lateral = self._lateral_of_tool(roll)
+        q1 = both_roots(A, B, lateral, free, self.negligible)[side]
+        M = self._unrolled(self._unyawed(R, q1), roll)
+        psi = nearest_turn(M, self.a2)
+        turned = [turned_about(self.a2.tolist(), psi, row) for row in np.eye(3).tolist()]
+        gap = length(*(M[3 * i + j] - turned[j][i] for i in range(3) for j in range(3)))
+        reached = length(A, B) + ACCEPTED * self.chain.size - absolute(lateral)
+        return where(reached, gap * 8.0**-0.5, _HUGE)
+
+    def _search(self, side: int) -> CircleMinimum:
+        if side not in self._searches:
+            graph = Graph()
+            (roll,) = graph.inputs("x", 1)
+            given = graph.inputs("p", 14)
+            gap = self._gap(given[:3], given[3:12], (given[12], given[13]), of_angle(roll), side)
+            function = GraphFunction(f"gap{side}", graph, {"gap": [gap]})
+            self._searches[side] = CircleMinimum(f"roll{side}", function)
+        return self._searches[side]

@@ -10,25 +10,38 @@ which the half-angle form tan²(bend/2) = ((L₁+L₂)² − |W|²) / (|W|² −
 losing digits at the stretched and at the folded arm.
 
 Few joints cannot turn a tool any way.  The rotation about a given axis, or about two square axes
-one after the other, that is nearest (by angle) to a wanted one is a maximum of the product of
-unit quaternions: linear in (cos ψ/2, sin ψ/2), or bilinear in that and (cos θ/2, sin θ/2).
+one after the other, that is nearest (by angle) to a wanted one R is a maximum of the product of
+unit quaternions: linear in (cos ψ/2, sin ψ/2), or bilinear in that and (cos θ/2, sin θ/2).  Its
+angles are those of entries of R: with c = a × b,
+
+    about a:            ψ of (tr R − a·R a, a·vee R)
+    about b, then a:    ψ of (b·R b, c·R b),    θ of (a·R a, a·R c).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
+from brazo.codegen.ring import maximum, sqrt, where
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import ACCEPTED, GEOMETRY_TOLERANCE
-from brazo.kinematics.orientation import wxyz_from_matrix
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+from brazo.kinematics.closed_form.pairs import (
+    Pair,
+    Vector,
+    angle_of,
+    back,
+    length,
+    select,
+    sum_of,
+    times,
+    unit,
+)
 
 Array = np.ndarray
+Scalar = Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +64,12 @@ class Plane:
         """Points (..., 3) as complex numbers (...)."""
         return x @ self.u + 1j * (x @ self.v)
 
-    def height(self, x: Array) -> Array:
-        return x @ self.a
+    def pair(self, x: Vector) -> Pair:
+        """A point of three scalars as real and imaginary part."""
+        return sum_of(self.u.tolist(), x), sum_of(self.v.tolist(), x)
+
+    def height(self, x: Vector) -> Scalar:
+        return sum_of(self.a.tolist(), x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,23 +109,28 @@ class ParallelJoints:
         """(revolute − 1,) complex: from each axis to the next at q = 0."""
         return np.diff(self.places)
 
-    def aim(self, T: Array, psi: Array, tool: Array) -> tuple[Array, Array]:
-        """Place (N,) of the last revolute axis seen from the first, and the slide (N,).
+    def aim(self, p: Vector, psi: Pair, tool: Vector) -> tuple[Pair, Scalar]:
+        """Place of the last revolute axis seen from the first, and the slide.
 
-        T are targets (N, 4, 4), psi the heading after all turns, tool the tool point at q = 0.
+        p is the target's position, psi the heading after all turns, tool the tool point at q = 0.
         """
-        flat, height = self.plane.flat, self.plane.height
-        W = flat(T[:, :3, 3]) - np.exp(1j * psi) * (flat(tool) - self.places[-1])
-        return W - self.places[0], height(T[:, :3, 3] - tool)
+        last, first = self.places[-1], self.places[0]
+        target, point = self.plane.pair(p), self.plane.pair(tool)
+        x, y = times(psi, (point[0] - last.real, point[1] - last.imag))
+        W = target[0] - x - first.real, target[1] - y - first.imag
+        return W, self.plane.height([a - b for a, b in zip(p, tool, strict=True)])
 
-    def fill(self, n: int, turns: list[Array], slide: Array) -> Array:
-        """Joint values (..., n) from the turns (...) about a and the slide (...) along it."""
-        batch = np.broadcast_shapes(*(np.shape(turn) for turn in turns))
-        q = np.zeros((*batch, n))
+    def fill(self, n: int, turns: list[Scalar], slide: Scalar) -> list[Scalar]:
+        """Joint values from the turns about a and the slide along it."""
+        q: list[Scalar] = [0.0] * n
         for joint, sign, turn in zip(self.revolute, self.turn_signs, turns, strict=True):
-            q[..., joint] = sign * turn
-        q[..., self.prismatic] = self.slide_sign * slide
+            q[joint] = turn if sign > 0 else -turn
+        q[self.prismatic] = slide if self.slide_sign > 0 else -slide
         return q
+
+    def first_turn(self, q: Vector) -> Scalar:
+        """The turn of the first joint about a, of joint values."""
+        return self.turn_signs[0].item() * q[self.revolute[0]]
 
     def turns(self, q: Array) -> list[Array]:
         """The turns (...) about a of joint values (..., n)."""
@@ -120,19 +142,31 @@ def bend_of(l1: complex, l2: complex, turn: Array) -> Array:
     return np.angle(np.exp(1j * turn) * (l2 / l1))
 
 
-def two_links(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[Array, Array]:
-    """Turns α, β (..., 2) with e^{iα}(l1 + e^{iβ} l2) = W (...): bent to the left, then right.
+def two_links(
+    l1: complex, l2: complex, W: Pair, free: Pair = (1.0, 0.0)
+) -> list[tuple[Pair, Pair]]:
+    """Turns α, β with e^{iα}(l1 + e^{iβ} l2) = W: bent to the left, then right.
 
     Out of reach the arm stretches (or folds) towards W.  With W at the shoulder α is `free`.
     """
-    L1, L2, rho = abs(l1), abs(l2), np.abs(W)
-    stretch = np.maximum((L1 + L2 - rho) * (L1 + L2 + rho), 0.0)
-    fold = np.maximum((rho - abs(L1 - L2)) * (rho + abs(L1 - L2)), 0.0)
-    bend = 2 * np.arctan2(np.sqrt(stretch), np.sqrt(fold))
-    beta = np.stack([bend, -bend], axis=-1) - np.angle(l2 / l1)
-    alpha = np.angle(W)[..., None] - np.angle(l1 + np.exp(1j * beta) * l2)
-    somewhere = rho > 1e-12 * (L1 + L2)
-    return np.where(somewhere[..., None], alpha, np.asarray(free)[..., None]), beta
+    L1, L2, rho = abs(l1), abs(l2), length(*W)
+    stretch = maximum((L1 + L2 - rho) * (L1 + L2 + rho), 0.0)
+    fold = maximum((rho - abs(L1 - L2)) * (rho + abs(L1 - L2)), 0.0)
+    scale = 1.0 / (fold + stretch)
+    bend = (fold - stretch) * scale, 2.0 * sqrt(fold * stretch) * scale
+    own = (l2 / l1) / abs(l2 / l1)
+    somewhere = rho - 1e-12 * (L1 + L2)
+    found: list[tuple[Pair, Pair]] = []
+    reached: Scalar = None
+    for way in (bend, back(bend)):
+        beta = times(way, (own.real, -own.imag))
+        x, y = times(beta, (l2.real, l2.imag))
+        x, y = x + l1.real, y + l1.imag
+        if reached is None:
+            reached = rho * length(x, y)  # the same for both
+        alpha = unit(*times(W, (x, -y)), r=reached)
+        found.append((select(somewhere, alpha, free), beta))
+    return found
 
 
 def reach_of(l1: complex, l2: complex) -> tuple[float, float]:
@@ -140,31 +174,37 @@ def reach_of(l1: complex, l2: complex) -> tuple[float, float]:
     return float(abs(abs(l1) - abs(l2))), float(abs(l1) + abs(l2))
 
 
-def within(distance: Array | float, reach: tuple[float, float]) -> Array:
-    """Whether distances are inside a reach, give or take rounding."""
-    distance, slack = np.asarray(distance), ACCEPTED * reach[1]
-    return (distance >= reach[0] - slack) & (distance <= reach[1] + slack)
+def within(distance: Scalar, reach: tuple[float, float]) -> Scalar:
+    """A value that is ≥ 0 where a distance is inside a reach, give or take rounding."""
+    slack = ACCEPTED * reach[1]
+    return where(distance - (reach[0] - slack), (reach[1] + slack) - distance, -1.0)
 
 
-def nearest_turn(R: Array, a: Array) -> Array:
-    """The ψ (...) whose turn about unit vector a is nearest to rotations R (..., 3, 3)."""
-    wxyz = wxyz_from_matrix(R)
-    return 2 * np.arctan2(wxyz[..., 1:] @ a, wxyz[..., 0])
+def headed(psi: Pair, *turns: Pair) -> Scalar:
+    """The angle that is left of a heading after some turns."""
+    for turn in turns:
+        psi = times(psi, back(turn))
+    return angle_of(psi)
 
 
-def nearest_two_turns(R: Array, a: Array, b: Array) -> tuple[Array, Array]:
-    """The ψ, θ (...) whose turn by θ about b, then by ψ about a, is nearest to R; a, b square."""
-    (w, qb), (qa, qc) = quaternion_square(R, a, b)
-    minus = np.arctan2(qa - qb, w + qc)
-    plus = np.arctan2(qa + qb, w - qc)
-    return plus + minus, plus - minus
+def nearest_turn(R: Vector, a: Array) -> Pair:
+    """The ψ whose turn about unit vector a is nearest to a rotation R (nine scalars)."""
+    trace = R[0] + R[4] + R[8]
+    vee = [R[7] - R[5], R[2] - R[6], R[3] - R[1]]
+    return unit(trace - through(a, R, a), sum_of(a.tolist(), vee))
 
 
-def quaternion_square(R: Array, a: Array, b: Array) -> tuple[tuple[Array, Array], ...]:
-    """The 2x2 matrix M of the product with turns about b, then a:
+def nearest_two_turns(R: Vector, a: Array, b: Array) -> tuple[Pair, Pair]:
+    """The ψ, θ whose turn by θ about b, then by ψ about a, is nearest to R; a, b square.
 
-    cos(gap/2) = (cos ψ/2, sin ψ/2) M (cos θ/2, sin θ/2)ᵀ.
+    An angle is 0 where all its values are equally near, not what rounding makes of it.
     """
-    wxyz = wxyz_from_matrix(R)
-    w, q = wxyz[..., 0], wxyz[..., 1:]
-    return (w, q @ b), (q @ a, q @ np.cross(a, b))
+    c = np.cross(a, b)
+    psi = unit(through(b, R, b), through(c, R, b), negligible=1e-12)
+    return psi, unit(through(a, R, a), through(a, R, c), negligible=1e-12)
+
+
+def through(a: Array, R: Vector, b: Array) -> Scalar:
+    """a · R b for constant vectors a, b."""
+    column = [sum_of(b.tolist(), R[3 * i : 3 * i + 3]) for i in range(3)]
+    return sum_of(a.tolist(), column)

@@ -31,14 +31,32 @@ only.  References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from brazo.kinematics.closed_form.base import solve_trig, wrap
+from brazo.codegen.ring import maximum, sqrt, where
+from brazo.kinematics.closed_form.pairs import (
+    Pair,
+    Vector,
+    back,
+    both_roots,
+    constant_pair,
+    dot3,
+    length,
+    root,
+    select,
+    times,
+    times_matrix,
+    turned,
+    unit,
+)
 from brazo.kinematics.closed_form.quartic import circle_roots
 from brazo.model.transforms import invert, translate
 
 Array = np.ndarray
+Scalar = Any
+Swept = tuple[Vector, Vector, Vector]  # v₀, v_c, v_s of v₀ + v_c cos θ + v_s sin θ
 
 # Axes this close to parallel or to meeting (rad, or a fraction of the arm's size) are solved as
 # such, and Newton steps take out the difference.  The quartic, two of whose roots then nearly
@@ -74,80 +92,144 @@ class Normal:
         return "meet" if self.mu == 0 else "parallel" if self.sin == 0 else "skew"
 
     def solve(
-        self, v: tuple[Array, Array, Array], norm2: Array, z: Array, free: Array, size: float
-    ) -> tuple[Array, Array]:
-        """Both angles (N, 4), v's own and the one that turns it, for targets |p|² and p_z (N,).
+        self, v: Swept, norm2: Scalar, z: Scalar, free: tuple[Pair, Pair], size: float
+    ) -> list[tuple[Pair, Pair, Scalar]]:
+        """Both angles of the four solutions, v's own and the one that turns it, for targets |p|²
+        and p_z; and ≥ 0 where the solution exists.
 
-        v = v₀ + v_c cos θ + v_s sin θ, each (N, 3) or (3,).  Slots 0, 1 and 2, 3 share θ where the
-        axes meet or are parallel; `free` (N, 2) is taken where an angle does not matter.
+        Solutions 0, 1 and 2, 3 share θ where the axes meet or are parallel; `free` is taken where
+        an angle does not matter.
         """
         if self.case == "skew":
-            theta = self._quartic(v, norm2, z, size)
+            roots = self._quartic(v, norm2, z, size)
         else:
-            theta = np.repeat(
-                solve_trig(*self._linear(v, norm2, z), free[:, 0], 1e-12 * size), 2, axis=1
-            )
-        at = _at(v, theta)
-        rho = np.hypot(at[..., 0], at[..., 1])
+            first, second = both_roots(*self._linear(v, norm2, z), free[0], 1e-12 * size)
+            roots = [(first, 0.0), (first, 0.0), (second, 0.0), (second, 0.0)]
+        found = []
+        for i, (theta, exists) in enumerate(roots):
+            sign = -1.0 if i % 2 else 1.0
+            phi = self.turn(swept(v, theta), norm2, z, sign, free[1], size)
+            found.append((theta, phi, exists))
+        return found
+
+    def turn(
+        self, at: Vector, norm2: Scalar, z: Scalar, sign: float, free: Pair, size: float
+    ) -> Pair:
+        """The angle that turns v = `at` to where |p|² and p_z want it; `sign` of the square root
+        where the axes meet or are parallel."""
+        rho2 = at[0] * at[0] + at[1] * at[1]
         x, g = self._across(at, norm2, z)
-        other = np.tile([1.0, -1.0], 2)
         if self.case == "parallel":
-            g = other * np.sqrt(np.maximum((rho - x) * (rho + x), 0.0))
+            g = sign * root(rho2 - x * x, rho2)
         elif self.case == "meet":
-            x = other * np.sqrt(np.maximum((rho - g) * (rho + g), 0.0))
-        phi = self.angle + np.arctan2(g, x) - np.arctan2(at[..., 1], at[..., 0])
-        return theta, np.where(rho > 1e-12 * size, phi, free[:, 1:])
+            x = sign * root(rho2 - g * g, rho2)
+        turn = times(times((x, g), (at[0], -at[1])), constant_pair(self.angle))
+        r = sqrt((x * x + g * g) * rho2)
+        return select(rho2 - (1e-12 * size) ** 2, unit(*turn, free, r=r), free)
 
     def signs(
-        self, v: tuple[Array, Array, Array], theta: Array, phi: Array, norm2: Array, z: Array
+        self, v: Swept, theta: Pair, phi: Pair, norm2: Scalar, z: Scalar
     ) -> tuple[Array, Array]:
         """0 or 1 for each of the two choices that lead to (N,) angles; not for skew axes."""
         A, B, _ = self._linear(v, norm2, z)
-        slope = B * np.cos(theta) - A * np.sin(theta)
-        at = _at(v, theta[:, None])[:, 0]
-        turned = phi + np.arctan2(at[:, 1], at[:, 0]) - self.angle
-        side = np.sin(turned) if self.case == "parallel" else np.cos(turned)
+        slope = B * theta[0] - A * theta[1]
+        at = swept(v, theta)
+        cos, sin = times(times(phi, (at[0], at[1])), back(constant_pair(self.angle)))
+        side = (sin if self.case == "parallel" else cos) / np.hypot(at[0], at[1])
         first = slope > 1e-12 * np.hypot(A, B)
         return first.astype(int), (side < -1e-12).astype(int)
 
-    def _linear(
-        self, v: tuple[Array, Array, Array], norm2: Array, z: Array
-    ) -> tuple[Array, Array, Array]:
+    def _linear(self, v: Swept, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         """A cos θ + B sin θ = C, the equation that θ alone fulfils."""
         v0, vc, vs = v
         if self.case == "parallel":
-            A, B, C = vc[..., 2], vs[..., 2], z * self.cos - v0[..., 2]
-        else:
-            # Divided by twice the length of v_c, to weigh like a length.
-            reach = np.linalg.norm(vc, axis=-1)
-            reach = np.where(reach > 0, reach, 1.0)
-            A, B = _dot(v0, vc) / reach, _dot(v0, vs) / reach
-            C = 0.5 * (norm2 - self.mu**2 - _dot(v0, v0) - _dot(vc, vc)) / reach
-        A, B, C = np.broadcast_arrays(A, B, C)
-        return A, B, C
+            return vc[2], vs[2], z * self.cos - v0[2]
+        # Divided by twice the length of v_c, to weigh like a length.
+        reach = length(*vc)
+        reach = where(-reach, 1.0, reach)
+        A, B = dot3(v0, vc) / reach, dot3(v0, vs) / reach
+        return A, B, 0.5 * (norm2 - self.mu**2 - dot3(v0, v0) - dot3(vc, vc)) / reach
 
-    def _across(self, at: Array, norm2: Array, z: Array) -> tuple[Array, Array]:
-        """x and g at v (N, 4, 3); 0 for the one that the equations leave to a square root."""
-        x = g = np.zeros(at.shape[:-1])
+    def _across(self, at: Vector, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar]:
+        """x and g at v; 0 for the one that the equations leave to a square root."""
+        x = g = 0.0
         if self.mu:
-            x = (norm2[:, None] - self.mu**2 - _dot(at, at)) / (2 * self.mu)
+            x = (norm2 - self.mu**2 - dot3(at, at)) * (0.5 / self.mu)
         if self.sin:
-            g = (z[:, None] - self.cos * at[..., 2]) / self.sin
+            g = (z - self.cos * at[2]) * (1.0 / self.sin)
         return x, g
 
-    def _quartic(self, v: tuple[Array, Array, Array], norm2: Array, z: Array, size: float) -> Array:
-        """Up to four θ with x² + g² = v_x² + v_y²; missing ones are NaN."""
-        v0, vc, vs = (np.broadcast_to(part, (*norm2.shape, 3)) / size for part in v)
-        norm2, z, mu = norm2 / size**2, z / size, self.mu / size
-        length2 = np.stack(
-            [_dot(v0, v0) + _dot(vc, vc), 2 * _dot(v0, vc), 2 * _dot(v0, vs)], axis=-1
-        )
-        height = np.stack([v0[..., 2], vc[..., 2], vs[..., 2]], axis=-1)
-        E, F = -length2, -self.cos * height
-        E[..., 0] += norm2 - mu**2
-        F[..., 0] += z
+    def _quartic(self, v: Swept, norm2: Scalar, z: Scalar, size: float) -> list[Any]:
+        """Up to four θ with x² + g² = v_x² + v_y²."""
+        scale = 1.0 / size
+        v0, vc, vs = ([scale * x for x in part] for part in v)
+        norm2, z, mu = norm2 * scale**2, z * scale, self.mu * scale
+        length2 = [dot3(v0, v0) + dot3(vc, vc), 2 * dot3(v0, vc), 2 * dot3(v0, vs)]
+        height = [v0[2], vc[2], vs[2]]
+        E = [norm2 - mu**2 - length2[0], -length2[1], -length2[2]]
+        F = [z - self.cos * height[0], -self.cos * height[1], -self.cos * height[2]]
         squares = [(self.sin**2, E), (4 * mu**2, F), (4 * mu**2 * self.sin**2, height)]
-        return circle_roots(squares, -4 * mu**2 * self.sin**2 * length2)
+        return circle_roots(squares, [-4 * mu**2 * self.sin**2 * x for x in length2])
+
+
+class SlidingArm:
+    """The same for two revolute joints and a prismatic one, whose axes 1 and 2 meet or are
+    parallel: v = v₀ + v_d q₃.
+
+    Where the axes meet, |v|² = |p|² gives two q₃, where they are parallel p_z = cos α v_z one.
+    """
+
+    def __init__(self, X1: Array, X2: Array, w: Array, size: float) -> None:
+        self.size = size
+        a1, b1 = feet(X1)
+        self.h1 = a1
+        X1 = translate(z=-a1) @ X1 @ translate(z=b1)
+        X2 = translate(z=-b1) @ X2
+        self.normal = Normal.of(*_normal(X1), size)
+        self.R1, self.t1 = X1[:3, :3], X1[:3, 3]
+        self.v0, self.vd = (X2[:3, :3] @ w + X2[:3, 3]).tolist(), X2[:3, 2].tolist()
+        self.offset = float(self.v0[2])
+
+    @property
+    def solvable(self) -> bool:
+        normal = self.normal
+        if normal.case == "parallel":
+            return abs(self.vd[2]) > NEARLY
+        return normal.case == "meet" and normal.sin != 0.0
+
+    def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
+        """q₁, q₂ and q₃ of four raw branches (two if axes 1 and 2 are parallel), and ≥ 0 where a
+        branch exists: the larger q₃ first, in each x or g ≥ 0 first."""
+        p = [p[0], p[1], p[2] - self.h1]
+        norm2, normal = dot3(p, p), self.normal
+        if normal.case == "parallel":
+            slides = [(p[2] * normal.cos - self.v0[2]) * (1.0 / self.vd[2])]
+        else:
+            middle = -dot3(self.v0, self.vd)
+            root = sqrt(maximum(middle * middle - dot3(self.v0, self.v0) + norm2, 0.0))
+            slides = [middle + root, middle - root]
+        on_axis = (1e-12 * self.size) ** 2 - (p[0] * p[0] + p[1] * p[1])
+        found = []
+        for slide in slides:
+            at = [a + b * slide for a, b in zip(self.v0, self.vd, strict=True)]
+            for sign in (1.0, -1.0):
+                q2 = normal.turn(at, norm2, p[2], sign, free[1], self.size)
+                r = times_matrix(self.R1, turned(q2, at))
+                r = [a + b for a, b in zip(r, self.t1.tolist(), strict=True)]
+                q1 = unit(*times((p[0], p[1]), (r[0], -r[1])), free[0])
+                found.append((select(on_axis, free[0], q1), q2, slide, 0.0))
+        return found
+
+    def raw_branch(self, p: Array, q: Array) -> Array:
+        """Which raw branch q (N, 3), that reaches p (N, 3), is."""
+        at = [a + b * q[:, 2] for a, b in zip(self.v0, self.vd, strict=True)]
+        turn = times((np.cos(q[:, 1]), np.sin(q[:, 1])), (at[0], at[1]))
+        cos, sin = times(turn, back(constant_pair(self.normal.angle)))
+        rho = np.maximum(np.hypot(at[0], at[1]), 1e-300)
+        if self.normal.case == "parallel":
+            return (sin < -1e-12 * rho).astype(int)
+        inner = q[:, 2] < -dot3(self.v0, self.vd) - 1e-12 * self.size
+        return 2 * inner.astype(int) + (cos < -1e-12 * rho).astype(int)
 
 
 class PositionArm:
@@ -176,67 +258,74 @@ class PositionArm:
         self.w = w - (0.0, 0.0, h3)
         # Offset of the point along axis 2, from the foot of the common normal of axes 1 and 2.
         self.offset = float(self.R2[2, 2] * self.w[2] + h2 - b1) if self.parallel_23 else 0.0
-        self.v = (
-            self.R2 @ (0.0, 0.0, self.w[2]) + self.t2,
-            self.R2 @ (self.w[0], self.w[1], 0.0),
-            self.R2 @ (-self.w[1], self.w[0], 0.0),
+        self.v: Swept = tuple(
+            part.tolist()
+            for part in (
+                self.R2 @ (0.0, 0.0, self.w[2]) + self.t2,
+                self.R2 @ (self.w[0], self.w[1], 0.0),
+                self.R2 @ (-self.w[1], self.w[0], 0.0),
+            )
         )
 
-    def solve(self, p: Array, free: Array) -> Array:
-        """q₁, q₂, q₃ in four raw branches: (N, 3), (N, 3) -> (N, 4, 3); NaN for missing roots.
+    def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Pair, Scalar]]:
+        """q₁, q₂, q₃ of four raw branches, and ≥ 0 where a branch exists.
 
-        Out of reach the nearest angles come back: whoever asks has to check.
+        Out of reach the nearest angles are returned: the caller has to check.
         """
-        p = p - (0.0, 0.0, self.h1)
+        p = [p[0], p[1], p[2] - self.h1]
+        found = []
         if self.backward:
-            ones = np.ones(len(p))
-            order = np.stack([free[:, 0], -free[:, 1]], axis=1)
             v = self._from_target(p)
-            q1, phi = self.normal.solve(v, self._w2 * ones, self.w[2] * ones, order, self.size)
-            q2, y = -phi, _at(v, q1)
-            r = (_turned(y, phi) - self.t2) @ self.R2
-            q3 = np.arctan2(r[..., 1], r[..., 0]) - np.arctan2(self.w[1], self.w[0])
-        else:
-            q3, q2 = self.normal.solve(self.v, _dot(p, p), p[:, 2], free[:, 2:0:-1], self.size)
-            r = _turned(_at(self.v, q3), q2) @ self.R1.T + self.t1
-            q1 = np.arctan2(p[:, 1], p[:, 0])[:, None] - np.arctan2(r[..., 1], r[..., 0])
-            on_axis = np.hypot(p[:, 0], p[:, 1]) <= 1e-12 * self.size
-            q1 = np.where(on_axis[:, None], free[:, :1], q1)
-        return wrap(np.stack([q1, q2, q3], axis=-1))
+            order = free[0], back(free[1])
+            w = self.w.tolist()
+            own = _unit_floats(w[0], w[1])
+            for q1, phi, exists in self.normal.solve(v, self._w2, w[2], order, self.size):
+                r = turned(phi, swept(v, q1))
+                r = times_matrix(self.R2.T, [a - b for a, b in zip(r, self.t2, strict=True)])
+                q3 = times(unit(r[0], r[1]), back(own))
+                found.append((q1, back(phi), q3, exists))
+            return found
+        order = free[2], free[1]
+        on_axis = (1e-12 * self.size) ** 2 - (p[0] * p[0] + p[1] * p[1])
+        for q3, q2, exists in self.normal.solve(self.v, dot3(p, p), p[2], order, self.size):
+            r = times_matrix(self.R1, turned(q2, swept(self.v, q3)))
+            r = [a + b for a, b in zip(r, self.t1.tolist(), strict=True)]
+            q1 = unit(*times((p[0], p[1]), (r[0], -r[1])), free[0])
+            found.append((select(on_axis, free[0], q1), q2, q3, exists))
+        return found
 
     def raw_branch(self, p: Array, q: Array) -> Array:
         """Which of the four raw branches q (N, 3), that reaches p (N, 3), is; not for skew axes."""
-        p = p - (0.0, 0.0, self.h1)
+        point = [p[:, 0], p[:, 1], p[:, 2] - self.h1]
+        q1, q2, q3 = ((np.cos(x), np.sin(x)) for x in q.T)
         if self.backward:
-            ones = np.ones(len(p))
-            targets = (self._w2 * ones, self.w[2] * ones)
-            i, j = self.normal.signs(self._from_target(p), q[:, 0], -q[:, 1], *targets)
+            v, targets = self._from_target(point), (self._w2, self.w[2])
+            i, j = self.normal.signs(v, q1, back(q2), *targets)
         else:
-            i, j = self.normal.signs(self.v, q[:, 2], q[:, 1], _dot(p, p), p[:, 2])
+            i, j = self.normal.signs(self.v, q3, q2, dot3(point, point), point[2])
         return 2 * i + j
 
-    def lateral(self, p: Array) -> tuple[float, float, float]:
-        """A cos q₁ + B sin q₁ = C for one point p (1, 3), where axes 2 and 3 are parallel."""
-        v = self._from_target(p - (0.0, 0.0, self.h1))
-        A, B, C = self.normal._linear(v, np.array([self._w2]), np.array([self.w[2]]))
-        return float(A[0]), float(B[0]), float(C[0])
+    def lateral(self, p: Vector) -> tuple[Scalar, Scalar, Scalar]:
+        """A cos q₁ + B sin q₁ = C for a point p, where axes 2 and 3 are parallel."""
+        v = self._from_target([p[0], p[1], p[2] - self.h1])
+        return self.normal._linear(v, self._w2, float(self.w[2]))
 
-    def in_plane(self, p: Array, q1: Array) -> Array:
-        """Distance (m) of the point from axis 2 when joint 1 stands at q1 (N, K)."""
-        y = _at(self._from_target(p - (0.0, 0.0, self.h1)), q1)
-        return np.hypot(y[..., 0], y[..., 1])
+    def in_plane(self, p: Vector, q1: Pair) -> Scalar:
+        """Distance (m) of the point from axis 2 when joint 1 stands at q1."""
+        y = swept(self._from_target([p[0], p[1], p[2] - self.h1]), q1)
+        return length(y[0], y[1])
 
     @property
     def _w2(self) -> float:
         return float(self.w @ self.w)
 
-    def _from_target(self, p: Array) -> tuple[Array, Array, Array]:
-        """y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁) as its constant, cosine and sine parts (N, 3)."""
-        zero = np.zeros(len(p))
+    def _from_target(self, p: Vector) -> Swept:
+        """y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁) as its constant, cosine and sine parts."""
+        R, t = self.R1.T, self.t1.tolist()
         return (
-            (np.stack([zero, zero, p[:, 2]], axis=1) - self.t1) @ self.R1,
-            np.stack([p[:, 0], p[:, 1], zero], axis=1) @ self.R1,
-            np.stack([p[:, 1], -p[:, 0], zero], axis=1) @ self.R1,
+            times_matrix(R, [-t[0], -t[1], p[2] - t[2]]),
+            times_matrix(R, [p[0], p[1], 0.0]),
+            times_matrix(R, [p[1], -p[0], 0.0]),
         )
 
 
@@ -250,23 +339,17 @@ def feet(X: Array) -> tuple[float, float]:
     return float(t[2] + b * d[2]), b
 
 
+def swept(v: Swept, theta: Pair) -> list[Scalar]:
+    """v(θ)."""
+    c, s = theta
+    return [a + b * c + d * s for a, b, d in zip(*v, strict=True)]
+
+
 def _normal(X: Array) -> tuple[Array, Array]:
     """Common normal and outer axis in the inner frame; X leads from foot to foot."""
     return X[:3, :3].T @ X[:3, 3], X[2, :3]
 
 
-def _at(v: tuple[Array, Array, Array], theta: Array) -> Array:
-    """v(θ) for θ (N, K): (N, K, 3)."""
-    v0, vc, vs = (part[:, None, :] if part.ndim == 2 else part for part in v)
-    return v0 + vc * np.cos(theta)[..., None] + vs * np.sin(theta)[..., None]
-
-
-def _turned(v: Array, angle: Array) -> Array:
-    """Rz(angle) v."""
-    s, c = np.sin(angle), np.cos(angle)
-    x, y = v[..., 0], v[..., 1]
-    return np.stack([c * x - s * y, s * x + c * y, v[..., 2]], axis=-1)
-
-
-def _dot(a: Array, b: Array) -> Array:
-    return np.einsum("...i,...i->...", a, b)
+def _unit_floats(x: float, y: float) -> Pair:
+    r = float(np.hypot(x, y))
+    return (x / r, y / r) if r > 0 else (1.0, 0.0)

@@ -1,105 +1,153 @@
-"""Angles θ at which a trigonometric polynomial of second degree vanishes, for many at once.
+"""Angles θ at which a trigonometric polynomial of second degree vanishes, over any scalar.
 
     f(θ) = Σ wₖ (aₖ + bₖ cos θ + cₖ sin θ)² + (a + b cos θ + c sin θ) = 0        up to four θ
 
 With t = tan((θ − θ₀)/2) it is a quartic in t whose leading coefficient is f(θ₀ + π).  θ₀ is
-chosen, for each polynomial, where that value is large, so no root is lost at infinity.  The
-roots are the eigenvalues of the companion matrix, then corrected by Newton steps on f itself.
+chosen where that value is large, so no root is lost at infinity.  The quartic without its cubic
+term, y⁴ + p y² + q y + r, is the product of (y² + α y + β) and (y² − α y + γ) (Descartes 1637):
+α² is a root u ≥ 0 of
+
+    u³ + 2 p u² + (p² − 4 r) u − q² = 0,
+
+and β, γ the roots of w² − (p + u) w + r.  Newton steps on f itself correct the angles.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
-import numpy as np
+from brazo.codegen.ring import absolute, atan2, maximum, minimum, sqrt, where
+from brazo.kinematics.closed_form.pairs import Pair, constant_pair, times
 
-Array = np.ndarray
+Scalar = Any
+Coefficients = Sequence[Scalar]  # of 1, cos, sin, cos², cos·sin, sin²
 
-_SHIFTS = np.arange(8) * (math.pi / 4)
+_SHIFTS = [constant_pair(k * math.pi / 4) for k in range(8)]
+_CUBIC_STEPS = 50
 # Two roots that have met leave the real axis by the square root of rounding.
 _REAL = 1e-5
+_MISSING = 9.0  # sorted behind all angles
 
 
-def circle_roots(squares: list[tuple[float, Array]], linear: Array) -> Array:
-    """The real roots θ in ascending order, NaN where there are fewer than four: (N, 3) -> (N, 4).
+def circle_roots(
+    squares: Sequence[tuple[float, Sequence[Scalar]]], linear: Sequence[Scalar]
+) -> list[tuple[Pair, Scalar]]:
+    """Four roots in ascending order of θ in (−π, π], each with a value that is ≥ 0 where it is one.
 
-    `squares` holds pairs of a weight and the coefficients (N, 3) of 1, cos θ, sin θ to be squared;
+    `squares` holds pairs of a weight and the coefficients of 1, cos θ, sin θ to be squared;
     `linear` the coefficients of the part that is not.
     """
-    # Coefficients of 1, cos, sin, cos², cos·sin, sin².
-    f = np.zeros((len(linear), 6))
-    f[:, :3] = linear
-    for weight, part in squares:
-        a, b, c = weight * part[:, :1], part[:, 1:2], part[:, 2:]
-        b2, c2 = weight * b, weight * c
-        f += np.hstack([a * part[:, :1], 2 * a * b, 2 * a * c, b2 * b, 2 * b2 * c, c2 * c])
-    lead = np.stack([_value(f, shift + math.pi) for shift in _SHIFTS], axis=1)
-    shift = _SHIFTS[np.argmax(np.abs(lead), axis=1)]
-    tangents = np.linalg.eigvals(_companion(_rotated(f, shift)))
-    theta = shift[:, None] + 2 * np.arctan(tangents.real)
-    real = np.abs(tangents.imag) <= _REAL * (1 + tangents.real**2)
-    for _ in range(3):
-        value, slope, bend = _value(f, theta), _slope(f, theta), _bend(f, theta)
-        # Halley's step, which also behaves where two roots are close and the slope is small.
-        denominator = 2 * slope**2 - value * bend
-        step = np.divide(
-            2 * value * slope, denominator, out=np.zeros_like(theta), where=denominator != 0
-        )
-        theta = theta - np.clip(step, -1e-3, 1e-3)
-    theta = theta - 2 * math.pi * np.round(theta / (2 * math.pi))
-    return np.sort(np.where(real, theta, np.nan), axis=1)
+    f: list[Scalar] = [*linear, 0.0, 0.0, 0.0]
+    for weight, (a, b, c) in squares:
+        parts = (a * a, 2 * a * b, 2 * a * c, b * b, 2 * b * c, c * c)
+        f = [x + weight * part for x, part in zip(f, parts, strict=True)]
+    shift, lead = _SHIFTS[0], absolute(_value(f, (-1.0, 0.0)))
+    for pair in _SHIFTS[1:]:
+        value = absolute(_value(f, (-pair[0], -pair[1])))
+        larger = value - lead
+        lead = maximum(lead, value)
+        shift = where(larger, pair[0], shift[0]), where(larger, pair[1], shift[1])
+    roots = []
+    for t, real in _quartic(_tangent_coefficients(_rotated(f, shift))):
+        d = 1.0 / (1.0 + t * t)
+        theta = times(((1.0 - t * t) * d, 2.0 * t * d), shift)
+        for _ in range(3):
+            theta = _corrected(f, theta)
+        roots.append((theta, real))
+    return _sorted(roots)
 
 
-def _value(f: Array, theta) -> Array:
-    s, c = np.sin(theta), np.cos(theta)
-    f0, fc, fs, fcc, fcs, fss = _columns(f, theta)
-    return f0 + c * (fc + fcc * c + fcs * s) + s * (fs + fss * s)
+def _value(f: Coefficients, theta: Pair) -> Scalar:
+    c, s = theta
+    return f[0] + c * (f[1] + f[3] * c + f[4] * s) + s * (f[2] + f[5] * s)
 
 
-def _slope(f: Array, theta) -> Array:
-    s, c = np.sin(theta), np.cos(theta)
-    _, fc, fs, fcc, fcs, fss = _columns(f, theta)
-    return fs * c - fc * s + 2 * (fss - fcc) * s * c + fcs * (c * c - s * s)
+def _corrected(f: Coefficients, theta: Pair) -> Pair:
+    """Halley's step, which also behaves where two roots are close and the slope is small."""
+    c, s = theta
+    value = _value(f, theta)
+    double, twice = c * c - s * s, s * c
+    slope = f[2] * c - f[1] * s + 2.0 * (f[5] - f[3]) * twice + f[4] * double
+    bend = -f[1] * c - f[2] * s + 2.0 * (f[5] - f[3]) * double - 4.0 * f[4] * twice
+    below = 2.0 * slope * slope - value * bend
+    none = -absolute(below)
+    step = where(none, 0.0, 2.0 * value * slope / where(none, 1.0, below))
+    d = -maximum(minimum(step, 1e-3), -1e-3)
+    # Sine and cosine of an angle below 1e-3, to rounding.
+    d2 = d * d
+    turn = 1.0 - d2 * (0.5 - d2 * (1.0 / 24.0)), d * (1.0 - d2 * (1.0 / 6.0 - d2 * (1.0 / 120.0)))
+    return times(theta, turn)
 
 
-def _bend(f: Array, theta) -> Array:
-    s, c = np.sin(theta), np.cos(theta)
-    _, fc, fs, fcc, fcs, fss = _columns(f, theta)
-    return -fc * c - fs * s + 2 * (fss - fcc) * (c * c - s * s) - 4 * fcs * s * c
+def _rotated(f: Coefficients, shift: Pair) -> list[Scalar]:
+    """Coefficients in θ − shift."""
+    c, s = shift
+    return [
+        f[0],
+        f[1] * c + f[2] * s,
+        f[2] * c - f[1] * s,
+        f[3] * c * c + f[4] * s * c + f[5] * s * s,
+        2.0 * (f[5] - f[3]) * s * c + f[4] * (c * c - s * s),
+        f[3] * s * s - f[4] * s * c + f[5] * c * c,
+    ]
 
 
-def _columns(f: Array, theta) -> Array:
-    return f.T[..., None] if np.ndim(theta) == 2 else f.T
-
-
-def _rotated(f: Array, shift: Array) -> Array:
-    """Coefficients in θ' = θ − shift."""
-    s, c = np.sin(shift), np.cos(shift)
-    f0, fc, fs, fcc, fcs, fss = f.T
-    return np.stack(
-        [
-            f0,
-            fc * c + fs * s,
-            fs * c - fc * s,
-            fcc * c * c + fcs * s * c + fss * s * s,
-            2 * (fss - fcc) * s * c + fcs * (c * c - s * s),
-            fcc * s * s - fcs * s * c + fss * c * c,
-        ],
-        axis=1,
-    )
-
-
-def _companion(f: Array) -> Array:
-    """Companion matrices (N, 4, 4) of the quartics in tan(θ/2)."""
-    f0, fc, fs, fcc, fcs, fss = f.T
+def _tangent_coefficients(f: Coefficients) -> list[Scalar]:
+    """a₀ to a₃ of the quartic in tan(θ/2), its leading coefficient 1."""
     # cos θ = (1 − t²)/(1 + t²), sin θ = 2t/(1 + t²), all times (1 + t²)².
-    c4 = f0 - fc + fcc
-    c3 = 2 * (fs - fcs)
-    c2 = 2 * f0 - 2 * fcc + 4 * fss
-    c1 = 2 * (fs + fcs)
-    c0 = f0 + fc + fcc
-    c4 = np.where(c4 == 0, 1.0, c4)
-    matrix = np.zeros((len(f), 4, 4))
-    matrix[:, 1:, :3] = np.eye(3)
-    matrix[:, :, 3] = -np.stack([c0, c1, c2, c3], axis=1) / c4[:, None]
-    return matrix
+    c4 = f[0] - f[1] + f[3]
+    over = 1.0 / where(-absolute(c4), 1.0, c4)
+    return [
+        (f[0] + f[1] + f[3]) * over,
+        2.0 * (f[2] + f[4]) * over,
+        (2.0 * f[0] - 2.0 * f[3] + 4.0 * f[5]) * over,
+        2.0 * (f[2] - f[4]) * over,
+    ]
+
+
+def _quartic(a: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
+    """Four roots t, each with a value that is ≥ 0 where it is real."""
+    h = 0.25 * a[3]
+    h2 = h * h
+    p = a[2] - 6.0 * h2
+    q = a[1] - 2.0 * a[2] * h + 8.0 * h * h2
+    r = a[0] - a[1] * h + a[2] * h2 - 3.0 * h2 * h2
+    b, c, d = 2.0 * p, p * p - 4.0 * r, -q * q
+    # Newton steps, and halves of the interval with a change of sign where they leave it.
+    low: Scalar = 0.0
+    u = high = 1.0 + maximum(maximum(absolute(b), absolute(c)), absolute(d))
+    for _ in range(_CUBIC_STEPS):
+        value = ((u + b) * u + c) * u + d
+        slope = (3.0 * u + 2.0 * b) * u + c
+        low, high = where(value, low, u), where(value, u, high)
+        step = u - value / where(-absolute(slope), 1.0, slope)
+        u = where(minimum(step - low, high - step), step, 0.5 * (low + high))
+    u = maximum(u, 0.0)
+    alpha = sqrt(u)
+    middle = 0.5 * (p + u)
+    apart = sqrt(maximum(middle * middle - r, 0.0))
+    apart = where(q, apart, -apart)
+    roots = []
+    for centre, last in ((-0.5 * alpha, middle - apart), (0.5 * alpha, middle + apart)):
+        square = 0.25 * u - last
+        root = sqrt(maximum(square, 0.0))
+        for y in (centre + root, centre - root):
+            t = y - h
+            slack = _REAL * (1.0 + t * t)
+            roots.append((t, square + slack * slack))
+    return roots
+
+
+def _sorted(roots: list[tuple[Pair, Scalar]]) -> list[tuple[Pair, Scalar]]:
+    rows = [
+        [where(real, atan2(theta[1], theta[0]), _MISSING), theta[0], theta[1], real]
+        for theta, real in roots
+    ]
+    for i, j in ((0, 1), (2, 3), (0, 2), (1, 3), (1, 2)):
+        swap = rows[i][0] - rows[j][0]
+        low = [where(swap, b, a) for a, b in zip(rows[i], rows[j], strict=True)]
+        rows[j] = [where(swap, a, b) for a, b in zip(rows[i], rows[j], strict=True)]
+        rows[i] = low
+    return [((c, s), real) for _, c, s, real in rows]

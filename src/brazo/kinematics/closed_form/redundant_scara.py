@@ -31,19 +31,31 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.codegen.ring import maximum, minimum, sqrt
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
-    ACCEPTED,
     GEOMETRY_TOLERANCE,
+    Candidate,
     ClosedForm,
     Mismatch,
+    Scalar,
     Solutions,
     pose_errors,
     wrap,
 )
+from brazo.kinematics.closed_form.pairs import (
+    Pair,
+    angle_of,
+    back,
+    length,
+    of_angle,
+    times,
+    unit,
+)
 from brazo.kinematics.closed_form.planar import (
     ParallelJoints,
     bend_of,
+    headed,
     nearest_turn,
     reach_of,
     two_links,
@@ -51,6 +63,7 @@ from brazo.kinematics.closed_form.planar import (
 )
 from brazo.kinematics.closed_form.scara import ELBOW
 from brazo.kinematics.closed_form.search import lowest_on_circle
+from brazo.kinematics.forward import Pose, compose, constant
 from brazo.kinematics.result import into_limits, violations
 
 if TYPE_CHECKING:
@@ -77,6 +90,7 @@ class RedundantScara(ClosedForm):
     """See the module docstring; created by `recognise`."""
 
     family = FAMILY
+    meets = "nearest"
     flags = (ELBOW, ("curl", ("OPEN", "CURLED")))
 
     def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
@@ -98,7 +112,7 @@ class RedundantScara(ClosedForm):
         flat = np.broadcast_to(T, (*batch, 4, 4)).reshape(-1, 4, 4)
         phi = np.broadcast_to(heading, batch).reshape(-1, 1)
         elbow = np.array([[0, 1]])
-        q, ok = self._with_heading(*self._wrist(flat), np.repeat(phi, 2, axis=1), elbow)
+        q, ok = self._with_heading(*self._wrists(flat), np.repeat(phi, 2, axis=1), elbow)
         position, orientation = pose_errors(self.chain, q, flat)
         return Solutions(
             q.reshape(*batch, 2, 5),
@@ -135,10 +149,10 @@ class RedundantScara(ClosedForm):
         return np.stack([(second >= -1e-12).astype(int), curled.astype(int)], axis=-1)
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        W = self._wrist(np.asarray(T, dtype=float).reshape(1, 4, 4))[0]
-        distance = float(np.abs(W[0]))
+        W = self._wrist(constant(np.asarray(T, dtype=float).reshape(4, 4)))[0]
+        distance = float(length(*W))
         low, high = self.reach_equal_bends
-        if within(distance, self.reach_equal_bends):
+        if within(distance, self.reach_equal_bends) >= 0:
             return None
         free = f"; with unequal bends it reaches {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         return (
@@ -146,27 +160,32 @@ class RedundantScara(ClosedForm):
             f"(θ2 = θ3) reaches {low:.4g} to {high:.4g} m{free}"
         )
 
-    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
+    def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
         W, psi, slide = self._wrist(T)
-        L1, L2, L3 = np.abs(self.joints.links)
-        # c = vertex ± √…, both as (N, 2): open, curled.
-        square = self.vertex**2 - ((L1 - L3) ** 2 + L2**2 - np.abs(W) ** 2) / (4 * L1 * L3)
-        root = np.sqrt(np.maximum(square, 0.0))
-        c = self.vertex + np.stack([root, -root], axis=-1)
-        t = np.arccos(np.clip(c, -1.0, 1.0))
-        bend = np.stack([-t, t], axis=1)  # (N, 2, 2): LEFTY, RIGHTY; OPEN, CURLED
-        beta, gamma = bend - np.angle(self.l2 / self.l1), bend - np.angle(self.l3 / self.l2)
-        hand = self.l1 + np.exp(1j * beta) * (self.l2 + np.exp(1j * gamma) * self.l3)
-        alpha = np.angle(W)[:, None, None] - np.angle(hand)
-        turns = [alpha, beta, gamma, psi[:, None, None] - alpha - beta - gamma]
-        turns = [wrap(turn) for turn in turns]
-        q = self.joints.fill(5, turns, slide[:, None, None]).reshape(-1, 4, 5)
-        position, orientation = pose_errors(self.chain, q, T)
-        return q, position <= ACCEPTED * self.chain.size, position, orientation
+        L1, L2, L3 = np.abs(self.joints.links).tolist()
+        rho2 = W[0] * W[0] + W[1] * W[1]
+        square = self.vertex**2 - ((L1 - L3) ** 2 + L2**2 - rho2) * (0.25 / (L1 * L3))
+        root = sqrt(maximum(square, 0.0))
+        bends = []
+        for c in (self.vertex + root, self.vertex - root):
+            c = maximum(minimum(c, 1.0), -1.0)
+            bends.append((c, sqrt((1.0 - c) * (1.0 + c))))
+        ways = [*(back(bend) for bend in bends), *bends]  # LEFTY, RIGHTY; OPEN, CURLED
+        own = [_back_unit(b / a) for a, b in ((self.l1, self.l2), (self.l2, self.l3))]
+        found = []
+        for bend in ways:
+            beta, gamma = times(bend, own[0]), times(bend, own[1])
+            x, y = times(gamma, (self.l3.real, self.l3.imag))
+            x, y = times(beta, (x + self.l2.real, y + self.l2.imag))
+            alpha = unit(*times(W, (x + self.l1.real, -(y + self.l1.imag))))
+            turns = [angle_of(turn) for turn in (alpha, beta, gamma)]
+            turns.append(headed(psi, alpha, beta, gamma))
+            found.append(Candidate(self.joints.fill(5, turns, slide)))
+        return found
 
     def _nearest(self, T: Array, q0: Array, limits: Array) -> tuple[Array, Array]:
         # The two elbows are two functions of φ, searched side by side: rows 0..N−1, N..2N−1.
-        W, psi, slide = (np.tile(part, 2) for part in self._wrist(T))
+        W, psi, slide = (np.tile(part, 2) for part in self._wrists(T))
         elbow = np.repeat([0, 1], len(T))[:, None]
         start = np.tile(q0, (2, 1))[:, None]
         revolute = self.chain.revolute
@@ -200,10 +219,10 @@ class RedundantScara(ClosedForm):
             swing = np.arccos(np.clip(cosine, -1.0, 1.0))
             edges += [np.angle(W / l3) + swing, np.angle(W / l3) - swing]
         for alpha in ends[0]:
-            beta, gamma = two_links(l2, l3, W * np.exp(-1j * alpha) - l1)
+            beta, gamma = _turns(l2, l3, W * np.exp(-1j * alpha) - l1)
             edges += list((alpha + beta + gamma).T)
         for gamma in ends[2]:
-            alpha, beta = two_links(l1, l2 + np.exp(1j * gamma) * l3, W)
+            alpha, beta = _turns(l1, l2 + np.exp(1j * gamma) * l3, W)
             edges += list((alpha + beta + gamma).T)
         edges += [psi - turn for turn in ends[3]]
         return wrap(np.stack(edges, axis=1))
@@ -213,21 +232,44 @@ class RedundantScara(ClosedForm):
     ) -> tuple[Array, Array]:
         """q (N, K, 5) for headings φ (N, K), elbow 0 LEFTY or 1 RIGHTY; and reachable (N, K)."""
         E = W[:, None] - np.exp(1j * phi) * self.l3
-        both = two_links(self.l1, self.l2, E, phi)
+        both = _turns(self.l1, self.l2, E, phi)
         alpha, beta = (np.where(elbow == 1, turn[..., 0], turn[..., 1]) for turn in both)
         turns = [alpha, beta, phi - alpha - beta, psi[:, None] - phi]
-        q = self.joints.fill(5, [wrap(turn) for turn in turns], slide[:, None])
-        return q, within(np.abs(E), reach_of(self.l1, self.l2))
+        values = self.joints.fill(5, [wrap(turn) for turn in turns], slide[:, None])
+        q = np.stack(np.broadcast_arrays(*values), axis=-1)
+        return q, within(np.abs(E), reach_of(self.l1, self.l2)) >= 0
 
-    def _wrist(self, T: Array) -> tuple[Array, Array, Array]:
-        """Last axis seen from the first, heading of the tool and slide (N,)."""
+    def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
+        """Last axis seen from the first, heading of the tool and slide."""
         home = self.chain.home
-        psi = nearest_turn(T[:, :3, :3] @ home[:3, :3].T, self.joints.plane.a)
-        W, slide = self.joints.aim(T, psi, home[:3, 3])
+        R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
+        psi = nearest_turn(R, self.joints.plane.a)
+        W, slide = self.joints.aim(T[1], psi, home[:3, 3].tolist())
         return W, psi, slide
+
+    def _wrists(self, T: Array) -> tuple[Array, Array, Array]:
+        """The same for targets (N, 4, 4): the place as complex numbers, the heading in rad."""
+        entries = T[:, :3].reshape(-1, 12).T
+        R = [entries[4 * i + j] for i in range(3) for j in range(3)]
+        W, psi, slide = self._wrist((R, [entries[3], entries[7], entries[11]]))
+        return W[0] + 1j * W[1], angle_of(psi), slide
 
     def _radius(self, c: float) -> float:
         """|W| of equal bends with cosine c."""
         L1, L2, L3 = np.abs(self.joints.links)
         square = 4 * L1 * L3 * c * c + 2 * L2 * (L1 + L3) * c + (L1 - L3) ** 2 + L2**2
         return float(np.sqrt(max(square, 0.0)))
+
+
+def _turns(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[Array, Array]:
+    """The turns (..., 2) of `two_links` in rad, for places W (...) as complex numbers."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ways = two_links(l1, l2, (np.real(W), np.imag(W)), of_angle(np.asarray(free, dtype=float)))
+    alpha, beta = (
+        np.stack(np.broadcast_arrays(*(angle_of(way[k]) for way in ways)), axis=-1) for k in (0, 1)
+    )
+    return alpha, beta
+
+
+def _back_unit(z: complex) -> Pair:
+    return z.real / abs(z), -z.imag / abs(z)

@@ -27,21 +27,24 @@ import numpy as np
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
     GEOMETRY_TOLERANCE,
+    Candidate,
     ClosedForm,
     Flag,
     Mismatch,
-    pose_errors,
-    wrap,
+    Scalar,
 )
+from brazo.kinematics.closed_form.pairs import Pair, angle_of, length, of_angle, turned_about
 from brazo.kinematics.closed_form.planar import (
     ParallelJoints,
     bend_of,
+    headed,
     nearest_turn,
     nearest_two_turns,
     reach_of,
     two_links,
     within,
 )
+from brazo.kinematics.forward import Pose, compose, constant
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -74,6 +77,7 @@ class Scara(ClosedForm):
     """See the module docstring; created by `recognise`."""
 
     family = FAMILY
+    meets = "nearest"
     flags = (ELBOW,)
 
     def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
@@ -86,43 +90,42 @@ class Scara(ClosedForm):
         return (bend >= -1e-12).astype(int)[..., None]
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        W = self._wrist(np.asarray(T, dtype=float).reshape(1, 4, 4))[0]
-        distance = float(np.abs(W[0]))
-        if within(distance, self.reach):
+        W = self._wrist(constant(np.asarray(T, dtype=float).reshape(4, 4)))[0]
+        distance = float(length(*W))
+        if within(distance, self.reach) >= 0:
             return None
         return (
             f"the third axis would be {distance:.4g} m from axis 1, the arm reaches "
             f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
-    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
+    def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
         joints = self.joints
         W, psi, theta, slide = self._wrist(T)
-        free = 0.0 if q0 is None else joints.turns(q0)[0]
-        alpha, beta = (turn[:, ::-1] for turn in two_links(self.l1, self.l2, W, free))
-        last = psi[:, None] - alpha - beta
-        q = joints.fill(self.chain.n, [wrap(alpha), wrap(beta), wrap(last)], slide[:, None])
-        if self.chain.n == 5:
-            q[..., 4] = wrap(theta)[:, None]
-        valid = np.repeat(within(np.abs(W), self.reach)[:, None], 2, axis=1)
-        return q, valid, *pose_errors(self.chain, q, T)
+        free = of_angle(joints.first_turn(q0))
+        right, left = two_links(self.l1, self.l2, W, free)
+        exists = within(length(*W), self.reach)
+        found = []
+        for alpha, beta in (left, right):
+            turns = [angle_of(alpha), angle_of(beta), headed(psi, alpha, beta)]
+            q = joints.fill(self.chain.n, turns, slide)
+            if self.chain.n == 5:
+                q[4] = angle_of(theta)
+            found.append(Candidate(q, exists))
+        return found
 
-    def _wrist(self, T: Array) -> tuple[Array, Array, Array, Array]:
-        """Third axis seen from the first, heading, pitch and slide (N,) that targets ask for."""
+    def _wrist(self, T: Pose) -> tuple[Pair, Pair, Pair, Scalar]:
+        """Third axis seen from the first, heading, pitch and slide that a target asks for."""
         plane, home = self.joints.plane, self.chain.home
-        R = T[:, :3, :3] @ home[:3, :3].T
-        tool = np.broadcast_to(home[:3, 3], (len(T), 3))
+        R, p = T[0], T[1]
+        R, _ = compose((R, [0.0] * 3), constant(np.linalg.inv(home)))
+        tool, theta = home[:3, 3].tolist(), (1.0, 0.0)
         if self.chain.n == 5:
             b, point = (part[4] for part in self.chain.home_axes)
             psi, theta = nearest_two_turns(R, plane.a, b)
-            tool = point + turned_about(b, theta, tool - point)
+            beside = turned_about(b.tolist(), theta, (home[:3, 3] - point).tolist())
+            tool = [x + y for x, y in zip(point.tolist(), beside, strict=True)]
         else:
-            psi, theta = nearest_turn(R, plane.a), np.zeros(len(T))
-        W, slide = self.joints.aim(T, psi, tool)
+            psi = nearest_turn(R, plane.a)
+        W, slide = self.joints.aim(p, psi, tool)
         return W, psi, theta, slide
-
-
-def turned_about(b: Array, angle: Array, x: Array) -> Array:
-    """Vectors x (..., 3) turned by angles (...) about unit vector b."""
-    s, c = np.sin(angle)[..., None], np.cos(angle)[..., None]
-    return c * x + s * np.cross(b, x) + (1 - c) * (x @ b)[..., None] * b

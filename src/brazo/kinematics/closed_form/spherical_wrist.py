@@ -1,4 +1,5 @@
-"""Six revolute joints whose last three axes meet in a point: any first three, any wrist angles.
+"""Six joints, the last three revolute with axes that meet in a point: any wrist angles, and an arm
+of any three revolute joints or R-R-P (the Stanford arm).
 
 The wrist centre, where axes 4, 5, 6 meet, follows from the target alone and depends on q₁, q₂,
 q₃ only (`position.py`, up to four solutions).  What rotation remains is the wrist's,
@@ -17,9 +18,9 @@ common normal of axes 1 and 2; s the part along f of the way from axis 1 to the 
            (wrist − shoulder))·a₂ has the sign of s; else BELOW
     NOFLIP q₅, counted from where axes 4 and 6 are in line, is in [0, π]; else FLIP
 
-Other arms: where axes 1 and 2 are parallel LEFTY means that axis 2 is left of the line from axis
-1 to the wrist centre, seen from above, and ELBOW1, ELBOW2 are the two roots for q₃.  Otherwise
-ARM1 to ARM4, or ARM1, ARM2 × ELBOW1, ELBOW2 count the roots.
+R-R-P arms: see `point_arm.py`.  Other arms: where axes 1 and 2 are parallel LEFTY means that axis
+2 is left of the line from axis 1 to the wrist centre, seen from above, and ELBOW1, ELBOW2 are the
+two roots for q₃.  Otherwise ARM1 to ARM4, or ARM1, ARM2 × ELBOW1, ELBOW2 count the roots.
 
 At singular poses the target leaves a joint free, which then keeps its value of q0 (0 without
 q0): q₄ where axes 4 and 6 are in line, q₁ with the wrist centre on axis 1, q₂ with it on axis 2.
@@ -31,16 +32,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from brazo.codegen import Across, Graph, GraphFunction
+from brazo.codegen.ring import maximum, sqrt
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
-    ACCEPTED,
+    Candidate,
     ClosedForm,
     Flag,
     Mismatch,
-    wrap,
+    Scalar,
 )
-from brazo.kinematics.closed_form.polish import polish
-from brazo.kinematics.closed_form.position import NEARLY, PositionArm, feet
+from brazo.kinematics.closed_form.pairs import (
+    Pair,
+    back,
+    constant_pair,
+    dot3,
+    length,
+    of_angle,
+    select,
+    times,
+    times_matrix,
+    turned,
+    unit,
+)
+from brazo.kinematics.closed_form.point_arm import NamedArm, meridian, places
+from brazo.kinematics.closed_form.position import NEARLY, feet
+from brazo.kinematics.forward import Pose, compose, constant
 from brazo.model.transforms import invert, translate
 
 if TYPE_CHECKING:
@@ -49,13 +66,15 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 FAMILY = "6R arm with a spherical wrist"
+_REVOLUTE = ("revolute",) * 3
 WRIST: Flag = ("wrist", ("NOFLIP", "FLIP"))
 
 
 def recognise(chain: Chain) -> SphericalWrist | Mismatch:
     """The solver of an arm of this family, or the reason why it does not belong to it."""
-    if chain.kinds != ("revolute",) * 6:
-        return Mismatch(FAMILY, f"it has {_joints(chain)}, not six revolute joints")
+    kinds = chain.kinds
+    if len(kinds) != 6 or kinds[3:] != _REVOLUTE or kinds[:2] != _REVOLUTE[:2]:
+        return Mismatch(FAMILY, f"it has {_joints(chain)}, not six revolute joints or RRPRRR")
     (a4, b4), (a5, b5) = feet(chain.X[4]), feet(chain.X[5])
     for first, X in ((4, chain.X[4]), (5, chain.X[5])):
         if np.hypot(X[0, 2], X[1, 2]) <= NEARLY:
@@ -67,8 +86,10 @@ def recognise(chain: Chain) -> SphericalWrist | Mismatch:
     if abs(a5 - b4) > NEARLY * chain.size:
         apart = f"axis 6 meets axis 5 {abs(a5 - b4):.6g} m from where axis 4 meets it"
         return Mismatch(FAMILY, apart)
-    solver = SphericalWrist(chain, a4, b5)
-    if not solver.places_the_wrist():
+    solver = (SphericalWrist if chain.kinds[2] == "revolute" else SlidingElbow)(chain, a4, b5)
+    if not solver.arm.solvable:
+        return Mismatch(FAMILY, "its first two axes neither meet nor are parallel")
+    if not places(chain, solver.tool_to_wrist[:, 3]):
         reason = "joints 1 to 3 cannot move the wrist centre in all directions, wherever they stand"
         return Mismatch(FAMILY, reason)
     return solver
@@ -88,41 +109,51 @@ class SphericalWrist(ClosedForm):
         self.R1, self.R2, self.R3, self.R4, self.R5 = (
             X[:3, :3] for X in (chain.X[1], chain.X[2], X3, chain.X[4], chain.X[5])
         )
-        self.arm = PositionArm(chain.X[1], chain.X[2], X3[:3, 3], chain.size)
+        self.arm = NamedArm(chain.kinds, chain.X[1], chain.X[2], X3[:3, 3], chain.size)
         a, b = self.R4[2], self.R5[:, 2]
         self.straight = float(np.arctan2(a[1] * b[0] - a[0] * b[1], a[0] * b[0] + a[1] * b[1]))
-        self.flags, self.slots = self._names()
+        self.flags = (*self.arm.flags, WRIST)
 
-    def places_the_wrist(self) -> bool:
-        """False if joints 1 to 3 are degenerate everywhere (e.g. three parallel axes)."""
-        q = np.random.default_rng(0).uniform(-3, 3, (16, 6))
-        frames = self.chain.frames(q)
-        z, origin = frames[:, :3, :3, 2], frames[:, :3, :3, 3]
-        wrist = self.chain.fk(q) @ self.tool_to_wrist[:, 3]
-        J = np.cross(z, wrist[:, None, :3] - origin) / self.chain.size
-        return bool(np.linalg.svd(J, compute_uv=False)[:, -1].max() > 1e-7)
+    def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
+        p, R06 = self._targets(T)
+        free = [of_angle(x) for x in q0[:4]]
+        arms = self.arm.solve(p, free[:3])
+        # The wrists of all arms are one function, side by side where there is one target.
+        pairs = [self.arm.turns(arm) for arm in arms]
+        turns = [turn[i][k] for i in range(3) for k in (0, 1) for turn in pairs]
+        wrists = Across("wrists", self._wrists(), len(arms), shared=("hand",))
+        (found,) = p[0].graph.call(wrists, turns, [*R06, *free[3]])
+        slots = []
+        for k, (*arm, exists) in enumerate(arms):
+            values = found[k :: len(arms)]
+            for bend in (values[:6], values[6:]):
+                wrist = [(bend[2 * i], bend[2 * i + 1]) for i in range(3)]
+                slots.append(Candidate([*arm, *wrist], exists))
+        return slots
+
+    def _wrists(self) -> GraphFunction:
+        """Pairs of q₁, q₂, q₃ and the rotation of the hand -> pairs of q₄, q₅, q₆, both bends."""
+        graph = Graph()
+        turns, shared = graph.inputs("arm", 6), graph.inputs("hand", 11)
+        arm = [(turns[2 * i], turns[2 * i + 1]) for i in range(3)]
+        bends = self._wrist(self._wrist_rotation(shared[:9], arm), (shared[9], shared[10]))
+        values = [x for bend in bends for pair in bend for x in pair]
+        return GraphFunction("wrist", graph, {"wrist": values})
 
     def flag_values(self, q: Array) -> Array:
-        batch = q.shape[:-1]
         flat = q.reshape(-1, 6)
         # A hair below the straight wrist still counts as straight.
         flip = (np.sin(flat[:, 4] - self.straight) < -1e-12).astype(int)
-        wrist, _ = self._targets(self.chain.fk(flat))
-        if self.arm.normal.case == "skew":
-            found = self.arm.solve(wrist, flat[:, :3])
-            away = np.abs(wrap(found - flat[:, None, :3])).max(axis=-1)
-            slot = np.argmin(np.where(np.isnan(away), np.inf, away), axis=1)
-            return np.stack([slot, flip], axis=-1).reshape(*batch, 2)
-        slot = np.argsort(self.slots)[self.arm.raw_branch(wrist, flat[:, :3])]
-        return np.stack([slot // 2, slot % 2, flip], axis=-1).reshape(*batch, 3)
+        arm = self.arm.flag_values(self._wrist_centres(self.chain.fk(flat)), flat[:, :3])
+        return np.column_stack([arm, flip]).reshape(*q.shape[:-1], len(self.flags))
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
         T = np.asarray(T, dtype=float).reshape(1, 4, 4)
-        q, valid, _, _ = self._solve(T, None)
-        if valid.any():
+        found = self.solve(T)
+        if found.valid.any():
             return None
-        p, _ = self._targets(T)
-        reached, _ = self._targets(self.chain.fk(q[0]))
+        p = self._wrist_centres(T)
+        reached = self._wrist_centres(self.chain.fk(found.q[0]))
         if np.linalg.norm(reached - p, axis=1).min() <= 1e-6 * self.chain.size:
             lean = np.rad2deg(self._wrist_lean(T))
             low, high = np.rad2deg(self._wrist_range())
@@ -130,132 +161,81 @@ class SphericalWrist(ClosedForm):
                 f"the wrist would have to lean {np.min(lean):.1f}° (angle of axis 6 to axis 4), "
                 f"it leans {low:.1f}° to {high:.1f}°"
             )
-        return self._why_position(p)
+        centres = self._wrist_centres(self.chain.fk(meridian(self.chain)))
+        reach = np.stack([np.hypot(centres[:, 0], centres[:, 1]), centres[:, 2]], axis=1)
+        return self.arm.why(p[0], reach, "wrist centre")
 
-    def _names(self) -> tuple[tuple[Flag, ...], Array]:
-        """The flags, and the raw branch of `PositionArm` that each pair of arm flags means."""
-        arm = self.arm
-        if arm.parallel_23 and not arm.parallel_12:
-            # Raw branches: s ≥ 0, s < 0; in each ((elbow) × (wrist))·a₂ ≤ 0, then ≥ 0.
-            slots = [1, 0, 2, 3] if arm.offset >= -1e-12 * arm.size else [2, 3, 1, 0]
-            words = ("arm", ("LEFTY", "RIGHTY")), ("elbow", ("ABOVE", "BELOW"))
-        elif arm.normal.case == "parallel":
-            # Raw branches: two roots q₃; in each axis 2 right of the line, then left (a₂ along a₁).
-            slots = [1, 3, 0, 2] if arm.normal.cos > 0 else [0, 2, 1, 3]
-            words = ("arm", ("LEFTY", "RIGHTY")), ("elbow", ("ELBOW1", "ELBOW2"))
-        elif arm.normal.case == "meet":
-            slots = [0, 1, 2, 3]
-            words = ("arm", ("ARM1", "ARM2")), ("elbow", ("ELBOW1", "ELBOW2"))
-        else:
-            slots = [0, 1, 2, 3]
-            words = (("arm", ("ARM1", "ARM2", "ARM3", "ARM4")),)
-        return (*words, WRIST), np.array(slots)
+    def _targets(self, T: Pose) -> tuple[list[Scalar], list[Scalar]]:
+        """Wrist centre and wrist rotation in the frame of axis 1."""
+        wrist = compose(T, constant(self.tool_to_wrist))
+        R, p = compose(constant(self.X0_inverse), wrist)
+        return p, R
 
-    def _solve(self, T: Array, q0: Array | None) -> tuple[Array, Array, Array, Array]:
-        q0 = np.zeros((len(T), 6)) if q0 is None else q0
-        p, R06 = self._targets(T)
-        arm = self.arm.solve(p, q0[:, :3])[:, self.slots]
-        missing = np.isnan(arm[..., 2])
-        arm = np.where(missing[..., None], 0.0, arm)
-        q = np.empty((len(T), 4, 2, 6))
-        q[..., :3] = arm[:, :, None]
-        q[..., 3:] = self._wrist(self._wrist_rotation(R06, arm), q0[:, None, 3])
-        q = q.reshape(len(T), 8, 6)
-        position, orientation = polish(self.chain, q, T)
-        close = (position <= ACCEPTED * self.chain.size) & (orientation <= ACCEPTED)
-        return wrap(q), close & ~np.repeat(missing, 2, axis=1), position, orientation
+    def _wrist_centres(self, T: Array) -> Array:
+        """Wrist centres (N, 3) in the frame of axis 1, for tool poses (N, 4, 4)."""
+        R, t = self.X0_inverse[:3, :3], self.X0_inverse[:3, 3]
+        return (T @ self.tool_to_wrist[:, 3])[:, :3] @ R.T + t
 
-    def _targets(self, T: Array) -> tuple[Array, Array]:
-        """Wrist centre (N, 3) and wrist rotation (N, 3, 3) in the frame of axis 1."""
-        A = T[:, :3] @ self.tool_to_wrist
-        R0, t0 = self.X0_inverse[:3, :3], self.X0_inverse[:3, 3]
-        return A[:, :, 3] @ R0.T + t0, R0 @ A[:, :, :3]
+    def _wrist_rotation(self, R06: list[Scalar], arm: list[Pair]) -> list[list[Scalar]]:
+        """The columns of R₃₆: what the arm leaves to the wrist."""
+        columns = []
+        for j in range(3):
+            v = [R06[j], R06[3 + j], R06[6 + j]]
+            for pair, R in zip(arm, (self.R1, self.R2, self.R3), strict=True):
+                v = times_matrix(R.T, turned(back(pair), v))
+            columns.append(v)
+        return columns
 
-    def _wrist_rotation(self, R06: Array, arm: Array) -> Array:
-        """R₃₆ (N, 4, 3, 3): what the arm leaves to the wrist."""
-        # Built up as its transpose, so that each step is a turn of two columns and one product.
-        G = np.repeat(np.swapaxes(R06, 1, 2)[:, None], 4, axis=1)
-        for i, R in enumerate((self.R1, self.R2, self.R3)):
-            s, c = np.sin(arm[..., i, None]), np.cos(arm[..., i, None])
-            x, y = G[..., 0].copy(), G[..., 1].copy()
-            G[..., 0], G[..., 1] = c * x + s * y, c * y - s * x
-            G = G @ R
-        return np.swapaxes(G, -1, -2)
-
-    def _wrist(self, R: Array, free: Array) -> Array:
-        """q₄, q₅, q₆ of wrist rotations (N, 4, 3, 3): (N, 4, 2, 3)."""
-        a, b = self.R4[2], self.R5[:, 2]
-        sine2 = R[..., 0, 2] ** 2 + R[..., 1, 2] ** 2
+    def _wrist(self, R: list[list[Scalar]], free: Pair) -> list[tuple[Pair, Pair, Pair]]:
+        """q₄, q₅, q₆ of a wrist rotation, given by its columns, for both bends."""
+        a, b = float(self.R4[2, 2]), float(self.R5[2, 2])
+        square = max(abs(a), abs(b)) < 1e-12
+        x, _, z = R
+        sine2 = z[0] * z[0] + z[1] * z[1]
         # (1 − a²)(1 − b²) − (R₂₂ − ab)² with 1 − R₂₂² taken from the other entries, which keeps
         # all digits next to the straight wrist.
-        rest = sine2 - a[2] ** 2 - b[2] ** 2 + 2 * a[2] * b[2] * R[..., 2, 2]
-        bend = np.arctan2(np.sqrt(np.maximum(rest, 0.0)), R[..., 2, 2] - a[2] * b[2])
-        q5 = self.straight + np.stack([bend, -bend], axis=-1)
-        approach = self._after_bend(q5, self.R5[:, 2])
-        q4 = np.arctan2(R[..., 1, 2], R[..., 0, 2])[..., None]
-        q4 = q4 - np.arctan2(approach[..., 1], approach[..., 0])
-        q4 = np.where((sine2 <= 1e-24)[..., None], free[..., None], q4)
-        s, c = np.sin(q4), np.cos(q4)
-        x, y, z = (R[..., None, i, 0] for i in range(3))
-        # R's first column, turned back by q₄, against the first two columns before the last turn.
-        x, y = c * x + s * y, c * y - s * x
-        first, second = (self._after_bend(q5, self.R5[:, i]) for i in (0, 1))
-        q6 = np.arctan2(
-            x * second[..., 0] + y * second[..., 1] + z * second[..., 2],
-            x * first[..., 0] + y * first[..., 1] + z * first[..., 2],
-        )
-        return np.stack([q4, q5, q6], axis=-1)
+        rest = sine2 - (a * a + b * b) + 2.0 * a * b * z[2]
+        bend = unit(z[2] - a * b, sqrt(maximum(rest, 0.0)))
+        found = []
+        across: Scalar = None
+        for half in (bend, back(bend)):
+            q5 = times(constant_pair(self.straight), half)
+            first, second, approach = (self._after_bend(q5, self.R5[:, i]) for i in range(3))
+            if across is None:
+                across = sqrt(sine2) * length(approach[0], approach[1])  # the same for both
+            q4 = unit(*times((z[0], z[1]), (approach[0], -approach[1])), free, r=across)
+            q4 = select(1e-24 - sine2, free, q4)
+            # R's first column, turned back by q₄, against the columns before the last turn.
+            v = turned(back(q4), x)
+            q6 = dot3(v, first), dot3(v, second)
+            # A wrist of right angles takes every orientation; another one may miss it.
+            found.append((q4, q5, q6 if square else unit(*q6)))
+        return found
 
-    def _after_bend(self, q5: Array, r: Array) -> Array:
+    def _after_bend(self, q5: Pair, r: Array) -> list[Scalar]:
         """R₄ Rz(q₅) r."""
-        cosine, sine = self.R4 @ (r[0], r[1], 0.0), self.R4 @ (-r[1], r[0], 0.0)
-        return np.cos(q5)[..., None] * cosine + np.sin(q5)[..., None] * sine + self.R4[:, 2] * r[2]
+        return times_matrix(self.R4, turned(q5, r.tolist()))
 
     def _wrist_lean(self, T: Array) -> Array:
-        """Angles of axis 6 to axis 4 that the targets ask for, one a branch of the arm."""
-        p, R06 = self._targets(T)
-        arm = self.arm.solve(p, np.zeros((len(T), 3)))
-        R = self._wrist_rotation(R06, arm)
-        return np.arccos(np.clip(R[..., 2, 2][~np.isnan(arm[..., 2])], -1, 1))
+        """Angles of axis 6 to axis 4 that a target (1, 4, 4) asks for, one a branch of the arm."""
+        p, R06 = self._targets(constant(T[0]))
+        leans = []
+        for found in self.arm.solve(p, [(1.0, 0.0)] * 3):
+            if found[-1] >= 0:
+                R = self._wrist_rotation(R06, self.arm.turns(found))
+                leans.append(np.arccos(np.clip(R[2][2], -1, 1)))
+        return np.array(leans)
 
     def _wrist_range(self) -> tuple[float, float]:
         """Min and max angle of axis 6 to axis 4 (rad)."""
         first, second = np.arccos(np.clip([self.R4[2, 2], self.R5[2, 2]], -1, 1))
         return abs(first - second), min(first + second, 2 * np.pi - first - second)
 
-    def _why_position(self, p: Array) -> str:
-        arm = self.arm
-        radius = float(np.hypot(p[0, 0], p[0, 1]))
-        if not (arm.parallel_23 and not arm.parallel_12):
-            reach = self._meridian()
-            miss = np.hypot(reach[:, 0] - radius, reach[:, 1] - p[0, 2]).min()
-            return (
-                f"the wrist centre would be {radius:.4g} m from axis 1 at height {p[0, 2]:.4g} m; "
-                f"the nearest the arm can bring it is about {miss:.2g} m away"
-            )
-        A, B, C = arm.lateral(p)
-        if abs(C) > np.hypot(A, B) + ACCEPTED * arm.size:
-            least = radius * abs(C) / np.hypot(A, B) if radius > 0 else abs(arm.offset)
-            return (
-                f"the wrist centre would be {radius:.4g} m from axis 1, but the arm's offset keeps "
-                f"it at least {least:.4g} m away"
-            )
-        q1 = arm.solve(p, np.zeros((1, 3)))[:, ::2, 0]
-        distance = arm.in_plane(p, q1)[0]
-        upper, fore = np.hypot(*arm.t2[:2]), np.hypot(*arm.w[:2])
-        ways = " or ".join(f"{d:.4g}" for d in sorted({round(float(d), 6) for d in distance}))
-        return (
-            f"the wrist centre would be {ways} m from the shoulder axis (axis 2), the arm reaches "
-            f"{abs(upper - fore):.4g} to {upper + fore:.4g} m"
-        )
 
-    def _meridian(self) -> Array:
-        """Radius from axis 1 and height (M, 2) the wrist centre takes on a grid of q₂, q₃."""
-        grid = np.linspace(-np.pi, np.pi, 181)
-        q = np.zeros((181, 181, 6))
-        q[..., 1], q[..., 2] = grid[:, None], grid
-        p, _ = self._targets(self.chain.fk(q.reshape(-1, 6)))
-        return np.stack([np.hypot(p[:, 0], p[:, 1]), p[:, 2]], axis=1)
+class SlidingElbow(SphericalWrist):
+    """The same with a prismatic third joint."""
+
+    family = "RRPRRR arm with a spherical wrist"
 
 
 def _joints(chain: Chain) -> str:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from brazo.errors import BrazoError
 from brazo.lab.app.quantities import fixed
 from brazo.lab.app.session import Session
-from brazo.lab.scene.snapshot import Snapshot
-from brazo.lab.server.channel import Channel
+from brazo.lab.scene.shown import Shown
+from brazo.lab.scene.snapshot import SceneSnapshot
+from brazo.lab.server.channel import PageChannel
 from brazo.lab.server.notices import Notices
 from brazo.simulation.player import Player
 
@@ -28,7 +29,7 @@ class Clock:
     def __init__(
         self,
         session: Session,
-        channel: Channel,
+        channel: PageChannel,
         notices: Notices,
         each_panel: Callable[[Callable[[Any], Any]], None],
     ) -> None:
@@ -36,6 +37,7 @@ class Clock:
         self._each_panel = each_panel
         self._due = 0.0
         self._said: BaseException | None = None
+        self._stop: Literal["", "braking", "at rest"] = ""  # since STOP, until robots move again
         on = channel.on
         on("play", lambda: self._player.play())
         on("pause", lambda: self._player.pause(), still=True)
@@ -49,7 +51,11 @@ class Clock:
 
     def restart(self) -> None:
         """Publish the time with the next frame; called after the simulation was replaced."""
-        self._due = 0.0
+        self._due, self._stop = 0.0, ""
+
+    def stopped(self) -> None:
+        """Show that STOP was pressed, until a robot moves again; use from any thread."""
+        self._due, self._stop = 0.0, "braking"
 
     def step(self, n: int) -> None:
         """Pause, then make `n` steps, 1 to `MOST_STEPS`."""
@@ -69,7 +75,7 @@ class Clock:
         """Set the ratio of simulated time to wall-clock time, 0 to 4."""
         self._player.speed = speed
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         """Publish time, speed and number of collisions, and report an error of the player once."""
         now = time.monotonic()
         running = self._player.running
@@ -79,6 +85,12 @@ class Clock:
         if now < self._due and running:
             return
         self._due = now + EVERY
+        shown = self._session.shown
+        moving = shown.moving
+        if self._stop == "braking" and not moving:
+            self._stop = "at rest"
+        elif self._stop == "at rest" and moving:
+            self._stop = ""
         factor = self._player.real_time_factor if running else 0.0
         self._channel.put(
             {
@@ -86,8 +98,15 @@ class Clock:
                 "clock/running": running,
                 "clock/speed": self._player.speed,
                 "clock/factor": fixed(factor if math.isfinite(factor) else 0.0, 2),
-                "clock/step": f"{1e3 * self._session.shown.dt:g}",
+                "clock/step": f"{1e3 * shown.dt:g}",
                 "clock/collisions": snapshot.collisions(),
-                "clock/moving": self._session.shown.moving,
+                "clock/moving": moving,
+                "clock/stopped": bool(self._stop) and self._session.replay is None,
+                "clock/faults": _faults(shown),
             }
         )
+
+
+def _faults(sim: Shown) -> list[str]:
+    """Texts of the active faults of all robots; a replay has none."""
+    return [f.text for robot in sim.robots.values() for f in getattr(robot, "faults", ())]

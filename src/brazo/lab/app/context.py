@@ -1,4 +1,4 @@
-"""`Context`: the parts of the lab that panels can access."""
+"""`PanelContext`: the parts of the lab that panels can access."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from brazo.lab.app.clock import Clock
+from brazo.lab.app.imported_files import ImportedFiles
 from brazo.lab.app.jobs import Jobs
-from brazo.lab.app.live import Live
+from brazo.lab.app.keeper import Keeper
+from brazo.lab.app.live import LiveSignals
 from brazo.lab.app.runs import Runs
 from brazo.lab.app.session import Session
+from brazo.lab.app.shared_points import SharedPoints
 from brazo.lab.app.unsaved import Unsaved
 from brazo.lab.scene.scene import Scene
-from brazo.lab.server.channel import Channel
+from brazo.lab.server.channel import PageChannel
 from brazo.lab.server.notices import Notices
 from brazo.lab.server.transfers import Uploads
 from brazo.operate import Mover
+from brazo.project.history import History
 
 
 class Open(Protocol):
@@ -29,20 +33,24 @@ class Open(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class PanelContext:
     """The parts of a lab that panels use, on the lab's thread; `post` works from any thread."""
 
     session: Session  # the open simulation or replay, and the selection
     scene: Scene
-    channel: Channel
+    channel: PageChannel
     notices: Notices
     uploads: Uploads
+    imported: ImportedFiles  # robot files, cell files and meshes of the user
     download: Callable[[str, bytes | str | Path], None]
     jobs: Jobs
     runs: Runs  # the folder of recordings
     unsaved: Unsaved
+    history: History  # undo and redo: `history.do(Edit(label, apply, revert))`
+    points: SharedPoints  # named points of the robots
+    keeper: Keeper  # the project that keeps the work
     mover: Mover
-    live: Live
+    live: LiveSignals
     clock: Clock
     open: Open
     post: Callable[[Callable[[], None]], None]  # queues a call for the lab's thread

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from brazo.lab.server.channel import Channel
+from brazo.lab.server.channel import PageChannel
 
 
 class Control:
@@ -13,7 +13,7 @@ class Control:
     `changed()` is called when another page, or none, is in control.
     """
 
-    def __init__(self, channel: Channel, changed: Callable[[], None]) -> None:
+    def __init__(self, channel: PageChannel, changed: Callable[[], None]) -> None:
         self._channel = channel
         self._changed = changed
         self._driver = 0  # number of the page that was in control when `changed` was last called

@@ -11,9 +11,9 @@ from brazo.lab.app.opening import CELL, ROBOT, choices
 from brazo.lab.app.panel import Panel
 from brazo.lab.app.session import Session
 from brazo.lab.scene.scene import FIELD_OF_VIEW_DEG, Scene
-from brazo.lab.scene.snapshot import Snapshot
+from brazo.lab.scene.snapshot import SceneSnapshot
 from brazo.lab.scene.view import View
-from brazo.lab.server.channel import Channel
+from brazo.lab.server.channel import PageChannel
 from brazo.lab.server.notices import Notices
 
 LOOK_EVERY = 0.25  # s, polling interval while paused: a Python program may move it
@@ -28,7 +28,7 @@ class Display:
         scene: Scene,
         view: View,
         clock: Clock,
-        channel: Channel,
+        channel: PageChannel,
         notices: Notices,
     ) -> None:
         self._session, self._scene, self._view, self._clock = session, scene, view, clock
@@ -51,9 +51,14 @@ class Display:
 
     @property
     def shown_panels(self) -> list[Panel]:
-        """The panels available for the open source (a cell or a replay); see `Panel.used_for`."""
+        """The panels available for the open source; see `used_for` and `needs_robot`."""
         kind = "cell" if self._session.replay is None else "replay"
-        return [panel for panel in self.panels.values() if kind in panel.used_for]
+        robots = bool(self._session.shown.robots)
+        return [
+            panel
+            for panel in self.panels.values()
+            if kind in panel.used_for and (robots or not panel.needs_robot)
+        ]
 
     def each_panel(self, call: Callable[[Panel], Any]) -> None:
         """Call `call(panel)` for every panel, shown or not; errors are shown as notices."""
@@ -73,7 +78,7 @@ class Display:
         self._channel.put(  # in one message, so that a page never mixes two cells
             {
                 **self._scene_values(),
-                "panels": [panel.told() for panel in self.shown_panels],
+                "panels": [panel.description() for panel in self.shown_panels],
                 "cell": sim.cell.name,
                 "about": sim.cell.about if replay is None else f"Replay of {replay.path}",
                 "source": _shipped_as(sim.cell) if replay is None else replay.title,
@@ -89,12 +94,21 @@ class Display:
     def cell_edited(self) -> None:
         self._clock.restart()
         self._draw()
-        self._channel.put({"view/kept": self._scene.root, **self._scene_values()})
+        selection = self._session.selection
+        self._channel.put(
+            {
+                "view/kept": self._scene.root,
+                **self._scene_values(),
+                "panels": [panel.description() for panel in self.shown_panels],
+                "robots": list(self._session.shown.robots),
+                "selection/robot": selection.robot,
+            }
+        )
         self._simulation_changed()
 
     def selection_changed(self) -> None:
         selection = self._session.selection
-        self._view.highlight(self._session.shown, selection.robot, selection.joint)
+        self._highlight()
         joint = -1 if selection.joint is None else selection.joint
         self._channel.put({"selection/robot": selection.robot, "selection/joint": joint})
         for panel in self.shown_panels:
@@ -106,10 +120,14 @@ class Display:
         If no panel consumes the click, the robot and the joint that moves the link are selected.
         A click on the selected joint deselects it.
         """
-        link = self._view.link_of(self._session.shown, drawn)
-        if link is None:
+        shown = self._session.shown
+        if drawn >= len(shown.world.drawn):
+            return  # a click in a cell shown before
+        if shown.world.drawn[drawn].kind != "robot":
+            name = shown.world.drawn[drawn].name
+            self._session.select_element("" if self._session.selection.element == name else name)
             return
-        robot, joint = link
+        robot, joint = self._view.link_of(shown, drawn)
         if joint is not None and any(
             panel.clicked(robot, joint, shift) for panel in self.shown_panels
         ):
@@ -135,7 +153,7 @@ class Display:
         if now != self._shown_at or self._dirty:
             self._shown_at, self._dirty = now, False
             self._pending = {panel.id for panel in self.shown_panels}
-            snapshot = Snapshot.of(sim)
+            snapshot = SceneSnapshot.of(sim)
             self._notices.guard(lambda: self._scene.place(snapshot.poses))
             self._view.update(snapshot)
             self._clock.update(snapshot)
@@ -164,10 +182,16 @@ class Display:
     # ---- helpers ---------------------------------------------------------------------------
 
     def _draw(self) -> None:
-        sim, selection = self._session.shown, self._session.selection
+        sim = self._session.shown
         self._scene.show(sim)
         self._view.rebuilt(sim)
-        self._view.highlight(sim, selection.robot, selection.joint)
+        self._highlight()
+
+    def _highlight(self) -> None:
+        selection = self._session.selection
+        self._view.highlight(
+            self._session.shown, selection.robot, selection.joint, selection.element
+        )
 
     def _simulation_changed(self) -> None:
         for panel in self.shown_panels:

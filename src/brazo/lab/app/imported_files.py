@@ -1,4 +1,4 @@
-"""Imported files, kept in a temporary folder that is deleted when the lab closes.
+"""Imported files, kept in a folder; a temporary one is deleted when the lab closes.
 
 Robot files, cell files and the meshes they refer to share this folder, so that relative paths
 resolve.  A `.zip` is unpacked with its folders, which ROS descriptions require.  Nothing is written
@@ -14,11 +14,13 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.lab.server.transfers import Upload, safe_name
+from brazo.project.folder import IMPORT_PREFIX
 
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
 MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
@@ -44,9 +46,13 @@ _ZIP_ERRORS = (
 
 
 class ImportedFiles:
-    """The folder of imported files; created with the first file."""
+    """The folder of imported files; created with the first file.
 
-    def __init__(self) -> None:
+    `inside` is the folder in which it is created and stays; by default it is temporary.
+    """
+
+    def __init__(self, inside: Callable[[], Path] | None = None) -> None:
+        self._inside = inside
         self._folder: Path | None = None
         self._bytes = 0
         self._files: set[str] = set()  # relative paths with slashes
@@ -63,6 +69,13 @@ class ImportedFiles:
             raise BrazoError(f"'{name}' is not an imported file")
         return self._folder / name
 
+    def file(self, name: str) -> Path:
+        """Path of an imported file, given by the name under which it was sent."""
+        name = safe_name(name)
+        if self._folder is None or name not in self._files:
+            raise BrazoError(f"'{name}' is not an imported file")
+        return self._folder / name
+
     def name_of(self, path: Path) -> str | None:
         """Name of an imported file relative to the folder; None for any other path."""
         if self._folder is None or not path.resolve().is_relative_to(self._folder.resolve()):
@@ -73,6 +86,13 @@ class ImportedFiles:
         """Content of all imported files, by name."""
         folder = self._folder
         return {} if folder is None else {n: (folder / n).read_bytes() for n in self._files}
+
+    def differs(self, upload: Upload) -> bool:
+        """Whether a file of the same name with another content was imported."""
+        name = safe_name(upload.name)
+        if self._folder is None or name not in self._files:
+            return False
+        return (self._folder / name).read_bytes() != upload.content
 
     def take(self, upload: Upload) -> list[str]:
         """Store a file, or the members of an archive; return the names of its descriptions."""
@@ -90,8 +110,8 @@ class ImportedFiles:
         return str(text)
 
     def close(self) -> None:
-        """Delete the folder."""
-        if self._folder is not None:
+        """Delete the folder if it is temporary."""
+        if self._folder is not None and self._inside is None:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
 
@@ -105,7 +125,10 @@ class ImportedFiles:
 
     def _write(self, name: str, content: bytes) -> None:
         if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
+            if self._inside is not None:
+                self._inside().mkdir(parents=True, exist_ok=True)
+            where = None if self._inside is None else self._inside()
+            self._folder = Path(tempfile.mkdtemp(prefix=IMPORT_PREFIX, dir=where))
         if self._bytes + len(content) > MAX_BYTES or len(self._files) >= MAX_FILES:
             raise BrazoError(
                 f"{name}: too much data; {MAX_FILES} files of {MAX_BYTES >> 20} MiB in total are "

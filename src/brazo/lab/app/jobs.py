@@ -3,7 +3,7 @@
     lab.jobs.start("Derive equations", work, done)      work(job) -> result, in its own thread
     lab.jobs.start_process("Derive", derive, ("puma560",), done)     in its own process
 
-`work` calls `job.tell(0.3, "mass matrix")` regularly, which raises `Cancelled` if the user
+`work` calls `job.tell(0.3, "mass matrix")` regularly, which raises `JobCancelled` if the user
 cancelled the job; the compiler checks this before each kernel, too.  The user sees the job as
 cancelled immediately, and its result is dropped, even if its thread needs some seconds to stop.
 Work without such checks should run in a process, which can be terminated at any time; if that is
@@ -38,7 +38,7 @@ LOOK_EVERY = 0.1  # s, polling interval of a job's process
 _STARTING = threading.Lock()
 
 
-class Cancelled(Exception):
+class JobCancelled(Exception):
     """Raised in the work of a job that the user cancelled."""
 
 
@@ -59,7 +59,7 @@ class Job:
         self._lock = threading.Lock()
 
     def tell(self, fraction: float | None = None, text: str = "") -> None:
-        """Report progress, 0 to 1, or None if unknown; raise `Cancelled` if the job is cancelled.
+        """Report progress, 0 to 1, or None if unknown; raise `JobCancelled` if cancelled.
 
         Can be passed to functions that take a callback `progress(fraction, text)`.
         """
@@ -70,9 +70,9 @@ class Job:
         self._changed()
 
     def check(self) -> None:
-        """Raise `Cancelled` if the job is cancelled."""
+        """Raise `JobCancelled` if the job is cancelled."""
         if self._cancelled.is_set():
-            raise Cancelled
+            raise JobCancelled
 
     @property
     def cancelled(self) -> bool:
@@ -80,7 +80,7 @@ class Job:
         return self._cancelled.is_set()
 
     def settle(self) -> None:
-        """Raise `Cancelled` if the job is cancelled; otherwise it can no longer be cancelled."""
+        """Raise `JobCancelled` if the job is cancelled; otherwise it can no longer be cancelled."""
         with self._lock:
             self.check()
             self.cancellable = False
@@ -198,7 +198,7 @@ class Jobs:
             with checkpoints(job.check):
                 result = work(job)
             job.check()
-        except Cancelled:
+        except JobCancelled:
             return job.end("cancelled")
         except BrazoError as error:
             return job.end("failed", str(error))
@@ -214,7 +214,7 @@ class Jobs:
         try:
             job.settle()
             done(result)
-        except Cancelled:
+        except JobCancelled:
             job.end("cancelled")
         except BrazoError as error:
             job.end("failed", str(error))
@@ -247,7 +247,7 @@ def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ..
                 kind, *rest = ours.recv()
             except EOFError:
                 raise BrazoError(f"{job.title}: the process ended without a result") from None
-            if kind == "told":
+            if kind == "progress":
                 job.tell(*rest)
             elif kind == "done":
                 return rest[0]
@@ -273,7 +273,7 @@ def _without_main() -> Iterator[None]:
 
 def _work(line: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
     def progress(fraction: float | None = None, text: str = "") -> None:
-        line.send(("told", fraction, text))
+        line.send(("progress", fraction, text))
 
     try:
         line.send(("done", function(progress, *arguments)))

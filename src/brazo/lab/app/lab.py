@@ -10,23 +10,29 @@ STOP has its own thread, so that it does not wait for other requests.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from brazo.lab.app import responsive
 from brazo.lab.app.clock import Clock
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.control import Control
 from brazo.lab.app.display import Display
-from brazo.lab.app.jobs import Jobs
-from brazo.lab.app.live import Live
+from brazo.lab.app.imported_files import ImportedFiles
+from brazo.lab.app.jobs import Job, Jobs
+from brazo.lab.app.keeper import Keeper
+from brazo.lab.app.live import LiveSignals
 from brazo.lab.app.opening import ROBOT, choices
 from brazo.lab.app.panel import Panel
-from brazo.lab.app.replay import Replay, ReplayRobot
+from brazo.lab.app.project_opening import Opening, opening_of
+from brazo.lab.app.replay import RecordingReplay, ReplayRobot
 from brazo.lab.app.runs import Runs
-from brazo.lab.app.session import Selection, Session, as_shown
+from brazo.lab.app.session import Selection, Session
+from brazo.lab.app.shared_points import SharedPoints
 from brazo.lab.app.stop import Brakes, Stopper
+from brazo.lab.app.undo import Undo
 from brazo.lab.app.unsaved import Unsaved, Work
 from brazo.lab.app.worker import Worker
 from brazo.lab.scene.scene import Scene
@@ -35,35 +41,48 @@ from brazo.lab.server.lab_server import LabServer
 from brazo.lab.server.notices import Notices
 from brazo.lab.server.requests import Requests
 from brazo.operate import Mover
+from brazo.project.history import History
+from brazo.project.home import imported_folder
 from brazo.simulation import Simulation
 from brazo.simulation.robot import SimRobot
 
 BRAND = (232, 89, 12)
+IDLE = 3.0  # s without requests
 
 
 class Lab:
     """A running lab; use from any thread.
 
     `sim` is the simulation or replay shown, `selection` the selected robot and joint, `robot` the
-    selected robot, `runs` the folder of recordings.
+    selected robot, `runs` the folder of recordings.  With `keep`, or if `source` is a project
+    folder, the work is kept in a project (`brazo.project`).
     """
 
     def __init__(
         self,
         source: Any,
-        panels: Sequence[Callable[[Context], Panel]],
+        panels: Sequence[Callable[[PanelContext], Panel]],
         host: str = "127.0.0.1",
         port: int = 8080,
         wait: bool = False,
         token: bool = False,
         runs: str | Path | None = None,
+        keep: bool = False,
     ) -> None:
         self._waits = wait  # start the simulation when the first page connects
+        self._used = time.monotonic()  # time of the last request
         self._brakes = Brakes()
         self.runs = Runs(runs)
-        self.session = Session(source)
+        self._keep = keep
+        self._opening = opening = opening_of(source, keep)
+        self.session = Session(opening.sim, opening.own)
         self._requests = Requests()
-        self._server = LabServer(host, port, self._requests, token)
+        try:
+            self._server = LabServer(host, port, self._requests, token)
+        except BaseException:
+            if opening.project is not None:
+                opening.project.release()
+            raise
         self.channel = self._server.channel
         self.uploads = self._server.uploads
         self.notices = Notices(self.channel)
@@ -72,13 +91,15 @@ class Lab:
             self._furnish(panels)
         except BaseException:
             self._server.stop()
+            if opening.project is not None:
+                opening.project.release()
             raise
         responsive.begin()
         self._stopper = Stopper(self._stop_now)
         self._worker.start()
         self._begin()
 
-    def _furnish(self, panels: Sequence[Callable[[Context], Panel]]) -> None:
+    def _furnish(self, panels: Sequence[Callable[[PanelContext], Panel]]) -> None:
         gui = self._server.viser.gui
         gui.configure_theme(brand_color=BRAND, show_logo=False, show_share_button=False)
         gui.main_panel.minimize()  # the lab's own bars and docks replace viser's panel
@@ -92,20 +113,34 @@ class Lab:
             channel, lambda: self._each_panel(lambda panel: panel.driver_changed())
         )
         self.mover = Mover(lambda: session.sim, session.require_running)
-        self.live = Live(session, self.post)
+        self.live = LiveSignals(session, self.post)
         self.unsaved = Unsaved(
             session, channel, self.jobs, self._server.download, self.post, self._unsaved_work
         )
-        context = Context(
+        self.history = History()
+        self.undo = Undo(self.history, channel, notices)
+        self.imported = ImportedFiles(imported_folder if self._keep else None)
+        self.points = SharedPoints(self.history)
+        session.on_rename(self.points.rename_robots)
+        session.on_rename(self.points.rename_frames, every=True)
+        self.keeper = Keeper(
+            self._keep, session, self.points, self.runs, channel, notices, self.post,
+            self._server.download, lambda: self.display.panels.values(), self._open_asking,
+        )  # fmt: skip
+        context = PanelContext(
             session=session,
             scene=self.scene,
             channel=channel,
             notices=notices,
             uploads=self.uploads,
+            imported=self.imported,
             download=self._server.download,
             jobs=self.jobs,
             runs=self.runs,
             unsaved=self.unsaved,
+            history=self.history,
+            points=self.points,
+            keeper=self.keeper,
             mover=self.mover,
             live=self.live,
             clock=self.clock,
@@ -121,7 +156,9 @@ class Lab:
         channel.on_pages(self._page_came)
         channel.stop_again = self.halt
         session.listener = self.display
+        self.keeper.before_change(self._opening)
         self.display.show(made)
+        self.keeper.after_change(self._opening)
 
     # ---- for programs ------------------------------------------------------------------------
 
@@ -140,7 +177,7 @@ class Lab:
         return self._server.note
 
     @property
-    def sim(self) -> Simulation | Replay:
+    def sim(self) -> Simulation | RecordingReplay:
         """The simulation or replay shown."""
         return self.session.shown
 
@@ -166,23 +203,22 @@ class Lab:
         the displayed name of the source; with it, a page asks for confirmation if unsaved work
         would be lost.  Blocks until the source is open or the question is shown.
         """
-        sim = as_shown(source)
+        opening = opening_of(source, self.keeper.keep, self.keeper.project)
 
         def change() -> None:
             if before is not None:
                 before()
             if ask:
                 self.unsaved.before_opening(
-                    ask, lambda: self._change(sim, sim is not source), sim.player.close
+                    ask, lambda: self._change(opening), lambda: self._abandon(opening)
                 )
             else:
-                self._change(sim, sim is not source)
+                self._change(opening)
 
         try:
             self.do(change)
         except BaseException:
-            if sim is not source and sim is not self.sim:
-                sim.player.close()
+            self._abandon(opening)
             raise
 
     def set_robot(self, robot: Any) -> None:
@@ -217,8 +253,10 @@ class Lab:
         self._stopper.close()
         self.jobs.close()
         self.unsaved.close()
+        self.notices.guard(self.keeper.close)
         for panel in self.panels.values():
             panel.closed()
+        self.imported.close()
         self.live.close()
         self.session.close()
         self._server.stop()
@@ -234,13 +272,39 @@ class Lab:
         self._worker.do(call)
 
     def _set_q(self, q: Any, robot: str) -> None:
-        self.session.place(self.session.sim.robot(robot), q)
+        self.session.place(self.session.sim.robots[robot], q)
 
     # ---- opening -----------------------------------------------------------------------------
 
-    def _change(self, sim: Simulation | Replay, own: bool) -> None:
-        self.session.change(sim, own)
+    def _change(self, opening: Opening) -> None:
+        try:
+            self.keeper.before_change(opening)
+        except BaseException:
+            self._abandon(opening)
+            raise
+        self.history.clear()  # its edits refer to the cell that is closed
+        self.session.change(opening.sim, opening.own)
+        self.keeper.after_change(opening)
         self._begin()
+
+    def _abandon(self, opening: Opening) -> None:
+        """Release a source that is not opened after all."""
+        if opening.own and opening.sim is not self.sim:
+            opening.sim.player.close()
+        if opening.project is not None and opening.project is not self.keeper.project:
+            opening.project.release()
+
+    def _open_asking(self, source: Any, name: str) -> None:
+        """Open a source in a background job; ask first if work would be lost."""
+
+        def work(job: Job) -> None:
+            self.open(source, job.settle, name)
+
+        job = self.jobs.start(
+            f"Open {name}" if name else "Open",
+            work,
+            lambda _: self.post(lambda: self.jobs.cancel(job.number)),
+        )
 
     def _begin(self) -> None:
         """Start the simulation; a replay stays paused at its start."""
@@ -257,13 +321,18 @@ class Lab:
         shipped = choices()
         kind, _, rest = name.partition(":")
         if rest in shipped.get(f"{kind}s", ()):
-            self.unsaved.before_opening(rest, lambda: self._change(as_shown(name), True))
+            keeper = self.keeper
+            self.unsaved.before_opening(
+                rest, lambda: self._change(opening_of(name, keeper.keep, keeper.project))
+            )
 
     def _clicked(self, drawn: int, shift: bool) -> None:
         self.post(self.channel.unless_stopped(lambda: self.display.clicked(drawn, shift)))
 
     def _unsaved_work(self) -> list[Work]:
-        return [one for panel in self.panels.values() for one in panel.unsaved()]
+        work = [one for panel in self.panels.values() for one in panel.unsaved()]
+        # A project keeps everything that has files; a program that runs ends all the same.
+        return [one for one in work if not (one.files and self.keeper.keeps)]
 
     def _each_panel(self, call: Callable[[Panel], Any]) -> None:
         self.display.each_panel(call)
@@ -277,6 +346,7 @@ class Lab:
 
     def _stop_now(self) -> None:
         unseen = self.halt()
+        self.clock.stopped()
         self._requests.put(lambda: self._after_stop(unseen), "stopped")
 
     def _after_stop(self, unseen: str | None = None) -> None:
@@ -291,16 +361,24 @@ class Lab:
     # ---- the lab's thread ----------------------------------------------------------------------
 
     def _call(self, request: Callable[[], None]) -> None:
+        self._used = time.monotonic()
         self.display.changed()
         self.notices.guard(request)
         self.channel.page = None
+        self.keeper.touched()
 
     def _frame(self) -> None:
         if self.channel.driving.settle():
             self.notices.guard(self.control.show)
         self.notices.guard(self.display.frame)
+        self.notices.guard(self.keeper.poll)
+        if time.monotonic() - self._used > IDLE and not self.sim.moving:
+            responsive.rest()
 
     def _wait(self, due: float) -> float:
         wait = self.display.wait(due)
+        saving = self.keeper.wait()
+        if saving is not None:
+            wait = min(wait, saving + 0.01)
         settling = self.channel.driving.wait()
         return wait if settling is None else min(wait, settling + 0.01)

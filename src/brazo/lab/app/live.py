@@ -22,7 +22,7 @@ import numpy as np
 
 from brazo.lab.app.session import Session
 from brazo.simulation import Simulation
-from brazo.simulation.block import Block
+from brazo.simulation.raw_rows import RawRows
 from brazo.simulation.signals import Signals
 
 EVERY = 0.01  # s, sampling interval
@@ -30,7 +30,7 @@ KEPT = 60.0  # s, time span of the rows kept
 BLOCK = 500  # max number of uncollected rows; further rows are dropped
 
 
-class Live:
+class LiveSignals:
     """Recent signals of the simulation.  Use on the lab's thread."""
 
     def __init__(self, session: Session, post: Callable[[Callable[[], None]], None]) -> None:
@@ -54,7 +54,7 @@ class Live:
             self._attach(sim)
             return
         if task not in sim.tasks:  # removed when an older state was restored
-            sim.add_task(task)
+            sim.tasks.add(task)
         with sim.lock:
             block = task.take()
         if block.filled:
@@ -66,7 +66,7 @@ class Live:
     def close(self) -> None:
         """Remove the sampling task from the simulation."""
         if self._task is not None:
-            self._task.sim.remove_task(self._task)
+            self._task.sim.tasks.remove(self._task)
 
     def rows(self, start: int, names: Sequence[str]) -> np.ndarray:
         """Columns `names` of the available rows from number `start`, (rows, names)."""
@@ -85,11 +85,11 @@ class Live:
     def _attach(self, sim: Simulation) -> None:
         old = self._task
         if old is not None:
-            old.sim.remove_task(old)
+            old.sim.tasks.remove(old)
         signals = Signals(sim.world, sim.robots)
         edited = old is not None and old.sim is sim and signals.columns == self.columns
         if edited and self._signals is not None:
-            signals.go_on(self._signals)
+            signals.continue_from(self._signals)
         self._signals = signals
         self._task = _Sampler(sim, signals, lambda: self._post(self.collect))
         if not edited:
@@ -99,7 +99,7 @@ class Live:
             # Twice the size needed, so that rows are moved to the front only once per minute.
             self._table = np.empty((2 * self._size, len(signals.columns)))
             self._drop()
-        sim.add_task(self._task)
+        sim.tasks.add(self._task)
 
     def _drop(self) -> None:
         self.epoch += 1
@@ -129,7 +129,7 @@ class _Sampler:
     """Task that copies raw rows.
 
     The first half of a row is the state before a step; the second half, the quantities that the
-    step computed, is copied at the next tick.
+    step computed, is copied at the next tick.  Between two samples steps are made in batches.
     """
 
     background = True
@@ -143,30 +143,37 @@ class _Sampler:
         self._full = full
         self._asked = False
         self._half = False
-        self._count = 0
+        self._last = np.inf  # s, time of the last tick
+        #: Time (s) of the next sample, or of the step that completes the current one.
+        self.due = 0.0
 
     def tick(self, sim: Simulation) -> None:
-        self._count += 1
+        t, block, same_model = sim.time, self._block, sim.world.mj_model is self.model
         if self._half:
             self._half = False
-            block = self._block
             # Discard the row if the model was replaced or time moved backwards in between.
-            if sim.world.mj_model is self.model and sim.time > block.t[block.filled]:
+            if same_model and t > block.t[block.filled]:
                 block.after()
-        if self._count >= self.every:
-            self._count = 0
-            if self._block.full:
-                if not self._asked:  # no panel collects the rows: request it
-                    self._asked = True
-                    self._full()
-            elif sim.world.mj_model is self.model:
-                self._block.before()
-                self._half = True
+            self.due = self._next
+        if t < self._last:  # the first tick, or time moved backwards
+            self.due = t
+        self._last = t
+        if t < self.due - 0.5 * sim.dt:
+            return
+        self._next = self.due = t + self.every * sim.dt
+        if block.full:
+            if not self._asked:  # no panel collects the rows: request it
+                self._asked = True
+                self._full()
+        elif same_model:
+            block.before()
+            self._half = True
+            self.due = t
 
-    def take(self) -> Block:
+    def take(self) -> RawRows:
         """Return the block of sampled rows and continue in the other; the lock must be held."""
         self._block, self._spare = self._spare, self._block
         if self._half:  # an incomplete row is sampled again in the next step
-            self._count = self.every
+            self.due = 0.0
         self._half = self._asked = False
         return self._spare

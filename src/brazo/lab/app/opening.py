@@ -6,14 +6,12 @@ it hangs from its base.  `rebuilt` makes the simulation of an edited cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from brazo.body.solids import mesh
 from brazo.errors import BrazoError
 from brazo.files import existing, is_regular
 from brazo.formats.document import read_document
@@ -25,14 +23,14 @@ from brazo.lab.scene.figure import visible_parts
 from brazo.recording.source import READABLE
 from brazo.robot import Robot, load
 from brazo.simulation import Simulation
-from brazo.simulation.robot import IDEAL
+from brazo.simulation.lone_robot import floor_height, lone_cell, source_of
+from brazo.simulation.robot_control import IDEAL
 from brazo.world import Cell, cell_names, load_cell
-from brazo.world.cell import CellRobot, Floor, default_start
-from brazo.world.cell_fields import FLOOR, WORLD
+from brazo.world.cell import default_start
 from brazo.world.cell_file import read_cell
-from brazo.world.robot_source import Edits, RobotSource, limits_of
+from brazo.world.robot_source import RobotSource
 
-CELL_FIELDS = ("robots", "bodies", "fixtures", "chute")
+CELL_FIELDS = ("robots", "bodies", "fixtures", "chute", "frames")
 CELL, ROBOT = "cell:", "robot:"
 
 
@@ -55,8 +53,7 @@ def as_cell(source: Any) -> Cell:
     if isinstance(source, Cell):
         return source
     if isinstance(source, Robot):
-        # Keep the source of the robot, so that its parameters can still be edited.
-        return alone(RobotSource(source.model, Edits(), _source=source._source), source)
+        return alone(source_of(source), source)
     if not isinstance(source, str | Path):
         raise BrazoError(
             f"the lab cannot show a {type(source).__name__}: give a cell ({', '.join(cell_names())}"
@@ -115,49 +112,13 @@ def lone_robot(name_or_path: str | Path) -> Cell:
 
 def alone(source: RobotSource, robot: Robot) -> Cell:
     """Cell with a single robot and a floor."""
-    start = default_start(source.model, limits_of(source.model))
-    given = CellRobot(robot_name(robot.name), source, start=start)
-    return Cell(
-        name=robot.name.replace("/", "-"),
-        about=robot.about,
-        robots=(given,),
-        floor=Floor(floor_under(robot, start)),
-        path=source.model.path,
-    )
-
-
-def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
-    """Valid, unused name for a robot in a cell.
-
-    A robot file allows names that a cell does not: with a slash, empty or reserved.
-    """
-    others = {FLOOR, WORLD, *taken}
-    wanted = wanted.replace("/", "-").strip() or "robot"
-    name, k = wanted, 2
-    while name in others:
-        name, k = f"{wanted} {k}", k + 1
-    return name
+    start = default_start(source.model, source.model.limits)
+    return lone_cell(robot, source, floor_under(robot, start))
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
-    """Height (m) of the floor for a robot at `q` (n,).
-
-    The bottom of the base, or a height below all links if some are well below the base.
-    """
-    frames = robot.frames(q)
-    clouds = []
-    for T, parts in zip(frames, visible_parts(robot), strict=True):
-        points = [mesh(p.shape).vertices @ p.pose[:3, :3].T + p.pose[:3, 3] for p in parts]
-        clouds.append(
-            np.concatenate(points) @ T[:3, :3].T + T[:3, 3] if points else np.empty((0, 3))
-        )
-    every = np.concatenate(clouds)
-    if not len(every):
-        return float(frames[:, 2, 3].min())
-    size = float(np.linalg.norm(np.ptp(every, axis=0))) or 1.0
-    foot = float(clouds[0][:, 2].min()) if len(clouds[0]) else float(frames[0, 2, 3])
-    lowest = float(every[:, 2].min())
-    return lowest - 0.08 * size if lowest <= foot - 0.05 * size else foot
+    """Height (m) of the floor for a robot at `q` (n,), by the parts that the lab draws."""
+    return floor_height(robot, q, visible_parts(robot))
 
 
 def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
@@ -168,19 +129,39 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
     not: call `require_idle` first.
     """
     with sim.lock:
-        laws = {
+        controllers = {
             n: IDEAL if r.controller_name == IDEAL else r.controller for n, r in sim.robots.items()
         }
-        new = Simulation(cell, laws, mode=mode, seed=sim.seed)  # type: ignore[arg-type]
+        gains = gains_of(sim)
+        new = Simulation(cell, controllers, mode=mode, seed=sim.seed)  # type: ignore[arg-type]
+        set_gains(new, gains)
         new.world.restore(sim.world.save())
         for name, robot in new.robots.items():
-            robot.restart()
-            load = sim.robots[name].load
+            robot.control.restart()
+            load = sim.robots[name].control.load
             if load is not None:
                 robot.carry(load[0], load[1])
         new.player.speed = sim.player.speed
         keep_faults(sim, new)
     return new
+
+
+def gains_of(sim: Simulation) -> dict[str, dict[str, np.ndarray]]:
+    """Gains of the controllers by robot; binding a controller to a new robot resets them."""
+    return {
+        name: {gain: controller.gains[gain].copy() for gain in controller.gains}
+        for name, robot in sim.robots.items()
+        if (controller := robot.controller) is not None
+    }
+
+
+def set_gains(sim: Simulation, gains: dict[str, dict[str, np.ndarray]]) -> None:
+    """Set gains of the robots that `sim` has."""
+    for name, values in gains.items():
+        controller = sim.robots[name].controller if name in sim.robots else None
+        if controller is not None:
+            for gain, value in values.items():
+                controller.gains[gain] = value
 
 
 def require_idle(sim: Simulation) -> None:
@@ -212,7 +193,7 @@ def keep_faults(sim: Simulation, new: Simulation) -> None:
         for robot in sim.robots.values():
             for fault in robot.faults if robot.name in new.robots else ():
                 new.inject(fault)
-        for at, fault in sim.scheduled_faults:
+        for at, fault in sim.faults.scheduled:
             if fault.robot in new.robots:
                 new.inject(fault, at)
     except BrazoError:

@@ -25,15 +25,16 @@ takes longer than about 0.1 s must run in `context.jobs`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.quantities import Quantity, read_quantity
 from brazo.lab.app.unsaved import Work
 from brazo.lab.server.channel import Typed
 from brazo.lab.server.transfers import MAX_UPLOAD_BYTES, Upload
+from brazo.project.folder import Project
 from brazo.simulation import Simulation
 
 Side = Literal["left", "right", "float"]
@@ -45,22 +46,25 @@ class Panel:
 
     id: ClassVar[str]  # short, lower case; prefix of its names on the channel
     title: ClassVar[str]
+    tab: ClassVar[str] = ""  # short title for the tab; by default the title
     icon: ClassVar[str] = "window"  # one of server/page/icons.js
     side: ClassVar[Side] = "left"  # initial position; the user can move it
     order: ClassVar[int] = 50  # position among the tabs of its side
     rate: ClassVar[float] = 20.0  # Hz, max rate of `values` while visible
     scripts: ClassVar[tuple[str, ...]] = ()  # custom elements; paths relative to brazo/lab
     used_for: ClassVar[tuple[str, ...]] = ("cell",)  # or "replay", where robots cannot be moved
+    needs_robot: ClassVar[bool] = True  # hidden while the cell has no robot
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         self.context = context
         self.session = context.session
 
-    def told(self) -> Values:
+    def description(self) -> Values:
         """Description of the panel that a page needs to create its tab."""
         return {
             "id": self.id,
             "title": self.title,
+            "tab": self.tab,
             "icon": self.icon,
             "side": self.side,
             "scripts": list(self.scripts),
@@ -103,8 +107,21 @@ class Panel:
         """Unsaved work of this panel; the user is asked before it is discarded."""
         return []
 
+    def kept(self) -> Mapping[str, str]:
+        """Files of a project that keep the work of this panel: text by path in the folder.
+
+        Called on the lab's thread about once a second after requests; must return quickly.
+        """
+        return {}
+
+    def restore(self, project: Project) -> None:
+        """Restore the work of this panel; called after the cell of a project was opened."""
+
     def cell_saved(self) -> None:
         """Called after the cell, including its robots, was saved to a file."""
+
+    def recordings_changed(self) -> None:
+        """Called after recordings were added to the folder of recordings."""
 
     def run_again(self) -> None:
         """Called before a reset that starts the run again."""

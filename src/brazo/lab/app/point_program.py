@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from brazo.operate import Point
+    from brazo.program.steps import Step
 
 
-def as_program(robot: str, points: Iterable[Point], cell: str) -> str:
-    """YAML text of a program that moves through the points, each preceded by a note of its name."""
+def as_program(robot: str, points: Sequence[Point], cell: str) -> str:
+    """YAML text of a program that contains the points and moves through them."""
     from brazo.program.program import Program
-    from brazo.program.steps import MoveJoints, Note, Step
 
-    steps: list[Step] = []
-    for point in points:
-        to = tuple(float(value) for value in point.q)
-        steps += [Note(text=point.name), MoveJoints(to=to)]
-    return Program(f"{robot} taught points", cell=cell, steps={robot: steps}).to_yaml()
+    steps = through(points)
+    name = f"{robot} taught points"
+    return Program(name, cell=cell, points={robot: list(points)}, steps={robot: steps}).to_yaml()
+
+
+def through(points: Iterable[Point]) -> list[Step]:
+    """Steps that move through points by name."""
+    from brazo.program.steps import MoveJoints
+
+    return [MoveJoints(to=point.name) for point in points]

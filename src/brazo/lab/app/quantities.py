@@ -8,7 +8,9 @@ from typing import Literal
 from brazo import units
 from brazo.errors import BrazoError
 
-Quantity = Literal["number", "deg", "rad", "mm", "m", "s", "ms", "kg", "N", "percent"]
+Quantity = Literal[
+    "number", "deg", "rad", "mm", "m", "s", "ms", "kg", "N", "percent", "deg/s", "mm/s"
+]
 
 # Factor from a plain number to SI, and the dimension that an explicit unit must have.
 _MEANING: dict[str, tuple[float, object]] = {
@@ -22,6 +24,8 @@ _MEANING: dict[str, tuple[float, object]] = {
     "kg": (1.0, units.MASS),
     "N": (1.0, units.FORCE),
     "percent": (0.01, None),
+    "deg/s": (math.pi / 180.0, units.ANGULAR_SPEED),
+    "mm/s": (1e-3, units.SPEED),
 }
 
 

@@ -8,12 +8,12 @@ from typing import Any
 from brazo.errors import BrazoError
 from brazo.files import is_regular
 from brazo.recording.origin import LEFT_OUT, origin_of
-from brazo.recording.source import Source
+from brazo.recording.source import ColumnSource
 from brazo.world import Cell
 from brazo.world.recorded_cell import restored_cell
 
 
-def recorded_cell(source: Source, path: Path, given: Any = None) -> tuple[Cell, list[str]]:
+def recorded_cell(source: ColumnSource, path: Path, given: Any = None) -> tuple[Cell, list[str]]:
     """Cell to show a recording in, and notes on how it may differ from the cell of the run.
 
     The first available of: `given`, the cell stored in the recording, the cell file that the
@@ -27,6 +27,11 @@ def recorded_cell(source: Source, path: Path, given: Any = None) -> tuple[Cell, 
         return kept
     cell = _named_cell(source, path)
     file = source.about.get("cell_file", "")
+    if left_out := source.about.get(LEFT_OUT):
+        return cell, [
+            f"The recording does not contain its cell ({left_out}). Cell '{cell.name}' is shown as "
+            "it is now."
+        ]
     state = origin_of(source.about)
     if state == "changed":
         return cell, [
@@ -40,7 +45,7 @@ def recorded_cell(source: Source, path: Path, given: Any = None) -> tuple[Cell, 
     return cell, []
 
 
-def _named_cell(source: Source, path: Path) -> Cell:
+def _named_cell(source: ColumnSource, path: Path) -> Cell:
     from brazo.lab.app.opening import as_cell, lone_robot
 
     about = source.about

@@ -1,4 +1,4 @@
-"""`Replay`: a recording with the interface of a simulation; the state is read from the file.
+"""`RecordingReplay`: a recording with the interface of a simulation; its state is read from a file.
 
 A step advances by one row.  Joints, grippers and free bodies are placed as recorded; the engine
 computes only the poses of the links and the contacts.  Forces are not computed: contacts have zero
@@ -23,51 +23,25 @@ from brazo.errors import BrazoError
 from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.lab.app.replay_world import ReplayWorld
 from brazo.lab.app.signal_groups import is_of_robot
+from brazo.lab.scene.shown import ShownRobot
 from brazo.recording.recording import Recording
-from brazo.recording.source import Source, event_time, memory_source, open_source
+from brazo.recording.source import ColumnSource, event_time, memory_source, open_source
 from brazo.robot import Robot
 from brazo.simulation.cell_arm import arm_of
-from brazo.simulation.lock import StepLock
 from brazo.simulation.player import Player
+from brazo.simulation.step_lock import StepLock
 from brazo.world import Cell, World, WorldRobot
 
 MOST_ROWS = 1_000_000
 NEAR = 1e-5  # m, max deviation of the tool from its recorded position before a note is added
 
 
-class ReplayRobot:
-    """A robot of a replay, at the state of the current row."""
-
-    moving = False
+class ReplayRobot(ShownRobot):
+    """A robot of a replay, at the state of the current row; its drive torque is zero."""
 
     def __init__(self, name: str, arm: Robot, world: WorldRobot) -> None:
         self.name, self.arm, self.world = name, arm, world
         self.q_ref = world.q.copy()
-
-    @property
-    def n(self) -> int:
-        """Number of joints."""
-        return self.world.n
-
-    @property
-    def base(self) -> np.ndarray:
-        """Pose of the base (4, 4), in the world."""
-        return self.world.base
-
-    @property
-    def q(self) -> np.ndarray:
-        """Joint positions (n,), rad and m; a copy."""
-        return self.world.q.copy()
-
-    @property
-    def qd(self) -> np.ndarray:
-        """Joint velocities (n,); a copy."""
-        return self.world.qd.copy()
-
-    @property
-    def torque(self) -> np.ndarray:
-        """Zero (n,): the recorded drive torques are in the signals."""
-        return self.world.drive_torque.copy()
 
     @property
     def reference(self) -> Reference:
@@ -75,24 +49,20 @@ class ReplayRobot:
         rest = np.zeros(self.n)
         return Reference(self.q_ref.copy(), rest, rest.copy())
 
-    def tool(self) -> np.ndarray:
-        """Pose of the tool (4, 4), in the world."""
-        return self.world.tool()
 
-
-class _Robots(dict[str, ReplayRobot]):
+class _ReplayRobots(dict[str, ReplayRobot]):
     def __missing__(self, name: str) -> ReplayRobot:
         raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")
 
 
-class Replay:
+class RecordingReplay:
     """Replay of a recording, given by path or in memory; `cell` replaces the recorded cell.
 
     `notes` lists possible differences from the recorded run: a missing or changed cell file, a
     robot with other dimensions.
     """
 
-    recorder = None  # a replay is not recorded
+    recording = None  # a replay is not recorded
 
     def __init__(self, recording: str | Path | Recording, cell: Any = None) -> None:
         source, self.path = _source_of(recording)
@@ -107,7 +77,7 @@ class Replay:
         self.cell = shown
         self._world = World(shown)
         given = {robot.name: robot for robot in shown.robots}
-        self.robots: dict[str, ReplayRobot] = _Robots(
+        self.robots: dict[str, ReplayRobot] = _ReplayRobots(
             (name, ReplayRobot(name, arm_of(given[name], shown.gravity), robot))
             for name, robot in self._world.robots.items()
         )
@@ -140,10 +110,6 @@ class Replay:
         with self.lock:
             self._settle()
         return self._world
-
-    def robot(self, name: str) -> ReplayRobot:
-        """A robot by name."""
-        return self.robots[name]
 
     # ---- time ------------------------------------------------------------------------------
 
@@ -307,7 +273,7 @@ class Replay:
 class _Player(Player):
     """Player that restarts at the first row when played at the last one."""
 
-    def __init__(self, replay: Replay) -> None:
+    def __init__(self, replay: RecordingReplay) -> None:
         super().__init__(replay)
         self._replay = replay
 
@@ -317,7 +283,7 @@ class _Player(Player):
         super().play()
 
 
-def _source_of(recording: str | Path | Recording) -> tuple[Source, Path]:
+def _source_of(recording: str | Path | Recording) -> tuple[ColumnSource, Path]:
     if isinstance(recording, Recording):
         given = recording
         return memory_source(given.columns, given.events, given.about), Path("recording")
@@ -325,7 +291,7 @@ def _source_of(recording: str | Path | Recording) -> tuple[Source, Path]:
     return open_source(path), path
 
 
-def _file_names(source: Source, cell: Cell) -> dict[str, str]:
+def _file_names(source: ColumnSource, cell: Cell) -> dict[str, str]:
     """Map from signal names in the lab to signal names in the file."""
     names = list(source.units)
     if len(cell.robots) != 1 or any(one.startswith(f"{cell.robots[0].name}.") for one in names):

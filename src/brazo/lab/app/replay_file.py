@@ -20,7 +20,7 @@ from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.lab.app.replay_world import ReplayWorld
-from brazo.recording.source import Event, Progress, Source, event_time
+from brazo.recording.source import ColumnSource, Event, Progress, event_time
 
 if TYPE_CHECKING:
     from brazo.simulation import Simulation
@@ -39,7 +39,10 @@ _POLICY = (
 
 
 def write_replay(
-    path: Path, source: Source, progress: Progress | None = None, cell: Cell | str | None = None
+    path: Path,
+    source: ColumnSource,
+    progress: Progress | None = None,
+    cell: Cell | str | None = None,
 ) -> None:
     """Write the HTML file; `cell` replaces the cell of the recording."""
     from brazo.simulation import Simulation
@@ -67,7 +70,7 @@ def write_replay(
         progress(1.0)
 
 
-def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
+def frame_rows(source: ColumnSource) -> tuple[np.ndarray, np.ndarray]:
     """Times of the frames (k,), s from the start of the run, and the row (k,) shown in each."""
     t = np.concatenate([block[0] for block in source.read([source.time])])
     # Where the recorded time jumps backwards, it continues from its last value.
@@ -79,7 +82,7 @@ def frame_rows(source: Source) -> tuple[np.ndarray, np.ndarray]:
     return times, rows
 
 
-def _picked(source: Source, names: Sequence[str], rows: np.ndarray) -> Iterator[np.ndarray]:
+def _picked(source: ColumnSource, names: Sequence[str], rows: np.ndarray) -> Iterator[np.ndarray]:
     """Iterate over the given rows (ascending, may repeat) as arrays (names,)."""
     at, k = 0, 0
     for block in source.read(names):
@@ -100,7 +103,7 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     server = LabServer("127.0.0.1", 0, Requests())
     try:
         scene = Scene(server.viser, lambda *_: None)
-        # The client would reload the environment map in every loop and be dark meanwhile.
+        # The client would reload the environment map in every loop and be dark until it is loaded.
         server.viser.scene.configure_environment_map(None)
         scene.show(sim)
         places = sim.world.poses()[:, :3, 3]
@@ -113,7 +116,7 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     return server, scene
 
 
-def _dressed(page: str, source: Source, length: float) -> str:
+def _dressed(page: str, source: ColumnSource, length: float) -> str:
     """viser's page with the title and events of the run and a strict content security policy."""
     about = source.about
     title = about.get("title") or about.get("cell") or about.get("robot") or "Run"

@@ -25,7 +25,7 @@ class ReplayWorld:
         self._world = world
         self.names: list[str] = []
         self._robots: list[tuple[Any, slice, slice | None]] = []
-        self._clamps: list[tuple[Any, int]] = []
+        self._grippers: list[tuple[Any, int]] = []
         self._bodies: list[tuple[int, slice]] = []
         for name, robot in world.robots.items():
             prefix = f"{name}." if f"{name}.q.{robot.joint_names[0]}" in signals else ""
@@ -39,9 +39,11 @@ class ReplayWorld:
             rated = all(one in signals for one in speeds)
             q = self._take(wanted)
             self._robots.append((robot, q, self._take(speeds) if rated else None))
-            opening = f"{prefix}clamp.opening"
-            if robot.clamp is not None and opening in signals:
-                self._clamps.append((robot.clamp, self._take([opening]).start))
+            opening = f"{prefix}gripper.opening"
+            if opening not in signals:  # recordings of earlier versions
+                opening = f"{prefix}clamp.opening"
+            if robot.gripper is not None and opening in signals:
+                self._grippers.append((robot.gripper, self._take([opening]).start))
         for body in world.cell.bodies:
             wanted = [f"{body.name}.{axis}" for axis in POSE]
             if all(one in signals for one in wanted):
@@ -59,8 +61,8 @@ class ReplayWorld:
                 robot.put(data.qpos, values[q])
             else:
                 robot.guide(values[q], values[qd])
-        for clamp, column in self._clamps:
-            clamp.place(values[column])
+        for gripper, column in self._grippers:
+            gripper.place(values[column])
         for at, columns in self._bodies:
             data.qpos[at : at + 7] = values[columns]
 

@@ -32,7 +32,7 @@ _ENDINGS = (".parquet", ".parquet" + PART)
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class StoredRun:
     """A recording in the folder."""
 
     name: str  # file name
@@ -61,7 +61,8 @@ class Runs:
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._given = None if folder is None else Path(folder).expanduser()
-        self._known: dict[tuple[str, int, int], Run] = {}  # by file name, mtime and size
+        self._project: Path | None = None
+        self._known: dict[tuple[str, int, int], StoredRun] = {}  # by file name, mtime and size
         self._looking = threading.Lock()
         self.made: list[Path] = []  # paths of this lab's recordings when finished
         self.problems: list[str] = []  # messages about incomplete or unfinished recordings
@@ -71,12 +72,16 @@ class Runs:
     def folder(self) -> Path:
         """Path of the folder, which may not exist yet."""
         try:
-            return self._given or runs_folder()
+            return self._given or self._project or runs_folder()
         except RuntimeError:  # no home folder
             raise BrazoError(
                 f"no home folder for recordings: set {RUNS} to a folder, or "
                 "start the lab with --runs DIR"
             ) from None
+
+    def use(self, folder: Path | None) -> None:
+        """Use the folder of a project unless one was given; None returns to the default one."""
+        self._project = folder
 
     def new(self, cell: str) -> Path:
         """Unused path for a recording that starts now; creates the folder."""
@@ -104,7 +109,7 @@ class Runs:
         self.made.remove(path)
         return True
 
-    def list(self) -> list[Run]:
+    def list(self) -> list[StoredRun]:
         """All recordings in the folder, newest first."""
         with self._looking:
             found = {}
@@ -131,7 +136,7 @@ class Runs:
             f"({self.folder})"
         )
 
-    def delete(self, run: Run) -> None:
+    def delete(self, run: StoredRun) -> None:
         """Delete the file of a recording; raise if it is being written."""
         try:
             if run.path.name.endswith(PART):
@@ -191,7 +196,7 @@ def in_bytes(size: float) -> str:
     return f"{size:.1f} {unit}" if size < 9.95 else f"{size:.0f} {unit}"
 
 
-def _read(path: Path, status: os.stat_result, written: bool) -> Run:
+def _read(path: Path, status: os.stat_result, written: bool) -> StoredRun:
     name = path.name
     stem = name.removesuffix(PART).removesuffix(".parquet")
     named = _NAMED.search(stem)
@@ -201,6 +206,6 @@ def _read(path: Path, status: os.stat_result, written: bool) -> Run:
     try:
         found = summary_of(path)
     except BrazoError as error:
-        return Run(name, path, "", started, 0.0, 0, status.st_size, written, str(error))
+        return StoredRun(name, path, "", started, 0.0, 0, status.st_size, written, str(error))
     cell = found.about.get("cell") or found.about.get("robot") or stem
-    return Run(name, path, cell, started, found.seconds, found.rows, status.st_size, written)
+    return StoredRun(name, path, cell, started, found.seconds, found.rows, status.st_size, written)

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.lab.app.opening import as_cell, is_recording
-from brazo.lab.app.replay import Replay, ReplayRobot
+from brazo.lab.app.replay import RecordingReplay, ReplayRobot
 from brazo.recording.recording import Recording
 from brazo.simulation import Simulation
 from brazo.simulation.robot import SimRobot
 from brazo.world import World
+from brazo.world.cell_edits import elements
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selected robot and, if a link is selected, the index of the joint that moves it."""
+    """The selected robot and, if a link is selected, the index of the joint that moves it.
+
+    `element` is the selected element of the cell: this robot, or a body, fixture, chute or frame.
+    """
 
     robot: str
     joint: int | None = None
+    element: str = ""
 
 
 class Listener(Protocol):
@@ -42,36 +50,37 @@ class Session:
 
     listener: Listener
 
-    def __init__(self, source: Any) -> None:
-        self.shown: Simulation | Replay = as_shown(source)
-        self._own = self.shown is not source
+    def __init__(self, shown: Simulation | RecordingReplay, own: bool) -> None:
+        self.shown = shown
+        self._own = own
         self.selection = self._first()
         self.cells = 0  # number of cells opened after the first, without edits
         self.version = 0  # incremented for each new simulation, including edits
+        self._renamed: list[tuple[Callable[[Mapping[str, str]], None], bool]] = []
 
     @property
     def sim(self) -> Simulation:
         """The open simulation; raises for a replay."""
-        if isinstance(self.shown, Replay):
+        if isinstance(self.shown, RecordingReplay):
             raise BrazoError("robots cannot be moved in a replay")
         return self.shown
 
     @property
-    def replay(self) -> Replay | None:
+    def replay(self) -> RecordingReplay | None:
         """The open replay; None for a simulation."""
-        return self.shown if isinstance(self.shown, Replay) else None
+        return self.shown if isinstance(self.shown, RecordingReplay) else None
 
     @property
     def robot(self) -> SimRobot:
         """The selected robot; raises for a replay."""
-        return self.sim.robot(self.selection.robot)
+        return self.sim.robots[self.selection.robot]
 
     @property
     def shown_robot(self) -> SimRobot | ReplayRobot:
         """The selected robot, simulated or replayed."""
-        return self.shown.robot(self.selection.robot)
+        return self.shown.robots[self.selection.robot]
 
-    def change(self, shown: Simulation | Replay, own: bool) -> None:
+    def change(self, shown: Simulation | RecordingReplay, own: bool) -> None:
         """Open another simulation or replay; with `own`, its player is closed on release."""
         old, self.shown = self.shown, shown
         if old is not shown:
@@ -92,14 +101,42 @@ class Session:
         self.shown, self._own = sim, True
         self.version += 1
         if selected and self.selection.robot not in sim.robots:
-            self.selection = Selection(selected)
+            self.selection = Selection(selected, None, selected)
         self.listener.cell_edited()
         if running:
             sim.player.play()
 
-    def edited(self) -> None:
-        """Notify the listener that robots of the cell were edited in place."""
+    def edited(self, renamed: Mapping[str, str] | None = None) -> None:
+        """Notify the listener that the cell was edited in place; `renamed` maps old names to new.
+
+        A selected robot or element that no longer exists is deselected.
+        """
+        before, robots = self.selection, self.shown.robots
+        new = renamed or {}
+        robot, element = (new.get(n, n) for n in (before.robot, before.element))
+        known = {*robots, *(one.name for one in elements(self.shown.cell))}
+        kept = robot in robots
+        self.selection = Selection(
+            robot if kept else next(iter(robots), ""),
+            before.joint if kept else None,
+            element if element in known else "",
+        )
+        self.version += 1
+        own = {old: name for old, name in new.items() if name in robots}
+        for listener, every in self._renamed:
+            if names := new if every else own:
+                listener(names)
         self.listener.cell_edited()
+        if self.selection != before:
+            self.listener.selection_changed()
+
+    def on_rename(self, listener: Callable[[Mapping[str, str]], None], every: bool = False) -> None:
+        """Call `listener(renamed)` with the new names of robots, by old name, also by undo.
+
+        With `every`, also for bodies, fixtures, chutes and frames.  It is called before the panels
+        are informed of the edited cell.
+        """
+        self._renamed.append((listener, every))
 
     def select(self, robot: str, joint: int = -1) -> None:
         """Select a robot and one of its joints; no joint if the index is out of range.
@@ -108,8 +145,17 @@ class Session:
         """
         if robot in self.shown.robots:
             n = self.shown.robots[robot].n
-            self.selection = Selection(robot, joint if 0 <= joint < n else None)
+            self.selection = Selection(robot, joint if 0 <= joint < n else None, robot)
             self.listener.selection_changed()
+
+    def select_element(self, name: str) -> None:
+        """Select a robot, body, fixture, chute or frame; an empty or unknown name deselects."""
+        if name in self.shown.robots:
+            self.select(name)
+            return
+        known = name in (one.name for one in elements(self.shown.cell))
+        self.selection = Selection(self.selection.robot, None, name if known else "")
+        self.listener.selection_changed()
 
     def place(self, robot: SimRobot, q: Any) -> None:
         """Set the joint positions of a simulated robot to q (n,), rad and m, at rest."""
@@ -121,7 +167,7 @@ class Session:
             raise BrazoError(f"q has shape {q.shape}: {robot.name} needs ({robot.n},), all finite")
         with self.sim.lock:
             robot.world.set_state(q)
-            robot.restart()
+            robot.control.restart()
 
     def require_running(self) -> None:
         """Raise `BrazoError` if the simulation is paused: a motion would not start."""
@@ -133,9 +179,10 @@ class Session:
         self._release(self.shown)
 
     def _first(self) -> Selection:
-        return Selection(next(iter(self.shown.robots), ""))
+        first = next(iter(self.shown.robots), "")
+        return Selection(first, None, first)
 
-    def _release(self, sim: Simulation | Replay) -> None:
+    def _release(self, sim: Simulation | RecordingReplay) -> None:
         """Close the player of a simulation created by the session; pause that of a given one."""
         if self._own:
             sim.player.close()
@@ -143,15 +190,24 @@ class Session:
             sim.player.pause()
 
 
-def as_shown(source: Any) -> Simulation | Replay:
+def with_new_names(found: Mapping[str, T], renamed: Mapping[str, str]) -> dict[str, T]:
+    """Values by robot after robots were renamed.
+
+    What a deleted robot left under a new name gets the old name, so that undo returns it.
+    """
+    names = {new: old for old, new in renamed.items()} | dict(renamed)
+    return {names.get(robot, robot): value for robot, value in found.items()}
+
+
+def as_shown(source: Any) -> Simulation | RecordingReplay:
     """Simulation of a cell, robot, world, name or file, or replay of a recording.
 
-    A `Simulation` or `Replay` is returned unchanged.
+    A `Simulation` or `RecordingReplay` is returned unchanged.
     """
-    if isinstance(source, Simulation | Replay):
+    if isinstance(source, Simulation | RecordingReplay):
         return source
     if isinstance(source, World):
         return Simulation(source)
     if isinstance(source, Recording) or is_recording(source):
-        return Replay(source)
+        return RecordingReplay(source)
     return Simulation(as_cell(source))

@@ -14,17 +14,23 @@ _OF_ROBOT = {
     "qd_ref": "Reference velocity",
     "qdd_ref": "Reference acceleration",
     "error": "Tracking error",
+    "tool_ref": "Reference tool position",
     "measured": "Encoders",
     "torque": "Torque",
+    "current": "Motor current",
+    "voltage": "Motor voltage",
+    "duty": "Duty cycle",
     "external": "External torque",
     "contact": "Contact force",
     "energy": "Energy",
-    "clamp": "Gripper",
+    "gripper": "Gripper",
+    "clamp": "Gripper",  # its name in recordings of earlier versions
     "grasp": "Grasp",
 }
 _TURN = ("qw", "qx", "qy", "qz")
 _DECIMALS = {
     "deg": 2, "deg/s": 2, "deg/s²": 1, "mm": 2, "m/s": 3, "m/s²": 3, "N m": 3, "N": 2, "J": 3,
+    "A": 3, "V": 3,
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from brazo.lab.app.program_run import program_in
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.server.repeats import Repeats
 from brazo.operate import StopAll
 from brazo.simulation import Simulation
@@ -54,12 +54,12 @@ class Brakes:
     def __init__(self) -> None:
         self._stop_all = StopAll()
 
-    def apply(self, sim: Simulation | Replay) -> str | None:
+    def apply(self, sim: Simulation | RecordingReplay) -> str | None:
         """Brake the robots and pause the program of a simulation, or pause a replay.
 
         Returns a message for the user if nothing was moving, otherwise None.
         """
-        if isinstance(sim, Replay):
+        if isinstance(sim, RecordingReplay):
             still = not sim.player.running
             sim.player.pause()
             return "Nothing was moving." if still else None

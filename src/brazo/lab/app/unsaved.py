@@ -18,7 +18,7 @@ from typing import Any
 
 from brazo.lab.app.jobs import Job, Jobs
 from brazo.lab.app.session import Session
-from brazo.lab.server.channel import Channel, Page
+from brazo.lab.server.channel import Page, PageChannel
 from brazo.lab.server.transfers import safe_name
 
 Files = Mapping[str, str | bytes]
@@ -53,7 +53,7 @@ class Unsaved:
     def __init__(
         self,
         session: Session,
-        channel: Channel,
+        channel: PageChannel,
         jobs: Jobs,
         download: Callable[[str, bytes | str], None],
         post: Callable[[Callable[[], None]], None],

@@ -30,10 +30,11 @@ ROD_COLOR = (0.5, 0.55, 0.62)
 def visible_parts(robot: Robot) -> tuple[Sequence[Part], ...]:
     """Parts to draw for each body, in the order of `robot.parts`."""
     model = robot.model
-    if not isinstance(model, TreeModel) or all(robot.parts):
+    if model.closed_loops or all(robot.parts):
         return robot.parts
-    reach = _reach(model) or 1.0
-    return tuple(parts or _figure(model, i, reach) for i, parts in enumerate(robot.parts))
+    tree = model.require_tree()
+    reach = _reach(tree) or 1.0
+    return tuple(parts or _figure(tree, i, reach) for i, parts in enumerate(robot.parts))
 
 
 def _figure(model: TreeModel, index: int, reach: float) -> tuple[Part, ...]:

@@ -23,6 +23,7 @@ from brazo.body.solids import mesh
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.scene.colors import Colors
 from brazo.lab.scene.figure import visible_parts
+from brazo.lab.scene.target_ghost import TargetGhost
 from brazo.lab.server import hooks
 from brazo.model.description import Part
 from brazo.model.shapes import Cylinder
@@ -42,6 +43,7 @@ AXES = (
 )
 FIELD_OF_VIEW_DEG = 35.0  # narrower than viser's, for less distortion at the edges
 STILL = 2e-6  # min change of a pose that is sent: m, or an element of the rotation matrix
+EMPTY = np.array([[-0.8, -0.8, 0.0], [0.8, 0.8, 1.0]])  # m, extent of a cell without elements
 GROUND = 0.6  # a fixture wider than this fraction of the cell is ground, excluded from framing
 
 
@@ -54,11 +56,16 @@ class Scene:
         self.root = ""  # root node of the cell
         self.size = 1.0  # m, diagonal of the bounding box without the ground
         self.floor_height = 0.0  # m
+        self.low, self.high = np.zeros(3), np.zeros(3)  # m, corners of that box
+        self.parts_beside = 0  # number of solids of a robot drawn beside the cell
         self.names: tuple[str, ...] = ()  # node of each drawn body, in the order of world.drawn
         self.colors = Colors(())
         self.tools: dict[str, str] = {}  # node of each robot's tool frame
+        self.frames: dict[str, str] = {}  # node of each frame of the cell
+        self.target = TargetGhost(self)
         self._floor: Any = None
         self._shown = np.empty((0, 4, 4))  # poses last sent
+        self._displaced: tuple[np.ndarray, np.ndarray] | None = None
         server.initial_camera.fov = math.radians(FIELD_OF_VIEW_DEG)
         # A soft sky and a key light from above, front and left, so that the side that the initial
         # camera shows is well lit.  The sky is an environment map; with software rendering, where
@@ -85,7 +92,8 @@ class Scene:
         boxes = [
             _box(parts) @ T[:3, :3].T + T[:3, 3] for parts, T in zip(bodies, poses, strict=True)
         ]
-        ground = _ground([one.kind == "fixture" for one in world.drawn], boxes)
+        # Without robots, fixtures are what the user looks at, not ground.
+        ground = _ground([one.kind == "fixture" and bool(sim.robots) for one in world.drawn], boxes)
         scene = self.server.scene
         hooks.sweep(self.server)
         with self.server.atomic():
@@ -98,19 +106,29 @@ class Scene:
                 for i, (one, flat) in enumerate(zip(world.drawn, ground, strict=True))
             )
             self._shown = np.full((len(self.names), 4, 4), np.nan)
-            solids = [
-                self._add_body(i, world.drawn[i].kind, parts) for i, parts in enumerate(bodies)
-            ]
+            solids = [self._add_body(i, parts) for i, parts in enumerate(bodies)]
             self.colors = Colors(solids)
-            seen = [box for box, flat in zip(boxes, ground, strict=True) if len(box) and not flat]
-            points = np.concatenate(seen or [poses[:, :3, 3]])
+            above_floor = [
+                box for box, flat in zip(boxes, ground, strict=True) if len(box) and not flat
+            ]
+            points = np.concatenate([*above_floor, *([] if above_floor else [poses[:, :3, 3]])])
+            if not len(points):
+                points = EMPTY
             self.size = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
+            self.low, self.high = points.min(axis=0), points.max(axis=0)
+            self.parts_beside = 0
             self._add_tools(sim)
+            self._add_frames(sim)
             self._add_floor(sim, points)
+        self._displaced = None
         self.place(poses)
 
     def place(self, poses: np.ndarray) -> bool:
         """Set the poses (k, 4, 4) of the bodies of `world.drawn`; return whether any were sent."""
+        if self._displaced is not None:
+            which, T = self._displaced
+            poses = poses.copy()
+            poses[which] = T @ poses[which]
         far = np.abs(poses - self._shown).max(axis=(1, 2))
         changed = np.flatnonzero(~(far <= STILL))  # nan: never sent
         if len(changed):
@@ -118,11 +136,19 @@ class Scene:
             self._shown[changed] = poses[changed]
         return bool(len(changed))
 
+    def displace(self, bodies: Sequence[int], T: np.ndarray | None) -> None:
+        """Draw some bodies of `world.drawn` displaced by T (4, 4) in the world, until None.
+
+        For an element that is being dragged: its physical pose changes when it is released.
+        """
+        which = np.array([i for i in bodies if i < len(self.names)], int)
+        self._displaced = None if T is None or not len(which) else (which, np.array(T))
+
     @property
     def part_count(self) -> int:
-        """Number of solids drawn, without those of the ground."""
+        """Number of solids that are framed: all that are drawn but the ground."""
         ground = f"{self.root}/s"
-        return sum(
+        return self.parts_beside + sum(
             len(solids)
             for name, solids in zip(self.names, self.colors.solids, strict=True)
             if not name.startswith(ground)
@@ -159,7 +185,7 @@ class Scene:
             )
         return handle
 
-    def _add_body(self, i: int, kind: str, parts: Sequence[Part]) -> list[viser.MeshHandle]:
+    def _add_body(self, i: int, parts: Sequence[Part]) -> list[viser.MeshHandle]:
         scene, name = self.server.scene, self.names[i]
         scene.add_frame(name, show_axes=False)
         solids = []
@@ -174,9 +200,8 @@ class Scene:
                 position=position,
                 wxyz=wxyz,
             )
-            if kind == "robot":
-                solid.on_click(self._click_of(i, False))
-                solid.on_click(modifier="shift")(self._click_of(i, True))
+            solid.on_click(self._click_of(i, False))
+            solid.on_click(modifier="shift")(self._click_of(i, True))
             solids.append(solid)
         return solids
 
@@ -197,6 +222,16 @@ class Scene:
             handle = self.add_axes(node, 0.12 * reach)
             handle.position, handle.wxyz = position, wxyz
             self.tools[name] = node
+
+    def _add_frames(self, sim: Shown) -> None:
+        """Draw the frames of the cell with their names."""
+        self.frames = {}
+        for i, frame in enumerate(sim.cell.frames):
+            name = f"{self.root}/frame-{i}-{node_name(frame.name)}"
+            handle = self.add_axes(name, 0.1 * self.size)
+            _, handle.position, handle.wxyz = placed([""], frame.pose[None])[0]
+            self.server.scene.add_label(f"{name}/name", frame.name, anchor="bottom-center")
+            self.frames[frame.name] = name
 
     def _add_floor(self, sim: Shown, points: np.ndarray) -> None:
         floor = sim.cell.floor
@@ -226,10 +261,10 @@ def drawn_parts(sim: Shown) -> list[Sequence[Part]]:
     found: list[Sequence[Part]] = [one.parts for one in world.drawn]
     for name, robot in sim.robots.items():
         if not any(robot.arm.parts):
-            for i, parts in zip(world.drawn_of(name), visible_parts(robot.arm), strict=True):
+            for i, parts in zip(world.robots[name].drawn, visible_parts(robot.arm), strict=True):
                 found[i] = parts
         elif not all(robot.arm.parts):
-            for i, parts in zip(world.drawn_of(name), visible_parts(robot.arm), strict=True):
+            for i, parts in zip(world.robots[name].drawn, visible_parts(robot.arm), strict=True):
                 found[i] = found[i] or parts
     return found
 
@@ -237,7 +272,7 @@ def drawn_parts(sim: Shown) -> list[Sequence[Part]]:
 def tip_of(sim: Shown, robot: str) -> int:
     """Index in `world.drawn` of the body that carries the robot's tool."""
     tip = sim.world.robots[robot].tip_id
-    own = sim.world.drawn_of(robot)
+    own = sim.world.robots[robot].drawn
     return next((int(i) for i in own if int(sim.world.drawn[i].body.id) == tip), int(own[-1]))
 
 

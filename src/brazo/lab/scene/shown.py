@@ -9,8 +9,7 @@ import numpy as np
 
 from brazo.control import Reference
 from brazo.robot import Robot
-from brazo.simulation.lock import StepLock
-from brazo.simulation.player import Player
+from brazo.simulation.player import Played, Player
 from brazo.world import Cell, World, WorldRobot
 
 
@@ -24,27 +23,27 @@ class ShownRobot(Protocol):
     @property
     def n(self) -> int:
         """Number of joints."""
-        ...
+        return self.world.n
 
     @property
     def base(self) -> np.ndarray:
         """Pose of the base (4, 4)."""
-        ...
+        return self.world.base
 
     @property
     def q(self) -> np.ndarray:
         """Joint positions (n,), rad and m; a copy."""
-        ...
+        return self.world.q.copy()
 
     @property
     def qd(self) -> np.ndarray:
         """Joint velocities (n,), rad/s and m/s; a copy."""
-        ...
+        return self.world.qd.copy()
 
     @property
     def torque(self) -> np.ndarray:
         """Torques and forces of the drives (n,), N m and N."""
-        ...
+        return self.world.drive_torque.copy()
 
     @property
     def reference(self) -> Reference:
@@ -54,17 +53,15 @@ class ShownRobot(Protocol):
     @property
     def moving(self) -> bool:
         """Whether a motion is active."""
-        ...
+        return False
 
     def tool(self) -> np.ndarray:
         """Pose of the tool (4, 4)."""
-        ...
+        return self.world.tool()
 
 
-class Shown(Protocol):
+class Shown(Played, Protocol):
     """A simulation or a replay; hold `lock` while reading its state."""
-
-    lock: StepLock
 
     @property
     def player(self) -> Player:
@@ -84,20 +81,6 @@ class Shown(Protocol):
     @property
     def robots(self) -> Mapping[str, ShownRobot]:
         """The robots by name."""
-        ...
-
-    def robot(self, name: str) -> ShownRobot:
-        """A robot by name."""
-        ...
-
-    @property
-    def time(self) -> float:
-        """Current time, s."""
-        ...
-
-    @property
-    def dt(self) -> float:
-        """Time step, s."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""`Snapshot`: the state shown in one frame, read from a simulation or replay between two steps."""
+"""`SceneSnapshot`: the state shown in one frame, read from a simulation or replay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Snapshot:
+class SceneSnapshot:
     """State of a simulation or replay at one time."""
 
     time: float  # s
@@ -24,7 +24,7 @@ class Snapshot:
     contacts: Contacts
 
     @classmethod
-    def of(cls, sim: Shown) -> Snapshot:
+    def of(cls, sim: Shown) -> SceneSnapshot:
         """Snapshot of the current state."""
         with sim.lock:
             world = sim.world

@@ -8,14 +8,14 @@ from brazo.errors import BrazoError
 from brazo.lab.scene.overlays import OVERLAYS, Overlay
 from brazo.lab.scene.scene import Scene
 from brazo.lab.scene.shown import Shown
-from brazo.lab.scene.snapshot import Snapshot
-from brazo.lab.server.channel import Channel
+from brazo.lab.scene.snapshot import SceneSnapshot
+from brazo.lab.server.channel import PageChannel
 
 
 class View:
     """The overlays of a lab's scene.  Use on the lab's thread."""
 
-    def __init__(self, scene: Scene, channel: Channel) -> None:
+    def __init__(self, scene: Scene, channel: PageChannel) -> None:
         self._scene, self._channel = scene, channel
         self._sim: Shown | None = None  # the simulation or replay drawn
         self.overlays: dict[str, Overlay] = {make.id: make(scene) for make in OVERLAYS}
@@ -50,7 +50,7 @@ class View:
         if not self.floor:
             self._scene.floor_visible = False
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         """Update the active overlays, each at up to its own rate."""
         now = time.monotonic()
         for which in self._built:
@@ -59,25 +59,21 @@ class View:
                 self._due[which] = now + 0.9 / overlay.rate
                 overlay.update(snapshot)
 
-    def highlight(self, sim: Shown, robot: str, joint: int | None) -> None:
-        """Highlight the link that a joint moves; no link if `joint` is None."""
-        bodies: set[int] = set()
+    def highlight(self, sim: Shown, robot: str, joint: int | None, element: str = "") -> None:
+        """Highlight the link that a joint moves, or a selected body or fixture."""
+        drawn = enumerate(sim.world.drawn)
+        bodies = {i for i, one in drawn if one.name == element and one.kind != "robot"}
         if joint is not None and robot in sim.robots:
-            own = sim.world.drawn_of(robot)
-            joints = joints_of_bodies(sim.robots[robot].arm.model)
+            own = sim.world.robots[robot].drawn
+            joints = sim.robots[robot].arm.model.body_joints
             bodies = {int(i) for i, j in zip(own, joints, strict=True) if j == joint}
         self._scene.colors.select(frozenset(bodies))
 
-    def link_of(self, sim: Shown, drawn: int) -> tuple[str, int | None] | None:
-        """Robot and joint index of body `drawn` of `world.drawn`.
-
-        None if the index is out of range, as after a click in a cell shown before.
-        """
-        if drawn >= len(sim.world.drawn):
-            return None
+    def link_of(self, sim: Shown, drawn: int) -> tuple[str, int | None]:
+        """Robot and joint index of body `drawn` of `world.drawn`, a link or finger."""
         robot = sim.world.drawn[drawn].name.partition("/")[0]
-        own = sim.world.drawn_of(robot).tolist()
-        joints = joints_of_bodies(sim.robots[robot].arm.model)
+        own = sim.world.robots[robot].drawn.tolist()
+        joints = sim.robots[robot].arm.model.body_joints
         # Fingers of the gripper count as the last link.
         return robot, joints[own.index(drawn)] if drawn in own else joints[-1]
 
@@ -94,19 +90,3 @@ class View:
     def _tell(self) -> None:
         shown = {f"view/{which}": on for which, on in self.on.items()}
         self._channel.put(shown | {"view/floor": self.floor})
-
-
-def joints_of_bodies(model) -> list[int | None]:
-    """Index of the joint that moves each body of a model, base first; None without such a joint."""
-    from brazo.model.description import TreeModel
-
-    if isinstance(model, TreeModel):
-        return [None if b.joint is None else b.joint.coordinate for b in model.bodies]
-    from brazo.kinematics import kinematics_of
-
-    # Bodies of a Delta robot: base, three arms, rods and platform.  Arms have their joint's name.
-    names = kinematics_of(model).body_names
-    return [
-        next((k for k, joint in enumerate(model.joint_names) if joint == name), None)
-        for name in names
-    ]

@@ -44,7 +44,7 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LabAccess:
     """The access rules of a lab that listens on `host`; `token` is None if none is required."""
 
     host: str
@@ -53,7 +53,7 @@ class Access:
     codes: dict[str, float] = field(default_factory=dict)  # code -> expiry (monotonic time, s)
 
     @classmethod
-    def on(cls, host: str, port: int, token: bool = False) -> Access:
+    def on(cls, host: str, port: int, token: bool = False) -> LabAccess:
         """Rules for a lab on this address; with a new token beyond the loopback, or if `token`."""
         made = None if is_loopback(host) and not token else secrets.token_urlsafe(24)
         # Cookies are shared by all ports of a host, so each lab needs its own cookie name.

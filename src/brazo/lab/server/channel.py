@@ -1,4 +1,4 @@
-"""`Channel`: the lab's websocket to its pages; named values to the page, named events from it.
+"""`PageChannel`: the lab's websocket to its pages; named values to the page, named events from it.
 
 Values (`"tool/x" -> "412.3"`) are shown by the elements of the page bound to that name.  Elements
 are updated in place, so that scroll position, selection and partly entered text are kept.  A page
@@ -46,7 +46,7 @@ Handler = Callable[..., Any]
 MAX_EVENT_BYTES = 65_536
 MAX_NUMBER = 1e300
 MAX_PAGES = 16
-MAX_TOLD = 32  # max queued notices and downloads per page; the oldest are dropped
+MAX_NOTICES = 32  # max queued notices and downloads per page; the oldest are dropped
 SAME_PAGE_TWICE = 4001  # close code; a duplicated tab has the same key and must choose another
 _KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
 
@@ -64,7 +64,7 @@ class _Wanted:
     still: bool
 
 
-class Channel:
+class PageChannel:
     """Sends values to all pages and receives events of the page in control."""
 
     def __init__(self, requests: Requests, driving: Driving | None = None) -> None:
@@ -113,7 +113,7 @@ class Channel:
         """Call `callback` at every STOP, immediately and on the thread that called `halt`."""
         self._halts.append(callback)
 
-    def unless_stopped(self, wish: Callable[[], None]) -> Callable[[], None]:
+    def unless_stopped(self, call: Callable[[], None]) -> Callable[[], None]:
         """Wrap a request so that it is skipped if STOP is pressed before it runs.
 
         If STOP is pressed while it runs, `stop_again` is called after it.
@@ -125,7 +125,7 @@ class Channel:
                 self.overtaken = True
                 return
             try:
-                wish()
+                call()
             finally:
                 if self.stops != stops:
                     self.stop_again()
@@ -222,8 +222,11 @@ class Channel:
             return page
 
     def _changed(self) -> None:
+        self._requests.put(self._call_watchers, "pages")  # one call for all, if many come and go
+
+    def _call_watchers(self) -> None:
         for callback in self._watchers:
-            self._requests.put(callback, callback)
+            callback()
 
     def _receive(self, page: Page, text: str | bytes) -> None:
         try:
@@ -247,15 +250,15 @@ class Channel:
                 wanted.handler(*arguments)
         else:
 
-            def wish() -> None:
+            def call() -> None:
                 self._handle(page, name, wanted.handler, arguments)
 
             drives = self.driving.drives(page.key)
             if wanted.free and not drives:
-                self._requests.put_other(page.key, name, wish)
+                self._requests.put_other(page.key, name, call)
             else:
                 kind = (page.key, name) if wanted.free else None
-                self._requests.put(wish if wanted.still else self.unless_stopped(wish), kind)
+                self._requests.put(call if wanted.still else self.unless_stopped(call), kind)
 
     def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
         # The lab resets `page` after the call, and after it has shown an error on that page.
@@ -280,7 +283,7 @@ class Page:
         self._refused = 0
         self._connection = connection
         self._pending = first | {"me/number": number}  # last of the initial values
-        self._once: deque[dict[str, Any]] = deque(maxlen=MAX_TOLD)
+        self._once: deque[dict[str, Any]] = deque(maxlen=MAX_NOTICES)
         self._lock = threading.Lock()
         self._loop = asyncio.get_running_loop()
         self._news = asyncio.Event()

@@ -45,7 +45,7 @@ __all__ = [
 
 MAX_MESSAGE_BYTES = 2 << 20  # the page uploads in pieces of half this size
 # A page sends at most one event per display frame on each of its connections.
-LIMITS = ConnectionLimits(frames=500.0, burst=500.0)
+LIMITS = ConnectionLimits(frames=300.0, burst=200.0)
 VIEW_SPACING = 0.03  # s between the starts of two views
 MAX_UPLOAD_BYTES = 64 << 20
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from brazo.errors import BrazoError
 from brazo.hosts import check_name
 from brazo.lab.server import hooks
-from brazo.lab.server.access import Access
-from brazo.lab.server.channel import Channel
+from brazo.lab.server.access import LabAccess
+from brazo.lab.server.channel import PageChannel
 from brazo.lab.server.driving import Driving
 from brazo.lab.server.requests import Requests
 from brazo.lab.server.shell import CHANNEL_PATH, UPLOAD_PATH, Shell
@@ -35,9 +35,9 @@ class LabServer:
         sock, self.port = listen(host, port)
         self.host = host
         self.note = f"port {port} is busy, using {self.port}" if 0 != port != self.port else ""
-        self.access = Access.on(host, self.port, token)
+        self.access = LabAccess.on(host, self.port, token)
         driving = Driving()
-        self.channel = Channel(requests, driving)
+        self.channel = PageChannel(requests, driving)
         self.downloads = Downloads()
         self.uploads = Uploads(requests.put, driving, lambda event: self.channel.allows(event))
         shell = Shell(self.access, self.downloads)

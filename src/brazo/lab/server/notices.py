@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from brazo.errors import BrazoError
-from brazo.lab.server.channel import Channel, topic_of
+from brazo.lab.server.channel import MAX_NOTICES, PageChannel, topic_of
 from brazo.lab.server.repeats import Repeats
 from brazo.text import printable
 
@@ -18,9 +18,11 @@ log.addFilter(Repeats())
 class Notices:
     """Shows messages on the pages.  Use on the lab's thread."""
 
-    def __init__(self, channel: Channel) -> None:
+    def __init__(self, channel: PageChannel) -> None:
         self._channel = channel
         self._count = 0
+        self._waiting: list[tuple[str, str]] = []  # messages for the first page that connects
+        channel.on_pages(self._page_came)
 
     def say(self, text: str, kind: str = "info") -> None:
         """Show a message, of kind `info`, `warn` or `error`.
@@ -37,6 +39,13 @@ class Notices:
         for page in self._channel.pages if asked is None else (asked,):
             page.tell("notice", notice)
 
+    def announce(self, text: str, kind: str = "info") -> None:
+        """Show a message on all pages; if there is none, on the first one that connects."""
+        if self._channel.pages:
+            self.say(text, kind)
+        else:
+            self._waiting = [*self._waiting, (text, kind)][-MAX_NOTICES:]
+
     def guard(self, call: Callable[[], Any]) -> None:
         """Run a call; show an exception as a notice instead of raising it."""
         try:
@@ -46,3 +55,9 @@ class Notices:
         except Exception as error:  # an error in one panel must not affect the others
             log.exception("a request failed")
             self.say(f"Internal error: {type(error).__name__}: {error}", "error")
+
+    def _page_came(self) -> None:
+        if self._channel.pages:
+            waiting, self._waiting = self._waiting, []
+            for text, kind in waiting:
+                self.say(text, kind)

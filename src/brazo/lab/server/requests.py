@@ -74,7 +74,7 @@ class Requests:
 
     @property
     def crowded(self) -> bool:
-        """Whether the queue is full; the page in control is not read meanwhile."""
+        """Whether the queue is full; until it is not, no message of the page in control is read."""
         return len(self._calls) >= MAX_CALLS
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from brazo.lab.server import hooks
-from brazo.lab.server.access import Access, Refusal
+from brazo.lab.server.access import LabAccess, Refusal
 from brazo.lab.server.transfers import Downloads, disposition
 from brazo.peers import refuses_user
 
@@ -61,7 +61,7 @@ class _File:
 class Shell:
     """Answers the HTTP requests to the lab's port."""
 
-    def __init__(self, access: Access, downloads: Downloads) -> None:
+    def __init__(self, access: LabAccess, downloads: Downloads) -> None:
         self._access = access
         self._downloads = downloads
         self._files = {"/": _pack(".html", dress(hooks.page()).encode())}

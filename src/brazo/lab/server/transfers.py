@@ -100,7 +100,7 @@ class Downloads:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _Accepted:
     handler: Callable[[Upload], Any]
     suffixes: tuple[str, ...]
     most: int
@@ -118,7 +118,7 @@ class Uploads:
         self._post = post
         self._driving = driving
         self._allows = allows  # whether an event may be handled now
-        self._wishes: dict[str, _Wish] = {}
+        self._accepted: dict[str, _Accepted] = {}
         self._under_way = 0
 
     def on(
@@ -132,7 +132,7 @@ class Uploads:
 
         `most` is the max file size in bytes.
         """
-        self._wishes[event] = _Wish(handler, suffixes, min(most, MAX_UPLOAD_BYTES))
+        self._accepted[event] = _Accepted(handler, suffixes, min(most, MAX_UPLOAD_BYTES))
 
     async def serve(self, connection: ServerConnection) -> None:
         """Receive one file on a connection."""
@@ -155,18 +155,18 @@ class Uploads:
                 await connection.send(msgspec.json.encode({"error": str(error)}).decode())
             else:
                 key = key_of(connection)
-                self._post(lambda: self._wish(key, event).handler(upload))
+                self._post(lambda: self._accepted_by(key, event).handler(upload))
                 await connection.send('{"done":true}')
             await connection.close()
 
-    def _wish(self, key: str, event: str) -> _Wish:
+    def _accepted_by(self, key: str, event: str) -> _Accepted:
         """Registered handler for files of this event; raise if the page may not upload them."""
-        wish = self._wishes.get(event)
-        if wish is None or not self._allows(event):
+        accepted = self._accepted.get(event)
+        if accepted is None or not self._allows(event):
             raise BrazoError("no panel accepts files")
         if not self._driving.drives(key):
             raise BrazoError("view only: request control to import files")
-        return wish
+        return accepted
 
     async def _take(self, connection: ServerConnection) -> tuple[str, Upload]:
         try:
@@ -175,12 +175,12 @@ class Uploads:
             )
         except msgspec.DecodeError:
             raise BrazoError("the upload has no name or size") from None
-        wish = self._wish(key_of(connection), event)
+        accepted = self._accepted_by(key_of(connection), event)
         name = safe_name(name)
-        if Path(name).suffix.lower() not in wish.suffixes:
-            raise BrazoError(f"{name}: expected a file ending in {', '.join(wish.suffixes)}")
-        if not 0 <= size <= wish.most:
-            raise BrazoError(f"{name}: {size / 1e6:.1f} MB; at most {wish.most / 1e6:.0f} MB")
+        if Path(name).suffix.lower() not in accepted.suffixes:
+            raise BrazoError(f"{name}: expected a file ending in {', '.join(accepted.suffixes)}")
+        if not 0 <= size <= accepted.most:
+            raise BrazoError(f"{name}: {size / 1e6:.1f} MB; at most {accepted.most / 1e6:.0f} MB")
         pieces, total = [], 0
         while total < size:
             piece = await _next(connection)
@@ -188,7 +188,7 @@ class Uploads:
             if isinstance(piece, str) or total > size:
                 raise BrazoError(f"{name}: the size differs from the announced one")
             pieces.append(piece)
-        self._wish(key_of(connection), event)
+        self._accepted_by(key_of(connection), event)
         return event, Upload(name, b"".join(pieces))
 
 

@@ -55,12 +55,15 @@ def arrow(at: np.ndarray, force: np.ndarray, size: float) -> np.ndarray:
     The length grows with the force and saturates at `REACH * size`.
     """
     strength = float(np.linalg.norm(force))
-    way = force / strength
-    tip, at = at, at - REACH * size * strength / (strength + NEWTONS) * way
-    side = np.cross(way, [0.0, 0.0, 1.0])
+    direction = force / strength
+    tip, at = at, at - REACH * size * strength / (strength + NEWTONS) * direction
+    side = np.cross(direction, [0.0, 0.0, 1.0])
     if np.linalg.norm(side) < 0.1:
-        side = np.cross(way, [1.0, 0.0, 0.0])
+        side = np.cross(direction, [1.0, 0.0, 0.0])
     side /= np.linalg.norm(side)
     back, half = 0.2 * (at - tip), 0.1 * np.linalg.norm(tip - at)
-    wings = [tip + back + half * w for w in (side, -side, np.cross(way, side), np.cross(side, way))]
+    wings = [
+        tip + back + half * w
+        for w in (side, -side, np.cross(direction, side), np.cross(side, direction))
+    ]
     return np.array([[at, tip], *([tip, wing] for wing in wings)])

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from brazo.errors import BrazoError
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.lab import Lab
 from brazo.lab.app.panel import Panel
 from brazo.lab.app.quantities import fixed
@@ -24,7 +24,7 @@ from brazo.lab.stations.status import StationStatus, Watch
 from brazo.simulation import Simulation
 from brazo.teleop.bilateral.account import Account
 
-TOLD_EVERY = 0.1  # s, period of the status row
+STATUS_PERIOD = 0.1  # s, period of the status row
 
 
 class StationLab(Lab):
@@ -35,7 +35,7 @@ class StationLab(Lab):
     def __init__(
         self,
         sim: Simulation,
-        panels: Sequence[Callable[[Context], Panel]],
+        panels: Sequence[Callable[[PanelContext], Panel]],
         host: str,
         port: int,
         token: bool = False,
@@ -73,7 +73,7 @@ class StationLab(Lab):
         super().stop()
 
     def _tell_on(self) -> None:
-        while not self._over.wait(TOLD_EVERY):
+        while not self._over.wait(STATUS_PERIOD):
             self.post(self._tell)
 
     def _tell(self) -> None:
@@ -103,7 +103,7 @@ class StationLab(Lab):
         else:  # nothing was stopped: show the message instead of a confirmation
             self.say(unseen)
 
-    def _furnish(self, panels: Sequence[Callable[[Context], Panel]]) -> None:
+    def _furnish(self, panels: Sequence[Callable[[PanelContext], Panel]]) -> None:
         super()._furnish(panels)
         self.channel.put({"station/role": self.role, "choices": {"cells": [], "robots": []}})
         for event, kinds in (

@@ -1,8 +1,8 @@
 """Page of the follower station: state of the robot, its mapping, and local joint motion.
 
 While no master is engaged, the joints can be moved from the page at reduced speed.  A master that
-engages meanwhile waits until the robot is at rest.  STOP enters HOLD, also while a master commands
-the robot: the robot brakes, and the master must disengage and engage again.
+engages during a motion waits until the robot is at rest.  STOP enters HOLD, also while a master
+commands the robot: the robot brakes, and the master must disengage and engage again.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from brazo.kinematics.sampling import sampling_box
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed
 from brazo.lab.panels.common.html import button, buttons, note, row, section, slider, text
@@ -30,7 +30,7 @@ class FollowerPanel(Panel):
     rate = 20.0
     scripts = ("stations/station.js",)
 
-    def __init__(self, context: Context, station: FollowerStation) -> None:
+    def __init__(self, context: PanelContext, station: FollowerStation) -> None:
         super().__init__(context)
         self.station = station
         self._scales = joint_scales(self.station.robot.arm, False)
@@ -109,12 +109,12 @@ class FollowerPanel(Panel):
         shown["behind"] = fixed(1e3 * float(np.linalg.norm(gap)), 2)
         shown["share"] = fixed(0.0 if step is None else 100.0 * step.share, 0)
         shown["why"] = "; ".join(step.warnings) if step is not None else ""
-        told = mapping.settings()
-        if "scale" in told:
-            shown["scale"] = f"{told['scale']:g}"
-            shown["directions"] = directions_in_words(np.reshape(told["directions"], (3, 3)))
+        settings = mapping.settings()
+        if "scale" in settings:
+            shown["scale"] = f"{settings['scale']:g}"
+            shown["directions"] = directions_in_words(np.reshape(settings["directions"], (3, 3)))
         else:
-            shown["gain"] = ", ".join(f"{g:g}" for g in told.get("gain", ()))
+            shown["gain"] = ", ".join(f"{g:g}" for g in settings.get("gain", ()))
         return shown
 
     def _move(self, joint: int, value: float) -> None:

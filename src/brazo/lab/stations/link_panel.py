@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed
 from brazo.lab.panels.common.html import column, escape, row, section, table, text
@@ -29,7 +29,7 @@ class LinkPanel(Panel):
     rate = 10.0
     scripts = ("stations/station.js",)
 
-    def __init__(self, context: Context, lab: StationLab) -> None:
+    def __init__(self, context: PanelContext, lab: StationLab) -> None:
         super().__init__(context)
         self.station_lab = lab
 

@@ -18,10 +18,13 @@ from brazo.kinematics.orientation import rotvec_from_matrix
 from brazo.lab.app.opening import as_cell
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed
+from brazo.lab.panels.common import gamepad as pad
 from brazo.lab.panels.common.gizmo import Gizmo
 from brazo.lab.panels.common.html import (
     button,
     buttons,
+    caution,
+    gamepad,
     hold,
     note,
     number,
@@ -37,31 +40,38 @@ from brazo.lab.panels.view.panel import ViewPanel
 from brazo.lab.stations.arrow import ForceArrow
 from brazo.lab.stations.base import StationLab
 from brazo.lab.stations.follower import directions_in_words
+from brazo.lab.stations.follower_view import FollowerView
 from brazo.lab.stations.link_panel import LinkPanel
 from brazo.lab.stations.status import StationStatus, master_status
 from brazo.simulation import Simulation
-from brazo.simulation.robot import IDEAL
-from brazo.teleop.devices import Pointed
-from brazo.teleop.devices.device import how_to_go_on
+from brazo.simulation.robot_control import IDEAL
+from brazo.teleop.devices import PageHandle
+from brazo.teleop.devices.device import resume_hint
 from brazo.teleop.mapping.base import DIRECTIONS
 from brazo.teleop.stations import MasterStation
 from brazo.trajectory import Sample
 
 if TYPE_CHECKING:
-    from brazo.lab.app.context import Context
+    from brazo.lab.app.context import PanelContext
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
     from brazo.teleop.bilateral.account import Account
 
 STEP = 5e-3  # s, time step of the simulation that only displays the arm
 KEYS = (("ArrowUp", "ArrowDown"), ("ArrowLeft", "ArrowRight"), ("PageUp", "PageDown"))
-WAYS = {
+AXES = {
     f"{sign}{axis}": f"{'−' if sign == '-' else '+'}{axis.upper()}"
     for axis in "xyz"
     for sign in "+-"
 }
 NOTHING_HELD = "Nothing was running here; the follower's own STOP always stops its robot."
-CLAMP = {"open": "Open", "closed": "Closed"}
+GRIPPER = {"open": "Open", "closed": "Closed"}
+PAD_ACTIONS = (
+    {"key": "clutch", "label": "Clutch", "button": 4, "event": "clutch", "hold": True},
+    {"key": "open", "label": "Open gripper", "button": 2, "event": "gripper", "args": ["open"]},
+    {"key": "close", "label": "Close gripper", "button": 1, "event": "gripper", "args": ["closed"]},
+    pad.STOP,
+)
 
 
 class MasterPanel(Panel):
@@ -69,33 +79,38 @@ class MasterPanel(Panel):
 
     id, title, icon, side, order = "master", "Master", "teleop", "left", 10
     rate = 20.0
-    scripts = ("stations/station.js",)
+    scripts = ("stations/station.js", pad.SCRIPT)
 
-    def __init__(self, context: Context, lab: MasterLab) -> None:
+    def __init__(self, context: PanelContext, lab: MasterLab) -> None:
         super().__init__(context)
         self.master_lab = lab
         self.station = lab.station
-        self.hand = lab.station.device if isinstance(lab.station.device, Pointed) else None
+        self.hand = lab.station.device if isinstance(lab.station.device, PageHandle) else None
         self._gizmo = Gizmo(context, self._drag)
         self._arrow = ForceArrow()
+        self.follower = FollowerView(
+            context.scene, context.post, self._follower_drawn, lab.follower_source
+        )
         self._dragged = False
         if self.hand is not None:
             context.channel.on_refused(self._gizmo.resend)
             self._listen(self.hand)
 
-    def _listen(self, hand: Pointed) -> None:
+    def _listen(self, hand: PageHandle) -> None:
         # Hold-to-run events are handled on the network thread, where no other work delays them.
         self.on("run", hand.press, bool, now=True)
         self.on("run-end", hand.release, now=True)
         self.on("grasp", hand.renew_grasp, now=True)
         self.on("push", self._push, int, int, bool, now=True)
         self.on("push-end", hand.let_keys_go, now=True)
+        self.on("stick", self._steer, list, bool, now=True)
+        self.on("stick-end", hand.release_stick, now=True)
         self.on("clutch", self._set_clutch, bool)
         self.on("drag-runs", self._set_drag_runs, bool)
-        self.on("clamp", self._set_clamp, str)
+        self.on("gripper", self._set_gripper, str)
         self.on("back", lambda: hand.point(np.zeros(3), np.zeros(3)))
         self.on_number("scale", lambda k: self._ask("scale", float(k)))
-        self.on("way", self._set_way, str, str)
+        self.on("axis", self._set_axis, str, str)
         self.on("crossed", lambda: self._set_directions(DIRECTIONS))
         self.on("same", lambda: self._set_directions(np.eye(3)))
 
@@ -107,12 +122,13 @@ class MasterPanel(Panel):
             row(name, text(f"q/{i}", "°" if arm.joint_kinds[i] == "revolute" else "mm"))
             for i, name in enumerate(arm.joint_names)
         ]
-        told = section(
+        received = section(
             "Follower (reported)",
             *(row(f"Tool {axis.upper()}", text(f"tool/{axis}", "mm")) for axis in "xyz"),
-            row("Joints", text("joints", wide=True), title="rad and m"),
+            row("Joints", text("joints", wide=True), title="°, linear joints in mm"),
+            caution("follower"),
         )
-        return "".join([*self._control(), section("Joints", *joints), told])
+        return "".join([*self._control(), section("Joints", *joints), received])
 
     def _control(self) -> list[str]:
         if self.hand is None:
@@ -147,8 +163,11 @@ class MasterPanel(Panel):
                 "Handle",
                 *axes,
                 note("Keys: ↑ ↓ for X, ← → for Y, Page Up and Page Down for Z."),
-                row("Gripper", segments("clamp", CLAMP, label="Gripper")),
+                row("Gripper", segments("gripper", GRIPPER, label="Gripper")),
                 buttons(button("Recentre", "back", icon="restart")),
+            ),
+            section(
+                "Gamepad", gamepad("stick", "tool", self._pad_axes(), PAD_ACTIONS), open=False
             ),
             section(
                 "Mapping",
@@ -157,12 +176,22 @@ class MasterPanel(Panel):
                     number("scale", label="Scale k", digits=2),
                     title="Master motion / follower motion: above 1 finer, below 1 coarser",
                 ),
-                row("Master X →", select("way/x", WAYS, label="Master X", event="way", args=["x"])),
-                row("Master Y →", select("way/y", WAYS, label="Master Y", event="way", args=["y"])),
-                row("Master Z →", text("way/z", wide=True), title="Determined by the other two"),
+                row(
+                    "Master X →",
+                    select("axis/x", AXES, label="Master X", event="axis", args=["x"]),
+                ),
+                row(
+                    "Master Y →",
+                    select("axis/y", AXES, label="Master Y", event="axis", args=["y"]),
+                ),
+                row("Master Z →", text("axis/z", wide=True), title="Determined by the other two"),
                 buttons(button("As in the paper", "crossed"), button("Same axes", "same")),
             ),
         ]  # fmt: skip
+
+    def _pad_axes(self) -> list[str]:
+        turns = ["Rx", "Ry", "Rz"] if self.session.robot.arm.mobility > 3 else []
+        return ["X", "Y", "Z", *turns]
 
     def values(self) -> Values:
         station, robot = self.station, self.session.robot
@@ -171,26 +200,35 @@ class MasterPanel(Panel):
         T = np.linalg.inv(robot.base) @ robot.tool()
         shown |= {f"at/{i}": fixed(1e3 * x, 1) for i, x in enumerate(T[:3, 3])}
         state = self.master_lab.status()
-        told = station.link.status() if state.link in ("up", "late") else None
-        pose = None if told is None else told.status.pose
+        received = station.link.status() if state.link in ("up", "late") else None
+        pose = None if received is None else received.status.pose
         for i, axis in enumerate("xyz"):
             shown[f"tool/{axis}"] = "–" if pose is None else fixed(1e3 * pose[i], 1)
-        q = () if told is None else told.status.q
-        shown["joints"] = ", ".join(fixed(x, 3) for x in q) or "–"
+        q = () if received is None else received.status.q
+        shown["joints"] = self._follower_joints(q)
+        shown["follower"] = self.follower.problem
         shown["why"] = self._why(state)
         if self.hand is not None:
             S = self.master_lab.directions
-            ways = directions_in_words(S).split(", ")
+            axes = directions_in_words(S).split(", ")
             shown |= {
                 "drag-runs": self.hand.drag_runs,
                 "clutch": self.hand.clutch,
-                "clamp": {None: "", 0.0: "open"}.get(self.hand.grip, "closed"),
+                "gripper": {None: "", 0.0: "open"}.get(self.hand.grip, "closed"),
                 "scale": self.master_lab.scale,
-                "way/x": _key(ways[0]),
-                "way/y": _key(ways[1]),
-                "way/z": ways[2],
+                "axis/x": _key(axes[0]),
+                "axis/y": _key(axes[1]),
+                "axis/z": axes[2],
             }
         return shown
+
+    def _follower_joints(self, q: tuple[float, ...]) -> str:
+        arm = self.follower.arm
+        if arm is None or arm.n != len(q):
+            return ", ".join(fixed(x, 3) for x in q) + " (rad, m)" if q else "–"
+        units = ["°" if kind == "revolute" else " mm" for kind in arm.joint_kinds]
+        values = np.array(q) * joint_scales(arm, False)
+        return ", ".join(f"{fixed(x, 1)}{unit}" for x, unit in zip(values, units, strict=True))
 
     def _why(self, state: StationStatus) -> str:
         """Message that explains why the follower does not move and what the operator should do."""
@@ -198,13 +236,13 @@ class MasterPanel(Panel):
             return self._gizmo.reason
         if self.station.blocked:
             return f"the handle does not move: {self.station.blocked}"
-        anew = how_to_go_on(self.station.device)
+        hint = resume_hint(self.station.device)
         if state.link == "dead":
-            return f"no link; when it is restored: {anew}"
+            return f"no link; when it is restored: {hint}"
         if state.state == "HOLD":
-            return f"HOLD; to resume: {anew}"
+            return f"HOLD; to resume: {hint}"
         if self.station.stopped:
-            return f"stopped; to resume: {anew}"
+            return f"stopped; to resume: {hint}"
         return "; ".join(state.warnings)
 
     def simulation_changed(self) -> None:
@@ -220,6 +258,13 @@ class MasterPanel(Panel):
             self._dragged = False
             self.hand.drag(False)
         self._arrow.show(self.context.scene, self.session.robot, self.master_lab.felt())
+        status = self.station.link.status()
+        self.follower.follow(self.station.scene, None if status is None else status.status.q)
+
+    def _follower_drawn(self, parts: int) -> None:
+        scene = self.context.scene
+        scene.parts_beside = parts
+        self.context.channel.put({"view/parts": scene.part_count, "station/beside": scene.root})
 
     # ---- user actions ----------------------------------------------------------------------------
 
@@ -237,6 +282,13 @@ class MasterPanel(Panel):
         if 0 <= axis < 3 and sign in (-1, 1):
             self.hand.push(axis, sign, fresh)
 
+    def _steer(self, given: list[Any], fresh: bool) -> None:
+        # Runs on the network thread.
+        assert self.hand is not None
+        deflections = pad.read_deflections(given)
+        if deflections is not None:
+            self.hand.steer((*deflections, *[0.0] * 6)[:6], fresh)
+
     def _set_clutch(self, on: bool) -> None:
         assert self.hand is not None
         self.hand.clutch = on
@@ -245,20 +297,20 @@ class MasterPanel(Panel):
         assert self.hand is not None
         self.hand.drag_runs = on
 
-    def _set_clamp(self, which: str) -> None:
+    def _set_gripper(self, which: str) -> None:
         assert self.hand is not None
-        if which in CLAMP:
+        if which in GRIPPER:
             self.hand.grip = float(which == "closed")
 
-    def _set_way(self, axis: str, way: str) -> None:
+    def _set_axis(self, axis: str, axis_key: str) -> None:
         """Map the master's X or Y to a follower axis such as "+z".
 
         The other two axes are adjusted so that the mapping stays right-handed.
         """
-        if axis not in ("x", "y") or way not in WAYS:
+        if axis not in ("x", "y") or axis_key not in AXES:
             return
         wanted = np.zeros(3)
-        wanted["xyz".index(way[1])] = 1.0 if way[0] == "+" else -1.0
+        wanted["xyz".index(axis_key[1])] = 1.0 if axis_key[0] == "+" else -1.0
         S = self.master_lab.directions
         mine, other = (0, 1) if axis == "x" else (1, 0)
         kept = S[:, other].copy()
@@ -278,7 +330,11 @@ class MasterPanel(Panel):
 
 
 class MasterLab(StationLab):
-    """Page of a `MasterStation` with a master arm.  Stopping the page also closes the station."""
+    """Page of a `MasterStation` with a master arm.  Stopping the page also closes the station.
+
+    The follower is drawn beside the master if it consists of a shipped cell or robot, or if
+    `follower` gives its cell: a name, a path, a `Cell` or a `Robot`.
+    """
 
     role = "master"
 
@@ -288,10 +344,12 @@ class MasterLab(StationLab):
         host: str = "127.0.0.1",
         port: int = 8080,
         token: bool = False,
+        follower: Any = None,
     ) -> None:
         if station.robot is None:
             raise BrazoError("a master's page shows the master arm: give the station one")
-        self.station = station
+        self.station, self.follower_source = station, follower
+        station.asks_scene = follower is None
         sim = station.sim or _stage(station.robot, station.q)
         panels = (
             lambda context: MasterPanel(context, self),
@@ -320,8 +378,8 @@ class MasterLab(StationLab):
     @property
     def directions(self) -> np.ndarray:
         """Direction matrix S (3, 3) reported by the follower; the paper's before that."""
-        told: Any = self.station.settings.get("directions")
-        return DIRECTIONS if told is None else np.array(told, dtype=float).reshape(3, 3)
+        received: Any = self.station.settings.get("directions")
+        return DIRECTIONS if received is None else np.array(received, dtype=float).reshape(3, 3)
 
     def felt(self) -> np.ndarray | None:
         """Force on the operator's hand (3,), in N and in the master's axes; None if unknown.
@@ -347,7 +405,7 @@ class MasterLab(StationLab):
 def _stage(robot: Robot, q: np.ndarray) -> Simulation:
     """Simulation that only displays the arm, with initial joint positions q."""
     sim = Simulation(replace(as_cell(robot), step=STEP), {robot.name: IDEAL})
-    sim.robot(robot.name).world.set_state(q)
+    sim.robots[robot.name].world.set_state(q)
     return sim
 
 
@@ -364,6 +422,10 @@ class _Shown:
         return Sample(self._station.q, self._rest, self._rest)
 
 
-def _key(way: str) -> str:
-    """Key of `WAYS` for a label such as `−Z`; empty for a rotated axis."""
-    return ("-" if way.startswith("−") else "+") + way[-1].lower() if len(way) <= 2 else ""
+def _key(axis_key: str) -> str:
+    """Key of `AXES` for a label such as `−Z`; empty for a rotated axis."""
+    return (
+        ("-" if axis_key.startswith("−") else "+") + axis_key[-1].lower()
+        if len(axis_key) <= 2
+        else ""
+    )

@@ -5,6 +5,7 @@ import { element, fixed } from "../server/page/dom.js";
 import { Tied } from "../server/page/elements.js";
 import { addKeys } from "../server/page/help.js";
 import { typing } from "../server/page/keys.js";
+import { look } from "../server/page/shell.js";
 
 const STALE = 3000; // ms without a word of the station: then what is shown is old, whatever it says
 const RENEW = 50; // ms
@@ -81,6 +82,18 @@ watch("station/role", (role) => {
   }
 });
 
+// The follower is drawn beside the master when its cell is known: the view then shows both.
+let beside = "";
+watch("station/beside", (root) => {
+  if (!root || root === beside) return;
+  beside = root;
+  let tries = 100; // its parts arrive by another connection
+  const both = () => {
+    if (!look("Iso", false) && --tries) setTimeout(both, 100);
+  };
+  both();
+});
+
 // ---- elements ---------------------------------------------------------------------------------
 
 // <brazo-follower-state name="/station/now">: the follower's state, large, with its cause.
@@ -145,7 +158,7 @@ customElements.define("brazo-bar", Bar);
 // ---- what is held -----------------------------------------------------------------------------
 
 // While the mouse is down in the scene the page says so, again and again: a drag of the handle counts
-// only as long as whoever drags is there.
+// only while the dragging page is connected.
 let grasping = 0;
 function grasp(event) {
   if (!(event.target instanceof HTMLCanvasElement) || event.button !== 0) return;

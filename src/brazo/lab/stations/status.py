@@ -20,7 +20,7 @@ from typing import Literal
 
 import numpy as np
 
-from brazo.teleop.link.frames import STATES
+from brazo.teleop.link.wire_format import STATES
 from brazo.teleop.stations import FollowerStation, MasterStation
 
 LinkState = Literal["waiting", "up", "late", "dead"]
@@ -123,8 +123,8 @@ def master_status(station: MasterStation, watch: Watch) -> StationStatus:
     heard = link.heard if link.connected else None
     state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
     counts = link.counts
-    told = link.status() if state in ("up", "late") else None
-    status = None if told is None else told.status
+    received = link.status() if state in ("up", "late") else None
+    status = None if received is None else received.status
     about = {
         "waiting": link.trouble or f"connecting to {link.url}",
         "up": f"connected to '{link.follower}'",

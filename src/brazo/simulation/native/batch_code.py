@@ -3,8 +3,9 @@
     brazo_steps(batch) -> 0
 
 The order is that of a step in Python: controllers → row "before" → world → row "after" → next
-references.  The call returns before a step in which a controller gives no finite torque, and after
-a step that was not quiet (see `world_code`), whose part after the engine is left to the caller.
+references.  The call returns before a step in which a controller gives no finite torque, after a
+step that was not quiet (see `world_code`), whose part after the engine is left to the caller, and
+after a step in which a condition of a task does not hold.
 `done` is the number of steps made; `half` is 1 if the last one has to be completed.
 """
 
@@ -14,28 +15,30 @@ from functools import lru_cache
 
 from brazo.codegen.emitter import Module, hex_double
 from brazo.codegen.flow import WORD, Fields, Flow
-from brazo.codegen.jit import Library, build
+from brazo.codegen.jit import MachineCode, build
 from brazo.simulation.native.world_code import WORLD, add_world
 
 #: Addresses and counts; `laps` receives the times between the parts of the first step.
 BATCH = Fields(
     "steps done half world robot_count robots recording row t before_count before after_count "
-    "after reference reference_step sum_contacts clock timed laps"
+    "after reference reference_step sum_contacts clock timed laps condition_count conditions"
 )
 #: `left` is the number of remaining reference rows from `next_row` on, followed by `rest`.
 ROBOT = Fields(
     "n kernel arity arguments state next_state state_size tau torque total reference place "
-    "next_row row_step left rest"
+    "next_row row_step left rest drive drive_arguments drive_state drive_next drive_size"
 )
 COPY = Fields("to step from count")
+CONDITION = Fields("kernel arity arguments value")
 LAPS = Fields("start control before engine after")  # pairs of words: s and ns
 ARITIES = range(2, 20)  # supported numbers of arguments of controller kernels
+DRIVE_ARITY = 9  # of the kernel of real drives: six inputs, three outputs
 _HUGE = 1.7976931348623157e308
 _TIME_UTC = 1
 
 
 @lru_cache(maxsize=1)
-def batch_code() -> tuple[Library, int]:
+def batch_code() -> tuple[MachineCode, int]:
     """Return the machine code and the address of its entry; compiled once per machine."""
     module = Module()
     add_world(module)
@@ -44,6 +47,7 @@ def batch_code() -> tuple[Library, int]:
         ("brazo_before", _before()),
         ("brazo_after", _after()),
         ("brazo_next", _next()),
+        ("brazo_conditions", _conditions()),
         ("brazo_lap", _lap()),
         ("brazo_steps", _steps()),
     ):
@@ -85,6 +89,8 @@ def _steps() -> str:
             f.call("void", "@brazo_after", "ptr %s", f"ptr {world}")
         lap(LAPS.after)
         f.call("void", "@brazo_next", "ptr %s")
+        with f.unless(f.call("i1", "@brazo_conditions", "ptr %s")):
+            f.result("i64 0")
     f.result("i64 0")
     return f.text()
 
@@ -101,10 +107,25 @@ def _next() -> str:
         with f.when(f.binary("icmp ne ptr", source, "null")):
             numbers = f.binary("mul i64", f.get("i64", robot, ROBOT.n), 3)
             to = f.get("ptr", robot, ROBOT.reference)
-            f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {numbers}")
+            f.copy(to, source, numbers)
         f.set("ptr", f.at(row, f.get("i64", robot, ROBOT.row_step)), robot, ROBOT.next_row)
         f.set("i64", f.binary("sub i64", left, 1), robot, ROBOT.left)
     f.result()
+    return f.text()
+
+
+def _conditions() -> str:
+    """Whether the numbers of all conditions are above 0."""
+    f = Flow("define internal i1 @brazo_conditions(ptr %s)")
+    first = f.get("ptr", "%s", BATCH.conditions)
+    with f.each(f.get("i64", "%s", BATCH.condition_count)) as i:
+        one = f.item(first, i, WORD * len(CONDITION))
+        kernel, given = f.get("ptr", one, CONDITION.kernel), f.get("ptr", one, CONDITION.arguments)
+        f.by_arity("double", kernel, given, f.get("i64", one, CONDITION.arity), ARITIES)
+        value = f.load("double", f.get("ptr", one, CONDITION.value))
+        with f.unless(f.binary("fcmp ogt double", value, "0.0")):
+            f.result("i1 false")
+    f.result("i1 true")
     return f.text()
 
 
@@ -140,18 +161,27 @@ def _controllers() -> str:
         with f.when(f.binary("icmp ne ptr", f.get("ptr", robot, ROBOT.kernel), "null")):
             tau, torque = f.get("ptr", robot, ROBOT.tau), f.get("ptr", robot, ROBOT.torque)
             n = f.get("i64", robot, ROBOT.n)
-            f.call("void", "@brazo_copy", f"ptr {torque}", f"ptr {tau}", f"i64 {n}")
+            f.copy(torque, tau, n)
             state = f.get("ptr", robot, ROBOT.state)
             with f.when(f.binary("icmp ne ptr", state, "null")):
                 following = f.get("ptr", robot, ROBOT.next_state)
                 size = f.get("i64", robot, ROBOT.state_size)
-                f.call("void", "@brazo_copy", f"ptr {state}", f"ptr {following}", f"i64 {size}")
+                f.copy(state, following, size)
+        drive = f.get("ptr", robot, ROBOT.drive)
+        with f.when(f.binary("icmp ne ptr", drive, "null")):
+            given = f.get("ptr", robot, ROBOT.drive_arguments)
+            pointers = [f"ptr {f.get('ptr', given, k)}" for k in range(DRIVE_ARITY)]
+            f.call("double", drive, *pointers)
+            state, following = (
+                f.get("ptr", robot, place) for place in (ROBOT.drive_state, ROBOT.drive_next)
+            )
+            f.copy(state, following, f.get("i64", robot, ROBOT.drive_size))
     f.result("i1 true")
     return f.text()
 
 
 def _before() -> str:
-    """`Block.before`."""
+    """`RawRows.before`."""
     f = Flow("define internal void @brazo_before(ptr %s, ptr %world)")
     row = f.get("i64", "%s", BATCH.row)
     now = f.load("double", f.get("ptr", "%world", WORLD.time))
@@ -165,13 +195,13 @@ def _before() -> str:
         to = f.at(references, f.get("i64", robot, ROBOT.place))
         numbers = f.binary("mul i64", f.get("i64", robot, ROBOT.n), 3)
         source = f.get("ptr", robot, ROBOT.reference)
-        f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {numbers}")
+        f.copy(to, source, numbers)
     f.result()
     return f.text()
 
 
 def _after() -> str:
-    """`Block.after`."""
+    """`RawRows.after`."""
     f = Flow("define internal void @brazo_after(ptr %s, ptr %world)")
     model, data = (f"ptr {f.get('ptr', '%world', place)}" for place in (WORLD.model, WORLD.data))
     f.call("void", f.get("ptr", "%s", BATCH.sum_contacts), model, data)
@@ -189,4 +219,4 @@ def _copies(f: Flow, row: str, count: int, records: int) -> None:
         one = f.item(first, i, WORD * len(COPY))
         to = f.item(f.get("ptr", one, COPY.to), row, f.get("i64", one, COPY.step))
         source, numbers = f.get("ptr", one, getattr(COPY, "from")), f.get("i64", one, COPY.count)
-        f.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {numbers}")
+        f.copy(to, source, numbers)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from brazo.codegen.native import address
-from brazo.control import CompiledController, Controller
+from brazo.control import CompiledController, Controller, Drives
 from brazo.simulation.motion import Motion, Rest, Sampled
-from brazo.simulation.native.batch_code import ARITIES, ROBOT
+from brazo.simulation.native.batch_code import ARITIES, DRIVE_ARITY, ROBOT
 from brazo.simulation.robot import SimRobot
 
 
@@ -21,16 +21,18 @@ class RobotRecord:
         self._arguments: list[np.ndarray] | None = None
         self._motion: Motion | None = None
         self._wanted: np.ndarray | None = None
+        self._drives: Drives | None = None
         self._rows = 0  # address of the reference rows
         words[ROBOT.n], words[ROBOT.place] = robot.n, 8 * place
 
     def ready(self) -> bool:
         """Update the record; return False if the robot needs steps in Python."""
         robot = self._robot
-        if not robot.plain:
+        if not robot.control.plain:
             return False
         controller = robot.controller
-        if controller is not self._controller or robot.motion is not self._motion:
+        changed = controller is not self._controller or robot.motion is not self._motion
+        if changed or robot.control.drives is not self._drives:
             return self._take(controller, robot.motion)
         if controller is None:
             return True
@@ -56,7 +58,7 @@ class RobotRecord:
         if type(self._motion) is Sampled:
             self._motion.passed(steps)  # machine code has advanced the row
         elif steps and type(self._motion) is not Rest:
-            self._robot.go_on()
+            self._robot.control.advance()
 
     def _take(self, controller: Controller | None, motion: Motion) -> bool:
         words = self._words
@@ -72,6 +74,10 @@ class RobotRecord:
             words[ROBOT.rest] = address(motion.end)
         words[ROBOT.kernel] = 0
         if controller is not None and not self._take_controller(controller, motion):
+            return False
+        words[ROBOT.drive] = 0
+        self._drives = self._robot.control.drives
+        if self._drives is not None and not self._take_drives(self._drives, motion):
             return False
         self._controller, self._motion = controller, motion
         return True
@@ -104,6 +110,24 @@ class RobotRecord:
             words[ROBOT.state_size] = len(inputs[-1])
         self._arguments = inputs
         controller.share_wanted(self._wanted)
+        return True
+
+    def _take_drives(self, drives: Drives, motion: Motion) -> bool:
+        """Write the addresses of the kernel of real drives."""
+        control, world, words = self._robot.control, self._robot.world, self._words
+        if drives.kernel.address is None or world.live is None:
+            return False
+        following = np.zeros(len(drives.state))
+        inputs = (*world.live, motion.q, motion.qd, world.torque, drives.state)
+        arrays = (*inputs, control.applied, following, drives.signals)
+        assert len(arrays) == DRIVE_ARITY
+        if not all(map(is_plain, arrays)):
+            return False
+        arguments = np.array([address(array) for array in arrays], np.int64)
+        self._kept_drives = drives, arrays, arguments
+        words[ROBOT.drive], words[ROBOT.drive_arguments] = drives.kernel.address, address(arguments)
+        words[ROBOT.drive_state] = address(drives.state)
+        words[ROBOT.drive_next], words[ROBOT.drive_size] = address(following), len(following)
         return True
 
 

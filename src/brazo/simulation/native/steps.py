@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.codegen.call_route import native
 from brazo.codegen.diagnose import Check
 from brazo.codegen.native import address
-from brazo.codegen.route import native
 from brazo.errors import BrazoError
 from brazo.internals.mujoco import engine_view, unusable
-from brazo.simulation.block import Block
+from brazo.simulation.conditions import Condition
 from brazo.simulation.native.batch_code import (
+    ARITIES,
     BATCH,
+    CONDITION,
     COPY,
     LAPS,
     ROBOT,
     batch_code,
 )
-from brazo.simulation.native.robot_record import RobotRecord
+from brazo.simulation.native.robot_record import RobotRecord, is_plain
 from brazo.simulation.native.world_table import WorldTable, world_table
+from brazo.simulation.raw_rows import RawRows
 from brazo.simulation.recorder import RunRecorder
 
 if TYPE_CHECKING:
@@ -52,19 +55,20 @@ class NativeSteps:
         self._sim = sim
         self._table: WorldTable | None = None
         self._data: Any = None
-        self._block: Block | None = None
+        self._block: RawRows | None = None
         self._array = np.zeros(len(BATCH), np.int64)
         self._words = self._array.data
         self._at = address(self._array)
         self._laps = np.zeros((len(LAPS), 2), np.int64)
         self._robots: list[RobotRecord] = []
+        self._conditions: list[Condition] = []
 
     def make(self, most: int, timed: bool) -> int:
         """Make up to `most` steps, the first of which has run its tasks; return their number.
 
-        Return 0 if the step has to be made in Python.  If `half` is set afterwards, the part of the
-        last step after the engine still has to be completed.  If `timed`, the parts of the first
-        step are timed.
+        Return 0 if the step has to be made in Python.  If `incomplete` is set afterwards, the part
+        of the last step after the engine still has to be completed.  If `timed`, the parts of the
+        first step are timed.
         """
         sim, words, table = self._sim, self._words, self._table
         if sim.world.mj_data is not self._data:
@@ -75,7 +79,7 @@ class NativeSteps:
         for robot in self._robots:
             if not robot.ready():
                 return 0
-        recorder = sim.recorder
+        recorder = sim.recording.recorder
         words[BATCH.recording], words[BATCH.timed] = recorder is not None, timed
         if recorder is not None:
             block = recorder.block
@@ -85,6 +89,8 @@ class NativeSteps:
             most = min(most, recorder.room)
         foreseen = [robot.begin() for robot in self._robots]  # for every robot, even after a False
         if not all(foreseen):
+            most = 1
+        if most > 1 and not self._take_conditions(sim.tasks.conditions):
             most = 1
         words[BATCH.steps] = most
         try:
@@ -99,17 +105,17 @@ class NativeSteps:
         if made:
             table.stepped(made)
             if recorder is not None:
-                recorder.filled(made, self.half)
+                recorder.filled(made, self.incomplete)
             for robot in self._robots:
-                robot.end(made - self.half)
+                robot.end(made - self.incomplete)
 
     @property
-    def half(self) -> bool:
+    def incomplete(self) -> bool:
         """Whether the last step still has to be completed."""
         return bool(self._words[BATCH.half])
 
     def parts(self) -> tuple[float, float, float]:
-        """Control, recording and engine times (s) of the timed step, valid if it was not half."""
+        """Control, recording and engine times (s) of the timed step, if it is complete."""
         start, acted, kept, moved, written = (s + 1e-9 * ns for s, ns in self._laps.tolist())
         return acted - start, (kept - acted) + (written - moved), moved - kept
 
@@ -139,8 +145,20 @@ class NativeSteps:
         words[BATCH.laps] = address(self._laps)
         self._table = table
 
-    def _take(self, block: Block) -> bool:
-        """Use the columns of a new block; return False if its rows have to be made in Python."""
+    def _take_conditions(self, conditions: list[Condition]) -> bool:
+        """Use the conditions of the tasks; return False if one has no machine code."""
+        if conditions != self._conditions:
+            found = _conditions(conditions)
+            if found is None:
+                return False
+            self._conditions, self._condition_memory = conditions, found
+            rows = found[0]
+            self._words[BATCH.conditions] = address(rows) if len(rows) else 0
+            self._words[BATCH.condition_count] = len(rows)
+        return True
+
+    def _take(self, block: RawRows) -> bool:
+        """Write to the columns of a new block; return False if only Python can compute its rows."""
         if not block.plain:
             return False
         words = self._words
@@ -157,6 +175,20 @@ class NativeSteps:
         ):
             words[getattr(BATCH, name)] = value
         return True
+
+
+def _conditions(conditions: list[Condition]) -> tuple[np.ndarray, object] | None:
+    """Return the records of conditions and what must be kept with them; None if one has none."""
+    rows, values = np.zeros((len(conditions), len(CONDITION)), np.int64), np.zeros(len(conditions))
+    lists = []
+    for i, (row, one) in enumerate(zip(rows, conditions, strict=True)):
+        arrays = (*one.inputs, values[i : i + 1])
+        if one.kernel.address is None or not all(map(is_plain, arrays)):
+            return None
+        assert len(arrays) in ARITIES
+        lists.append(np.array([address(array) for array in arrays], np.int64))
+        row[:] = one.kernel.address, len(arrays), address(lists[i]), address(arrays[-1])
+    return rows, (values, lists)
 
 
 def _copies(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:

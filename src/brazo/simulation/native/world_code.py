@@ -1,7 +1,6 @@
 """Machine code for a step of the world: `World.advance` as long as no event occurs.
 
-    @brazo_copy(to, from, n)          n doubles
-    @brazo_advance(world) -> i1       drives, black box, engine; whether the step was *quiet*
+    @brazo_advance(world) -> i1       drives, last steps, engine; whether the step was *quiet*
 
 A step is quiet if the engine gave no warning, no contact level changed and no grasp changed.  Then
 there is no event to report.  Sums are computed in the same order as by `PatternReader` and
@@ -14,16 +13,16 @@ The records are written by `world_table`.
 from __future__ import annotations
 
 from brazo.codegen.emitter import Module, hex_double
-from brazo.codegen.flow import WORD, Fields, Flow
+from brazo.codegen.flow import WORD, Fields, Flow, add_copy
 
-#: A world: the engine's addresses (see `EngineView`), observed state, grippers, the black box.
+#: A world: the engine's addresses (see `EngineView`), observed state, grippers, last steps.
 WORLD = Fields(
     "model data mj_step mj_getState time contact_count contacts forces contact_size dist geoms "
     "force_at warnings warning_size warning_count calm solids pairs slots levels level_count "
-    "stamps serial reach slot_count touches pushes clamp_count clamps body_count gripped ring "
-    "ring_step ring_rows ring_next state_kind moment"
+    "stamps serial reach slot_count touches pushes gripper_count grippers body_count gripped ring "
+    "ring_step ring_rows ring_next state_kind start"
 )
-CLAMP = Fields("command q qd push greatest stiffness drag values held enough half cosine grips")
+GRIPPER = Fields("command q qd push greatest stiffness drag values held enough half cosine grips")
 GRIP = Fields("left right along kind")  # per gripper and body: slots of the pads, direction, shape
 BOX, ROUND, BALL = 0, 1, 2  # kinds of shape
 OPENING = hex_double(1.0)
@@ -33,26 +32,12 @@ ZERO = hex_double(0.0)
 
 def add_world(module: Module) -> None:
     """Add the functions to a module."""
-    module.definitions["brazo_copy"] = _copy()
+    add_copy(module)
     module.definitions["brazo_drive"] = _drive()
     module.definitions["brazo_contacts"] = _contacts()
     module.definitions["brazo_grips"] = _grips()
     module.definitions["brazo_lies_well"] = _lies_well()
     module.definitions["brazo_advance"] = _advance()
-
-
-def _copy() -> str:
-    f = Flow("define internal void @brazo_copy(ptr %to, ptr %from, i64 %n)")
-    fours = f.binary("lshr i64", "%n", 2)
-    with f.each(fours) as i:
-        values = f.emit(f"load <4 x double>, ptr {f.item('%from', i, 4 * WORD)}, align 8")
-        f.put(f"store <4 x double> {values}, ptr {f.item('%to', i, 4 * WORD)}, align 8")
-    done = f.binary("shl i64", fours, 2)
-    with f.each(f.binary("sub i64", "%n", done)) as i:
-        k = f.binary("add i64", i, done)
-        f.store("double", f.load("double", f.item("%from", k)), f.item("%to", k))
-    f.result()
-    return f.text()
 
 
 def _advance() -> str:
@@ -69,7 +54,7 @@ def _advance() -> str:
         f.call("void", get_state, model, data, f"ptr {kept}", f"i32 {kind}")
         f.set("i64", f.binary("add i64", following, 1), "%world", WORLD.ring_next)
     now = f.load("double", f.get("ptr", "%world", WORLD.time))
-    f.set("double", now, "%world", WORLD.moment)
+    f.set("double", now, "%world", WORLD.start)
     f.call("void", f.get("ptr", "%world", WORLD.mj_step), model, data)
 
     number, calm = f.get("ptr", "%world", WORLD.warnings), f.get("ptr", "%world", WORLD.calm)
@@ -93,24 +78,26 @@ def _advance() -> str:
 
 
 def _drive() -> str:
-    """`Clamp.drive` of all grippers."""
+    """`WorldGripper.drive` of all grippers."""
     f = Flow("define internal void @brazo_drive(ptr %world)")
-    clamps = f.get("ptr", "%world", WORLD.clamps)
-    with f.each(f.get("i64", "%world", WORLD.clamp_count)) as i:
-        clamp = f.item(clamps, i, WORD * len(CLAMP))
-        command, q, qd = (f.get("ptr", clamp, k) for k in (CLAMP.command, CLAMP.q, CLAMP.qd))
+    grippers = f.get("ptr", "%world", WORLD.grippers)
+    with f.each(f.get("i64", "%world", WORLD.gripper_count)) as i:
+        gripper = f.item(grippers, i, WORD * len(GRIPPER))
+        command, q, qd = (
+            f.get("ptr", gripper, k) for k in (GRIPPER.command, GRIPPER.q, GRIPPER.qd)
+        )
         mode, wanted = f.get("double", command, 0), f.get("double", command, 1)
-        greatest = f.get("double", clamp, CLAMP.greatest)
+        greatest = f.get("double", gripper, GRIPPER.greatest)
         opening = f.binary("fadd double", f.get("double", q, 0), f.get("double", q, 1))
         servo = f.binary("fsub double", wanted, opening)
-        servo = f.binary("fmul double", servo, f.get("double", clamp, CLAMP.stiffness))
+        servo = f.binary("fmul double", servo, f.get("double", gripper, GRIPPER.stiffness))
         servo = _clip(f, servo, greatest)
         opens = f.binary("fcmp oeq double", mode, OPENING)
         push = f.choose(opens, "double", servo, f.emit(f"fneg double {wanted}"))
         rate = f.binary("fadd double", f.get("double", qd, 0), f.get("double", qd, 1))
-        drag = f.binary("fmul double", f.get("double", clamp, CLAMP.drag), rate)
+        drag = f.binary("fmul double", f.get("double", gripper, GRIPPER.drag), rate)
         push = _clip(f, f.binary("fsub double", push, drag), greatest)
-        f.store("double", push, f.get("ptr", clamp, CLAMP.push))
+        f.store("double", push, f.get("ptr", gripper, GRIPPER.push))
     f.result()
     return f.text()
 
@@ -194,10 +181,10 @@ def _grips() -> str:
     f = Flow("define internal i64 @brazo_grips(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
     bodies, holds = f.get("i64", "%world", WORLD.body_count), f.variable("i64", 0)
-    clamps = f.get("ptr", "%world", WORLD.clamps)
-    with f.each(f.get("i64", "%world", WORLD.clamp_count)) as i:
-        clamp = f.item(clamps, i, WORD * len(CLAMP))
-        grips = f.get("ptr", clamp, CLAMP.grips)
+    grippers = f.get("ptr", "%world", WORLD.grippers)
+    with f.each(f.get("i64", "%world", WORLD.gripper_count)) as i:
+        gripper = f.item(grippers, i, WORD * len(GRIPPER))
+        grips = f.get("ptr", gripper, GRIPPER.grips)
         best, force = f.variable("i64", -1), f.variable("double", ZERO)
         with f.each(bodies) as k:
             grip = f.item(grips, k, WORD * len(GRIP))
@@ -213,15 +200,18 @@ def _grips() -> str:
                 with f.when(f.binary("or i1", nothing, more)):
                     best.set(k)
                     force.set(least)
-        f.set("double", force.get(), f.get("ptr", clamp, CLAMP.values), 1)
-        held, found = f.get("i64", clamp, CLAMP.held), f.variable("i64", -1)
+        f.set("double", force.get(), f.get("ptr", gripper, GRIPPER.values), 1)
+        held, found = f.get("i64", gripper, GRIPPER.held), f.variable("i64", -1)
         with f.when(f.binary("icmp sge i64", best.get(), 0)):
             kept = f.binary("icmp eq i64", best.get(), held)
-            enough, half = f.get("double", clamp, CLAMP.enough), f.get("double", clamp, CLAMP.half)
+            enough, half = (
+                f.get("double", gripper, GRIPPER.enough),
+                f.get("double", gripper, GRIPPER.half),
+            )
             wanted = f.choose(kept, "double", half, enough)
             with f.unless(f.binary("fcmp olt double", force.get(), wanted)):
                 grip = f.item(grips, best.get(), WORD * len(GRIP))
-                well = f.call("i64", "@brazo_lies_well", f"ptr {grip}", f"ptr {clamp}")
+                well = f.call("i64", "@brazo_lies_well", f"ptr {grip}", f"ptr {gripper}")
                 with f.when(f.binary("icmp slt i64", well, 0)):
                     f.result("i64 -1")
                 with f.when(f.binary("icmp ne i64", well, 0)):
@@ -236,13 +226,13 @@ def _grips() -> str:
 
 def _lies_well() -> str:
     """`GraspReader._lies_well`: 1 or 0, −1 if the values are too close to decide."""
-    f = Flow("define internal i64 @brazo_lies_well(ptr %grip, ptr %clamp)")
+    f = Flow("define internal i64 @brazo_lies_well(ptr %grip, ptr %gripper)")
     kind = f.get("i64", "%grip", GRIP.kind)
     with f.when(f.binary("icmp eq i64", kind, BALL)):
         f.result("i64 1")
     along = f.get("ptr", "%grip", GRIP.along)
     x, y, z = (f.get("double", along, axis) for axis in range(3))
-    least = f.get("double", "%clamp", CLAMP.cosine)
+    least = f.get("double", "%gripper", GRIPPER.cosine)
     with f.when(f.binary("icmp eq i64", kind, BOX)):
         for value in (x, y, z):
             for signed in (value, f.emit(f"fneg double {value}")):

@@ -1,7 +1,7 @@
 """Memory that the machine code of `world_code` reads and writes, for one compiled world.
 
 Addresses of the engine's arrays are written once; `ready` updates what may change between two steps
-(grasps, contact levels, the black box).
+(grasps, contact levels, the ring of the last steps).
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.internals.mujoco import EngineView, address, engine_view, roomy
-from brazo.model.shapes import Box, Sphere
-from brazo.simulation.native.world_code import BALL, BOX, CLAMP, GRIP, ROUND, WORLD
-from brazo.world.clamp import SERVO_RANGE, Clamp
+from brazo.model.shapes import Box, Mesh, Sphere
+from brazo.simulation.native.world_code import BALL, BOX, GRIP, GRIPPER, ROUND, WORLD
+from brazo.world.cell import BinShape
 from brazo.world.contacts import CLASSES, ContactReader
 from brazo.world.grasps import GraspReader
+from brazo.world.gripper import SERVO_RANGE, WorldGripper
 
 if TYPE_CHECKING:
     from brazo.world.world import World
@@ -30,7 +31,7 @@ class WorldTable:
     def __init__(self, world: World, view: EngineView) -> None:
         self.world, self.data = world, world.mj_data
         observer = world.observer
-        self._reader, self._guard = observer.reader, world.guard
+        self._reader, self._guard = observer.reader, world.compiled.guard
         reader = self._reader
         words = np.zeros(len(WORLD), np.int64)
         self.words = words
@@ -48,12 +49,12 @@ class WorldTable:
         self._wanted: frozenset[str] | None = None
         self._pairs, self._slots = np.full(len(reader.part) ** 2, -1, np.int32), slots.of
         self._touches, self._pushes = np.zeros(slots.count, np.int64), np.zeros(slots.count)
-        self.clamps = np.zeros((len(readers), len(CLAMP)), np.int64)
+        self.grippers = np.zeros((len(readers), len(GRIPPER)), np.int64)
         self._grips = np.zeros((len(readers), slots.bodies, len(GRIP)), np.int64)
         for row, one in enumerate(readers):
-            _write_clamp(self.clamps[row], one.clamp, one, observer.table[row])
+            _write_gripper(self.grippers[row], one.gripper, one, observer.grips[row])
             slots.write(self._grips[row], row, one, self.data.sensordata)
-            self.clamps[row, CLAMP.grips] = address(self._grips[row])
+            self.grippers[row, GRIPPER.grips] = address(self._grips[row])
         self._box: Any = None
         words.view(np.float64)[WORLD.reach] = reader.warning
         for name, value in (
@@ -67,8 +68,8 @@ class WorldTable:
             ("slot_count", slots.count),
             ("touches", address(self._touches)),
             ("pushes", address(self._pushes)),
-            ("clamp_count", len(self.clamps)),
-            ("clamps", address(self.clamps)),
+            ("gripper_count", len(self.grippers)),
+            ("grippers", address(self.grippers)),
             ("body_count", slots.bodies),
         ):
             words[getattr(WORLD, name)] = value
@@ -80,7 +81,7 @@ class WorldTable:
     def ready(self) -> bool:
         """Update all records; return False if the next step has to be made in Python."""
         world, words = self.world, self.words
-        observer, box = world.observer, world.black_box
+        observer, box = world.observer, world.stepper.last_steps
         if not observer.plain or not roomy(self.data):
             return False
         if self._guard.calm is not self._calm:
@@ -102,7 +103,7 @@ class WorldTable:
         """Update the world after native steps."""
         if self._box is not None:
             self._box.following += steps
-        self.world.stepped(self._numbers[WORLD.moment])
+        self.world.stepper.stepped(self._numbers[WORLD.start])
 
     def _write_observed(self) -> None:
         """Write contact levels and grasps as known to the observer."""
@@ -117,13 +118,13 @@ class WorldTable:
             self._levels[first * parts + second] = level
         self.words[WORLD.level_count] = len(observer.levels)
         self.words[WORLD.gripped] = 1  # at worst the grippers are evaluated once without need
-        for row, number in zip(self.clamps, observer.held_numbers(), strict=True):
-            row[CLAMP.held] = number
+        for row, number in zip(self.grippers, observer.held_numbers(), strict=True):
+            row[GRIPPER.held] = number
 
 
 def world_table(world: World) -> WorldTable | None:
     """Return the records of a world; None if its steps can only be made in Python."""
-    if world.mode != "contact" or world.friction.by_formula:
+    if world.mode != "contact" or world.compiled.friction.by_formula:
         return None
     if len(world.labels) > MOST_SOLIDS:
         return None
@@ -139,25 +140,27 @@ class _Slots:
         self.count = 2 * len(readers) * self.bodies
         table = np.full((solids, solids), -1, np.int32)
         for row, one in enumerate(readers):
-            for side, pad in enumerate(one.clamp.pad_ids):
+            for side, pad in enumerate(one.gripper.pad_ids):
                 for k, name in enumerate(one.bodies):
                     for solid in np.flatnonzero(reader.part == reader.names.index(name)).tolist():
                         table[pad, solid] = table[solid, pad] = self.slot(row, side, k)
         self.of = table.ravel()
 
-    def slot(self, clamp: int, side: int, body: int) -> int:
-        return (2 * clamp + side) * self.bodies + body
+    def slot(self, gripper: int, side: int, body: int) -> int:
+        return (2 * gripper + side) * self.bodies + body
 
-    def write(self, rows: Array, clamp: int, reader: GraspReader, sensordata: Array) -> None:
+    def write(self, rows: Array, gripper: int, reader: GraspReader, sensordata: Array) -> None:
         """Write the records of one gripper, one row per body."""
-        sensors = reader.clamp.sensors
+        sensors = reader.gripper.sensors
         assert sensors is not None
         for k, (name, (body, _)) in enumerate(reader.bodies.items()):
-            rows[k, GRIP.left], rows[k, GRIP.right] = (self.slot(clamp, i, k) for i in range(2))
+            rows[k, GRIP.left], rows[k, GRIP.right] = (self.slot(gripper, i, k) for i in range(2))
             rows[k, GRIP.along] = address(sensordata[sensors.along[name]])
-            shape = body.shape
-            kind = BOX if isinstance(shape, Box) else BALL if isinstance(shape, Sphere) else ROUND
-            rows[k, GRIP.kind] = kind
+            flat, every = (
+                isinstance(body.shape, Box | BinShape),
+                isinstance(body.shape, Sphere | Mesh),
+            )
+            rows[k, GRIP.kind] = BOX if flat else BALL if every else ROUND
 
 
 def _addresses(view: EngineView) -> dict[str, int]:
@@ -182,14 +185,14 @@ def _write_pairs(table: Array, reader: ContactReader, classes: frozenset[str]) -
     table[:] = np.where(wanted, pair, -1).ravel()
 
 
-def _write_clamp(row: Array, clamp: Clamp, reader: GraspReader, values: Array) -> None:
-    numbers, (command, q, qd, push) = row.view(np.float64), clamp.arrays
-    row[CLAMP.command], row[CLAMP.q], row[CLAMP.qd], row[CLAMP.push] = (
+def _write_gripper(row: Array, gripper: WorldGripper, reader: GraspReader, values: Array) -> None:
+    numbers, (command, q, qd, push) = row.view(np.float64), gripper.arrays
+    row[GRIPPER.command], row[GRIPPER.q], row[GRIPPER.qd], row[GRIPPER.push] = (
         address(command), address(q), address(qd), address(push),
     )  # fmt: skip
-    greatest = clamp.gripper.max_force
-    numbers[CLAMP.greatest], numbers[CLAMP.stiffness] = greatest, greatest / SERVO_RANGE
-    numbers[CLAMP.drag] = clamp.drag
-    row[CLAMP.values] = address(values)
-    numbers[CLAMP.enough], numbers[CLAMP.half] = reader.enough, 0.5 * reader.enough
-    numbers[CLAMP.cosine] = reader.cosine
+    greatest = gripper.description.max_force
+    numbers[GRIPPER.greatest], numbers[GRIPPER.stiffness] = greatest, greatest / SERVO_RANGE
+    numbers[GRIPPER.drag] = gripper.drag
+    row[GRIPPER.values] = address(values)
+    numbers[GRIPPER.enough], numbers[GRIPPER.half] = reader.enough, 0.5 * reader.enough
+    numbers[GRIPPER.cosine] = reader.cosine

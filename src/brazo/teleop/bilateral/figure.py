@@ -46,9 +46,9 @@ def plot(traces: Sequence[Trace], path: str | Path, title: str = "") -> Path:
 def _direction(trace: Trace) -> Array:
     """Unit vector (3,) of the operator's largest displacement."""
     goal = trace.master.goal
-    way = goal[int(np.argmax(np.linalg.norm(goal, axis=1)))]
-    length = float(np.linalg.norm(way))
-    return way / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    farthest = goal[int(np.argmax(np.linalg.norm(goal, axis=1)))]
+    length = float(np.linalg.norm(farthest))
+    return farthest / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
 
 
 def _run(column: Any, trace: Trace) -> None:

@@ -22,19 +22,19 @@ from brazo.trajectory import Trajectory, quintic_via_points
 class Hand:
     """Spring (N/m) and damper (N s/m) towards a trajectory (x, y, z in m from the start)."""
 
-    way: Trajectory
+    trajectory: Trajectory
     stiffness: float = 300.0
     damping: float = 20.0
 
     def __post_init__(self) -> None:
-        if self.way.n != 3:
-            raise BrazoError(f"the way of a hand has 3 numbers (x, y, z), not {self.way.n}")
+        if self.trajectory.n != 3:
+            raise BrazoError(f"a hand moves in 3 coordinates (x, y, z), not {self.trajectory.n}")
         positive(self.stiffness, "stiffness", zero=True)
         positive(self.damping, "damping", zero=True)
 
     def wanted(self, t: float) -> tuple[Array, Array]:
         """Return the reference position (3,) and velocity (3,) at time t."""
-        sample = self.way.sample(t)
+        sample = self.trajectory.sample(t)
         return sample.q, sample.qd
 
     def force(self, t: float, x: Array, v: Array) -> Array:
@@ -53,6 +53,6 @@ def strokes(points: Any) -> Trajectory:
     except (TypeError, ValueError):
         rows = np.empty((0, 0))
     if rows.ndim != 2 or rows.shape[1] != 4 or len(rows) < 2:
-        raise BrazoError("a way is at least two rows of t (s), x, y, z (m)")
+        raise BrazoError("strokes: expected at least two rows of t (s), x, y, z (m)")
     rest = np.zeros((len(rows), 3))
     return quintic_via_points(rows[:, 0], rows[:, 1:], rest, rest)

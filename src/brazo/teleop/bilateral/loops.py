@@ -21,7 +21,7 @@ from brazo.teleop.bilateral.tool_port import ToolPort
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class LoopState:
     """Sample of one side in one cycle, in the master's task space."""
 
     t: float
@@ -38,7 +38,7 @@ class MasterLoop:
 
     def __init__(self, port: ToolPort, scheme: Scheme, hand: Hand | None = None) -> None:
         self.port, self.scheme, self.hand = port, scheme, hand
-        self.now: Moment | None = None
+        self.now: LoopState | None = None
         self._start = port.state()[0]
 
     def step(self, t: float, received: Sequence[Packet]) -> Packet:
@@ -46,13 +46,13 @@ class MasterLoop:
         x, v = self.port.state()
         force, packet = self.scheme.master(t, x, v, received)
         self.port.push(force)
-        way = goal = x - self._start
+        moved = goal = x - self._start
         pull = np.zeros(3)
         if self.hand is not None:
             goal, speed = self.hand.wanted(t)
-            pull = self.hand.pull(goal, speed, way, v)
+            pull = self.hand.pull(goal, speed, moved, v)
             self.port.pull(pull)
-        self.now = Moment(t, way, v, force, pull, goal, self.scheme.state("master"))
+        self.now = LoopState(t, moved, v, force, pull, goal, self.scheme.state("master"))
         return packet
 
 
@@ -61,7 +61,7 @@ class FollowerLoop:
 
     def __init__(self, port: ToolPort, scheme: Scheme, task_map: TaskMap | None = None) -> None:
         self.port, self.scheme, self.map = port, scheme, task_map or TaskMap()
-        self.now: Moment | None = None
+        self.now: LoopState | None = None
         self._start = port.state()[0]
 
     def step(self, t: float, received: Sequence[Packet]) -> Packet:
@@ -71,5 +71,5 @@ class FollowerLoop:
         f = self.map.force_to_master(self.port.contact())
         command, packet = self.scheme.follower(t, x, v, f, received)
         self.port.push(self.map.force_to_follower(command.force))
-        self.now = Moment(t, x, v, command.force, f, command.x, self.scheme.state("follower"))
+        self.now = LoopState(t, x, v, command.force, f, command.x, self.scheme.state("follower"))
         return packet

@@ -59,11 +59,11 @@ class Packet:
 
     def numbers(self) -> tuple[float, ...]:
         """Return the packet as a tuple of floats for transmission: 19, or 17 without an echo."""
-        told = (
+        values = (
             float(self.seq), self.sent, float(self.id), float(self.peer),
             *self.x.tolist(), *self.v.tolist(), *self.f.tolist(), *self.wave.tolist(), self.energy,
         )  # fmt: skip
-        return told if math.isnan(self.echo) else (*told, self.echo, self.held)
+        return values if math.isnan(self.echo) else (*values, self.echo, self.held)
 
     @classmethod
     def read(cls, numbers: Sequence[float]) -> Packet:
@@ -85,7 +85,9 @@ class Packet:
                 raise BrazoError(f"a packet with a number beyond ±{most:g}")
         x, v, f, wave = (np.array(given[i : i + 3]) for i in (4, 7, 10, 13))
         if given[16] < 0.0:
-            raise BrazoError(f"a packet with {given[16]:g} J sent away; it is at least 0")
+            raise BrazoError(
+                f"a packet with a sent energy of {given[16]:g} J; it must be at least 0"
+            )
         echo, held = given[17:] or (math.nan, 0.0)
         return cls(int(seq), sent, int(id_), int(peer), x, v, f, wave, given[16], echo, held)
 

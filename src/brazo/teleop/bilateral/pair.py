@@ -4,7 +4,7 @@
     trace = pair.run(6.0)
     print(trace.report().text())
 
-A pair is also a task of a simulation (`sim.add_task(pair)`) whose master and follower have no
+A pair is also a task of a simulation (`sim.tasks.add(pair)`) whose master and follower have no
 controller of their own.  The recording of the simulation then contains the motion of the robots.
 """
 

@@ -18,7 +18,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from brazo.teleop.bilateral.packet import Packet
-from brazo.teleop.bilateral.scheme import Array, Command, End, EndState, Side, limited, positive
+from brazo.teleop.bilateral.scheme import (
+    Array,
+    EndState,
+    ForceCommand,
+    SchemeEnd,
+    Side,
+    limited,
+    positive,
+)
 
 
 class PositionForce:
@@ -40,14 +48,16 @@ class PositionForce:
         self.stiffness = positive(stiffness, "stiffness")
         self.damping = positive(damping, "damping", zero=True)
         self.force_limit = positive(force_limit, "force_limit")
-        self._ends = {side: End(id) for side in ("master", "follower")}
+        self._ends = {side: SchemeEnd(id) for side in ("master", "follower")}
 
     def restart(self, side: Side) -> None:
-        self._ends[side] = End(self._ends[side].inflow.id + 1)
+        """Start a new coupling at one side."""
+        self._ends[side] = SchemeEnd(self._ends[side].inflow.id + 1)
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
+        """Return the force on the handle (3,), N, and the packet to send."""
         end = self._ends["master"]
         end.step(t, x, received)
         known = end.inflow.latest
@@ -56,7 +66,8 @@ class PositionForce:
 
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
-    ) -> tuple[Command, Packet]:
+    ) -> tuple[ForceCommand, Packet]:
+        """Return the command of the follower and the packet to send."""
         end = self._ends["follower"]
         end.step(t, x, received)
         known = end.inflow.latest
@@ -65,7 +76,8 @@ class PositionForce:
             goal, speed = known.x, known.v
             pull = self.stiffness * (goal - end.x) + self.damping * (speed - v)
             end.force = limited(pull, self.force_limit)
-        return Command(end.force, end.origin + goal, speed), end.packet(v, f)
+        return ForceCommand(end.force, end.origin + goal, speed), end.packet(v, f)
 
     def state(self, side: Side) -> EndState:
+        """Return energies and delays of one side."""
         return self._ends[side].state()

@@ -10,7 +10,7 @@ share no other data, so they can run in one process or, each on its own object, 
 displacements matter; each side measures them from its position at pairing.
 
 Energy is measured at the tool, where force and displacement are both known exactly: a force F held
-from one call to the next does the work F·Δx.  `End` computes this energy for one side.
+from one call to the next does the work F·Δx.  `SchemeEnd` computes this energy for one side.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Side = Literal["master", "follower"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Command:
+class ForceCommand:
     """Command for the follower until the next call, in the master's task space."""
 
     force: Array  # (3,) N, applied to its tool
@@ -70,7 +70,7 @@ class Scheme(Protocol):
 
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
-    ) -> tuple[Command, Packet]:
+    ) -> tuple[ForceCommand, Packet]:
         """Return the follower command and the packet to send; f (3,) is the contact force."""
         ...
 
@@ -86,7 +86,7 @@ class Scheme(Protocol):
         ...
 
 
-class End:
+class SchemeEnd:
     """State common to all schemes: cycle time, numbering, newest packet, energy at the tool."""
 
     def __init__(self, id: int) -> None:
@@ -113,18 +113,18 @@ class End:
         if not (first or t > self.t):
             raise BrazoError(f"time only increases: {t:.6f} s after {self.t:.6f} s")
         place = x - self.origin
-        dt, way = (0.0, np.zeros(3)) if first else (t - self.t, place - self.x)
+        dt, moved = (0.0, np.zeros(3)) if first else (t - self.t, place - self.x)
         if not first:
-            work = -float(self.force @ way)
+            work = -float(self.force @ moved)
             self.energy += work
             self.power = work / dt
             self.period = dt if math.isnan(self.period) else self.period + 0.1 * (dt - self.period)
         self.t, self.x = t, place
-        anew = self.inflow.take(t, received)
-        if anew or first:
+        fresh = self.inflow.take(t, received)
+        if fresh or first:
             self.origin, self.x = x.copy(), np.zeros(3)
             self.energy = 0.0
-        return dt, way, anew or first
+        return dt, moved, fresh or first
 
     def packet(self, v: Array, f: Array, wave: Array | None = None, energy: float = 0.0) -> Packet:
         """Return the next packet to send."""

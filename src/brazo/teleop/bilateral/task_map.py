@@ -25,9 +25,9 @@ class TaskMap:
         gain = 1.0 / self.increments.scale if force_gain is None else force_gain
         self.force_gain = positive(gain, "force_gain")
 
-    def to_master(self, way: Array) -> Array:
+    def to_master(self, displacement: Array) -> Array:
         """Convert a displacement or velocity (3,) of the follower to the master's task space."""
-        return self.increments.scale * (self.increments.directions.T @ way)
+        return self.increments.scale * (self.increments.directions.T @ displacement)
 
     def force_to_master(self, force: Array) -> Array:
         """Convert a force (3,) at the follower to the master's task space."""

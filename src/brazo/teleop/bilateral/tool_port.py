@@ -23,7 +23,7 @@ from brazo.codegen import Graph, compile_kernel
 from brazo.codegen.linear import dot
 from brazo.control import CartesianImpedance, Reference
 from brazo.control.base import torque_limits
-from brazo.control.equations import Equations, equations_of
+from brazo.control.equations import ControlEquations, equations_of
 from brazo.control.impedance import tool_inertia
 from brazo.errors import BrazoError
 from brazo.robot import Robot
@@ -47,7 +47,7 @@ class ToolPort:
         self.arm: Robot = arm_of(given, world.cell.gravity)
         rest = np.zeros(self.arm.n)
         self._start = Reference(self.robot.q.copy(), rest, rest)
-        self._law = self._holding()
+        self._impedance = self._holding()
         self.saturated = 0  # calls in which a torque limit was exceeded
         self._R = np.array(self.robot.base[:3, :3])
         self._limits = torque_limits(self.arm)
@@ -68,8 +68,8 @@ class ToolPort:
     def push(self, force: Array) -> None:
         """Apply a force (3,) to the tool by the drives, held until the next call."""
         q, qd = self.robot.q.copy(), self.robot.qd.copy()
-        self._law.torque(self.world.time, q, qd, self._start)
-        tau = self._law.wanted + self._joint_force(q, force)
+        self._impedance.torque(self.world.time, q, qd, self._start)
+        tau = self._impedance.wanted + self._joint_force(q, force)
         self.saturated += bool((np.abs(tau) > self._limits).any())
         self.robot.torque[:] = tau
 
@@ -80,25 +80,25 @@ class ToolPort:
     def _holding(self) -> CartesianImpedance:
         inertia = tool_inertia(self.arm, "base")
         inertia[:3] = 0.0
-        law = CartesianImpedance(
+        impedance = CartesianImpedance(
             HOLD,
             stiffness=HOLD**2 * inertia,
             damping=2.0 * HOLD * inertia,
             frame="base",
             feedforward=False,
         )
-        law.bind(self.arm, self.world.dt)
-        return law
+        impedance.bind(self.arm, self.world.dt)
+        return impedance
 
 
-def _state_kernel(equations: Equations) -> Callable[..., Any]:
+def _state_kernel(equations: ControlEquations) -> Callable[..., Any]:
     g = Graph()
     q, qd = g.inputs("q", equations.n), g.inputs("qd", equations.n)
     (_, p), J = equations.tool(q)
     return compile_kernel("tool_state", g, {"x": p, "v": [dot(row, qd) for row in J[:3]]}).entry
 
 
-def _force_kernel(equations: Equations) -> Callable[..., Any]:
+def _force_kernel(equations: ControlEquations) -> Callable[..., Any]:
     g = Graph()
     q, F = g.inputs("q", equations.n), g.inputs("force", 3)
     J = equations.tool(q)[1][:3]

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from brazo.deprecation import renamed_fields
 from brazo.errors import BrazoError
-from brazo.teleop.bilateral.loops import Moment
+from brazo.teleop.bilateral.loops import LoopState
 
 Array = np.ndarray
 
@@ -39,8 +40,11 @@ class EndTrace:
     age: Array
 
 
+@renamed_fields(
+    least_energy="min_energy", least_master="min_energy_master", greatest_force="max_force"
+)
 @dataclass(frozen=True, slots=True)
-class Report:
+class BilateralReport:
     """Figures of merit of a run, in SI units."""
 
     scheme: str
@@ -56,9 +60,9 @@ class Report:
     force_follower: float  # N at the end, contact
     force_error: float  # N, norm of the difference of the two means over the last part
     moving: float  # m, peak-to-peak motion of the master in the last part
-    least_energy: float  # J, min of both sides together
-    least_master: float  # J, min at the master
-    greatest_force: float  # N, max contact force
+    min_energy: float  # J, min of both sides together
+    min_energy_master: float  # J, min at the master
+    max_force: float  # N, max contact force
 
     def text(self) -> str:
         """Return the figures as text."""
@@ -75,7 +79,7 @@ class Report:
                 f"  force at the end      hand {self.force_master:.3f} N, "
                 f"contact {self.force_follower:.3f} N",
                 f"  still moving          {1e3 * self.moving:.3f} mm",
-                f"  min energy            {1e3 * self.least_energy:.3f} mJ",
+                f"  min energy            {1e3 * self.min_energy:.3f} mJ",
             )
         )
 
@@ -108,7 +112,7 @@ class Trace:
         return float(steps[int(np.argmin(sums))] * dt)
 
     def tracking(self, lag: float) -> Array:
-        """Return |x_follower(t) − x_master(t − lag)| (k,), m, up to the follower's first contact.
+        """Return `|x_follower(t) − x_master(t − lag)|` (k,), m, up to the follower's first contact.
 
         For times before the start, the initial position of the master is used.
         """
@@ -117,7 +121,7 @@ class Trace:
         before = np.concatenate([np.repeat(x[:1], n, axis=0), x[: len(x) - n]])
         return np.linalg.norm(self.follower.x - before, axis=1)[self.free]
 
-    def report(self, last: float = 0.5) -> Report:
+    def report(self, last: float = 0.5) -> BilateralReport:
         """Return the figures of merit; the last `last` seconds count as the end of the run."""
         if len(self.t) < 2 or self.t[-1] - self.t[0] <= last:
             raise BrazoError(f"a report needs a run longer than {last:g} s")
@@ -127,7 +131,7 @@ class Trace:
         m, f = self.master, self.follower
         felt, met = m.force[end], f.outside[end]
         came, trips = _known(f.one_way), _known(m.round_trip)
-        return Report(
+        return BilateralReport(
             scheme=self.scheme,
             delay=self.line.get("delay", 0.0),
             jitter=self.line.get("jitter", 0.0),
@@ -141,9 +145,9 @@ class Trace:
             force_follower=float(np.linalg.norm(met.mean(axis=0))),
             force_error=float(np.linalg.norm(felt.mean(axis=0) - met.mean(axis=0))),
             moving=float(np.linalg.norm(np.ptp(m.x[end], axis=0))),
-            least_energy=float(self.energy.min()),
-            least_master=float(m.energy.min()),
-            greatest_force=float(np.linalg.norm(f.outside, axis=1).max()),
+            min_energy=float(self.energy.min()),
+            min_energy_master=float(m.energy.min()),
+            max_force=float(np.linalg.norm(f.outside, axis=1).max()),
         )
 
 
@@ -152,10 +156,10 @@ class Tracer:
 
     def __init__(self) -> None:
         self._t: list[float] = []
-        self._master: list[Moment] = []
-        self._follower: list[Moment] = []
+        self._master: list[LoopState] = []
+        self._follower: list[LoopState] = []
 
-    def add(self, master: Moment, follower: Moment) -> None:
+    def add(self, master: LoopState, follower: LoopState) -> None:
         self._t.append(master.t)
         self._master.append(master)
         self._follower.append(follower)
@@ -169,7 +173,7 @@ def _known(values: Array) -> Array:
     return known if len(known) else np.array([np.nan])
 
 
-def _end(moments: list[Moment]) -> EndTrace:
+def _end(moments: list[LoopState]) -> EndTrace:
     def rows(name: str) -> Array:
         return np.array([getattr(one, name) for one in moments]).reshape(len(moments), 3)
 

@@ -41,7 +41,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from brazo.teleop.bilateral.packet import Packet
-from brazo.teleop.bilateral.scheme import Array, Command, End, EndState, Side, limited, positive
+from brazo.teleop.bilateral.scheme import (
+    Array,
+    EndState,
+    ForceCommand,
+    SchemeEnd,
+    Side,
+    limited,
+    positive,
+)
 
 _NOTHING = np.zeros(3)
 
@@ -78,22 +86,26 @@ class WaveVariables:
         }  # fmt: skip
 
     def restart(self, side: Side) -> None:
+        """Start a new coupling at one side."""
         old = self._ends[side]
         self._ends[side] = WaveEnd(self, old.end.inflow.id + 1, old.drag)
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
+        """Return the force on the handle (3,), N, and the packet to send."""
         return self._ends["master"].step(t, x, v, _NOTHING, received)
 
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
-    ) -> tuple[Command, Packet]:
+    ) -> tuple[ForceCommand, Packet]:
+        """Return the command of the follower and the packet to send."""
         end = self._ends["follower"]
         force, packet = end.step(t, x, v, f, received)
-        return Command(force, end.end.origin + end.y, end.rate), packet
+        return ForceCommand(force, end.end.origin + end.y, end.rate), packet
 
     def state(self, side: Side) -> EndState:
+        """Return energies and delays of one side."""
         return self._ends[side].state()
 
 
@@ -123,7 +135,7 @@ class WaveBuffer:
 
     @property
     def lasts(self) -> float:
-        """Time (s) that the unused wave covers."""
+        """Time (s) for which the received but not yet used part of the wave lasts."""
         U, E = self._came - self._used, self.received - self.spent
         return 0.5 * float(U @ U) / E if E > 0.0 else 0.0
 
@@ -133,7 +145,7 @@ class WaveEnd:
 
     def __init__(self, line: WaveVariables, id: int, drag: float = 0.0) -> None:
         self.line, self.drag = line, drag
-        self.end = End(id)
+        self.end = SchemeEnd(id)
         self._begin()
 
     def _begin(self) -> None:
@@ -151,11 +163,11 @@ class WaveEnd:
     ) -> tuple[Array, Packet]:
         """Run one cycle; return the force (3,) on the tool and the packet to send."""
         end = self.end
-        dt, way, anew = end.step(t, x, received)
-        if anew:
+        dt, moved, fresh = end.step(t, x, received)
+        if fresh:
             self._begin()
         elif end.paired:
-            self._close(dt, way)
+            self._close(dt, moved)
         if end.inflow.latest is not None:
             self.buffer.put(end.inflow.latest)
         if end.paired and end.period > 0.0:
@@ -163,7 +175,7 @@ class WaveEnd:
             end.force = self._pull - self.drag * v
         return end.force, end.packet(v, f, self.sum, self.sent)
 
-    def _close(self, dt: float, way: Array) -> None:
+    def _close(self, dt: float, moved: Array) -> None:
         """Update the energy balance of the finished cycle with its actual length (s)."""
         b, F = self.line.impedance, self._pull
         # A cycle longer than planned uses no more of the wave than was planned.
@@ -174,7 +186,7 @@ class WaveEnd:
         self.y = self.y + Y
         self.sum = self.sum + gone
         self.sent += 0.5 * float(gone @ gone) / dt
-        self.coupling += float(F @ Y - self.end.force @ way)
+        self.coupling += float(F @ Y - self.end.force @ moved)
 
     def _force(self, x: Array, v: Array) -> Array:
         b, K = self.line.impedance, self.line.stiffness

@@ -3,22 +3,25 @@
 Script      a file of timed motions, for tests and repeatable sessions
 Keyboard    keys of a terminal
 Joystick    a gamepad or joystick of the operating system
-Pointed     a handle dragged on a web page
+PageHandle     a handle dragged on a web page
 """
 
-from brazo.teleop.devices.device import Device, Hand
+from brazo.deprecation import renamed_names
+from brazo.teleop.devices.device import Device, HandState
 from brazo.teleop.devices.joystick import Joystick
 from brazo.teleop.devices.keyboard import Keyboard
-from brazo.teleop.devices.pointed import Pointed
+from brazo.teleop.devices.page_handle import PageHandle
 from brazo.teleop.devices.script import Script, load_script, parse_script
 
 __all__ = [
     "Device",
-    "Hand",
+    "HandState",
     "Joystick",
     "Keyboard",
-    "Pointed",
+    "PageHandle",
     "Script",
     "load_script",
     "parse_script",
 ]
+
+__getattr__ = renamed_names(__name__, {"Hand": "HandState", "Pointed": "PageHandle"})

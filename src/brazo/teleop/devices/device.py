@@ -11,7 +11,7 @@ from brazo.kinematics.orientation import matrix_from_rotvec
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hand:
+class HandState:
     """Master position relative to the start, and the state of the buttons."""
 
     moved: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) m
@@ -25,11 +25,11 @@ class Hand:
 
 
 class Device(Protocol):
-    """Input device that yields a `Hand` per cycle."""
+    """Input device that yields a `HandState` per cycle."""
 
     name: str
 
-    def read(self, t: float, state: int) -> Hand:
+    def read(self, t: float, state: int) -> HandState:
         """Return the input at time t (s).
 
         `state` is the last reported state of the follower, 0 IDLE to 3 HOLD.
@@ -59,12 +59,12 @@ class Yielding(Protocol):
         ...
 
 
-def how_to_go_on(device: Device) -> str:
+def resume_hint(device: Device) -> str:
     """Return the instruction to resume after HOLD or STOP, with the keys of the device."""
-    return getattr(device, "anew", "release, then press and hold")
+    return getattr(device, "resume_hint", "release, then press and hold")
 
 
-def pose_of(hand: Hand, start: np.ndarray) -> np.ndarray:
+def pose_of(hand: HandState, start: np.ndarray) -> np.ndarray:
     """Return the pose (4, 4) of a handle with the start pose `start`."""
     T = start.copy()
     T[:3, 3] += hand.moved
@@ -77,7 +77,7 @@ def joint_units(robot: Any) -> list[str]:
     return ["rad" if kind == "revolute" else "m" for kind in robot.joint_kinds]
 
 
-class Rates:
+class RateIntegrator:
     """Integrator of velocities, for devices without position input: keys and sticks."""
 
     def __init__(self) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.operate import HoldToRun
-from brazo.teleop.devices.device import Hand, Rates
+from brazo.teleop.devices.device import HandState, RateIntegrator
 
 SPEED = 0.15  # m/s at full deflection
 DEAD = 0.08
@@ -31,7 +31,7 @@ class Joystick:
     """Gamepad with the given device file."""
 
     name = "joystick"
-    anew = "release button 0, press button 1, then hold button 0"
+    resume_hint = "release button 0, press button 1, then hold button 0"
 
     def __init__(self, path: str | Path = "/dev/input/js0", speed: float = SPEED) -> None:
         try:
@@ -42,7 +42,7 @@ class Joystick:
                 f"{path}: no joystick there ({why}); plug one in, or name its device file"
             ) from None
         self.path, self.speed = Path(path), speed
-        self._rates = Rates()
+        self._rates = RateIntegrator()
         self._axes: dict[int, float] = {}
         self._buttons: dict[int, bool] = {}
         self._t = 0.0
@@ -51,12 +51,13 @@ class Joystick:
         self._grip: float | None = None
         self._held = b""
 
-    def read(self, t: float, state: int) -> Hand:
+    def read(self, t: float, state: int) -> HandState:
+        """Return the state of the hand at time t (s)."""
         self._t = t
         self._take_events()
         x, y, z = (_shaped(self._axes.get(axis, 0.0)) for axis in (1, 0, 4))
         self._rates.go(t, self.speed * np.array([-x, -y, -z]), np.zeros(3))
-        return Hand(
+        return HandState(
             self._rates.moved,
             self._rates.turned,
             self._enable.renew(),
@@ -66,6 +67,7 @@ class Joystick:
         )
 
     def close(self) -> None:
+        """Release the device."""
         os.close(self._file)
 
     def _take_events(self) -> None:

@@ -26,7 +26,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.operate import HoldToRun
-from brazo.teleop.devices.device import Hand, Rates
+from brazo.teleop.devices.device import HandState, RateIntegrator
 
 SPEED = 0.1  # m/s
 FIRST, REPEAT = 0.6, 0.15  # s
@@ -47,13 +47,13 @@ class Keyboard:
     """Keyboard input; `keys()` returns the keys pressed since the last call."""
 
     name = "keyboard"
-    anew = "release all keys, press e, then hold space"
+    resume_hint = "release all keys, press e, then hold space"
 
     def __init__(self, keys: Callable[[], str] | None = None, speed: float = SPEED) -> None:
         self._terminal = None if keys is not None else _Terminal()
         self._keys = keys or (self._terminal.read if self._terminal else lambda: "")
         self.speed = speed
-        self._rates = Rates()
+        self._rates = RateIntegrator()
         self._t = 0.0
         self._held = {key: HoldToRun(REPEAT, lambda: self._t, FIRST) for key in (*KEYS, *LEAVE)}
         self._run = False
@@ -62,7 +62,8 @@ class Keyboard:
         self._scale = 1.0
         self._done = False
 
-    def read(self, t: float, state: int) -> Hand:
+    def read(self, t: float, state: int) -> HandState:
+        """Return the state of the hand at time t (s)."""
         self._t = t
         settings: list[tuple[str, Any]] = []
         for key in self._keys().lower():
@@ -92,7 +93,7 @@ class Keyboard:
         self._rates.go(t, velocity, np.zeros(3))
         held = {key for key in KEYS if self._held[key].held}
         self._run = " " in held or (self._run and bool(held))
-        return Hand(
+        return HandState(
             self._rates.moved,
             self._rates.turned,
             self._run,
@@ -104,6 +105,7 @@ class Keyboard:
         )
 
     def close(self) -> None:
+        """Release the terminal."""
         if self._terminal is not None:
             self._terminal.close()
 

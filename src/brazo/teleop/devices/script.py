@@ -27,8 +27,8 @@ import numpy as np
 
 from brazo import units
 from brazo.formats.document import Field, parse_document, read_document
-from brazo.teleop.devices.device import Hand
-from brazo.teleop.follow.safety import State
+from brazo.teleop.devices.device import HandState
+from brazo.teleop.follow.safety import SafetyState
 
 PLANES = {"xy": (0, 1), "yz": (1, 2), "zx": (2, 0)}
 ACTIONS = ("engage", "release", "move", "circle", "turn", "clutch", "grip", "set")
@@ -65,14 +65,14 @@ class Script:
         self.steps = tuple(sorted(steps, key=lambda step: step.at))
         self.again = again
         self.seconds = max((step.until for step in steps), default=0.0) + _AFTER
-        self._told = 0  # number of steps whose settings were requested
+        self._settings_done = 0  # number of steps whose settings were requested
         self._extra = 0  # engagements requested after a HOLD
         self._tried = -math.inf
         self._stop = False
-        self._stopped: Hand | None = None  # last input before STOP
+        self._stopped: HandState | None = None  # last input before STOP
 
     @property
-    def anew(self) -> str:
+    def resume_hint(self) -> str:
         """What resumes motion after a HOLD."""
         if self._stop:
             return "start the script again"
@@ -83,7 +83,8 @@ class Script:
         before, self._stop = self._stop, True
         return not before
 
-    def read(self, t: float, state: int) -> Hand:
+    def read(self, t: float, state: int) -> HandState:
+        """Return the state of the hand at time t (s)."""
         if self._stopped is None:
             hand = self._read(t, state)
             if not self._stop:
@@ -91,7 +92,7 @@ class Script:
             self._stopped = replace(hand, run=False, settings=())
         return replace(self._stopped, done=t > self.seconds)
 
-    def _read(self, t: float, state: int) -> Hand:
+    def _read(self, t: float, state: int) -> HandState:
         moved, turned = np.zeros(3), np.zeros(3)
         run, engage, clutch, grip = False, 0, False, None
         settings = []
@@ -115,12 +116,12 @@ class Script:
                 clutch = clutch or t < step.until
             elif step.action == "grip":
                 grip = step.value
-            elif step.action == "set" and k >= self._told:
+            elif step.action == "set" and k >= self._settings_done:
                 settings += list(step.value.items())
-                self._told = k + 1
+                self._settings_done = k + 1
         if run and self.again:
             run = self._after_hold(t, state)
-        return Hand(
+        return HandState(
             moved,
             turned,
             run,
@@ -132,6 +133,7 @@ class Script:
         )
 
     def close(self) -> None:
+        """Do nothing; a script holds no device."""
         pass
 
     def _after_hold(self, t: float, state: int) -> bool:
@@ -139,7 +141,7 @@ class Script:
         free, held = _AGAIN
         if t - self._tried < free:
             return False
-        if state == State.HOLD and t - self._tried > free + held:
+        if state == SafetyState.HOLD and t - self._tried > free + held:
             self._tried = t
             self._extra += 1
             return False
@@ -175,7 +177,7 @@ def _step(item: Field) -> ScriptStep:
     at = given["at"].number(units.TIME, at_least=0.0)
     until = at + (given["for"].number(units.TIME, above=0.0) if "for" in given else 0.0)
     if action in ("move", "circle", "turn", "clutch") and until == at:
-        item.fail(f"how long it takes is missing: for, with {action}")
+        item.fail(f"'{action}' needs a duration, as in for: 2s")
     value: Any = None
     if action == "move":
         value = np.array(what.numbers(3, units.LENGTH))

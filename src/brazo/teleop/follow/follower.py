@@ -21,11 +21,11 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
-from brazo.teleop.follow.safety import Cause, Rules, Safety, State, Transition
-from brazo.teleop.follow.tracking import TargetRates, Tracker
-from brazo.teleop.link.frames import Setting
+from brazo.teleop.follow.safety import Cause, Rules, Safety, SafetyState, Transition
+from brazo.teleop.follow.tracking import JointTracker, TargetRates
 from brazo.teleop.link.inbox import Received
-from brazo.teleop.link.views import Report, View
+from brazo.teleop.link.views import LinkReport, LinkView
+from brazo.teleop.link.wire_format import Setting
 from brazo.teleop.mapping.base import Mapping, MasterPoint, axes
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits
@@ -33,6 +33,7 @@ from brazo.trajectory.limits import Limits
 Array = np.ndarray
 LONGEST_STEP = 0.02  # s, limits the motion of the reference after a pause of the loop
 ASK = "ask"  # setting that only requests the current settings
+SCENE = "scene"  # its value that requests the name of the follower's cell
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +42,7 @@ class FollowerStep:
 
     t: float
     sample: Sample
-    state: State
+    state: SafetyState
     cause: str
     share: float  # fraction of full speed
     seq: int  # of the command used in this cycle, 0 for none
@@ -64,12 +65,12 @@ class Follower:
     ) -> None:
         self.safety = Safety(rules, now, on_transition)
         self.mapping = mapping
-        self.tracker = Tracker(limits, q0)
+        self.tracker = JointTracker(limits, q0)
         self.grip: float | None = None
         self._now = now
         self._session = 0
         self._jumps = self._missing = 0
-        self._seen: Received | None = None  # newest command that was valid when read
+        self._newest: Received | None = None  # newest command that was valid when read
         self._used: Received | None = None  # last command applied by the mapping, while following
         self._clutched = False
         self._target: Array | None = None
@@ -85,7 +86,7 @@ class Follower:
         self.tracker.stop()
 
     def step(
-        self, now: float, view: View, obstacle: str = "", dt: float | None = None
+        self, now: float, view: LinkView, obstacle: str = "", dt: float | None = None
     ) -> FollowerStep:
         """Run one cycle and return the joint reference for time `now` (s).
 
@@ -106,7 +107,7 @@ class Follower:
             self._begin(now)
         elif new is not None:
             seq = self._follow(now, new, verdict.share)
-        elif verdict.state is State.DEGRADED:
+        elif verdict.state is SafetyState.DEGRADED:
             self.tracker.slow(verdict.share)
         sample = self.tracker.update(dt) if dt > 0.0 else self.tracker.state
         return FollowerStep(
@@ -127,12 +128,12 @@ class Follower:
         pose: Any = None,
         wrench: Any = None,
         extra: tuple[float, ...] = (),
-    ) -> Report:
+    ) -> LinkReport:
         """Return the report of a step for the master.
 
         `pose` is x, y, z (m) and a quaternion w, x, y, z.
         """
-        return Report(
+        return LinkReport(
             step.state,
             step.cause,
             step.share,
@@ -161,14 +162,14 @@ class Follower:
             return True, f"directions are {axes(value)}"
         return True, f"{setting.name} is {value}"
 
-    def _watch(self, now: float, view: View) -> None:
+    def _watch(self, now: float, view: LinkView) -> None:
         """Check the link for a new session, clock jumps and missing sequence numbers."""
         safety = self.safety
         if view.session != self._session:
             safety.fault(now, Cause.LINK, "" if not view.session else "another connection")
             safety.restart()
             self._session, self._jumps, self._missing = view.session, view.jumps, view.missing
-            self._seen = None
+            self._newest = None
             return
         if view.jumps != self._jumps:
             self._jumps = view.jumps
@@ -180,9 +181,9 @@ class Follower:
 
     def _take(self, now: float, latest: Received | None) -> Received | None:
         """Return the newest command if it is new and still valid."""
-        if latest is None or latest is self._seen or latest.command.session != self._session:
+        if latest is None or latest is self._newest or latest.command.session != self._session:
             return None
-        self._seen = latest
+        self._newest = latest
         if now > latest.expires:
             self.unused += 1
             return None
@@ -191,25 +192,25 @@ class Follower:
         return latest
 
     def _obstacle(self) -> str:
-        if self.safety.moving or self._seen is None or not self._seen.run:
+        if self.safety.moving or self._newest is None or not self._newest.run:
             return ""
         if self.tracker.moving:
             return "the follower is still braking"
         try:
-            return self.mapping.obstacle(_point(self._seen), self.tracker.state.q)
+            return self.mapping.obstacle(_point(self._newest), self.tracker.state.q)
         except Exception as error:
             return _words(error)
 
     def _begin(self, now: float) -> None:
-        assert self._seen is not None
+        assert self._newest is not None
         q = self.tracker.state.q
         try:
-            self.mapping.anchor(_point(self._seen), q)
+            self.mapping.anchor(_point(self._newest), q)
         except Exception as error:
             return self._doubt(now, Cause.LOST, _words(error))
-        self._used, self._target = self._seen, q.copy()
+        self._used, self._target = self._newest, q.copy()
         self._rates.start(q)
-        self._clutched = self._seen.clutch
+        self._clutched = self._newest.clutch
 
     def _end(self) -> None:
         if self._used is not None:

@@ -34,7 +34,7 @@ from enum import Enum, IntEnum
 from brazo.errors import BrazoError
 
 
-class State(IntEnum):
+class SafetyState(IntEnum):
     IDLE = 0
     ENGAGED = 1
     DEGRADED = 2
@@ -110,8 +110,8 @@ class Transition:
     """Change of state."""
 
     t: float  # s
-    before: State
-    after: State
+    before: SafetyState
+    after: SafetyState
     cause: Cause
     detail: str = ""
 
@@ -124,7 +124,7 @@ class Transition:
 class Verdict:
     """Permission of the follower for the current cycle."""
 
-    state: State
+    state: SafetyState
     share: float  # fraction of full speed; 0 means brake and stay at rest
 
     @property
@@ -142,7 +142,7 @@ class Safety:
         on_transition: Callable[[Transition], None] | None = None,
     ) -> None:
         self.rules = rules or Rules()
-        self.state = State.IDLE
+        self.state = SafetyState.IDLE
         self.cause = Cause.RELEASED
         self.detail = ""
         self.log: deque[Transition] = deque(maxlen=1000)
@@ -159,7 +159,7 @@ class Safety:
     @property
     def moving(self) -> bool:
         """Whether commands are followed."""
-        return self.state in (State.ENGAGED, State.DEGRADED)
+        return self.state in (SafetyState.ENGAGED, SafetyState.DEGRADED)
 
     def age(self, now: float) -> float:
         """Return the age (s) of the newest valid command, infinite if there is none."""
@@ -179,7 +179,7 @@ class Safety:
             self.engagement = max(self.engagement, engagement)
         if not run:
             if self.moving:
-                self._stop(now, State.IDLE, Cause.RELEASED)
+                self._stop(now, SafetyState.IDLE, Cause.RELEASED)
             self._released = self._released or sent >= self._stopped
 
     def fault(self, now: float, cause: Cause, detail: str = "") -> None:
@@ -190,7 +190,7 @@ class Safety:
         if cause is Cause.STOP:
             self._stopped = self._now
         if self.moving or cause is Cause.STOP:
-            self._stop(self._now, State.HOLD, cause, detail)
+            self._stop(self._now, SafetyState.HOLD, cause, detail)
 
     def restart(self) -> None:
         """Reset for a new master, or for the same master after its link was lost."""
@@ -215,11 +215,11 @@ class Safety:
     def _watch(self, now: float, age: float) -> None:
         rules = self.rules
         if age > rules.stale:
-            self._stop(now, State.HOLD, Cause.STALE, f"the newest is {1e3 * age:.0f} ms old")
-        elif self.state is State.ENGAGED and age > rules.degrade:
-            self._go(now, State.DEGRADED, Cause.OLD, f"{1e3 * age:.0f} ms")
-        elif self.state is State.DEGRADED and age < rules.recover:
-            self._go(now, State.ENGAGED, Cause.FRESH)
+            self._stop(now, SafetyState.HOLD, Cause.STALE, f"the newest is {1e3 * age:.0f} ms old")
+        elif self.state is SafetyState.ENGAGED and age > rules.degrade:
+            self._go(now, SafetyState.DEGRADED, Cause.OLD, f"{1e3 * age:.0f} ms")
+        elif self.state is SafetyState.DEGRADED and age < rules.recover:
+            self._go(now, SafetyState.ENGAGED, Cause.FRESH)
 
     def _engage(self, now: float, age: float, obstacle: str) -> None:
         asked = self._asked or 0
@@ -237,12 +237,12 @@ class Safety:
             self.refusal = ""
             self._released = False
             self.engagement = asked
-            self._go(now, State.ENGAGED, Cause.ENGAGED)
+            self._go(now, SafetyState.ENGAGED, Cause.ENGAGED)
 
     def _share(self, age: float) -> float:
-        if self.state is State.ENGAGED:
+        if self.state is SafetyState.ENGAGED:
             return 1.0
-        if self.state is not State.DEGRADED:
+        if self.state is not SafetyState.DEGRADED:
             return 0.0
         rules = self.rules
         part = (age - rules.degrade) / (rules.stale - rules.degrade)
@@ -255,15 +255,15 @@ class Safety:
             return True
         if self.moving:
             detail = f"the follower's own went back by {1e3 * (self._now - now):.0f} ms"
-            self._stop(self._now, State.HOLD, Cause.CLOCK, detail)
+            self._stop(self._now, SafetyState.HOLD, Cause.CLOCK, detail)
         return False
 
-    def _stop(self, now: float, state: State, cause: Cause, detail: str = "") -> None:
+    def _stop(self, now: float, state: SafetyState, cause: Cause, detail: str = "") -> None:
         self._released, self.refusal = False, ""
         self.engagement = max(self.engagement, self._asked or 0)
         self._go(now, state, cause, detail)
 
-    def _go(self, now: float, state: State, cause: Cause, detail: str = "") -> None:
+    def _go(self, now: float, state: SafetyState, cause: Cause, detail: str = "") -> None:
         transition = Transition(now, self.state, state, cause, detail)
         self.state, self.cause, self.detail = state, cause, detail
         if transition.before is state:  # STOP in HOLD: new cause, same state

@@ -25,7 +25,7 @@ class Touch:
         self._world = world
         self._robot: WorldRobot = world.robots[name]
         self._R = np.array(self._robot.base[:3, :3])
-        moving = np.isin(world.mj_model.geom_bodyid, self._robot.all_body_ids[1:])
+        moving = np.isin(world.mj_model.geom_bodyid, self._robot.engine.bodies[1:])
         self._moving = moving.astype(float)
 
     def force(self) -> Array:

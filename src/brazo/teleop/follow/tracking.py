@@ -1,4 +1,4 @@
-"""`Tracker`: joints that follow a moving target within all limits and can always stop.
+"""`JointTracker`: joints that follow a moving target within all limits and can always stop.
 
 The target is a position with velocity and acceleration.  It is extrapolated for at most `ahead`
 seconds, which bridges one late command.  For the remaining distance e, a joint requests the
@@ -35,7 +35,7 @@ STILL, STARTING = 1e-7, 1e-4  # rad/s and rad/s^2, m/s and m/s^2: above rounding
 SHARE = 0.3  # of the acceleration for catching up; the rest is for the target's own
 
 
-class Tracker:
+class JointTracker:
     """Joint motion that follows targets, starting at rest at `q0` (n,)."""
 
     def __init__(self, limits: Limits, q0: Any, ahead: float = AHEAD) -> None:

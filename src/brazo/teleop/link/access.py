@@ -25,7 +25,7 @@ SHORTEST_TOKEN = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class LinkAccess:
     """Access rules of a link that listens on `host`; `token` is None if none is required."""
 
     host: str
@@ -33,7 +33,7 @@ class Access:
     origins: tuple[str, ...] = ()
 
     @classmethod
-    def on(cls, host: str, token: str | bool | None, origins: Iterable[str] = ()) -> Access:
+    def on(cls, host: str, token: str | bool | None, origins: Iterable[str] = ()) -> LinkAccess:
         """Return the rules for an address; a token is required beyond the loopback interface.
 
         `True` generates a token on the loopback interface, too.

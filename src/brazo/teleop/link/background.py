@@ -1,4 +1,7 @@
-"""An asyncio event loop in its own thread, so that a control loop never waits for the network."""
+"""An asyncio event loop in its own thread, so that a control loop never waits for the network.
+
+`InBackground` is the base class of objects whose work is one coroutine in such a thread.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import concurrent.futures
 import contextlib
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, Self
 
 
 class Background:
@@ -20,11 +23,11 @@ class Background:
         self.ready: concurrent.futures.Future[Any] = concurrent.futures.Future()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
-    def start(self, timeout: float = 10.0) -> Any:
-        """Start and wait until the coroutine sets `ready`; return its result or raise its error."""
+    def start(self, timeout: float = 10.0) -> None:
+        """Start and wait until the coroutine sets `ready`; raise its error."""
         self._thread.start()
         try:
-            return self.ready.result(timeout)
+            self.ready.result(timeout)
         except BaseException:
             self.stop()
             raise
@@ -65,3 +68,39 @@ class Background:
             self.ready.set_exception(error)
         finally:
             self._loop = None
+
+
+class InBackground:
+    """An object that works in the background from `start` to `close`; a context manager."""
+
+    def __init__(self, thread_name: str) -> None:
+        self._thread_name = thread_name
+        self._background: Background | None = None
+
+    def start(self) -> Self:
+        """Start in the background; returns when it is ready, which includes listening."""
+        if self._background is None:
+            self._background = Background(self._thread_name, self._main)
+            self._background.start()
+        return self
+
+    def close(self) -> None:
+        """Close all connections and stop the thread."""
+        if self._background is not None:
+            self._background.stop()
+            self._background = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def _main(self, background: Background) -> None:
+        """Set `background.ready`, then work until `background.stopped`."""
+        raise NotImplementedError
+
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
+        """Call a function in the event loop; does nothing if it is not running."""
+        if self._background is not None:
+            self._background.call(function, *arguments)

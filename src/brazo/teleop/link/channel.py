@@ -1,4 +1,4 @@
-"""`Channel`: one open connection after the handshake, common to both peers.
+"""`LinkChannel`: one open connection after the handshake, common to both peers.
 
 It numbers the sent frames, checks the received ones, answers pings and sends its own, and closes
 the connection when no valid frame has been received for too long.  Sending never blocks: a frame
@@ -11,6 +11,7 @@ import asyncio
 import logging
 import socket
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,23 @@ from websockets.exceptions import ConnectionClosed
 
 from brazo.connections import RateLimit
 from brazo.errors import BrazoError
-from brazo.teleop.link import frames
+from brazo.teleop.link import wire_format
 from brazo.teleop.link.clock import ClockFilter
-from brazo.teleop.link.frames import Ping, Pong, now_us
 from brazo.teleop.link.inbox import Inbox
+from brazo.teleop.link.wire_format import (
+    Answer,
+    Command,
+    Frame,
+    Hello,
+    Malformed,
+    Ping,
+    Pong,
+    Refused,
+    Setting,
+    Status,
+    Welcome,
+    now_us,
+)
 
 SEND_BUFFER = 1 << 16  # bytes, send buffer of the operating system
 _UNSENT = 1 << 13  # bytes that may wait in this process
@@ -57,7 +71,7 @@ class LinkRules:
             )
 
 
-class Channel:
+class LinkChannel:
     """A connection after a successful handshake."""
 
     def __init__(
@@ -82,6 +96,17 @@ class Channel:
         """Whether the network does not accept the sent data."""
         return self.connection.transport.get_write_buffer_size() > _UNSENT
 
+    @property
+    def round_trip(self) -> float | None:
+        """Min round trip to the peer in s, None before the first measurement."""
+        estimate = self.clock.estimate
+        return None if estimate is None else 1e-6 * estimate.round_trip
+
+    @property
+    def silent_for(self) -> float:
+        """Seconds since the last valid frame."""
+        return 1e-6 * (now_us() - self.heard)
+
     async def post(self, kind: Any, *fields: Any, sent: int | None = None) -> None:
         """Send a frame of a kind with these fields after its header.
 
@@ -92,7 +117,7 @@ class Channel:
         stamp = now_us() if sent is None else sent
         frame = kind(self.session, self.seq, stamp, self.inbox.last, *fields)
         try:
-            await self.connection.send(frames.encode(frame))
+            await self.connection.send(wire_format.encode(frame))
         except ConnectionClosed:
             return
         self.counts["sent"] += 1
@@ -104,13 +129,29 @@ class Channel:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def within_rate(self, now: int) -> bool:
-        """Return whether the rate limit permits another frame; called before it is decoded."""
+    def read(
+        self, message: bytes | str, decode: Callable[[bytes | str], Frame], now: int
+    ) -> Command | Status | Ping | Pong | Setting | Answer | None:
+        """Return the frame of a message received at `now` (µs); None if it is not to be used.
+
+        The rate limit is applied before a message is decoded.
+        """
         self.counts["received"] += 1
-        if self._limit.allows(now):
-            return True
-        self.counts["too fast"] += 1
-        return False
+        if not self._limit.allows(now):
+            self.counts["too fast"] += 1
+            return None
+        try:
+            frame = decode(message)
+        except Malformed:
+            self.counts["malformed"] += 1
+            return None
+        if isinstance(frame, Hello | Welcome | Refused):  # only allowed as the first frame
+            self.counts["malformed"] += 1
+            return None
+        if not self.inbox.admit(frame):
+            return None
+        self.heard = now
+        return frame
 
     async def heartbeat(self, frame: Ping | Pong, now: int) -> None:
         """Answer a ping, or evaluate the times of a pong."""

@@ -28,11 +28,12 @@ from websockets.typing import Subprotocol
 from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
 from brazo.errors import BrazoError
 from brazo.peers import REFUSAL, refuses_user
-from brazo.teleop.link import frames
-from brazo.teleop.link.access import Access
-from brazo.teleop.link.background import Background
-from brazo.teleop.link.channel import QUIET, Channel, LinkRules, count_closing, prepare
-from brazo.teleop.link.frames import (
+from brazo.teleop.link import wire_format
+from brazo.teleop.link.access import LinkAccess
+from brazo.teleop.link.background import Background, InBackground
+from brazo.teleop.link.channel import QUIET, LinkChannel, LinkRules, count_closing, prepare
+from brazo.teleop.link.views import LinkReport, LinkView
+from brazo.teleop.link.wire_format import (
     MAX_BYTES,
     MAX_JOINTS,
     STATES,
@@ -50,7 +51,6 @@ from brazo.teleop.link.frames import (
     Welcome,
     now_us,
 )
-from brazo.teleop.link.views import Report, View
 
 PATH = "/teleop"
 CLOSING = {"version": 4001, "token": 4003, "role": 4004, "busy": 4009, "full": 4010}
@@ -60,7 +60,7 @@ _SETTINGS = 32
 _HOLD = STATES.index("HOLD")
 
 
-class FollowerLink:
+class FollowerLink(InBackground):
     """Server on `host`:`port` (0 selects a free port), from `start` to `close`."""
 
     def __init__(
@@ -79,16 +79,17 @@ class FollowerLink:
             raise BrazoError(f"port {port}; wanted 0 to 65535")
         if not 0 <= joints <= MAX_JOINTS:
             raise BrazoError(f"{joints} joints; at most {MAX_JOINTS}")
-        self.access = Access.on(host, token, origins)
+        super().__init__("teleop-follower")
+        self.access = LinkAccess.on(host, token, origins)
         self.host, self.port, self.name, self.joints = host, port, name[:64], joints
         self.rules = rules or LinkRules()
         self.counts: Counter[str] = Counter()
         self._tls = tls
-        self._view = View()
-        self._report: Report | None = None
+        self._view = LinkView()
+        self._report: LinkReport | None = None
         self._settings: deque[Setting] = deque(maxlen=_SETTINGS)
-        self._channels: dict[int, Channel] = {}
-        self._master: Channel | None = None
+        self._channels: dict[int, LinkChannel] = {}
+        self._master: LinkChannel | None = None
         self._master_name = ""
         limits = ConnectionLimits(
             _FLOODING * self.rules.rate,
@@ -98,27 +99,7 @@ class FollowerLink:
         )
         self._gate = Gate(limits, self._drives, self.counts)
         self._reported = 0  # µs, time of the report
-        self._told = 0  # µs, time at which a report was last sent
-        self._background: Background | None = None
-
-    def start(self) -> FollowerLink:
-        """Start listening; returns when masters can connect."""
-        if self._background is None:
-            self._background = Background("teleop-follower", self._serve)
-            self.port = self._background.start()
-        return self
-
-    def close(self) -> None:
-        """Close all connections and stop listening."""
-        if self._background is not None:
-            self._background.stop()
-            self._background = None
-
-    def __enter__(self) -> FollowerLink:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        self._sent_at = 0  # µs, time at which a report was last sent
 
     @property
     def token(self) -> str | None:
@@ -140,28 +121,27 @@ class FollowerLink:
     def round_trip(self) -> float | None:
         """Min round trip to the master in s, None before the first measurement."""
         channel = self._master
-        estimate = None if channel is None else channel.clock.estimate
-        return None if estimate is None else 1e-6 * estimate.round_trip
+        return None if channel is None else channel.round_trip
 
     @property
     def heard(self) -> float | None:
         """Seconds since the last valid frame of the master, None without a master."""
         channel = self._master
-        return None if channel is None else 1e-6 * (now_us() - channel.heard)
+        return None if channel is None else channel.silent_for
 
-    def view(self) -> View:
+    def view(self) -> LinkView:
         """Return the newest command and the state of the link."""
         return self._view
 
-    def publish(self, report: Report) -> None:
+    def publish(self, report: LinkReport) -> None:
         """Publish a report; sent at once on a state change, else at most at the status rate."""
         before, self._report = self._report, report
         self._reported = now = now_us()
         changed = before is None or before.state != report.state
         if self._background is not None and (
-            changed or now - self._told >= 1e6 / self.rules.status_rate
+            changed or now - self._sent_at >= 1e6 / self.rules.status_rate
         ):
-            self._told = now
+            self._sent_at = now
             self._background.call(self._tell)
 
     def settings(self) -> list[Setting]:
@@ -173,10 +153,9 @@ class FollowerLink:
 
     def answer(self, setting: Setting, done: bool, text: str = "") -> None:
         """Send the result of a requested setting."""
-        if self._background is not None:
-            self._background.call(self._answer, setting, done, text)
+        self._call(self._answer, setting, done, text)
 
-    async def _serve(self, background: Background) -> None:
+    async def _main(self, background: Background) -> None:
         try:
             server = await serve(
                 self._welcome,
@@ -206,7 +185,8 @@ class FollowerLink:
             ) from None
         async with server:
             queue_connections(server.sockets)
-            background.ready.set_result(server.sockets[0].getsockname()[1])
+            self.port = server.sockets[0].getsockname()[1]
+            background.ready.set_result(None)
             repeat = asyncio.create_task(self._repeat())
             await background.stopped()
             repeat.cancel()
@@ -231,7 +211,7 @@ class FollowerLink:
         try:
             prepare(connection)
             async with asyncio.timeout(self.rules.hello):
-                hello = frames.read_from_master(await connection.recv())
+                hello = wire_format.read_from_master(await connection.recv())
             if not isinstance(hello, Hello):
                 raise Malformed("the first frame is no hello")
             refused = await self._judge(hello)
@@ -273,23 +253,25 @@ class FollowerLink:
     async def _refuse(self, connection: ServerConnection, code: str, text: str) -> None:
         self.counts[f"refused: {code}"] += 1
         with contextlib.suppress(ConnectionClosed):
-            await connection.send(frames.encode(Refused(code, text)))
+            await connection.send(wire_format.encode(Refused(code, text)))
             await connection.close(CLOSING[code], text)
 
     async def _converse(self, connection: ServerConnection, hello: Hello) -> None:
         session = secrets.randbelow(2**53 - 1) + 1
-        channel = Channel(connection, session, self.counts, self.rules, self.joints)
+        channel = LinkChannel(connection, session, self.counts, self.rules, self.joints)
         drives = hello.role == "master"
         if drives:
             if self._master is not None:
                 self.counts["resumed"] += 1
                 self._leave(self._master)
             self._master, self._master_name = channel, hello.name
-            self._view = View(session)
+            self._view = LinkView(session)
         self._channels[session] = channel
         beat = asyncio.create_task(channel.beat())
         try:
-            await connection.send(frames.encode(Welcome(VERSION, session, self.name, self.joints)))
+            await connection.send(
+                wire_format.encode(Welcome(VERSION, session, self.name, self.joints))
+            )
             self._tell_one(channel)
             async for message in connection:
                 await self._hear(channel, message, drives)
@@ -299,28 +281,18 @@ class FollowerLink:
             beat.cancel()
             self._leave(channel)
 
-    def _leave(self, channel: Channel) -> None:
+    def _leave(self, channel: LinkChannel) -> None:
         self._channels.pop(channel.session, None)
         if channel is self._master:
-            self._master, self._master_name, self._view = None, "", View()
+            self._master, self._master_name, self._view = None, "", LinkView()
         channel.connection.transport.abort()
 
-    async def _hear(self, channel: Channel, message: bytes | str, drives: bool) -> None:
+    async def _hear(self, channel: LinkChannel, message: bytes | str, drives: bool) -> None:
         now = now_us()
-        if not channel.within_rate(now):
-            return
-        try:
-            frame = frames.read_from_master(message)
-        except Malformed:
-            self.counts["malformed"] += 1
-            return
-        if isinstance(frame, Hello):
-            self.counts["malformed"] += 1
+        frame = channel.read(message, wire_format.read_from_master, now)
+        if frame is None:
             return
         inbox = channel.inbox
-        if not inbox.admit(frame):
-            return
-        channel.heard = now
         if isinstance(frame, (Ping, Pong)):
             await channel.heartbeat(frame, now)
         elif not drives:
@@ -330,20 +302,20 @@ class FollowerLink:
         elif isinstance(frame, Command):
             inbox.command(frame, now)
         if channel is self._master:
-            self._view = View(channel.session, inbox.latest, channel.clock.jumps, inbox.missing)
+            self._view = LinkView(channel.session, inbox.latest, channel.clock.jumps, inbox.missing)
 
     async def _repeat(self) -> None:
         """Repeat the last report periodically if no new one is published."""
         while True:
             await asyncio.sleep(0.1)
-            if now_us() - self._told > 100_000:
+            if now_us() - self._sent_at > 100_000:
                 self._tell()
 
     def _tell(self) -> None:
         for channel in tuple(self._channels.values()):
             self._tell_one(channel)
 
-    def _tell_one(self, channel: Channel) -> None:
+    def _tell_one(self, channel: LinkChannel) -> None:
         report = self._report
         if report is None:
             return

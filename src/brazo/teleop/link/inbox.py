@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from brazo.teleop.link.clock import ClockFilter
-from brazo.teleop.link.frames import CLUTCH, RUN, Answer, Command, Ping, Pong, Setting, Status
+from brazo.teleop.link.wire_format import CLUTCH, RUN, Answer, Command, Ping, Pong, Setting, Status
 
 FUTURE = 5_000  # µs, tolerance for `sent` after arrival, beyond the clock error
 

@@ -7,9 +7,9 @@
             link.send(q, run=True)                   # never blocks; only the newest command is sent
             link.status()                            # the newest status, or None
 
-A broken connection is opened again, with increasing pauses between the attempts.  Nothing is queued
-meanwhile: an unsent command is replaced by the next, an unsent setting is answered as not sent, and
-no commands are sent while the follower does not acknowledge the earlier ones.
+A broken connection is opened again, with increasing pauses between the attempts.  While it is
+closed nothing is queued: an unsent command is replaced by the next, an unsent setting is answered
+as not sent, and no commands are sent while the follower does not acknowledge the earlier ones.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ from websockets.typing import Subprotocol
 
 from brazo.errors import BrazoError
 from brazo.hosts import address_parts
-from brazo.teleop.link import frames
-from brazo.teleop.link.background import Background
-from brazo.teleop.link.channel import QUIET, Channel, LinkRules, count_closing
+from brazo.teleop.link import wire_format
+from brazo.teleop.link.background import Background, InBackground
+from brazo.teleop.link.channel import QUIET, LinkChannel, LinkRules, count_closing
 from brazo.teleop.link.follower_link import PATH
-from brazo.teleop.link.frames import (
+from brazo.teleop.link.unreachable import in_words
+from brazo.teleop.link.wire_format import (
     CLUTCH,
     MAX_BYTES,
     MAX_JOINTS,
@@ -55,7 +56,6 @@ from brazo.teleop.link.frames import (
     Welcome,
     now_us,
 )
-from brazo.teleop.link.unreachable import in_words
 
 VALID = 0.1  # s
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
@@ -65,7 +65,7 @@ _FINAL = ("version", "token", "role")  # refusals for which a retry is useless
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
+class ReceivedStatus:
     """The newest status, with its times by the local clock, in s."""
 
     status: Status
@@ -80,12 +80,12 @@ class _Pending:
     engagement: int
     valid: int
     q: tuple[float, ...]
-    pose: frames.Pose | None
+    pose: wire_format.Pose | None
     grip: float | None
     extra: tuple[float, ...]
 
 
-class MasterLink:
+class MasterLink(InBackground):
     """Client of the follower at `host:port` or `ws://…`, from `start` to `close`."""
 
     def __init__(
@@ -98,6 +98,7 @@ class MasterLink:
         watch: bool = False,
         rules: LinkRules | None = None,
     ) -> None:
+        super().__init__("teleop-master")
         self.url = _url(address, tls)
         self.rules = rules or LinkRules()
         self.counts: Counter[str] = Counter()
@@ -105,39 +106,19 @@ class MasterLink:
         self.follower = ""  # name of the follower
         self.joints = 0  # number of joints that it requires, 0 for any
         self.refusal = ""  # reason why there is no connection
-        self._said_no = ""  # last refusal by the follower itself
+        self._refused_because = ""  # last refusal by the follower itself
         self._token, self._tls = token or "", tls
-        self._background: Background | None = None
         self._connected = threading.Event()
         self._over = False  # refused permanently
         self._wake: asyncio.Event | None = None
         self._pending: _Pending | None = None
         self._asked: deque[tuple[str, Any]] = deque(maxlen=32)
         self._engagement = 0
-        self._told: Told | None = None
+        self._received: ReceivedStatus | None = None
         self._answers: deque[Answer] = deque(maxlen=32)
-        self._channel: Channel | None = None
+        self._channel: LinkChannel | None = None
         self._session = 0
         self._flying: deque[tuple[int, int]] = deque()  # seq and time of unacknowledged commands
-
-    def start(self) -> MasterLink:
-        """Start connecting in the background."""
-        if self._background is None:
-            self._background = Background("teleop-master", self._run)
-            self._background.start()
-        return self
-
-    def close(self) -> None:
-        """Close the connection and stop the thread."""
-        if self._background is not None:
-            self._background.stop()
-            self._background = None
-
-    def __enter__(self) -> MasterLink:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def connected(self) -> bool:
@@ -158,7 +139,7 @@ class MasterLink:
     @property
     def turned_away(self) -> bool:
         """Whether the follower is reachable and refuses the connection."""
-        return bool(self.refusal) and self.refusal == self._said_no
+        return bool(self.refusal) and self.refusal == self._refused_because
 
     @property
     def session(self) -> int:
@@ -170,8 +151,7 @@ class MasterLink:
     def round_trip(self) -> float | None:
         """Min round trip to the follower in s, None before the first measurement."""
         channel = self._channel
-        estimate = None if channel is None else channel.clock.estimate
-        return None if estimate is None else 1e-6 * estimate.round_trip
+        return None if channel is None else channel.round_trip
 
     @property
     def offset(self) -> float | None:
@@ -184,7 +164,7 @@ class MasterLink:
     def heard(self) -> float | None:
         """Seconds since the last valid frame of the follower, None without a connection."""
         channel = self._channel
-        return None if channel is None else 1e-6 * (now_us() - channel.heard)
+        return None if channel is None else channel.silent_for
 
     def wait(self, timeout: float = 10.0) -> None:
         """Wait until connected, at most `timeout` seconds; not for use in a control loop."""
@@ -240,9 +220,9 @@ class MasterLink:
         self._asked.append((name, value))
         self._poke()
 
-    def status(self) -> Told | None:
+    def status(self) -> ReceivedStatus | None:
         """Return the newest status of this connection."""
-        return self._told
+        return self._received
 
     def answers(self) -> list[Answer]:
         """Return the answers to settings since the last call."""
@@ -252,10 +232,10 @@ class MasterLink:
         return found
 
     def _poke(self) -> None:
-        if self._background is not None and self._wake is not None:
-            self._background.call(self._wake.set)
+        if self._wake is not None:
+            self._call(self._wake.set)
 
-    async def _run(self, background: Background) -> None:
+    async def _main(self, background: Background) -> None:
         self._wake = asyncio.Event()
         background.ready.set_result(None)
         work = asyncio.create_task(self._keep_connected())
@@ -312,11 +292,11 @@ class MasterLink:
     async def _introduce(self, connection: ClientConnection) -> bool:
         """Send the hello; return whether the follower accepts it."""
         hello = Hello(VERSION, self.role, self.name, self._token, self._session)
-        await connection.send(frames.encode(hello))
+        await connection.send(wire_format.encode(hello))
         async with asyncio.timeout(self.rules.hello):
-            answer = frames.read_from_follower(await connection.recv())
+            answer = wire_format.read_from_follower(await connection.recv())
         if isinstance(answer, Refused):
-            self.refusal = self._said_no = answer.text
+            self.refusal = self._refused_because = answer.text
             self._over = answer.code in _FINAL
             self.counts[f"refused: {answer.code}"] += 1
             return False
@@ -327,8 +307,8 @@ class MasterLink:
         return True
 
     async def _converse(self, connection: ClientConnection) -> None:
-        channel = Channel(connection, self._session, self.counts, self.rules)
-        self._told = self._pending = None
+        channel = LinkChannel(connection, self._session, self.counts, self.rules)
+        self._received = self._pending = None
         self._flying.clear()
         self._give_back()
         self._channel = channel
@@ -353,7 +333,7 @@ class MasterLink:
             text = _NOT_SENT.format(self._asked.popleft()[0], "the link was lost")
             self._answers.append(Answer(self._session, 0, now_us(), 0, 0, False, text))
 
-    async def _pour(self, channel: Channel) -> None:
+    async def _pour(self, channel: LinkChannel) -> None:
         """Send pending settings and commands when there are any."""
         assert self._wake is not None
         while True:
@@ -382,27 +362,17 @@ class MasterLink:
             self.counts["commands"] += 1
             self._flying.append((channel.seq, pending.stamp))
 
-    def _unconfirmed(self, channel: Channel) -> bool:
+    def _unconfirmed(self, channel: LinkChannel) -> bool:
         """Return whether acknowledgements of commands are overdue."""
         estimate = channel.clock.estimate
         patience = 1e6 * _UNCONFIRMED + (0 if estimate is None else 2 * estimate.round_trip)
         return bool(self._flying) and now_us() - self._flying[0][1] > patience
 
-    async def _hear(self, channel: Channel, message: bytes | str) -> None:
+    async def _hear(self, channel: LinkChannel, message: bytes | str) -> None:
         now = now_us()
-        if not channel.within_rate(now):
+        frame = channel.read(message, wire_format.read_from_follower, now)
+        if frame is None:
             return
-        try:
-            frame = frames.read_from_follower(message)
-        except Malformed:
-            self.counts["malformed"] += 1
-            return
-        if isinstance(frame, (Welcome, Refused)):
-            self.counts["malformed"] += 1
-            return
-        if not channel.inbox.admit(frame):
-            return
-        channel.heard = now
         while self._flying and self._flying[0][0] <= frame.ack:
             self._flying.popleft()
         if isinstance(frame, (Ping, Pong)):
@@ -410,8 +380,8 @@ class MasterLink:
         elif isinstance(frame, Status):
             clock = channel.clock.estimate
             sent = now if clock is None else min(clock.to_local(frame.sent), now)
-            self._told = Told(frame, 1e-6 * now, 1e-6 * sent)
-        else:
+            self._received = ReceivedStatus(frame, 1e-6 * now, 1e-6 * sent)
+        elif isinstance(frame, Answer):
             self._answers.append(frame)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.link.master_link import MasterLink
-from brazo.teleop.link.views import Report
+from brazo.teleop.link.views import LinkReport
 
 JOINTS = 6
 
@@ -84,13 +84,13 @@ def measure(
                     raise BrazoError("the link was lost while it was measured; try again")
                 process.stdin.write("end\n")
                 process.stdin.flush()
-                seen = json.loads(process.stdout.readline())
+                measured = json.loads(process.stdout.readline())
                 left = link.counts["commands"]
         except (ValueError, OSError) as error:
             raise BrazoError(f"the follower's process failed: {error}") from None
         finally:
             process.kill()
-    counts = seen["counts"]
+    counts = measured["counts"]
     return Measurement(
         seconds=took,
         rate=sent / took,
@@ -100,9 +100,9 @@ def measure(
         lost=counts.get("missing", 0),
         disordered=counts.get("replayed", 0),
         late=counts.get("expired", 0),
-        latency=Spread(*seen["latency"]),
-        jitter=Spread(*seen["jitter"]),
-        age=Spread(*seen["age"]),
+        latency=Spread(*measured["latency"]),
+        jitter=Spread(*measured["jitter"]),
+        age=Spread(*measured["age"]),
         round_trip=1e3 * trip,
         offset=1e3 * offset,
     )
@@ -172,7 +172,7 @@ def _follow(period: float) -> None:
                     apart = latest.received - last.received
                     jitter.add(abs(apart - 1e-6 * (latest.command.sent - last.command.sent)))
                 last = latest
-            link.publish(Report(0, "measuring", q=latest.command.q))
+            link.publish(LinkReport(0, "measuring", q=latest.command.q))
         spreads = {"latency": latency.spread(), "jitter": jitter.spread(), "age": age.spread()}
         sys.stdout.write(json.dumps(spreads | {"counts": dict(link.counts)}) + "\n")
         sys.stdout.flush()

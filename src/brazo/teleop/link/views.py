@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from brazo.teleop.link.frames import Pose, Wrench
     from brazo.teleop.link.inbox import Received
+    from brazo.teleop.link.wire_format import Pose, Wrench
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class LinkView:
     """State of the follower's link."""
 
     session: int = 0  # session of the connected master, 0 if there is none
@@ -24,7 +24,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Report:
+class LinkReport:
     """State of the follower, sent to all connected peers."""
 
     state: int  # index into `frames.STATES`

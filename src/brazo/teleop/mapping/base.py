@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from brazo.arrays import float_array
 from brazo.errors import BrazoError
 from brazo.trajectory.reading import positive, vector
 
@@ -63,10 +64,7 @@ class IncrementMap:
 
     def __call__(self, increment) -> np.ndarray:
         """Return the follower's increment (..., 3) for an increment of the master, in m."""
-        try:
-            step = np.asarray(increment, dtype=float)
-        except (TypeError, ValueError) as error:
-            raise BrazoError(f"increment: not an array of numbers ({error})") from None
+        step = float_array(increment, "increment")
         if step.ndim == 0 or step.shape[-1] != 3 or not np.isfinite(step).all():
             raise BrazoError(f"increment has shape {step.shape}; wanted (..., 3), finite values")
         return step @ self.directions.T / self.scale
@@ -118,7 +116,7 @@ class MasterPoint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Target:
+class JointTarget:
     """Joint target for one step of the master."""
 
     q: np.ndarray  # (n,)
@@ -152,7 +150,7 @@ class Mapping(Protocol):
         """Set the reference of increments: the master position and the follower at q (n,)."""
         ...
 
-    def step(self, master: MasterPoint, dt: float) -> Target:
+    def step(self, master: MasterPoint, dt: float) -> JointTarget:
         """Return the target for the current master position, dt seconds after the last step."""
         ...
 

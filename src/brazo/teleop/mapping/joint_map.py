@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.teleop.mapping.base import MasterPoint, Plausible, Target
+from brazo.teleop.mapping.base import JointTarget, MasterPoint, Plausible
 from brazo.teleop.mapping.walls import JOINT_WALL, Soft
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive, vector
@@ -72,6 +72,7 @@ class JointMap:
         return {"gain": self.gain.tolist(), "absolute": self._absolute_next}
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
+        """Return why the follower cannot engage at q (n,), or an empty text."""
         n = self.limits.n
         if master.q is None or len(master.q) != n:
             sent = "none" if master.q is None else str(len(master.q))
@@ -87,18 +88,22 @@ class JointMap:
         return ""
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
+        """Start following from here: the master and q (n,) correspond."""
         assert master.q is not None
         self.absolute = self._absolute_next
         self._last, self._q = master.q.copy(), q.copy()
 
-    def step(self, master: MasterPoint, dt: float) -> Target:
+    def step(self, master: MasterPoint, dt: float) -> JointTarget:
+        """Return the target of the joints for the new state of the master, dt (s) later."""
         if master.q is None or self._last is None or len(master.q) != len(self._last):
-            return Target(self._q, jump="the joint values are missing")
+            return JointTarget(self._q, jump="the joint values are missing")
         moved = master.q - self._last
         most = self.plausible.angular_slack + self.plausible.angular_speed * dt
         if np.abs(moved).max() > most:
             i = int(np.argmax(np.abs(moved)))
-            return Target(self._q, jump=f"joint {i + 1} by {moved[i]:.3g} in {1e3 * dt:.0f} ms")
+            return JointTarget(
+                self._q, jump=f"joint {i + 1} by {moved[i]:.3g} in {1e3 * dt:.0f} ms"
+            )
         self._last = master.q.copy()
         wanted = master.q - self._q if self.absolute else self.gain * moved
         allowed = self.limits.speed * dt
@@ -115,7 +120,7 @@ class JointMap:
             room = wall.warning(float(self._q[i]), low, high)
             if room is not None:
                 warnings.append(f"joint {i + 1} is {room:.3g} before its limit")
-        return Target(self._q.copy(), tuple(warnings))
+        return JointTarget(self._q.copy(), tuple(warnings))
 
 
 def _wall(low: float, high: float) -> Soft:

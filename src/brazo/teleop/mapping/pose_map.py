@@ -22,21 +22,19 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
 from brazo.kinematics.result import range_text, violations
-from brazo.teleop.mapping.base import IncrementMap, MasterPoint, Plausible, Target, scale_of
+from brazo.teleop.mapping.base import IncrementMap, JointTarget, MasterPoint, Plausible, scale_of
 from brazo.teleop.mapping.walls import Workspace
 from brazo.trajectory.cartesian_jog import ToolLimits
-from brazo.trajectory.follow import onto, pose_shift
 from brazo.trajectory.joint_rates import ToolMotion
-from brazo.trajectory.limits import Limits, at_limit
+from brazo.trajectory.limits import Limits
 from brazo.trajectory.reading import positive
+from brazo.trajectory.tracker import LAGS, pursue
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
 
 Array = np.ndarray
 SETTINGS = ("scale", "directions", "turn_scale", "orientation", "tool_speed")
-_ON_TARGET = 1e-9  # m, rad
-_FEW = 1e-3  # fraction of a step below which it is not taken
 
 
 class PoseMap:
@@ -103,6 +101,7 @@ class PoseMap:
         return self._T.copy()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
+        """Return why the follower cannot engage at q (n,), or an empty text."""
         if self._handle(master) is None:
             n = "" if self.master is None else f", {self.master.n} joint values"
             return f"the master sends no pose{n}"
@@ -115,19 +114,21 @@ class PoseMap:
         return f"joint {i + 1} ({name}) is past its limit: allowed {allowed}"
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
+        """Start following from here: the master and q (n,) correspond."""
         T = self._handle(master)
         assert T is not None
         self._last = T
         self._q, self._T = q.copy(), self.follower.fk(q).copy()
 
-    def step(self, master: MasterPoint, dt: float) -> Target:
+    def step(self, master: MasterPoint, dt: float) -> JointTarget:
+        """Return the target of the joints for the new state of the master, dt (s) later."""
         T = self._handle(master)
         if T is None:
-            return Target(self._q, jump="the pose is missing")
+            return JointTarget(self._q, jump="the pose is missing")
         moved = T[:3, 3] - self._last[:3, 3]
         turned = rotvec_from_matrix(T[:3, :3] @ self._last[:3, :3].T)
         if jump := self._implausible(moved, turned, dt):
-            return Target(self._q, jump=jump)
+            return JointTarget(self._q, jump=jump)
         self._last = T
         warnings: list[str] = []
         move = self._bounded(self.increments(moved), self.tool_speed * dt, warnings)
@@ -139,7 +140,7 @@ class PoseMap:
             self._take(move, turn, dt, warnings)
         if self.workspace is not None:
             warnings += self.workspace.warnings(self._T[:3, 3])
-        return Target(self._q.copy(), tuple(warnings))
+        return JointTarget(self._q.copy(), tuple(warnings))
 
     def _take(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> None:
         """Take the feasible part of a step: all of it, or its translation, or its rotation."""
@@ -156,30 +157,18 @@ class PoseMap:
 
     def _try(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> str:
         """Take a step and return "", or return the reason why it is not feasible."""
-        share = 1.0
-        for _ in range(4):
-            T = self._moved(share * move, share * turn)
-            guess = self._q + self._motion.inverse(self._q) @ pose_shift(self._T, T)
-            q, gap, twist = onto(self._motion, guess, T, self._how)
-            if not (np.isfinite(q).all() and gap + twist < _ON_TARGET):
-                return "the tool is at the edge of its reach"
-            past = violations(q, self.limits.position)
-            if past.any():
-                i = int(np.argmax(past))
-                return at_limit(self.follower, self.limits, i, q[i] > self.limits.position[i, 1])
-            excess = float(np.max(np.abs(q - self._q) / (self.limits.speed * dt)))
-            if excess <= 1.0 + 1e-9:
-                break
-            share *= 0.99 / excess
-            if share < _FEW:
-                return "the arm is close to a singularity"
-        else:
-            return "the arm is close to a singularity"
-        if share < 1.0:
-            warnings.append("a joint lags: its speed limit is reached")
-        self._q = q
-        self._T = T if self._how == "full" else self.follower.fk(q).copy()
-        self._T[:3, 3] = T[:3, 3]
+
+        def path(share: float) -> Array:
+            return self._moved(share * move, share * turn)
+
+        found = pursue(self._motion, self.limits, self._q, self._T, path, self._how, dt)
+        if found.why:
+            return found.why
+        if found.lags:
+            warnings.append(LAGS)
+        self._q = found.q
+        self._T = found.T if self._how == "full" else self.follower.fk(found.q).copy()
+        self._T[:3, 3] = found.T[:3, 3]
         return ""
 
     def _moved(self, move: Array, turn: Array) -> Array:
@@ -202,9 +191,9 @@ class PoseMap:
 
     def _implausible(self, moved: Array, turned: Array, dt: float) -> str:
         limit = self.plausible
-        way, angle = float(np.linalg.norm(moved)), float(np.linalg.norm(turned))
-        if way > limit.slack + limit.speed * dt:
-            return f"{1e3 * way:.0f} mm in {1e3 * dt:.0f} ms"
+        distance, angle = float(np.linalg.norm(moved)), float(np.linalg.norm(turned))
+        if distance > limit.slack + limit.speed * dt:
+            return f"{1e3 * distance:.0f} mm in {1e3 * dt:.0f} ms"
         if self.orientation and angle > limit.angular_slack + limit.angular_speed * dt:
             return f"{math.degrees(angle):.0f}° in {1e3 * dt:.0f} ms"
         return ""

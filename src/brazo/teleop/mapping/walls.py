@@ -44,14 +44,14 @@ class Soft:
     def step(self, x: float, dx: float, low: float, high: float) -> float:
         """Return the end of a step of dx from x between the edges."""
         room = high - x if dx > 0.0 else x - low
-        way = abs(dx)
+        travel = abs(dx)
         free = max(room - self.width, 0.0)
-        if way <= free:
+        if travel <= free:
             return x + dx
         left = max(min(room, self.width), 0.0)
         gone = free
         if left > 0.0:
-            gone += left * -math.expm1((free - way) / self.width)
+            gone += left * -math.expm1((free - travel) / self.width)
         # Rounding must not pass the edge either; a position outside stays where it is.
         return min(x + gone, max(high, x)) if dx > 0.0 else max(x - gone, min(low, x))
 
@@ -78,7 +78,7 @@ class Workspace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Box:
+class BoxWall:
     """Box between two corners (3,), m; infinite values leave a side open."""
 
     low: Any
@@ -92,10 +92,12 @@ class Box:
             _ordered(low, high, axis)
 
     def step(self, p: Array, dp: Array) -> Array:
-        ways = zip(p.tolist(), dp.tolist(), self.low, self.high, strict=True)
-        return np.array([self.wall.step(*way) for way in ways])
+        """Return the step (3,) that the wall allows from p for a requested step dp, m."""
+        axes = zip(p.tolist(), dp.tolist(), self.low, self.high, strict=True)
+        return np.array([self.wall.step(*axis) for axis in axes])
 
     def warnings(self, p: Array) -> tuple[str, ...]:
+        """Return a text for each side that p (3,) is close to."""
         found = []
         for axis, x, low, high in zip(AXES, p.tolist(), self.low, self.high, strict=True):
             room = self.wall.warning(x, low, high)
@@ -106,7 +108,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Cylinder:
+class CylinderWall:
     """Cylinder about the base's z axis with ranges of radius r and height z in m.
 
     A min radius of 0 leaves no hole.
@@ -129,6 +131,7 @@ class Cylinder:
         return (self.r[0] or -math.inf, self.r[1])
 
     def step(self, p: Array, dp: Array) -> Array:
+        """Return the step (3,) that the wall allows from p for a requested step dp, m."""
         z = self.wall.step(float(p[2]), float(dp[2]), *self.z)
         x, y = (p[:2] + dp[:2]).tolist()
         before, after = math.hypot(p[0], p[1]), math.hypot(x, y)
@@ -139,6 +142,7 @@ class Cylinder:
         return np.array([share * x, share * y, z])
 
     def warnings(self, p: Array) -> tuple[str, ...]:
+        """Return a text for each side that p (3,) is close to."""
         found = []
         r = math.hypot(p[0], p[1])
         room = self.wall.warning(r, *self._radii)

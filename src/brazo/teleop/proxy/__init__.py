@@ -1,13 +1,13 @@
 """Proxy between master and follower that simulates network faults according to a script.
 
-Script, load_script    faults over time
-FaultProxy             listens, connects to the follower, applies the faults
+FaultScript, load_script    faults over time
+FaultProxy                  listens, connects to the follower, applies the faults
 """
 
 from brazo.deprecation import renamed_names
-from brazo.teleop.proxy.faults import Faults, FaultStep, Script, load_script, parse_script
+from brazo.teleop.proxy.faults import Faults, FaultScript, FaultStep, load_script, parse_script
 from brazo.teleop.proxy.proxy import FaultProxy
 
-__all__ = ["FaultProxy", "FaultStep", "Faults", "Script", "load_script", "parse_script"]
+__all__ = ["FaultProxy", "FaultScript", "FaultStep", "Faults", "load_script", "parse_script"]
 
-__getattr__ = renamed_names(__name__, {"Step": "FaultStep"})
+__getattr__ = renamed_names(__name__, {"Script": "FaultScript", "Step": "FaultStep"})

@@ -3,14 +3,14 @@
     seed: 7
     steps:
       - {at: 0s, delay: 20ms, jitter: 5ms}
-      - {at: 3s, for: 2s, loss: 0.01, stall: 200ms, way: up}
+      - {at: 3s, for: 2s, loss: 0.01, stall: 200ms, direction: up}
       - {at: 6s, for: 500ms, half_open: true}
       - {at: 8s, cut: true}
       - {at: 8s, for: 2s, refuse: true}
 
 Time starts at the first connection.  A step is active from `at`, for the duration `for` or until
-the end.  If two active steps set the same fault, the one that started later applies.  `way` is `up`
-(master to follower), `down` or `both`.
+the end.  If two active steps set the same fault, the one that started later applies.
+`direction` is `up` (master to follower), `down` or `both`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import Field, parse_document, read_document
 
-Way = Literal["up", "down"]
-WAYS: tuple[Way, Way] = ("up", "down")
+Direction = Literal["up", "down"]
+DIRECTIONS: tuple[Direction, Direction] = ("up", "down")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,24 +68,25 @@ class FaultStep:
 
     at: float  # s
     until: float = math.inf
-    ways: tuple[Way, ...] = WAYS
+    directions: tuple[Direction, ...] = DIRECTIONS
     faults: Mapping[str, Any] = field(default_factory=dict)  # fields of `Faults`
     cut: bool = False  # every connection is reset at `at`
     refuse: bool = False  # new connections are refused
 
     def acts(self, t: float) -> bool:
+        """Whether the fault is active at time t (s)."""
         return self.at <= t < self.until
 
     def __str__(self) -> str:
-        said = [f"{name} {value:g}" for name, value in self.faults.items()]
-        said += [name for name in _EVENTS if getattr(self, name)]
-        way = "" if len(self.ways) == 2 else f" ({self.ways[0]})"
+        parts = [f"{name} {value:g}" for name, value in self.faults.items()]
+        parts += [name for name in _EVENTS if getattr(self, name)]
+        direction = "" if len(self.directions) == 2 else f" ({self.directions[0]})"
         span = "" if math.isinf(self.until) else f" for {self.until - self.at:g} s"
-        return ", ".join(said) + way + span
+        return ", ".join(parts) + direction + span
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class FaultScript:
     """Steps, sorted by start time."""
 
     steps: tuple[FaultStep, ...] = ()
@@ -95,19 +96,19 @@ class Script:
         ordered = tuple(sorted(self.steps, key=lambda step: step.at))
         object.__setattr__(self, "steps", ordered)
 
-    def faults(self, way: Way, t: float) -> Faults:
+    def faults(self, direction: Direction, t: float) -> Faults:
         """Return the faults of a direction at time t (s)."""
         found: dict[str, Any] = {}
         for step in self.steps:
-            if way in step.ways and step.acts(t):
+            if direction in step.directions and step.acts(t):
                 found.update(step.faults)
         return Faults(**found) if found else NONE
 
-    def thaw(self, way: Way, t: float) -> float:
+    def thaw(self, direction: Direction, t: float) -> float:
         """Return the time (s) at which a freeze active at time t ends."""
-        while self.faults(way, t).freeze:
-            ends = [s.until for s in self.steps if way in s.ways and s.acts(t)]
-            begins = [s.at for s in self.steps if way in s.ways and s.at > t]
+        while self.faults(direction, t).freeze:
+            ends = [s.until for s in self.steps if direction in s.directions and s.acts(t)]
+            begins = [s.at for s in self.steps if direction in s.directions and s.at > t]
             t = min([*ends, *begins])
             if math.isinf(t):
                 break
@@ -118,17 +119,17 @@ class Script:
         return any(step.refuse and step.acts(t) for step in self.steps)
 
 
-def load_script(path: str | Path) -> Script:
+def load_script(path: str | Path) -> FaultScript:
     """Read a script from a YAML file."""
     return _script(read_document(Path(path)))
 
 
-def parse_script(text: str) -> Script:
+def parse_script(text: str) -> FaultScript:
     """Read a script from YAML text."""
     return _script(parse_document(text))
 
 
-def _script(root: Field) -> Script:
+def _script(root: Field) -> FaultScript:
     given = root.mapping(("seed", "steps"))
     seed = 0
     if "seed" in given:
@@ -138,21 +139,22 @@ def _script(root: Field) -> Script:
         seed = int(number)
     if "steps" not in given:
         root.fail("no steps; wanted steps: a list of {at: …, delay: …}")
-    return Script(tuple(map(_step, given["steps"].items())), seed)
+    return FaultScript(tuple(map(_step, given["steps"].items())), seed)
 
 
 def _step(item: Field) -> FaultStep:
-    given = item.mapping(("at", "for", "way", *_NAMES, *_EVENTS))
+    allowed = ("at", "for", "direction", *_NAMES, *_EVENTS)
+    given = item.mapping(allowed, renamed={"way": "direction"})
     if "at" not in given:
         item.fail("a step needs its start time: at")
     at = given["at"].number(units.TIME, at_least=0.0)
     until = math.inf
     if "for" in given:
         until = at + given["for"].number(units.TIME, above=0.0)
-    ways = WAYS
-    if "way" in given:
-        way = given["way"].choice("up", "down", "both")
-        ways = WAYS if way == "both" else (way,)
+    directions = DIRECTIONS
+    if "direction" in given:
+        direction = given["direction"].choice("up", "down", "both")
+        directions = DIRECTIONS if direction == "both" else (direction,)
     faults: dict[str, Any] = {}
     for name in _NAMES:
         if name not in given:
@@ -170,4 +172,4 @@ def _step(item: Field) -> FaultStep:
     }
     if not faults and not any(events.values()):
         item.fail(f"a step does something: {', '.join((*_NAMES, *_EVENTS))}")
-    return FaultStep(at, until, ways, faults, **events)  # type: ignore[arg-type]
+    return FaultStep(at, until, directions, faults, **events)  # type: ignore[arg-type]

@@ -23,8 +23,8 @@ from typing import Any
 from brazo.errors import BrazoError
 from brazo.hosts import address, is_loopback
 from brazo.peers import refuses_user
-from brazo.teleop.link.background import Background
-from brazo.teleop.proxy.faults import WAYS, Faults, Script, Way
+from brazo.teleop.link.background import Background, InBackground
+from brazo.teleop.proxy.faults import DIRECTIONS, Direction, Faults, FaultScript
 from brazo.teleop.proxy.line import FaultLine, Leaving
 from brazo.teleop.proxy.splitter import Splitter
 
@@ -32,64 +32,45 @@ _LINGER = "hh" if sys.platform == "win32" else "ii"
 _MOST_HELD = 1 << 18  # bytes; above this the proxy stops reading, so that the sender is blocked
 
 
-class FaultProxy:
+class FaultProxy(InBackground):
     """Proxy that listens on `host`:`port` and connects to `to`, from `start` to `close`."""
 
     def __init__(
-        self, to: str, script: Script | None = None, host: str = "127.0.0.1", port: int = 0
+        self, to: str, script: FaultScript | None = None, host: str = "127.0.0.1", port: int = 0
     ) -> None:
+        super().__init__("teleop-proxy")
         self.to = address(to)
         self.host, self.port = host, port
-        self.script = script or Script()
-        self.counts: dict[Way, Counter[str]] = {way: Counter() for way in WAYS}
+        self.script = script or FaultScript()
+        self.counts: dict[Direction, Counter[str]] = {
+            direction: Counter() for direction in DIRECTIONS
+        }
         self.events: deque[tuple[float, str]] = deque(maxlen=10_000)
-        self._live: dict[Way, Faults] = {}
+        self._live: dict[Direction, Faults] = {}
         self._began: float | None = None
         self._pipes: set[_Pipe] = set()
         self._connections = 0
-        self._background: Background | None = None
-
-    def start(self) -> FaultProxy:
-        """Start listening; returns when masters can connect."""
-        if self._background is None:
-            self._background = Background("teleop-proxy", self._serve)
-            self.port = self._background.start()
-        return self
-
-    def close(self) -> None:
-        """Reset all connections and stop listening."""
-        if self._background is not None:
-            self._background.stop()
-            self._background = None
-
-    def __enter__(self) -> FaultProxy:
-        return self.start()
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def time(self) -> float:
         """Time of the script in s: since the first connection, 0 before it."""
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
-    def set(self, way: Way | None = None, **faults: Any) -> None:
+    def set(self, direction: Direction | None = None, **faults: Any) -> None:
         """Apply these faults to one direction, or both, from now on, instead of the script."""
-        for each in WAYS if way is None else (way,):
+        for each in DIRECTIONS if direction is None else (direction,):
             self._live[each] = Faults(**faults)
-        if self._background is not None:
-            self._background.call(self._thaw)
+        self._call(self._thaw)
 
     def cut(self) -> None:
         """Reset every connection now."""
-        if self._background is not None:
-            self._background.call(self._cut)
+        self._call(self._cut)
 
-    def faults(self, way: Way, t: float) -> Faults:
+    def faults(self, direction: Direction, t: float) -> Faults:
         """Return the faults of a direction at time t (s) of the script."""
-        return self._live.get(way) or self.script.faults(way, t)
+        return self._live.get(direction) or self.script.faults(direction, t)
 
-    async def _serve(self, background: Background) -> None:
+    async def _main(self, background: Background) -> None:
         try:
             server = await asyncio.start_server(self._connect, self.host, self.port)
         except OSError as error:
@@ -98,7 +79,8 @@ class FaultProxy:
             ) from None
         clock = asyncio.create_task(self._follow_script())
         try:
-            background.ready.set_result(server.sockets[0].getsockname()[1])
+            self.port = server.sockets[0].getsockname()[1]
+            background.ready.set_result(None)
             await background.stopped()
         finally:
             clock.cancel()
@@ -138,15 +120,17 @@ class FaultProxy:
             for end in (writer, onward[1]):
                 _reset(end)
 
-    def _pipe(self, way: Way, source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> _Pipe:
+    def _pipe(
+        self, direction: Direction, source: asyncio.StreamReader, sink: asyncio.StreamWriter
+    ) -> _Pipe:
         def thaw(t: float) -> float:
-            return float("inf") if way in self._live else self.script.thaw(way, t)
+            return float("inf") if direction in self._live else self.script.thaw(direction, t)
 
         line = FaultLine(
-            f"{self.script.seed} {self._connections} {way}",
-            lambda t: self.faults(way, t),
+            f"{self.script.seed} {self._connections} {direction}",
+            lambda t: self.faults(direction, t),
             thaw,
-            self.counts[way],
+            self.counts[direction],
         )
         return _Pipe(source, sink, line, lambda: self.time)
 

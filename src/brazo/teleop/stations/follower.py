@@ -7,6 +7,7 @@ than real time therefore moves slowly, but does not jump.
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,14 @@ from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.recording.names import SIMULATED
 from brazo.recording.stream import Recorder
 from brazo.teleop.devices.device import joint_units
-from brazo.teleop.follow.follower import ASK, Follower, FollowerStep
-from brazo.teleop.follow.safety import Cause, Rules, State, Transition
+from brazo.teleop.follow.follower import ASK, SCENE, Follower, FollowerStep
+from brazo.teleop.follow.safety import Cause, Rules, SafetyState, Transition
 from brazo.teleop.follow.touch import Touch
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.mapping.base import Mapping, in_words
 from brazo.teleop.mapping.pose_map import PoseMap
 from brazo.teleop.stations.diary import Diary
+from brazo.teleop.stations.scene_name import scene_name
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits, limits_of
 from brazo.world.recorded_cell import recorded_source
@@ -57,7 +59,7 @@ class FollowerStation:
         if robot is None and len(sim.robots) > 1:
             raise BrazoError(f"name the follower robot; robots: {', '.join(sim.robots)}")
         self.sim, self.link = sim, link
-        self.robot = sim.robot(robot or next(iter(sim.robots)))
+        self.robot = sim.robots[robot or next(iter(sim.robots))]
         arm = self.robot.arm
         self.limits = limits or limits_of(arm)
         self.mapping = mapping or PoseMap(arm, self.limits, master)
@@ -137,7 +139,7 @@ class FollowerStation:
     def stop(self, detail: str = "") -> None:
         """Brake to rest now; the master must release and engage again."""
         with self.sim.lock:
-            held = self.follower.safety.state is State.HOLD
+            held = self.follower.safety.state is SafetyState.HOLD
             self.follower.stop(time.perf_counter(), detail)
             if held:  # there is no change of state that would be logged
                 self._event("teleop", f"{Cause.STOP.value}, in HOLD already: {detail or 'STOP'}")
@@ -179,6 +181,10 @@ class FollowerStation:
 
     def _tell(self, step: FollowerStep) -> None:
         for setting in self.link.settings():
+            if setting.name == ASK and setting.value == SCENE:
+                scene = {"name": scene_name(self.sim.cell), "robot": self.robot.name}
+                self.link.answer(setting, True, json.dumps({SCENE: scene}, separators=(",", ":")))
+                continue
             done, text = self.follower.set(setting)
             self.link.answer(setting, done, text)
             asked = done and setting.name == ASK
@@ -218,7 +224,7 @@ class FollowerStation:
         self._recorder.append([*row, *places, *step.sample.q, *self.robot.world.q])
 
     def _clamp(self, grip: float | None) -> None:
-        if grip is None or self.robot.world.clamp is None:
+        if grip is None or self.robot.world.gripper is None:
             return
         if grip >= 0.5:
             self.robot.grip()

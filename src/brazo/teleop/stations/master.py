@@ -31,16 +31,16 @@ from brazo.recording.stream import Recorder
 from brazo.teleop.devices.device import (
     Device,
     Halting,
-    Hand,
+    HandState,
     Yielding,
-    how_to_go_on,
     joint_units,
     pose_of,
+    resume_hint,
 )
-from brazo.teleop.follow.follower import ASK
-from brazo.teleop.follow.safety import Cause, State
-from brazo.teleop.link.frames import STATES
-from brazo.teleop.link.master_link import VALID, MasterLink, Told
+from brazo.teleop.follow.follower import ASK, SCENE
+from brazo.teleop.follow.safety import Cause, SafetyState
+from brazo.teleop.link.master_link import VALID, MasterLink, ReceivedStatus
+from brazo.teleop.link.wire_format import STATES
 from brazo.teleop.stations.diary import Diary, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
@@ -87,10 +87,10 @@ class MasterStation:
         if robot is not None:
             self._q = np.array(robot.poses["home"] if q0 is None else q0, dtype=float)
             self._start = robot.fk(self._q).copy()
-        self.hand = Hand()
+        self.hand = HandState()
         self.blocked = ""  # why the master's own arm does not follow; "" if it does
         self._limits = None if robot is None else limits_of(robot)
-        self._blocked_said = ""  # reason logged since the last release of the switch
+        self._blocked_logged = ""  # reason logged since the last release of the switch
         self.log = Diary()
         self._zero: float | None = None  # time of the first read of the device
         self._asked = 0
@@ -102,6 +102,8 @@ class MasterStation:
         self._trouble = ""  # last logged reason why there is no link
         self._session = 0
         self.settings: dict[str, Any] = {}  # settings of the follower's mapping, as last reported
+        self.asks_scene = False  # whether the follower is asked for its cell, to draw it
+        self.scene: dict[str, Any] | None = None  # "name" and "robot" of the follower's cell
         self.error: Exception | None = None  # error that ended the thread of the station
         self._over = threading.Event()
         self._thread: threading.Thread | None = None
@@ -209,14 +211,16 @@ class MasterStation:
     def cycle(self, tell: Callable[[str], None]) -> None:
         """Read the device once and send the command."""
         t = self.now()
-        told = self.link.status()
-        state = 0 if told is None else told.status.state
-        if self._zero is None and (t > PATIENCE or (told is not None and told.status.age < HEARD)):
+        report = self.link.status()
+        state = 0 if report is None else report.status.state
+        if self._zero is None and (
+            t > PATIENCE or (report is not None and report.status.age < HEARD)
+        ):
             self._zero = t
-        self._heed(told)
+        self._heed(report)
         # The device is read only after the follower has received a command: earlier input has no
         # effect.
-        hand = Hand() if self._zero is None else self.device.read(t - self._zero, state)
+        hand = HandState() if self._zero is None else self.device.read(t - self._zero, state)
         self.hand = hand = self._unless_stopped(hand, t, tell)
         T = self._held(hand)
         while self._asked < hand.engage:
@@ -236,7 +240,7 @@ class MasterStation:
         )
         self._note(t, tell)
         if self._recorder is not None:
-            status = None if told is None else told.status
+            status = None if report is None else report.status
             row = [t, self.link.offset, self.link.round_trip, hand.run, hand.clutch, self._asked]
             row += (
                 [np.nan] * 3 if status is None else [status.state, status.share, 1e-6 * status.age]
@@ -244,17 +248,17 @@ class MasterStation:
             row += [*T[:3, 3], *self._felt(), *self._q]
             self._recorder.append([np.nan if value is None else float(value) for value in row])
 
-    def _heed(self, told: Told | None) -> None:
+    def _heed(self, report: ReceivedStatus | None) -> None:
         """Stop this side, too, after a STOP at the follower."""
-        if told is None:
+        if report is None:
             return
-        status = told.status
-        stopped = status.state == State.HOLD and status.cause.startswith(Cause.STOP.value)
+        status = report.status
+        stopped = status.state == SafetyState.HOLD and status.cause.startswith(Cause.STOP.value)
         if stopped and not self._stopped_there and self._state >= 0:
             self.stop()
         self._stopped_there = stopped
 
-    def _unless_stopped(self, hand: Hand, t: float, tell: Callable[[str], None]) -> Hand:
+    def _unless_stopped(self, hand: HandState, t: float, tell: Callable[[str], None]) -> HandState:
         """Return the input, with the switch released after a STOP.
 
         The switch is valid again after the device has released it and requested engagement again.
@@ -262,10 +266,10 @@ class MasterStation:
         before = self._latch.stops
         runs = self._latch.passes(hand.run, hand.engage)
         if self._latch.stops > before:
-            self._say(t, [f"STOP; to resume: {how_to_go_on(self.device)}"], tell)
+            self._log_lines(t, [f"STOP; to resume: {resume_hint(self.device)}"], tell)
         return hand if runs == hand.run else replace(hand, run=runs)
 
-    def _held(self, hand: Hand) -> Array:
+    def _held(self, hand: HandState) -> Array:
         """Return the handle pose (4, 4); with a robot, as far as its arm can reach."""
         T = pose_of(hand, self._start)
         if self._motion is None:
@@ -300,38 +304,41 @@ class MasterStation:
 
     def _note(self, t: float, tell: Callable[[str], None]) -> None:
         """Log changes of the link, the state and the settings."""
-        link, said = self.link, []
-        if link.connected != self._connected:
-            self._connected = link.connected
-            said.append("connected" if self._connected else "link lost")
-        if (trouble := "" if link.connected else link.trouble) != self._trouble:
+        link, lines = self.link, []
+        report = link.status()  # before `connected`, which is true as soon as there is a report
+        connected = link.connected
+        if connected != self._connected:
+            self._connected = connected
+            lines.append("connected" if connected else "link lost")
+        if (trouble := "" if connected else link.trouble) != self._trouble:
             self._trouble = trouble
-            said += [trouble] if trouble else []
+            lines += [trouble] if trouble else []
         if not self.hand.run:
-            self._blocked_said = ""
-        elif self.blocked and self.blocked != self._blocked_said:
-            self._blocked_said = self.blocked
-            said.append(f"the master arm does not follow: {self.blocked}")
-        told = link.status()
-        if told is not None and told.status.state != self._state:
-            self._state = told.status.state
-            said.append(f"{STATES[self._state]}: {told.status.cause}")
-            if self._state == State.HOLD and not self._latch.stopped:
-                said.append(f"to resume: {how_to_go_on(self.device)}")
-        if link.connected and (session := link.session) != self._session:
+            self._blocked_logged = ""
+        elif self.blocked and self.blocked != self._blocked_logged:
+            self._blocked_logged = self.blocked
+            lines.append(f"the master arm does not follow: {self.blocked}")
+        if connected and report is not None and report.status.state != self._state:
+            self._state = report.status.state
+            lines.append(f"{STATES[self._state]}: {report.status.cause}")
+            if self._state == SafetyState.HOLD and not self._latch.stopped:
+                lines.append(f"to resume: {resume_hint(self.device)}")
+        if connected and (session := link.session) != self._session:
             self._session = session
             self._ask(ASK, "mapping")
+            if self.asks_scene:
+                self._ask(ASK, SCENE)
         for answer in link.answers():
             if answer.done and answer.text.startswith("{"):
                 self._learn(answer.text)
             else:
-                said.append(answer.text)
+                lines.append(answer.text)
                 if answer.done:
                     self._ask(ASK, "mapping")
         if self._recorder is not None and self._recorder.failure and not self._failed:
             self._failed = True
-            said.append(self._recorder.failure)
-        self._say(t, said + self._unsent, tell)
+            lines.append(self._recorder.failure)
+        self._log_lines(t, lines + self._unsent, tell)
         self._unsent.clear()
 
     def _ask(self, name: str, value: Any) -> None:
@@ -342,9 +349,9 @@ class MasterStation:
             if name != ASK:
                 self._unsent.append(str(error))
 
-    def _say(self, t: float, said: list[str], tell: Callable[[str], None]) -> None:
+    def _log_lines(self, t: float, lines: list[str], tell: Callable[[str], None]) -> None:
         """Log messages at time t (s)."""
-        for text in said:
+        for text in lines:
             self.log.add(text, t)
             tell(line(t, text))
             if self._recorder is not None:
@@ -362,13 +369,15 @@ class MasterStation:
     def _learn(self, text: str) -> None:
         """Store the reported settings of the follower's mapping; an unknown format is ignored."""
         try:
-            told = json.loads(text)
-            if isinstance(told, dict):
-                if "scale" in told:
-                    positive(told["scale"], "scale")
-                if "directions" in told:
-                    vector(told["directions"], 9, "directions")
-                self.settings = told
+            report = json.loads(text)
+            if isinstance(report, dict) and isinstance(report.get(SCENE), dict):
+                self.scene = report[SCENE]
+            elif isinstance(report, dict):
+                if "scale" in report:
+                    positive(report["scale"], "scale")
+                if "directions" in report:
+                    vector(report["directions"], 9, "directions")
+                self.settings = report
         except (ValueError, BrazoError):
             return
 

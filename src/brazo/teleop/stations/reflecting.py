@@ -35,12 +35,12 @@ from brazo.teleop.bilateral.scheme import EndState, Scheme, limited
 from brazo.teleop.bilateral.task_map import TaskMap
 from brazo.teleop.bilateral.tool_port import ToolPort
 from brazo.teleop.bilateral.waves import WaveVariables
-from brazo.teleop.devices.device import Device, Hand
+from brazo.teleop.devices.device import Device, HandState
 from brazo.teleop.follow.follower import FollowerStep
-from brazo.teleop.follow.safety import Rules, State
+from brazo.teleop.follow.safety import Rules, SafetyState
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.link.master_link import VALID, MasterLink
-from brazo.teleop.mapping.base import IncrementMap, MasterPoint, Target, scale_of
+from brazo.teleop.mapping.base import IncrementMap, JointTarget, MasterPoint, scale_of
 from brazo.teleop.stations.follower import FollowerStation
 from brazo.teleop.stations.master import RATE, MasterStation
 from brazo.trajectory.base import Sample
@@ -56,7 +56,7 @@ SCHEMES: dict[str, Callable[[int], Scheme]] = {
 COUPLED_SCALES = (0.25, 4.0)
 STATUS_RATE = 500.0  # Hz, rate of reports on a link with force feedback
 HOLD_STIFFNESS, HOLD_DAMPING, HOLD_FORCE = 2000.0, 60.0, 40.0  # N/m, N s/m, N
-ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator: see `bilateral.Hand`
+ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator: see `bilateral.HandState`
 
 
 def scheme_named(name: str) -> Scheme:
@@ -96,14 +96,17 @@ class CoupledMap:
         return self.increments.settings()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
+        """Return an empty text: the follower can always engage."""
         return ""
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
+        """Keep q (n,) as the target."""
         self._q = q.copy()
 
-    def step(self, master: MasterPoint, dt: float) -> Target:
+    def step(self, master: MasterPoint, dt: float) -> JointTarget:
+        """Return the kept joint values."""
         # Forces move the robot, not the mapping.
-        return Target(self._q)
+        return JointTarget(self._q)
 
 
 class ReflectingFollower(FollowerStation):
@@ -164,7 +167,7 @@ class ReflectingFollower(FollowerStation):
         latest = self.link.view().latest
         command = None if latest is None else latest.command
         fresh = self._packets.take(() if command is None else command.extra)
-        moving = self.step.state in (State.ENGAGED, State.DEGRADED)
+        moving = self.step.state in (SafetyState.ENGAGED, SafetyState.DEGRADED)
         clutched = latest is not None and latest.clutch
         if not moving or clutched or self._coupled.changes != self._changes:
             self._uncouple()
@@ -220,7 +223,7 @@ class ReflectingMaster(MasterStation):
         replace: bool = False,
     ) -> None:
         (name,) = sim.robots
-        arm = sim.robot(name)
+        arm = sim.robots[name]
         super().__init__(
             link, device, arm.arm, arm.q, rate=rate, valid=valid, record=record, replace=replace
         )
@@ -255,7 +258,7 @@ class ReflectingMaster(MasterStation):
     def start(self, play: bool = True) -> ReflectingMaster:
         """Start sending, and run the simulation unless the caller steps it."""
         self._robot.controller = None
-        self._sim.add_task(self)
+        self._sim.tasks.add(self)
         if play:
             self._sim.player.play()
         return self
@@ -263,7 +266,7 @@ class ReflectingMaster(MasterStation):
     def close(self) -> None:
         """Release the switch and end."""
         self._sim.player.pause()
-        self._sim.remove_task(self)
+        self._sim.tasks.remove(self)
         self._end()
 
     def run(self, seconds: float | None = None, tell: Callable[[str], None] | None = None) -> None:
@@ -281,13 +284,16 @@ class ReflectingMaster(MasterStation):
 
     def tick(self, sim: Simulation) -> None:
         """Run one step of the arm; called by the simulation."""
-        told = self.link.status() if self.link.connected else None
-        follows = told is not None and told.status.state in (State.ENGAGED, State.DEGRADED)
+        report = self.link.status() if self.link.connected else None
+        follows = report is not None and report.status.state in (
+            SafetyState.ENGAGED,
+            SafetyState.DEGRADED,
+        )
         if self._coupled and not follows:
             # Reset, so that no force from before the follower released is reflected after it.
             self.scheme.restart("master")
         self._coupled = follows
-        extra = told.status.extra if told is not None and follows else ()
+        extra = report.status.extra if report is not None and follows else ()
         self._packet = self._loop.step(sim.time, self._packets.take(extra))
         x, v = self.port.state()
         pull = ARM_STIFFNESS * (self._origin + self._goal - x) - ARM_DAMPING * v
@@ -296,7 +302,7 @@ class ReflectingMaster(MasterStation):
         if self._count % self._every == 0:
             self.cycle(self._tell)
 
-    def _held(self, hand: Hand) -> Array:
+    def _held(self, hand: HandState) -> Array:
         """Return the actual handle pose (4, 4); the operator only pulls it."""
         self._goal = hand.moved
         self._q = self._robot.q

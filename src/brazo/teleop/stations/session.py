@@ -18,7 +18,7 @@ from brazo.recording.numbers import counted
 from brazo.recording.plots import figure
 from brazo.recording.recording import Recording
 from brazo.recording.report import write_report
-from brazo.teleop.follow.safety import State
+from brazo.teleop.follow.safety import SafetyState
 
 Array = np.ndarray
 GRID = 0.005  # s, resolution of the delay between master and tool
@@ -31,15 +31,15 @@ def session_report(
     follower: str | Path, path: str | Path, master: str | Path | None = None
 ) -> dict[str, str]:
     """Write the report page of a session; return its key figures."""
-    seen = _station(follower, "follower")
-    columns = dict(seen.columns)
-    numbers = follower_numbers(seen)
+    followed = _station(follower, "follower")
+    columns = dict(followed.columns)
+    numbers = follower_numbers(followed)
     if master is not None:
         hand = _station(master, "master")
-        columns |= together(seen, hand)
-        numbers |= master_numbers(Recording(columns, seen.events, seen.about), hand)
-    whole = Recording(columns, seen.events, seen.about)
-    holds = [event for event in seen.events if "→ HOLD" in str(event.get("text", ""))]
+        columns |= together(followed, hand)
+        numbers |= master_numbers(Recording(columns, followed.events, followed.about), hand)
+    whole = Recording(columns, followed.events, followed.about)
+    holds = [event for event in followed.events if "→ HOLD" in str(event.get("text", ""))]
     figures = {
         "Tool and where it was to be": ["tool.*", "target.*"],
         "Age of the newest command, latency": ["age", "latency"],
@@ -54,11 +54,11 @@ def session_report(
     if master is not None:
         figures = {"The master's handle": ["handle.*"], **figures}
     verdict = f"{counted(len(holds), 'time')} in HOLD" if holds else "followed without a HOLD"
-    states = [state.name for state in State]
+    states = [state.name for state in SafetyState]
     write_report(
         whole,
         path,
-        f"Teleoperation of {seen.about.get('robot', 'a robot')}",
+        f"Teleoperation of {followed.about.get('robot', 'a robot')}",
         verdict=verdict,
         success=not holds,
         numbers={"Session": numbers},
@@ -91,15 +91,15 @@ def _clock_start(recording: Recording, station: str) -> float:
     return start
 
 
-def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
+def together(followed: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
     """Return the master's signals at the follower's times; nan outside its recording."""
-    start = _clock_start(hand, "master") - _clock_start(seen, "follower")
+    start = _clock_start(hand, "master") - _clock_start(followed, "follower")
     offsets = hand["offset"][np.isfinite(hand["offset"])]
     if not len(offsets):
         raise BrazoError("the master never heard of the follower's clock; was it connected?")
     t = hand.t + start + float(np.median(offsets))
-    at = np.searchsorted(t, seen.t, side="right") - 1
-    there = (at >= 0) & (seen.t <= t[-1] + 0.1)
+    at = np.searchsorted(t, followed.t, side="right") - 1
+    there = (at >= 0) & (followed.t <= t[-1] + 0.1)
     found = {}
     for name in ("handle.x", "handle.y", "handle.z", "run", "clutch", *FELT):
         if name not in hand.columns:  # not in older recordings
@@ -109,20 +109,20 @@ def together(seen: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
     return found
 
 
-def follower_numbers(seen: Recording) -> dict[str, str]:
+def follower_numbers(followed: Recording) -> dict[str, str]:
     """Return the figures of the follower's recording."""
-    state, age, latency = seen["state"], seen["age"], seen["latency"]
-    t = seen.t
-    following = np.isin(state, (State.ENGAGED, State.DEGRADED))
+    state, age, latency = followed["state"], followed["age"], followed["latency"]
+    t = followed.t
+    following = np.isin(state, (SafetyState.ENGAGED, SafetyState.DEGRADED))
     dt = np.diff(t, prepend=t[0])
-    error = np.linalg.norm(seen.matrix("tool.*") - seen.matrix("target.*"), axis=1)
-    holds = np.flatnonzero((state[1:] == State.HOLD) & following[:-1]) + 1
+    error = np.linalg.norm(followed.matrix("tool.*") - followed.matrix("target.*"), axis=1)
+    holds = np.flatnonzero((state[1:] == SafetyState.HOLD) & following[:-1]) + 1
     found = {
-        "recorded": f"{seen.duration:.1f} s",
+        "recorded": f"{followed.duration:.1f} s",
         "following": f"{float(dt[following].sum()):.1f} s",
-        "at reduced speed": f"{float(dt[state == State.DEGRADED].sum()):.2f} s",
+        "at reduced speed": f"{float(dt[state == SafetyState.DEGRADED].sum()):.2f} s",
         "holds": str(len(holds)),
-        "commands acted upon": _acted(seen),
+        "commands acted upon": _acted(followed),
     }
     if following.any():
         found |= {
@@ -130,7 +130,7 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
             "one-way latency": _spread(latency[following]),
             "max tool tracking error": f"{1e3 * _largest(error[following]):.2f} mm",
         }
-    if "force.x" in seen.columns and (force := _length(seen, "force.*")).any():
+    if "force.x" in followed.columns and (force := _length(followed, "force.*")).any():
         found["max contact force"] = f"{_largest(force):.2f} N"
     # When the link is lost, the follower also forgets the commands.  The age of the last valid one
     # is then that of the previous row plus the time since.
@@ -141,10 +141,10 @@ def follower_numbers(seen: Recording) -> dict[str, str]:
     return found
 
 
-def _acted(seen: Recording) -> str:
-    if "acted" not in seen:  # older recordings: count the commands seen in its rows
-        return str(len(np.unique(seen["seq"][seen["seq"] > 0])))
-    acted, accepted = (int(_largest(seen[name])) for name in ("acted", "accepted"))
+def _acted(followed: Recording) -> str:
+    if "acted" not in followed:  # older recordings: count the commands seen in its rows
+        return str(len(np.unique(followed["seq"][followed["seq"] > 0])))
+    acted, accepted = (int(_largest(followed[name])) for name in ("acted", "accepted"))
     return (
         f"{acted} of {accepted} accepted (only while following, and of those that come between "
         "two steps of the robot only the newest)"
@@ -184,7 +184,9 @@ def delay(both: Recording) -> float:
 
     nan if the tool touched something, because it then moves differently.
     """
-    following = np.isin(both["state"], (State.ENGAGED, State.DEGRADED)) & (both["clutch"] == 0.0)
+    following = np.isin(both["state"], (SafetyState.ENGAGED, SafetyState.DEGRADED)) & (
+        both["clutch"] == 0.0
+    )
     if "force.x" in both.columns and (_length(both, "force.*")[following] > LEAST_FORCE).any():
         return math.nan
     if following.sum() < 100:

@@ -1,4 +1,4 @@
-"""Fields in a browser: what is typed is what arrives, whatever the lab says meanwhile."""
+"""Fields in a browser: what is typed is what arrives, whatever the lab sends at the same time."""
 
 from __future__ import annotations
 

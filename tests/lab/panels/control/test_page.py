@@ -121,9 +121,9 @@ def test_tracking_errors_are_those_of_the_run(lab, opened):
     lab.do(lab.clock.reset)
     q = robot.reference.q
     lab.do(lambda: robot.move(quintic(q, q + [0.5, -0.5, 0.03, 0.4, 0.2], 0.8)))
-    lab.sim.start_recording()
+    lab.sim.recording.start()
     lab.do(lambda: lab.clock.step(1000))
-    recording = lab.sim.stop_recording()
+    recording = lab.sim.recording.stop()
     table = opened.panel.get_by_role("table", name="Tracking errors")
     for i, (joint, kind) in enumerate(
         zip(robot.arm.joint_names, robot.arm.joint_kinds, strict=True)
@@ -166,8 +166,9 @@ def test_a_step_during_a_trajectory_names_the_trajectory(lab, opened):
     lab.do(lab.clock.reset)
     robot = lab.robot
     q = robot.reference.q
-    lab.do(lambda: lab.sim.add_task(Playing(robot, quintic(q, q + 0.05, 30.0), False, print)))
+    lab.do(lambda: lab.sim.tasks.add(Playing(robot, quintic(q, q + 0.05, 30.0), False, print)))
     lab.do(lab.sim.player.play)
+    opened.settle()  # the reset renews the panel, and a click on a button that is replaced is lost
     opened.button("Step").click()
     expect(
         opened.page.get_by_text(f"a trajectory moves {robot.name}: stop it first")

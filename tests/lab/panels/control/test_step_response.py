@@ -46,7 +46,7 @@ def test_an_answer_that_never_comes_has_no_times():
 
 def run(sim, joint: int, size: float) -> Response | None:
     got = []
-    sim.add_task(StepTest(sim, sim.robots["scara1"], joint, size, got.append))
+    sim.tasks.add(StepTest(sim, sim.robots["scara1"], joint, size, got.append))
     sim.step(1600)
     assert len(got) == 1
     return got[0]
@@ -56,7 +56,7 @@ def test_computed_torque_answers_as_the_theory_says():
     wn, zeta = 25.0, 0.5
     sim = brazo.Simulation("cooperative", {"scara1": ComputedTorque(wn, zeta)}, mode="exact")
     response = run(sim, 1, np.radians(3.0))
-    assert response is not None and response.law == "ComputedTorque"
+    assert response is not None and response.controller == "ComputedTorque"
     assert response.overshoot == pytest.approx(
         np.exp(-np.pi * zeta / np.sqrt(1.0 - zeta**2)), abs=5e-3
     )
@@ -65,13 +65,13 @@ def test_computed_torque_answers_as_the_theory_says():
     assert abs(response.error) < np.radians(1e-4)
 
 
-def test_the_joint_goes_back_and_nobody_else_moves_it_meanwhile():
+def test_the_joint_goes_back_and_no_one_else_moves_it_while_it_runs():
     sim = brazo.Simulation("cooperative")
     robot = sim.robots["scara1"]
     before = robot.reference.q
     got = []
     task = StepTest(sim, robot, 0, 0.03, got.append)
-    sim.add_task(task)
+    sim.tasks.add(task)
     sim.step(100)
     assert "scara1" in task.motions and not task.paused
     sim.step(2500)
@@ -85,7 +85,7 @@ def test_near_a_limit_the_step_goes_the_other_way():
     q = robot.q
     q[2] = robot.arm.limits[2, 1] - 1e-4
     robot.world.set_state(q)
-    robot.restart()
+    robot.control.restart()
     response = run(sim, 2, 0.005)
     assert response is not None and response.size == -0.005
 
@@ -94,7 +94,7 @@ def test_stop_breaks_it_off():
     sim = brazo.Simulation("cooperative")
     got = []
     task = StepTest(sim, sim.robots["scara1"], 0, 0.03, got.append)
-    sim.add_task(task)
+    sim.tasks.add(task)
     sim.step(50)
     task.pause()
     sim.robots["scara1"].stop()
@@ -119,10 +119,10 @@ def test_what_is_no_small_step_is_refused(act, says):
 
 def test_another_option_keeps_the_gains():
     arm = brazo.load("scara1")
-    law = PID(feedforward="none", windup="clamping")
-    law.bind(arm, 1e-3)
-    law.gains["kp", 1] = 123.0
-    other = changed(law, feedforward="gravity")
+    controller = PID(feedforward="none", windup="clamping")
+    controller.bind(arm, 1e-3)
+    controller.gains["kp", 1] = 123.0
+    other = changed(controller, feedforward="gravity")
     other.bind(arm, 1e-3)
     assert isinstance(other, PID) and (other.feedforward, other.windup) == ("gravity", "clamping")
-    assert (other.gains["kp"] == law.gains["kp"]).all() and other.gains["kp", 1] == 123.0
+    assert (other.gains["kp"] == controller.gains["kp"]).all() and other.gains["kp", 1] == 123.0

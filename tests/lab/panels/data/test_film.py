@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 import brazo
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.trajectory import quintic
 from tests.lab.panels.acting import until
 
@@ -94,10 +94,10 @@ def test_the_view_is_filmed_and_plays(lab, opened, tmp_path):
     assert opened.errors == []
 
 
-def seconds(told: str) -> int:
+def seconds(reported: str) -> int:
     """How long a film is, from what is said of it: `1:05, 2.3 MB`."""
-    found = re.search(r"(\d+):(\d\d),", told)
-    assert found is not None, told
+    found = re.search(r"(\d+):(\d\d),", reported)
+    assert found is not None, reported
     return 60 * int(found[1]) + int(found[2])
 
 
@@ -107,10 +107,10 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
     turn = np.zeros(robot.n)
     turn[0] = 1.2
     robot.move(quintic(robot.reference.q, robot.reference.q + turn, 0.4))
-    sim.start_recording(tmp_path / "run.parquet")
+    sim.recording.start(tmp_path / "run.parquet")
     sim.step(450)
-    sim.stop_recording()
-    with running(Replay(tmp_path / "run.parquet")) as lab:
+    sim.recording.stop()
+    with running(RecordingReplay(tmp_path / "run.parquet")) as lab:
         lab.do(lab.sim.player.pause)
         opened = open_page(lab, "data")
         for button in ("Record video", "Render replay"):  # words in one line, all to be read
@@ -159,7 +159,7 @@ def pictures(content: bytes) -> tuple[list[int], list[bool]]:
     return times, keys
 
 
-def test_a_film_goes_on_when_the_panel_is_drawn_anew(lab, opened):
+def test_a_film_goes_on_when_the_panel_is_drawn_again(lab, opened):
     opened.button("Record video").click()
     lab.do(lab.panels["data"].refresh)
     opened.settle()
@@ -171,7 +171,7 @@ def test_a_film_goes_on_when_the_panel_is_drawn_anew(lab, opened):
     assert opened.errors == []
 
 
-def test_a_browser_without_an_encoder_is_told_so(opened):
+def test_a_browser_without_an_encoder_is_reported_so(opened):
     opened.page.evaluate("() => { window.kept = VideoEncoder; window.VideoEncoder = undefined; }")
     try:
         opened.button("Record video").click()

@@ -123,12 +123,12 @@ def test_masses_and_friction_reach_the_equations(lab, page, panel):
     expect(panel).to_contain_text("elbow mass, elbow centre")
 
 
-def test_clamp_and_width_change_the_solids(lab, page, panel):
+def test_gripper_and_width_change_the_solids(lab, page, panel):
     typed(panel.get_by_label("Gripper open", exact=True), "60")
     typed(panel.get_by_label("Width value", exact=True), "1.5")
     until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)
     until(page, lambda: lab.robot.arm.model.gripper.opening == pytest.approx((0.0, 0.06)))
-    assert lab.robot.world.clamp.opening <= 0.06 + 1e-9
+    assert lab.robot.world.gripper.opening <= 0.06 + 1e-9
 
 
 def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):

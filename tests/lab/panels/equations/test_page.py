@@ -115,4 +115,4 @@ def test_a_robot_without_such_equations_says_why(lab, page, panel):
     drawn(page, "delta")
     lab.do(lab.sim.player.pause)
     panel.get_by_role("button", name="Derive").click()
-    expect(page.locator(".brazo-jobs")).to_contain_text("its chains close")
+    expect(page.locator(".brazo-jobs")).to_contain_text("with closed loops")

@@ -50,10 +50,26 @@ def test_every_branch_holds_the_pose(puma):
     assert inspection.beyond(puma, below).startswith("shoulder −47.8°")
 
 
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_the_branches_of_a_seven_joint_arm_include_the_present_one(name):
+    arm = brazo.load(name)
+    q = np.array(next(iter(arm.poses.values()))) + 0.1
+    T = arm.fk(q)
+    found = inspection.branches(arm, T, q)
+    assert len(found) == len({one.name for one in found}) > 1
+    for one in found:
+        assert np.abs(arm.fk(one.q) - T).max() < 1e-9
+    away = {one.name: np.abs(one.q - q).max() for one in found}
+    assert arm.configuration(q) == "" and min(away.values()) < 1e-6
+    assert away.pop(inspection.present(arm, q, found)) < 1e-6
+    assert min(away.values()) > 0.1
+
+
 def test_a_numeric_solution_has_no_name_and_is_no_branch():
-    arm = brazo.load("panda")
-    q = np.array(next(iter(arm.poses.values())))
-    assert arm.ik(arm.fk(q), q0=q).all and inspection.branches(arm, arm.fk(q), q) == ()
+    arm = brazo.load("puma560")
+    q = arm.poses["nominal"]
+    (one,) = arm.ik(arm.fk(q), q0=q, method="numeric").all
+    assert one.name == "" and inspection.present(arm, q, ()) == arm.configuration(q)
 
 
 def test_a_spare_joint_leaves_the_branches_their_names():

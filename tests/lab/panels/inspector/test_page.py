@@ -47,8 +47,9 @@ def panel(lab, page) -> Locator:
 
 
 def tool(panel: Locator) -> np.ndarray:
-    """What the panel says of the tool (4, 4): O-A-T, all digits."""
-    values = [number(t) for t in panel.locator(".inspector-pose brazo-text").all_inner_texts()]
+    """What the panel says of the tool (4, 4): O-A-T, all digits; NaN until it is computed."""
+    texts = panel.locator(".inspector-pose brazo-text").all_inner_texts()
+    values = [number(text) if text else np.nan for text in texts]
     T = np.eye(4)
     T[:3, 3] = 1e-3 * np.array(values[0::2])
     T[:3, :3] = matrix_from_oat(np.radians(values[1::2]))
@@ -95,7 +96,7 @@ def test_angles_frames_and_digits_can_be_chosen(lab, page, panel):
             page, lambda i=i, a=angle: abs(number(figures.nth(2 * i + 1).inner_text()) - a) < 2e-3
         )
     panel.get_by_role("radio", name="O-A-T").click()
-    expect(panel.get_by_text("roll", exact=True)).to_have_count(0)  # the panel is drawn anew
+    expect(panel.get_by_text("roll", exact=True)).to_have_count(0)  # the panel is redrawn
     switch(panel, "All digits")
     until(page, lambda: np.abs(tool(panel) - T).max() < 1e-11)
     switch(panel, "All digits")
@@ -190,7 +191,7 @@ def test_any_robot_can_be_looked_at(lab, opened, page, panel, name):
     expect(panel.locator(".inspector-figures brazo-text").first).not_to_be_empty()
     words = {
         "robot:delta": "platform, centre to rods",
-        "robot:panda": "no named solutions",
+        "robot:panda": "ARM1 · ELBOW2 · NOFLIP",
         "robot:pegasus": "gives no masses",
     }
     unfold(panel, *["Lengths"] * (name == "robot:delta"), "Dynamics")

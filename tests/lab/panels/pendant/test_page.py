@@ -34,6 +34,10 @@ def at_start(lab, opened):
     lab.do(lambda: lab.session.place(lab.robot, lab.robot.world.start))
     opened.panel.get_by_role("radio", name="Joint").click()
     opened.panel.get_by_role("radio", name="Hold").click()
+    # The first row into view, for tests that use the mouse at its place.
+    opened.panel.evaluate(
+        "(node) => { for (; node; node = node.parentElement) node.scrollTop = 0; }"
+    )
     opened.settle()
 
 
@@ -190,7 +194,7 @@ def test_jogging_in_the_tool_frame(lab, opened, late_renewals):
     assert np.abs(way()[:2]).max() < 1e-6
 
 
-def test_keys_jog_when_they_are_told_to(lab, opened):
+def test_keys_jog_when_they_are_reported_to(lab, opened):
     opened.page.keyboard.press("q")
     opened.settle()
     assert not lab.sim.moving
@@ -225,7 +229,7 @@ def test_three_points_are_taught_and_played(lab, opened):
             seen.extend(near)
         return True
 
-    lab.sim.add_task(SimpleNamespace(tick=look))
+    lab.sim.tasks.add(SimpleNamespace(tick=look))
     opened.button("Run through points").click()
     lab.sim.player.speed = 4.0
     deadline = time.monotonic() + 60

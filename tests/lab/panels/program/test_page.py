@@ -8,7 +8,11 @@ import time
 import pytest
 from playwright.sync_api import expect
 
+from brazo.program import load_program
+from brazo.program.step_paths import outline
+
 pytestmark = pytest.mark.browser
+STEPS = sum(len(list(outline(one))) for one in load_program("cooperative").steps.values())
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +43,8 @@ def until(condition, seconds=120.0) -> None:
 
 
 def current(opened, robot: str):
-    return opened.panel.get_by_role("list", name=f"Steps of {robot}").locator("[aria-current=step]")
+    steps = opened.panel.get_by_role("listbox", name=f"Steps of {robot}")
+    return steps.locator("[aria-current=step]")
 
 
 def write(opened, text: str) -> None:
@@ -57,44 +62,45 @@ def editor_text(opened) -> str:
 def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened):
     panel = opened.panel
     expect(panel.get_by_label("Program", exact=True)).to_have_value("cooperative")
-    expect(panel.locator("brazo-steps li")).to_have_count(42 + 51)
-    expect(panel.get_by_text("move to (−100, 0, 85) mm in bar 1")).to_have_count(0)  # three parts
+    expect(panel.locator("brazo-steps li")).to_have_count(STEPS)
+    expect(panel.get_by_text("51 steps", exact=True)).to_be_visible()  # with the loop expanded
     state = panel.locator("brazo-text[name=state]")
     opened.button("Step").click()
     expect(state).to_have_text(re.compile("^paused"))
     expect(current(opened, "scara2")).to_have_count(1)
     opened.settle()
     program = lab.panels["program"]
-    where = {name: state.index for name, state in program._execution.states.items()}
+    where = {name: state.index for name, state in program.control.execution.states.items()}
     opened.button("Step").click()
     until(
         lambda: (
-            program._execution.paused
-            and {n: s.index for n, s in program._execution.states.items()} != where
+            program.control.execution.paused
+            and {n: s.index for n, s in program.control.execution.states.items()} != where
         )
     )
     expect(opened.button("Resume")).to_be_enabled()
     opened.button("Resume").click()
-    until(lambda: program._execution.states["scara2"].index >= 5)
+    until(lambda: program.control.execution.states["scara2"].index >= 5)
     opened.page.get_by_role("button", name="STOP", exact=True).click()
     expect(state).to_have_text(re.compile("^paused"))
     for robot, count in (("scara1", 51), ("scara2", 42)):
-        told = panel.locator(f"brazo-text[name='status/{robot}']")
-        expect(told).to_have_text(re.compile(rf"^paused, \d+ of {count}$"))
+        reported = panel.locator(f"brazo-text[name='status/{robot}']")
+        expect(reported).to_have_text(re.compile(rf"^paused, \d+ of {count}$"))
     until(lambda: not lab.sim.moving)
-    at = program._execution.states["scara2"].index
-    expect(current(opened, "scara2").locator("i")).to_have_text(str(at + 1))
+    at = program.control.execution.states["scara2"].index
+    path = program.document.paths["scara2"][at]
+    expect(current(opened, "scara2").locator("i")).to_have_text(str(2 + path[1]))  # in the loop
     opened.button("Resume").click()
-    until(lambda: program._execution.done)
-    assert program._execution.succeeded, program._execution.failure
+    until(lambda: program.control.execution.done)
+    assert program.control.execution.succeeded, program.control.execution.failure
     expect(panel.get_by_text(re.compile(r"^done at .* 3 of 3 goals$"))).to_be_visible()
-    expect(panel.locator("brazo-steps li.done")).to_have_count(42 + 51)
+    expect(panel.locator("brazo-steps li.done")).to_have_count(STEPS)
     for body in ("bar 1", "bar 2", "bar 3"):
         assert lab.sim.world.pose(body)[2, 3] < 0.2  # down the chute
     lab.do(lab.sim.player.pause)
 
 
-def test_mistakes_in_the_text_are_told_with_their_line(lab, opened):
+def test_mistakes_in_the_text_are_reported_with_their_line(lab, opened):
     whole = editor_text(opened)
     lines = whole.splitlines()
     at = next(i for i, line in enumerate(lines) if "sync: in the air" in line)
@@ -125,12 +131,12 @@ robots:
 def test_an_own_program_is_typed_run_and_saved(lab, opened, tmp_path):
     lab.do(lab.clock.reset)
     write(opened, SHORT)
-    steps = opened.panel.get_by_role("list", name="Steps of scara1").get_by_role("listitem")
+    steps = opened.panel.get_by_role("listbox", name="Steps of scara1").get_by_role("option")
     expect(steps).to_have_count(2)
     expect(steps.first).to_contain_text("<img src=x onerror=alert(1)>")
     opened.button("Reset and run").click()
-    until(lambda: lab.panels["program"]._execution is not None)
-    until(lambda: lab.panels["program"]._execution.done)
+    until(lambda: lab.panels["program"].control.execution is not None)
+    until(lambda: lab.panels["program"].control.execution.done)
     expect(opened.panel.get_by_text(re.compile("^done at"))).to_be_visible()
     lab.do(lab.sim.player.pause)
     assert lab.sim.robots["scara1"].q[0] == pytest.approx(0.349, abs=2e-3)
@@ -180,11 +186,11 @@ def test_typing_is_never_overwritten_and_watchers_change_nothing(lab, opened, li
     assert editor_text(opened).endswith("# my own words")
     with line(lab) as other:
         other.send(["program/run"], ["program/text", "name: theirs"], ["program/choose", "x"])
-        assert other.told["me/refused"] == 3
-    assert lab.panels["program"]._over
+        assert other.reported["me/refused"] == 3
+    assert lab.panels["program"].control.over
     editor.press("Escape")
     opened.settle()
-    assert lab.panels["program"]._text.endswith("# my own words")
+    assert lab.panels["program"].document.text.endswith("# my own words")
 
 
 def test_a_program_of_another_cell_offers_to_open_it(lab, opened):
@@ -197,7 +203,7 @@ def test_a_program_of_another_cell_offers_to_open_it(lab, opened):
     until(lambda: lab.sim.cell.name == "cooperative")
     lab.do(lab.sim.player.pause)
     expect(opened.button("Run")).to_be_enabled()
-    expect(opened.panel.locator("brazo-steps li")).to_have_count(42 + 51)
+    expect(opened.panel.locator("brazo-steps li")).to_have_count(STEPS)
 
 
 BAD = "# a comment of mine\nname: mine\nrobots:\n  scara1:\n    - mvoe_joints: {to: start}\n"
@@ -246,7 +252,7 @@ def test_text_typed_when_the_page_is_reloaded_is_not_lost(lab, opened):
     opened.ready()
     opened.show()
     expect(editor).to_have_value(SHORT + "# typed last\n")
-    assert lab.panels["program"]._text == SHORT + "# typed last\n"
+    assert lab.panels["program"].document.text == SHORT + "# typed last\n"
 
 
 def test_a_refresh_leaves_the_text_being_typed_and_its_caret(lab, opened):
@@ -261,7 +267,78 @@ def test_a_refresh_leaves_the_text_being_typed_and_its_caret(lab, opened):
     expect(opened.panel.get_by_text("more", exact=True)).to_be_visible()
     editor.press_sequentially("two\n")
     assert editor_text(opened) == "# one two\n" + SHORT
-    assert program._text == SHORT  # not sent before the editor is left
+    assert program.document.text == SHORT  # not sent before the editor is left
     editor.press("Escape")
     opened.settle()
-    assert program._text == "# one two\n" + SHORT
+    assert program.document.text == "# one two\n" + SHORT
+
+
+BUILT = """name: built
+robots:
+  scara1:
+    - wait: 1s
+    - wait: 2s
+    - repeat:
+        times: 2
+        do: []
+"""
+
+
+def test_steps_are_dragged_moved_by_keys_and_undone(lab, opened):
+    write(opened, BUILT)
+    opened.panel.locator("details").evaluate_all("(all) => all.forEach((one) => (one.open = true))")
+    steps = opened.panel.get_by_role("listbox", name="Steps of scara1").get_by_role("option")
+    expect(steps).to_have_text(["1wait1 s", "2wait2 s", "3loop2 times"])
+    steps.nth(0).drag_to(steps.nth(2), target_position={"x": 60, "y": 20})  # into the loop
+    expect(steps).to_have_text(["1wait2 s", "2loop2 times", "3wait1 s"])
+    assert "        do:\n          - wait: 1s\n" in editor_text(opened)
+    steps.nth(0).click()
+    expect(steps.nth(0)).to_have_attribute("aria-selected", "true")
+    steps.nth(0).press("Alt+ArrowDown")
+    expect(steps).to_have_text(["1loop2 times", "2wait2 s", "3wait1 s"])
+    expect(steps.nth(1)).to_be_focused()
+    opened.panel.locator("brazo-step-form").get_by_label("Time", exact=True).fill("0.5")
+    opened.panel.locator("brazo-step-form").get_by_label("Time", exact=True).press("Enter")
+    expect(steps.nth(1)).to_have_text("2wait0.5 s")
+    steps.nth(1).locator("i").click()
+    expect(steps.nth(1)).to_have_class(re.compile("break"))
+    steps.nth(1).focus()
+    steps.nth(1).press("F9")
+    expect(steps.nth(1)).not_to_have_class(re.compile("break"))
+    steps.nth(1).press("Delete")
+    expect(steps).to_have_count(2)
+    for _ in range(4):
+        opened.page.get_by_role("button", name="Undo", exact=True).click()
+    expect(steps).to_have_text(["1wait1 s", "2wait2 s", "3loop2 times"])
+    assert editor_text(opened) == BUILT
+
+
+def test_the_editor_colours_completes_and_widens(lab, opened):
+    write(opened, BUILT)
+    editor = opened.panel.get_by_label("Program text")
+    paint = opened.panel.locator("brazo-editor .paint")
+    expect(paint.locator(".verb")).to_have_text(["wait", "wait", "repeat"])
+    expect(paint.locator(".number")).to_have_text(["1s", "2s", "2"])
+    opened.button("Wide editor").click()
+    box = opened.panel.locator("brazo-editor").bounding_box()
+    assert box["width"] > 600
+    stop = opened.page.get_by_role("button", name="STOP", exact=True)
+    stop.click(trial=True)  # not covered
+    editor.press("Control+End")
+    editor.press_sequentially("    - mo")
+    menu = opened.panel.get_by_role("listbox", name="Completions")
+    expect(menu.get_by_role("option")).to_have_text(["move_joints", "move_to"])
+    editor.press("ArrowDown")
+    editor.press("Enter")
+    editor.press_sequentially("{xyz: [1, 0, 0], pl")
+    editor.press("Tab")
+    editor.press_sequentially("fr")
+    editor.press("Enter")
+    editor.press_sequentially(", in: bar")
+    expect(menu.get_by_role("option")).to_have_text(["bar 1", "bar 2", "bar 3"])
+    editor.press("Enter")
+    editor.press_sequentially("}")
+    assert editor_text(opened).endswith("    - move_to: {xyz: [1, 0, 0], plan: free, in: bar 1}")
+    editor.press("Escape")
+    assert opened.panel.locator("brazo-editor").bounding_box()["width"] < 400
+    expect(opened.panel.locator("brazo-steps li")).to_have_count(4)

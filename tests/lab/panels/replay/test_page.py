@@ -29,13 +29,13 @@ def run(tmp_path_factory):
     pose[:3, 3] += [0.0, 0.0, 0.3]
     sim.world.place("bar 1", pose)
     arm = sim.robots["scara2"]
-    sim.start_recording(path)
+    sim.recording.start(path)
     for k in range(6):
         by = np.array([0.4 if k % 2 == 0 else -0.4, 0, 0, 0, 0])
         arm.move(brazo.trajectory.quintic(arm.reference.q, arm.reference.q + by, duration=0.9))
         sim.log("note", f"turn <b>{k + 1}</b>")
         sim.step(1000)
-    sim.stop_recording()
+    sim.recording.stop()
     return path
 
 
@@ -77,8 +77,8 @@ def in_step(opened, recording, t):
 
 
 def test_the_handle_of_the_timeline_is_pulled(lab, opened, recording):
-    way = opened.page.get_by_label("Recording time")
-    box = way.bounding_box()
+    timeline = opened.page.get_by_label("Recording time")
+    box = timeline.bounding_box()
     x = lambda share: box["x"] + 8 + share * (box["width"] - 16)  # noqa: E731
     y = box["y"] + box["height"] / 2
     mouse = opened.page.mouse
@@ -93,7 +93,7 @@ def test_the_handle_of_the_timeline_is_pulled(lab, opened, recording):
     expect(opened.page.locator(".brazo-timeline .figures")).to_have_text(
         f"{lab.sim.time:.2f} / 6.00 s"
     )
-    way.focus()
+    timeline.focus()
     opened.page.keyboard.press("ArrowLeft")
     opened.settle()
     assert lab.sim.time == pytest.approx(2.0, abs=0.03)
@@ -227,11 +227,11 @@ def test_a_watcher_moves_nothing(lab, opened, open_page):
 def test_no_control_scrolls_the_page(lab, open_page, width):
     opened = open_page(lab, "replay", {"width": width, "height": 560})
     assert_page_stays(opened.page, ".brazo-timeline .play")
-    assert_page_stays(opened.page, ".brazo-bar .brand")
+    assert_page_stays(opened.page, ".brazo-bar .home")
     opened.page.close()
 
 
-def test_a_first_visit_is_told_of_recordings_and_sees_the_timeline(lab, browser):
+def test_a_first_visit_is_reported_of_recordings_and_sees_the_timeline(lab, browser):
     page = browser.new_context(viewport={"width": 1000, "height": 560}).new_page()
     page.goto(lab.url)
     card = page.get_by_role("note", name="Welcome")

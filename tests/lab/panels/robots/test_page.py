@@ -1,16 +1,14 @@
-"""Robots and cells in a browser: open, bring, refuse in words, place, move and remove."""
+"""Robots and cells in a browser: open, import, refuse with a reason."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 
-import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from brazo.world import load_cell
-from tests.lab.panels.acting import drawn, show, typed, unfold, until
+from tests.lab.panels.acting import drawn, show, unfold
 
 pytestmark = pytest.mark.browser
 
@@ -87,8 +85,8 @@ def test_a_bad_file_says_where_it_is_wrong_and_the_cell_stays(lab, page, panel):
     assert lab.sim is before
     bring(panel, "worse.yaml", "name: worse\njoints:\n  - {a: 1kg, mass: 2deg}\n  - {aa: 0.3}\n")
     expect(problem).to_contain_text("worse.yaml:3: joints[0].a: '1kg'")
-    told = problem.locator("span").inner_text().split("\n")
-    assert [line.split(" ")[1] for line in told] == [
+    reported = problem.locator("span").inner_text().split("\n")
+    assert [line.split(" ")[1] for line in reported] == [
         "joints[0].a:",
         "joints[0].mass:",
         "joints[1]:",
@@ -105,11 +103,11 @@ def test_a_name_that_is_markup_stays_text(lab, opened, page, panel):
     drawn(page, EVIL)
     lab.do(lab.sim.player.pause)
     assert lab.robot.name == EVIL
-    for title in ("Inspector", "Dimensions", "Equations", "Teach pendant", "Robots and cells"):
+    for title in ("Inspector", "Dimensions", "Equations", "Teach pendant", "Scene"):
         shown = show(page, title)
         assert shown.locator("img").count() == 0, title
     assert page.locator("img[src=x]").count() == 0
-    expect(panel.get_by_role("table", name="Robots in this cell")).to_contain_text(EVIL)
+    expect(page.locator("#panel-scene")).to_contain_text(EVIL)
     expect(page.locator(".brazo-status .selected")).to_have_text(EVIL)
     assert opened.errors == []
 
@@ -154,86 +152,6 @@ def test_a_description_with_its_meshes_comes_as_an_archive(lab, page, panel):
     expect(panel.get_by_role("button", name="packed.urdf")).to_have_attribute(
         "aria-pressed", "true"
     )
-
-
-def test_another_robot_is_placed_moved_and_taken_away(lab, page, panel):
-    panel.locator('brazo-openings[name="cells"]').get_by_role("button", name="cooperative").click()
-    drawn(page, "cooperative")
-    lab.do(lab.sim.player.pause)
-    q = lab.sim.robots["scara2"].q
-    panel.get_by_label("Robot to add").select_option("file:swing.yaml")
-    typed(panel.get_by_label("Place x", exact=True), "2m")
-    typed(panel.get_by_label("Place yaw", exact=True), "90")
-    panel.get_by_role("button", name="Add", exact=True).click()
-    until(page, lambda: "swing" in lab.sim.robots)
-    assert page.get_by_text("the program that ran has ended").count() == 0  # none did
-    base = lab.sim.robots["swing"].base
-    assert base[0, 3] == pytest.approx(2.0) and base[1, 0] == pytest.approx(1.0)
-    assert np.array_equal(lab.sim.robots["scara2"].q, q)
-    expect(page.locator(".brazo-status .selected")).to_have_text("swing")
-    typed(panel.get_by_label("y swing", exact=True), "-500")
-    until(page, lambda: lab.sim.robots["swing"].base[1, 3] == pytest.approx(-0.5))
-    line = panel.get_by_role("table", name="Robots in this cell").locator("tr", has_text="swing")
-    line.get_by_role("button").click()
-    until(page, lambda: list(lab.sim.robots) == ["scara1", "scara2"])
-
-
-def test_a_robot_is_not_placed_inside_another(lab, page, panel):
-    panel.get_by_label("Robot to add").select_option("robot:puma560")
-    for axis, value in (("x", "380"), ("y", "0"), ("z", "0")):
-        typed(panel.get_by_label(f"Place {axis}", exact=True), value)
-    panel.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator(".brazo-notices .error").last).to_contain_text(
-        "puma560 would overlap scara1"
-    )
-    assert list(lab.sim.robots) == ["scara1", "scara2"]
-
-
-def test_the_cell_is_saved_and_read_back(lab, page, panel, tmp_path):
-    lab.open("cell:cooperative")
-    drawn(page, "cooperative")
-    lab.do(lab.sim.player.pause)
-    typed(panel.get_by_label("y scara2", exact=True), "-250")
-    until(page, lambda: abs(lab.sim.robot("scara2").base[1, 3] + 0.25) < 1e-12)
-
-    def saved():
-        with page.expect_download() as download:
-            panel.get_by_role("button", name="Save cell").click()
-        path = tmp_path / download.value.suggested_filename
-        download.value.save_as(path)
-        return path
-
-    cell = load_cell(saved())  # robots that are named need no files of their own
-    assert [robot.name for robot in cell.robots] == ["scara1", "scara2"]
-    assert np.array_equal(cell.robots[1].base, lab.sim.cell.robots[1].base)
-    assert np.array_equal(cell.robots[1].start, lab.sim.cell.robots[1].start)
-
-    # As it stands, and with a robot that has another width.
-    q = lab.sim.robot("scara1").q + [0.1, 0.2, 0.01, 0.3, -0.1]
-    lab.set_q(q, "scara1")
-    lab.do(lambda: (lab.sim.edit("scara1", width=1.25), lab.session.edited()))
-    panel.get_by_text("Start from the current state").click()
-    until(page, lambda: lab.panels["robots"]._standing)
-    packed = saved()
-    assert packed.name == "cooperative.zip"
-    with zipfile.ZipFile(packed) as archive:
-        assert sorted(archive.namelist()) == ["cooperative-scara1.yaml", "cooperative.yaml"]
-        archive.extractall(tmp_path / "there")
-    cell = load_cell(tmp_path / "there" / "cooperative.yaml")
-    assert np.array_equal(cell.robots[0].start, lab.sim.robot("scara1").q)
-    assert cell.robots[0].source.width == 1.25
-    bar = lab.sim.world.pose("bar 1")
-    assert np.abs(cell.bodies[0].pose - bar).max() < 1e-15
-    panel.get_by_text("Start from the current state").click()
-
-    # The archive can be brought back as it is.
-    bring(panel, packed.name, packed.read_bytes())
-    panel.get_by_role("button", name="cooperative.yaml").click()
-    until(page, lambda: "brazo-lab-" in str(lab.sim.cell.path))
-    assert np.array_equal(lab.sim.cell.robots[0].start, cell.robots[0].start)
-    lab.open("robot:scara1")
-    drawn(page, "scara1")
-    lab.do(lab.sim.player.pause)
 
 
 def test_what_is_odd_in_the_files_is_listed(lab, page, panel):

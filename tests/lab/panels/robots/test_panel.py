@@ -1,81 +1,22 @@
-"""Robots and cells, without a browser: what is opened, saved and placed."""
+"""Robots and cells, without a browser: what is opened."""
 
 from __future__ import annotations
 
-import io
 import threading
 import time
-import zipfile
 
 import pytest
-import trimesh
 
-from brazo.lab.app import lab as app
+from brazo.lab.app import project_opening as app
 from brazo.lab.app.session import as_shown
 from brazo.lab.server.transfers import Upload
 from brazo.lab.serving import _warn_slips
-from brazo.world import load_cell
-
-ARM = """name: arm
-convention: standard
-base: {parts: [{mesh: part.stl}]}
-joints:
-  - {name: j1, type: revolute, d: 0.2, a: 0.3, limits: [-90deg, 90deg], parts: [{mesh: part.stl}]}
-"""
 
 
 @pytest.fixture
 def lab(running):
     with running() as lab:
         yield lab
-
-
-@pytest.fixture
-def saved(lab, monkeypatch):
-    """What the page is given to save: names and contents, newest last."""
-    files: list = []
-    panel = lab.panels["robots"]
-    monkeypatch.setattr(panel, "download", lambda name, content: files.append((name, content)))
-    return files
-
-
-def test_a_saved_cell_does_not_take_the_place_of_the_robot_it_names(lab, saved, tmp_path):
-    panel = lab.panels["robots"]
-    stl = trimesh.creation.box((0.1, 0.1, 0.1)).export(file_type="stl")
-    assert isinstance(stl, bytes)
-    for name, content in (("part.stl", stl), ("arm.yaml", ARM.encode())):
-        panel._imported.take(Upload(name, content))
-    lab.open(panel._imported.path("arm.yaml"))
-    assert lab.sim.cell.name == "arm"
-    lab.do(panel._save)
-    ((name, content),) = saved
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        archive.extractall(tmp_path)
-        assert sorted(archive.namelist()) == ["arm-2.yaml", "arm.yaml", "part.stl"]
-    assert name == "arm-2.zip"
-    assert (tmp_path / "arm.yaml").read_text() == ARM
-    cell = load_cell(tmp_path / "arm-2.yaml")
-    assert cell.robots[0].model.path == tmp_path / "arm.yaml"
-
-
-def test_a_cell_of_named_robots_keeps_its_name_whatever_was_brought(lab, saved):
-    panel = lab.panels["robots"]
-    panel._imported.take(Upload("scara1.yaml", b"name: other"))
-    lab.do(panel._save)
-    assert [name for name, _ in saved] == ["scara1.yaml"]
-
-
-def test_robots_come_and_go_when_nothing_is_under_way_and_faults_stay(lab, line):
-    with line(lab) as page:
-        page.send(["pause"], ["simulation/fault", "locked"], ["simulation/inject"])
-        faults, sim = list(lab.robot.faults), lab.sim
-        page.send(["robots/choose", "robot:scara2"], ["data/record"], ["robots/place"])
-        assert "stop it first" in page.told["notice"]["text"] and lab.sim is sim
-        page.send(["data/record-stop"], ["robots/place"])
-        assert list(lab.sim.robots) == ["scara1", "scara2"]
-        assert faults and list(lab.sim.robots["scara1"].faults) == faults
-        page.send(["data/record"], ["robots/remove", "scara2"])
-        assert list(lab.sim.robots) == ["scara1", "scara2"] and lab.sim.recording
 
 
 def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
@@ -135,7 +76,7 @@ def test_of_many_things_to_open_the_last_counts_and_few_are_built(lab, line, mon
         assert built == ["robot:panda", "robot:scara2"] and lab.sim.cell.name == "scara2"
 
 
-def test_a_brought_file_with_slips_of_units_gives_a_notice_with_its_own_name(lab):
+def test_a_imported_file_with_slips_of_units_gives_a_notice_with_its_own_name(lab):
     panel = lab.panels["robots"]
     assert lab.channel.get("robots/slips") == ""
     text = "name: long\nparameters: {H: 600}\njoints: [{d: H, a: 0.3}]\n"
@@ -150,7 +91,7 @@ def test_a_program_with_slips_of_units_is_usable_and_warned_of_under_its_text(la
     panel = lab.panels["program"]
     step = "    - line: {xyz: [-350, 0.2, 0.2]}\n"
     lab.do(lambda: panel._typed(f"name: p\nrobots:\n  scara1:\n{step}"))
-    assert panel._program is not None
+    assert panel.document.program is not None
     found = panel.values()["problem"]
     assert found.startswith("warning: program.yaml:4: ")
     assert found.count("did you mean -350mm?") == 1

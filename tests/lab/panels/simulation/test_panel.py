@@ -47,7 +47,7 @@ def test_step_and_reset(lab, page):
     page.send(["reset"])
     assert lab.sim.time == 0.0 and not lab.sim.player.running
     page.send(["step", 0], ["step", 10**9])
-    assert "cannot step" in page.told["notice"]["text"] and lab.sim.time == 0.0
+    assert "cannot step" in page.reported["notice"]["text"] and lab.sim.time == 0.0
 
 
 @pytest.mark.parametrize("speed", [400, 50])
@@ -80,7 +80,7 @@ def test_the_speed_is_that_of_the_clock_on_the_wall(lab, page, speed):
 
 def test_a_speed_beyond_what_there_is_is_refused(lab, page):
     page.send(["simulation/speed", 500])
-    assert "from 0 to 400 %" in page.told["notice"]["text"]
+    assert "from 0 to 400 %" in page.reported["notice"]["text"]
     assert lab.sim.player.speed == 1.0
 
 
@@ -101,7 +101,7 @@ def test_another_step_goes_on_from_the_present_state(lab, page):
     page.send(["step", 200])
     assert sim.robots["scara1"].q == pytest.approx(before["scara1"], abs=1e-3)
     page.send(["simulation/dt", 50])
-    assert "must be 0.01 to 10 ms" in page.told["notice"]["text"]
+    assert "must be 0.01 to 10 ms" in page.reported["notice"]["text"]
     page.send(["simulation/dt", "1ms"])
     assert lab.sim.dt == 1e-3
 
@@ -136,21 +136,21 @@ CHANGES = (["simulation/gravity", 2, -9], ["simulation/dt", 2], ["simulation/mod
 def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, change):
     sim = lab.sim
     page.send(["data/record"], change)
-    assert "recording is running" in page.told["notice"]["text"]
+    assert "recording is running" in page.reported["notice"]["text"]
     assert lab.sim is sim and sim.recording
     page.send(["data/record-stop"], ["program/run"], change)
-    assert "program is running" in page.told["notice"]["text"]
-    page.send(["program/pause"], change)  # a paused one could not go on, either
-    assert lab.sim is sim and lab.panels["program"]._execution in sim.tasks
+    assert "program is running" in page.reported["notice"]["text"]
+    page.send(["program/pause"], change)  # a paused one could not continue, either
+    assert lab.sim is sim and lab.panels["program"].control.execution in sim.tasks
     page.send(["program/end"], ["reset"], ["play"], ["select", "scara2", 0])
     page.send(["pendant/mode", "joint"], ["pendant/move", [["q0", 20]], "joint"], change)
-    assert "scara2 is moving" in page.told["notice"]["text"] and lab.sim is sim
+    assert "scara2 is moving" in page.reported["notice"]["text"] and lab.sim is sim
     task = SimpleNamespace(tick=lambda sim: True)
     page.send(["pause"], ["reset"])
-    sim.add_task(task)
+    sim.tasks.add(task)
     page.send(change)
-    assert "a task is running" in page.told["notice"]["text"] and lab.sim is sim
-    sim.remove_task(task)
+    assert "a task is running" in page.reported["notice"]["text"] and lab.sim is sim
+    sim.tasks.remove(task)
     page.send(change)
     assert lab.sim is not sim
     page.send(
@@ -158,13 +158,13 @@ def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, 
     )
 
 
-def test_what_is_over_is_in_nobodys_way_though_time_stands_still(lab, page):
+def test_a_finished_run_blocks_nothing_while_time_is_paused(lab, page):
     sim = lab.sim
     page.send(["program/run"], ["program/end"])
     if lab.sim.moving:  # a step was made in between: let it come to rest
         page.send(["step", 1000])
     page.send(["simulation/gravity", 2, -9])
-    assert lab.sim is not sim, page.told["notice"]
+    assert lab.sim is not sim, page.reported["notice"]
     page.send(["simulation/gravity", 2, -9.81])
 
 
@@ -181,7 +181,7 @@ def test_faults_feedback_and_ways_stay_in_a_rebuilt_simulation(lab, page):
         page.send(change)
         assert lab.sim is not sim and list(lab.sim.robots["scara2"].faults) == faults
         assert len(lab.panels["trajectory"].draft.rows) == 2
-        assert not lab.sim.robots["scara1"].world.force_feedback
+        assert not lab.sim.robots["scara1"].world.contact_response
     q = lab.robot.q
     lab.sim.robots["scara2"].move(quintic(q, q + [0.1, 0.2, 0.0, 0.0, 0.0], 0.1))
     page.send(["step", 100])
@@ -193,13 +193,13 @@ def test_faults_feedback_and_ways_stay_in_a_rebuilt_simulation(lab, page):
     )
 
 
-def test_force_feedback_is_switched_by_robot(lab, page):
+def test_contact_response_is_switched_by_robot(lab, page):
     page.send(["simulation/feedback", "scara1", False])
-    assert not lab.sim.robots["scara1"].world.force_feedback
-    assert lab.sim.robots["scara2"].world.force_feedback
+    assert not lab.sim.robots["scara1"].world.contact_response
+    assert lab.sim.robots["scara2"].world.contact_response
     assert shown(lab)["feedback/scara1"] is False
     page.send(["simulation/feedback", "scara1", True], ["simulation/feedback", "nobody", True])
-    assert "no robot named 'nobody'" in page.told["notice"]["text"]
+    assert "no robot named 'nobody'" in page.reported["notice"]["text"]
 
 
 def test_faults_are_chosen_injected_and_mended(lab, page):
@@ -220,7 +220,7 @@ def test_faults_are_chosen_injected_and_mended(lab, page):
     assert len(lab.robot.faults) == 2
     page.send(["simulation/amount", 4000], ["simulation/fault", "torque"])
     page.send(["simulation/amount", 4000], ["simulation/inject"])
-    assert "torque loss" in page.told["notice"]["text"]
+    assert "torque loss" in page.reported["notice"]["text"]
     page.send(["simulation/mend-all"])
     assert not lab.robot.faults and shown(lab)["broken"] is False
 
@@ -232,6 +232,6 @@ def test_a_simulation_that_breaks_down_is_said(running, line):
             def tick(self, sim):
                 raise RuntimeError("the task is broken")
 
-        lab.sim.add_task(Broken())
+        lab.sim.tasks.add(Broken())
         page.until("clock/running", False)
         page.until_said("the task is broken")

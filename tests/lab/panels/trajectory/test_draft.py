@@ -45,8 +45,9 @@ def test_a_curve_begins_where_the_tool_is_and_lies_in_its_plane(arm, draft, kind
 def test_every_shipped_robot_runs_the_default_curves_from_its_start(name):
     arm = brazo.load(name)
     q = default_start(arm.model, arm.limits)
-    for kind in CURVES:
-        for plane in PLANES:
+    planar = name.startswith("planar")
+    for kind in set(CURVES) - {"helix"} if planar else CURVES:
+        for plane in ["xz"] if planar else PLANES:
             draft = Draft(arm, q)
             draft.curved, draft.curve.kind, draft.curve.plane = True, kind, plane
             assert plan_of(arm, draft, q).violations == (), (kind, plane)
@@ -133,7 +134,7 @@ def test_a_motion_is_approached_played_and_played_again():
     draft = quintic(q + 0.1, q + 0.3, 0.5)
     ended = []
     playing = Playing(robot, draft, True, ended.append)
-    sim.add_task(playing)
+    sim.tasks.add(playing)
     with pytest.raises(BrazoError, match="a trajectory moves puma560: stop it first"):
         require_free(sim, robot)
     at = []
@@ -156,7 +157,7 @@ def test_what_takes_the_robot_over_ends_it(how):
     q = robot.reference.q
     ended = []
     playing = Playing(robot, quintic(q, q + 0.3, 1.0), True, ended.append)
-    sim.add_task(playing)
+    sim.tasks.add(playing)
     sim.step(100)
     if how == "stop":
         playing.pause()

@@ -85,7 +85,7 @@ def test_fingers_that_come_down_on_the_platform(lab, opened):
 
 
 def above_the_platform(lab, opened) -> None:
-    """Bring the clamp of scara2 down beside the bars, to 7 mm above the platform."""
+    """Bring the gripper of scara2 down beside the bars, to 7 mm above the platform."""
     for joint, value in (("shoulder", "-60"), ("quill", "180")):
         typed(opened.panel.get_by_label(f"{joint} value"), value)
         opened.settle()
@@ -116,7 +116,7 @@ def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opene
 
     until(page, passed)
     assert lab.robot.reference.q[quill] == at  # though the button is still down
-    assert at < 0.19  # m; it touches at 0.187, its joint would go on to 0.2
+    assert at < 0.19  # m; it touches at 0.187, its joint would continue to 0.2
     assert max(forces) < 20.0  # N
     page.mouse.up()
 
@@ -135,7 +135,7 @@ def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opene
 
 def test_a_robot_that_feels_nothing_jogs_on_through(lab, opened, late_renewals):
     page = opened.page
-    lab.robot.force_feedback = False
+    lab.robot.contact_response = False
     above_the_platform(lab, opened)
     quill = lab.robot.arm.joint_names.index("quill")
     opened.button("quill plus").hover()

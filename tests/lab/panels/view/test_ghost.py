@@ -40,7 +40,7 @@ def test_the_reference_robot_is_seen_where_it_differs(opened, away, seen):
     def shown() -> bool:
         return page.evaluate(
             "(name) => Boolean(window.__viserMutable.nodeRefFromName[name])",
-            f"{lab.scene.root}/desired-0-1",
+            f"{lab.scene.root}/desired-0/1",
         )
 
     lab.do(lambda: lab.view.show("desired", False))
@@ -55,5 +55,30 @@ def test_the_reference_robot_is_seen_where_it_differs(opened, away, seen):
     else:
         page.wait_for_timeout(1500)  # it would be drawn by then
         assert share() < without + 0.002
+    lab.do(lambda: lab.view.show("desired", False))
+    assert opened.errors == []
+
+
+# What is drawn of the ghost: kind of a second drawing, order, whether it writes colour and depth.
+TWINS = """(root) => Object.entries(window.__viserMutable.nodeRefFromName)
+    .filter(([name, node]) => node && name.startsWith(`${root}/desired-0/`))
+    .flatMap(([, node]) => {
+        const all = [];
+        node.traverse((o) => o.isMesh && all.push(o));
+        return all;
+    })
+    .map((o) => [o.brazoTwin ?? "", o.renderOrder, o.material.colorWrite, o.material.depthWrite])"""
+
+
+def test_only_the_nearest_surface_of_the_reference_robot_is_coloured(opened):
+    lab, page = opened.lab, opened.page
+    lab.do(lambda: lab.view.show("desired", True))
+    until(page, lambda: any(twin for twin, *_ in page.evaluate(TWINS, lab.scene.root)))
+    drawn = page.evaluate(TWINS, lab.scene.root)
+    depth = [one for one in drawn if one[0] == "depth"]
+    color = [one for one in drawn if one[0] == ""]
+    assert len(depth) == len(color) > 0
+    assert all(one == ["depth", 10, False, True] for one in depth)
+    assert all(one == ["", 11, True, False] for one in color)  # after all depths
     lab.do(lambda: lab.view.show("desired", False))
     assert opened.errors == []

@@ -12,7 +12,7 @@ the whole history.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from brazo.recording.display import display_unit
 
 if TYPE_CHECKING:
     from brazo.lab.app.panel import Panel
-    from brazo.lab.app.replay import Replay
+    from brazo.lab.app.replay import RecordingReplay
 
 OVERLAP = 0.5  # s of earlier rows that each message repeats
 SENT = (
@@ -34,7 +34,7 @@ _keys = count(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlotLine:
     """Line of a plot: a signal and its label in the legend."""
 
     signal: str
@@ -54,36 +54,56 @@ def plot(name: str, label: str, *, height: int = 180, empty: str = "", span: flo
     )
 
 
-class Feed:
-    """Lines of live signals."""
+class _Signals:
+    """Lines of signals in a plot of a panel."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
-        self._live = panel.context.live
-        self._lines: tuple[Line, ...] = ()
-        self._factors = np.ones(1)
+        self._lines: tuple[PlotLine, ...] = ()
+        self._factors = np.empty(0)  # from SI units to those displayed
         self._key = 0
-        self._sent = (0, 0)  # epoch, and index after the last row sent
-        panel.on(f"{name}/history", self._tell_all, free=True)
 
     @property
-    def lines(self) -> tuple[Line, ...]:
+    def lines(self) -> tuple[PlotLine, ...]:
         """Lines of the plot; assigning them omits unknown signals and redraws the plot."""
         return self._lines
 
     @lines.setter
-    def lines(self, lines: Sequence[Line]) -> None:
-        columns = self._live.columns
+    def lines(self, lines: Sequence[PlotLine]) -> None:
+        columns = self._columns
         self._lines = tuple(line for line in lines if line.signal in columns)
         units = [display_unit(columns[line.signal]) for line in self._lines]
-        self._factors = np.array([1.0, *(factor for _, factor in units)])
+        self._factors = np.array([factor for _, factor in units])
         self._key = next(_keys)
+        names = [unit for unit, _ in units]
+        self._draw({"key": self._key, "lines": _described(self._lines, names)})
+
+    @property
+    def _columns(self) -> Mapping[str, str]:
+        """Known signals and their units."""
+        raise NotImplementedError
+
+    def _draw(self, described: dict[str, Any]) -> None:
+        """Send the lines and their values."""
+        raise NotImplementedError
+
+
+class Feed(_Signals):
+    """Lines of live signals."""
+
+    def __init__(self, panel: Panel, name: str) -> None:
+        super().__init__(panel, name)
+        self._live = panel.context.live
+        self._sent = (0, 0)  # epoch, and index after the last row sent
+        panel.on(f"{name}/history", self._tell_all, free=True)
+
+    @property
+    def _columns(self) -> Mapping[str, str]:
+        return self._live.columns
+
+    def _draw(self, described: dict[str, Any]) -> None:
         self._sent = (self._live.epoch, self._live.end)
-        told = [
-            {"label": line.label, "unit": unit, "dashed": line.dashed, "color": line.color}
-            for line, (unit, _) in zip(self._lines, units, strict=True)
-        ]
-        self._panel.put({f"{self._name}/lines": {"key": self._key, "lines": told}})
+        self._panel.put({f"{self._name}/lines": described})
         self._panel.put(self.values())
 
     def values(self) -> dict[str, Any]:
@@ -104,49 +124,34 @@ class Feed:
 
     def _chunk(self, start: int) -> dict[str, Any]:
         live = self._live
-        rows = live.rows(start, ["t", *(line.signal for line in self._lines)]) * self._factors
-        t, *y = columns_of(rows)
+        rows = live.rows(start, ["t", *(line.signal for line in self._lines)])
+        t, *y = columns_of(rows * np.array([1.0, *self._factors]))
         return {"key": self._key, "epoch": live.epoch, "at": max(start, live.first), "t": t, "y": y}
 
 
-class Track:
+class Track(_Signals):
     """Lines of a recording: all of it at reduced resolution, and in detail the part in view."""
 
     def __init__(self, panel: Panel, name: str) -> None:
-        self._panel, self._name = panel, name
-        self._lines: tuple[Line, ...] = ()
-        self._factors = np.ones(1)
-        self._key = 0
+        super().__init__(panel, name)
         panel.on(f"{name}/part", self._tell_part, float, float, free=True)
 
     @property
-    def lines(self) -> tuple[Line, ...]:
-        """Lines of the plot; assigning them omits unknown signals and redraws the plot."""
-        return self._lines
+    def _columns(self) -> Mapping[str, str]:
+        return self._replay.columns
 
-    @lines.setter
-    def lines(self, lines: Sequence[Line]) -> None:
+    def _draw(self, described: dict[str, Any]) -> None:
         replay = self._replay
-        self._lines = tuple(line for line in lines if line.signal in replay.columns)
-        units = [display_unit(replay.columns[line.signal]) for line in self._lines]
-        self._factors = np.array([factor for _, factor in units])
-        self._key = next(_keys)
-        told = [
-            {"label": line.label, "unit": unit, "dashed": line.dashed, "color": line.color}
-            for line, (unit, _) in zip(self._lines, units, strict=True)
-        ]
         span = [replay.start, replay.end]
         t, y = outlined(replay.table([replay.time_name])[:, 0], self._table())
         x, *columns = columns_of(np.column_stack([t, y]))
         self._panel.put(
             {
-                f"{self._name}/lines": {
-                    "key": self._key, "lines": told, "whole": True, "track": span,
-                },
+                f"{self._name}/lines": {**described, "whole": True, "track": span},
                 self._name: {"key": self._key, "epoch": 0, "at": 0, "t": x, "y": columns},
                 **self.values(),
             }
-        )  # fmt: skip
+        )
 
     def values(self) -> dict[str, Any]:
         """Current replay time and the values of the lines at it, for the panel's `values`."""
@@ -156,29 +161,29 @@ class Track:
         return {f"{self._name}/now": {"key": self._key, "t": round(replay.time, 6), "y": now}}
 
     @property
-    def _replay(self) -> Replay:
-        from brazo.lab.app.replay import Replay
+    def _replay(self) -> RecordingReplay:
+        from brazo.lab.app.replay import RecordingReplay
 
         sim = self._panel.session.shown
-        assert isinstance(sim, Replay)
+        assert isinstance(sim, RecordingReplay)
         return sim
 
     def _table(self, rows: slice = slice(None)) -> np.ndarray:
         return self._replay.table([line.signal for line in self._lines], rows) * self._factors
 
     def _tell_part(self, start: float, stop: float) -> None:
-        from brazo.lab.app.replay import Replay
+        from brazo.lab.app.replay import RecordingReplay
 
         page, sim = self._panel.context.channel.page, self._panel.session.shown
-        if page is None or not isinstance(sim, Replay):
+        if page is None or not isinstance(sim, RecordingReplay):
             return
         t = sim.table([sim.time_name])[:, 0]
         low, high = np.searchsorted(t, [start, stop])
         rows = slice(max(int(low) - 1, 0), int(high) + 1)
         part, y = outlined(t[rows], self._table(rows))
         x, *columns = columns_of(np.column_stack([part, y]))
-        told = {"key": self._key, "from": start, "to": stop, "t": x, "y": columns}
-        page.send_soon({self._panel.name(f"{self._name}/part"): told})
+        described = {"key": self._key, "from": start, "to": stop, "t": x, "y": columns}
+        page.send_soon({self._panel.name(f"{self._name}/part"): described})
 
 
 def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray, np.ndarray]:
@@ -205,7 +210,7 @@ class Figure:
     def show(
         self,
         t: np.ndarray,
-        lines: Sequence[tuple[Line, str, np.ndarray]],
+        lines: Sequence[tuple[PlotLine, str, np.ndarray]],
         bands: Sequence[dict[str, Any]] = (),
     ) -> None:
         """Draw lines over time t (m,).
@@ -214,16 +219,13 @@ class Figure:
         `{unit, low, high}`.
         """
         key = next(_keys)
-        told = [
-            {"label": line.label, "unit": unit, "dashed": line.dashed, "color": line.color}
-            for line, unit, _ in lines
-        ]
+        described = _described([line for line, _, _ in lines], [unit for _, unit, _ in lines])
         x, *y = columns_of(np.column_stack([t, *(values for _, _, values in lines)]))
         self._panel.put(
             {
                 f"{self._name}/lines": {
                     "key": key,
-                    "lines": told,
+                    "lines": described,
                     "whole": True,
                     "bands": list(bands),
                 },
@@ -234,6 +236,13 @@ class Figure:
     def clear(self) -> None:
         """Remove all lines."""
         self.show(np.empty(0), [])
+
+
+def _described(lines: Sequence[PlotLine], units: Sequence[str]) -> list[dict[str, Any]]:
+    return [
+        {"label": line.label, "unit": unit, "dashed": line.dashed, "color": line.color}
+        for line, unit in zip(lines, units, strict=True)
+    ]
 
 
 def columns_of(rows: np.ndarray) -> list[list[float | None]]:

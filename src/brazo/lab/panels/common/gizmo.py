@@ -16,7 +16,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_wxyz
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.scene.scene import STILL, placed
 from brazo.lab.server import hooks
 from brazo.model.transforms import invert
@@ -32,7 +32,7 @@ class Gizmo:
     `move(robot, q)` is called with the joint positions of each new reachable target.
     """
 
-    def __init__(self, context: Context, move: Callable[[SimRobot, np.ndarray], None]) -> None:
+    def __init__(self, context: PanelContext, move: Callable[[SimRobot, np.ndarray], None]) -> None:
         self._context = context
         self._move = move
         self._handle: Any = None

@@ -9,7 +9,7 @@ the value.  The elements are implemented in `server/page/elements.js` and `field
     toggle    on/off switch                   select    drop-down list
     segments  row of mutually exclusive       table     rows of values, optionally editable
               buttons                         upload    file from the user's computer
-    hold      hold-to-run button
+    hold      hold-to-run button              gamepad   gamepad with its mapping
 
 A field sends its value on Enter or when it loses focus, not on each key press.  Values from the
 lab never overwrite text that is being typed.
@@ -31,6 +31,7 @@ __all__ = [
     "column",
     "escape",
     "fixed",
+    "gamepad",
     "hold",
     "note",
     "number",
@@ -90,7 +91,7 @@ def slider(
     """Slider with an input field beside its label.
 
     `limited` names the ends ("low", "high") that are limits of the robot; the value is highlighted
-    there, and the other end is shown in parentheses.
+    there, and the opposite end is shown in parentheses.
     """
     return (
         f"<brazo-slider {_tied(name, event, args)} "
@@ -135,6 +136,30 @@ def hold(label: str, event: str, *args: Any, title: str = "", key: str = "") -> 
     """
     attributes = _attributes(event=event, args=json.dumps(list(args)), title=title, key=key)
     return f"<brazo-hold {attributes}>{escape(label)}</brazo-hold>"
+
+
+def gamepad(
+    event: str,
+    kind: Literal["joint", "tool"],
+    axes: Sequence[str],
+    actions: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """Gamepad of the user's browser, with the editor of its mapping to axes with these labels.
+
+    While its hold-to-run button is held, sends `event` with the deflections of the axes (-1 to 1)
+    and whether the button was just pressed, then `event-end`.  `kind` names the mapping that the
+    browser keeps.  `actions` are further buttons: `{"key", "label", "button", "event"}` with the
+    default button and the event sent when it goes down; with `"hold": True` the event has true
+    when it goes down and false when it comes up.  A panel with a gamepad needs the script
+    `panels/common/gamepad.js`.
+    """
+    attributes = _attributes(
+        event=event,
+        kind=kind,
+        axes=json.dumps(list(axes)),
+        actions=json.dumps([dict(action) for action in actions]),
+    )
+    return f"<brazo-gamepad {attributes}></brazo-gamepad>"
 
 
 def toggle(
@@ -208,13 +233,22 @@ def column(
     }
 
 
-def table(name: str, columns: Sequence[dict[str, Any]], *, label: str, empty: str = "") -> str:
+def table(
+    name: str,
+    columns: Sequence[dict[str, Any]],
+    *,
+    label: str,
+    empty: str = "",
+    hover: str = "",
+) -> str:
     """Table of the rows in the value `name`: `[{"id": 1, "mark": True, …}, …]`.
 
-    Marked rows are highlighted.  Rows are updated in place, so that scroll position, selection and
+    Marked rows are highlighted.  The event `hover` is sent with the row's `id` while the pointer is
+    on a row, then `hover-end`.  Rows are updated in place, so that scroll position, selection and
     typed text are kept.
     """
-    attributes = _attributes(name=name, columns=json.dumps(list(columns)), label=label, empty=empty)
+    content = json.dumps(list(columns))
+    attributes = _attributes(name=name, columns=content, label=label, empty=empty, hover=hover)
     return f'<div class="brazo-scroll"><brazo-table {attributes}></brazo-table></div>'
 
 

@@ -6,7 +6,8 @@
 // that missed more asks for all there are (the event `NAME/history`), which come as `NAME/all`.
 // With `whole` the rows are all there is and the view fits them.  With `track` ([start, end]) they are
 // an outline of a recording: `NAME/now` is the present moment { key, t, y }, marked, which a click
-// sets; a part that is looked at closely is asked for (the event `NAME/part`) and comes as that.
+// sets (the event `seek`); a part that is looked at closely is asked for (the event `NAME/part`) and
+// comes as that.
 //
 // Up to two units share the height, with an axis on either side; of more each has a lane of its own.
 //
@@ -14,8 +15,10 @@
 // dragging over it; a double click, Home or the button lets it follow again.
 import { send } from "../../server/page/channel.js";
 import { element, fixed } from "../../server/page/dom.js";
-import { Tied, full } from "../../server/page/elements.js";
+import { full } from "../../server/page/elements.js";
 import { icon } from "../../server/page/icons.js";
+import { Figure } from "./figure.js";
+import { fileMenu } from "./plot_files.js";
 
 const SPANS = [1, 2, 5, 10, 20, 30, 60]; // s
 const KEPT = 6600; // rows
@@ -27,28 +30,32 @@ const UNIT = 14; // px above an axis, for its unit
 const LANE = 64; // px of a lane
 const APART = 26; // px between two lanes: the end of one axis, and the next one's unit
 
-class Plot extends Tied {
+class Plot extends Figure {
   build() {
+    super.build();
     this.tabIndex = 0;
     this.setAttribute("role", "figure");
     this.setAttribute("aria-label", this.getAttribute("label") ?? "Plot");
     this.span = Number(this.getAttribute("span") ?? 10);
+    this.coarse = 0.75; // px; rows nearer than this share a pixel
     this.held = null; // { from, to } while it does not follow the present
     this.off = new Set(); // labels of lines that are not drawn
     this.what = { key: null, lines: [] };
     this.clear();
     this.legend = element("div", "legend");
-    this.stage = element("div", "stage");
     this.tall = Number(this.getAttribute("height") ?? 180);
     this.stage.style.height = `${this.tall}px`;
     this.canvas = element("canvas");
     this.tools = element("div", "tools");
     this.pauseButton = this.tool("pause", "Pause the plot", () => this.pause());
-    this.tools.append(
-      this.pauseButton,
+    this.zoomButtons = [
       this.tool("minus", "More time", () => this.zoom(1), "-"),
       this.tool("plus", "Less time", () => this.zoom(-1), "+"),
-    );
+    ];
+    const saving = this.tool("download", "Save the plot: PNG, SVG or CSV", null);
+    this.tools.append(this.pauseButton, ...this.zoomButtons, saving);
+    const label = () => this.getAttribute("label") ?? "plot";
+    this.tools.append(fileMenu(saving, label, () => this.asFile()));
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
     this.stage.append(this.canvas, this.tools, this.empty);
     this.append(this.stage, this.legend);
@@ -68,18 +75,6 @@ class Plot extends Tied {
       this.close = part;
       this.soon();
     });
-    this.sizes = new ResizeObserver(() => this.soon());
-    this.sizes.observe(this.stage);
-    this.themes = new MutationObserver(() => this.soon());
-    this.themes.observe(document.documentElement, { attributeFilter: ["data-brazo-theme"] });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.sizes.disconnect();
-    this.themes.disconnect();
-    cancelAnimationFrame(this.drawing);
-    this.drawing = 0;
   }
 
   tool(name, label, onclick, key = "") {
@@ -106,8 +101,8 @@ class Plot extends Tied {
     this.showLegend();
     if (what.whole) this.held = null;
     if (this.latest) this.told(this.latest);
-    this.tools.hidden = Boolean(what.whole && !what.track);
-    this.pauseButton.hidden = Boolean(what.track);
+    for (const button of this.zoomButtons) button.hidden = Boolean(what.whole && !what.track);
+    this.pauseButton.hidden = Boolean(what.whole);
     this.close = null;
     this.soon();
   }
@@ -148,7 +143,7 @@ class Plot extends Tied {
 
   seek(t) {
     const [start, end] = this.what.track;
-    send("replay/seek", Math.min(Math.max(t, start), end));
+    send(this.what.seek ?? "replay/seek", Math.min(Math.max(t, start), end));
   }
 
   told(news) {
@@ -170,7 +165,7 @@ class Plot extends Tied {
   merge(news) {
     const end = this.at + this.t.length;
     if (this.t.length && news.at < this.at) {
-      // All there are: what came meanwhile goes behind it.
+      // A complete set: samples that arrived since it was taken are appended.
       const skip = Math.max(0, news.at + news.t.length - this.at);
       const rest = { t: this.t.slice(skip), y: this.y.map((row) => row.slice(skip)) };
       [this.at, this.t, this.y] = [news.at, [...news.t], news.y.map((row) => [...row])];
@@ -208,7 +203,7 @@ class Plot extends Tied {
     send(full(this, `${this.getAttribute("name")}/history`));
   }
 
-  // What is drawn, for whoever wants to look closely: [{ label, unit, t, y }].
+  // What is drawn, for tests and inspection: [{ label, unit, t, y }].
   get data() {
     return this.what.lines.map((line, k) => ({ ...line, t: this.t, y: this.y[k] }));
   }
@@ -316,7 +311,7 @@ class Plot extends Tied {
       if (by) this.hold(from + by * (to - from), to + by * (to - from));
       else if (event.key === "+") this.zoom(-1);
       else if (event.key === "-") this.zoom(1);
-      else if (event.key === "Home" || event.key === "Escape") this.held = null;
+      else if (event.key === "Home" || (event.key === "Escape" && this.held)) this.held = null;
       else return;
       event.preventDefault();
       event.stopPropagation();
@@ -344,7 +339,7 @@ class Plot extends Tied {
       mark.style.setProperty("--line", this.color(line, k));
       const figure = element("b");
       const name = element("span", "name", { textContent: line.label });
-      chip.append(mark, name, figure, element("i", "", { textContent: line.unit }));
+      chip.append(mark, name, figure, element("i", "", { textContent: sign(line.unit) }));
       chip.setAttribute("aria-pressed", String(!this.off.has(line.label)));
       chip.onclick = () => {
         if (!this.off.delete(line.label)) this.off.add(line.label);
@@ -362,13 +357,6 @@ class Plot extends Tied {
   }
 
   // ---- drawing -----------------------------------------------------------------------------
-
-  soon() {
-    this.drawing ||= requestAnimationFrame(() => {
-      this.drawing = 0;
-      if (this.isConnected && this.stage.clientWidth) this.draw();
-    });
-  }
 
   showHeld() {
     this.pauseButton.innerHTML = icon(this.held ? "play" : "pause");
@@ -396,11 +384,17 @@ class Plot extends Tied {
     }
     this.empty.hidden = this.t.length > 1 || !this.empty.textContent;
     if (this.hasAttribute("held") !== Boolean(this.held)) this.showHeld();
-    const style = getComputedStyle(this);
-    const ink = (name) => style.getPropertyValue(name).trim();
     const g = canvas.getContext("2d");
     g.setTransform(scale, 0, 0, scale, 0, 0);
     g.clearRect(0, 0, width, height);
+    this.paint(g, { view, axes, first, last, width, height });
+  }
+
+  paint(g, { view, axes, first, last, width, height }) {
+    const lanes = axes.length > 2 ? axes.length : 1;
+    const top = TOP + UNIT;
+    const style = getComputedStyle(this);
+    const ink = (name) => style.getPropertyValue(name).trim();
     g.font = `11px ${style.fontFamily}`;
     const tall = (height - top - BOTTOM - (lanes - 1) * APART) / lanes;
     for (const axis of axes) {
@@ -409,7 +403,7 @@ class Plot extends Tied {
       axis.high = Math.max(axis.high, axis.ticks.values.at(-1));
       axis.width = Math.max(
         ...axis.ticks.values.map((v) => g.measureText(axis.ticks.text(v)).width),
-        g.measureText(axis.unit).width,
+        g.measureText(sign(axis.unit)).width,
       );
     }
     const space = (side) => Math.max(0, ...axes.filter((one) => one.side === side).map((one) => one.width));
@@ -439,6 +433,40 @@ class Plot extends Tied {
     g.restore();
     if (this.what.track) this.drawNow(g, box, view, x, ink);
     this.drawPointer(g, axes, box, view, x, ink);
+  }
+
+  // What plot_files.js makes a file of: the current plot, without what is under the pointer.
+  asFile() {
+    const style = getComputedStyle(this);
+    const ink = (name) => style.getPropertyValue(name).trim();
+    const { pointer, view } = this;
+    const [first, last] = this.rowsIn(view);
+    const [width, height] = [this.stage.clientWidth, this.stage.clientHeight];
+    const shown = this.what.lines.map((line, k) => ({ ...line, k })).filter(({ label }) => !this.off.has(label));
+    return {
+      width,
+      height,
+      font: `11px ${style.fontFamily}`,
+      paper: ink("--paper-high"),
+      ink: ink("--ink"),
+      paint: (g) => {
+        [this.pointer, this.coarse] = [null, 0.2];
+        this.paint(g, { view, axes: this.axes(first, last), first, last, width, height });
+        [this.pointer, this.coarse] = [pointer, 0.75];
+      },
+      entries: shown.map(({ label, color, dashed, k }) => ({
+        label,
+        dashed,
+        color: ink(`--line-${(color ?? k) % 8}`),
+      })),
+      columns: [
+        { title: "t [s]", values: this.t.slice(first, last) },
+        ...shown.map(({ label, unit, k }) => ({
+          title: unit ? `${label} [${unit}]` : label,
+          values: this.y[k].slice(first, last),
+        })),
+      ],
+    };
   }
 
   // Numbers of the rows in view, one more on either side.
@@ -504,7 +532,7 @@ class Plot extends Tied {
         if (!side) line(g, box.left, level, box.left + box.width, level);
         g.fillText(axis.ticks.text(value), at, level);
       }
-      g.fillText(axis.unit, at, axis.box.top - UNIT);
+      g.fillText(sign(axis.unit), at, axis.box.top - UNIT);
     });
     g.textBaseline = "top";
     g.textAlign = "center";
@@ -571,7 +599,7 @@ class Plot extends Tied {
       if (!down) {
         g.moveTo(at, level);
         [down, pixel, low, high, end] = [true, at, level, level, level];
-      } else if (at - pixel < 0.75) {
+      } else if (at - pixel < this.coarse) {
         [low, high, end] = [Math.min(low, level), Math.max(high, level), level];
       } else {
         flush(pixel);
@@ -646,13 +674,13 @@ class Plot extends Tied {
 
 const MINUS = '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.7" stroke-linecap="round" aria-hidden="true"><path d="M5 12h14"/></svg>';
 
-function yOf(axis) {
+export function yOf(axis) {
   const { box } = axis;
   const scale = box.height / (axis.high - axis.low || 1);
   return (value) => box.top + (axis.high - value) * scale;
 }
 
-function line(g, x1, y1, x2, y2) {
+export function line(g, x1, y1, x2, y2) {
   g.beginPath();
   g.moveTo(x1, y1);
   g.lineTo(x2, y2);
@@ -660,7 +688,7 @@ function line(g, x1, y1, x2, y2) {
 }
 
 // Round numbers from low to high, some `count` of them, and how to write them.
-function ticks(low, high, count) {
+export function ticks(low, high, count) {
   const rough = (high - low || 1) / count;
   const size = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((m) => m * size >= rough - 1e-12) * size;
@@ -672,7 +700,10 @@ function ticks(low, high, count) {
   return { values, text: (value) => fixed(value, decimals) };
 }
 
+// A unit as all panels show it; files have the letters.
+const sign = (unit) => unit?.replace(/^deg/, "°") ?? "";
+
 // As signal_groups.py has them for the table: figures of one unit stand under each other.
-const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, N: 2 };
+export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, N: 2 };
 
 customElements.define("brazo-plot", Plot);

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from brazo.control import Controller, controllers
+from brazo.control import Controller
 from brazo.control.feedforward import FEEDFORWARDS
 from brazo.control.pid import WINDUPS
 from brazo.errors import BrazoError
-from brazo.simulation.robot import IDEAL
 
 _AHEAD = {"none": "none", "gravity": "gravity", "full": "full model"}
 _OFF_ON = {"": "off", "on": "on"}
-TITLES = {
-    "CartesianImpedance": "Cartesian impedance",
-    "ComputedTorque": "Computed torque",
-    "PDGravity": "PD with gravity",
-    "SlidingMode": "Sliding mode",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +50,20 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
 }
 
 
-def titles(with_laws: bool) -> dict[str, str]:
-    """Labels of the available controllers, by name.
-
-    A robot without masses (`with_laws` false) has ideal positioning only.
-    """
-    found = {}
-    if with_laws:
-        found = {name: TITLES.get(name) or _spaced(name) for name in controllers()}
-    return {**found, IDEAL: "Ideal positioning"}
-
-
-def changed(law: Controller, **options: Any) -> Controller:
+def changed(controller: Controller, **options: Any) -> Controller:
     """Copy of a controller with the same gains and other options, not yet bound to a robot."""
-    kept = {one.name: getattr(law, one.name) for one in OPTIONS.get(law.name, ())}
-    if hasattr(law, "pose"):
-        kept["pose"] = law.pose  # pyright: ignore[reportAttributeAccessIssue]
-    gains = {name: law.gains[name] for name in law.gains}
-    return type(law)(**gains, **{**kept, **options})
+    kept = {one.name: getattr(controller, one.name) for one in OPTIONS.get(controller.name, ())}
+    if hasattr(controller, "pose"):
+        kept["pose"] = controller.pose  # pyright: ignore[reportAttributeAccessIssue]
+    gains = {name: controller.gains[name] for name in controller.gains}
+    return type(controller)(**gains, **{**kept, **options})
 
 
-def as_program(robot: str, law: Controller, cell: str) -> str:
+def as_program(robot: str, controller: Controller, cell: str) -> str:
     """Text of a program that sets this controller with these gains on a robot."""
     from brazo.program.program import Program
     from brazo.program.steps import SetController
 
-    gains = {name: tuple(float(one) for one in law.gains[name]) for name in law.gains}
-    step = SetController(controller=law.name, gains=gains)
+    gains = {name: tuple(float(one) for one in controller.gains[name]) for name in controller.gains}
+    step = SetController(controller=controller.name, gains=gains)
     return Program(f"{robot} gains", cell=cell, steps={robot: [step]}).to_yaml()
-
-
-def _spaced(name: str) -> str:
-    """Split a class name into words: `MyController` gives `My controller`."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
-    return " ".join([words[0], *(w if w.isupper() else w.lower() for w in words[1:])])

@@ -7,48 +7,48 @@ or another option, is compiled in the background and starts from the current sta
 from __future__ import annotations
 
 import math
-from itertools import groupby
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.control import Controller, controllers
+from brazo.control import Controller, TorqueFunctions, controllers
 from brazo.errors import BrazoError
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import read_quantity
+from brazo.lab.app.session import with_new_names
 from brazo.lab.app.unsaved import Work
-from brazo.lab.panels.common.feeds import Feed, Figure, Line, plot
+from brazo.lab.panels.common.controller_names import title_of
+from brazo.lab.panels.common.feeds import Feed, Figure, PlotLine
 from brazo.lab.panels.common.html import (
-    button,
-    buttons,
-    column,
-    escape,
     fixed,
     note,
-    number,
-    row,
-    section,
-    segments,
-    select,
-    table,
-    text,
-    toggle,
 )
-from brazo.lab.panels.control.controller_choice import OPTIONS, Option, as_program, changed, titles
+from brazo.lab.panels.control.controller_choice import as_program, changed
+from brazo.lab.panels.control.layout import (
+    FORCE,
+    SHOWN,
+    WHAT,
+    WINDOWS,
+    WITHOUT_MASSES,
+    gain_rows,
+    layout,
+    options_of,
+)
 from brazo.lab.panels.control.step_response import BAND, USUAL, Response, StepTest
 from brazo.lab.server.channel import Typed
 from brazo.operate.playing import require_free
-from brazo.simulation.robot import IDEAL
+from brazo.project.controllers import controllers_in, controllers_yaml
+from brazo.project.folder import CONTROLLERS, Project
+from brazo.project.history import Edit
+from brazo.simulation.motion import Rest
+from brazo.simulation.robot_control import IDEAL
 
 if TYPE_CHECKING:
-    from brazo.control import Parameter
     from brazo.robot import Robot
+    from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
-
-WINDOWS = {"1": "1 s", "5": "5 s", "20": "20 s", "60": "60 s"}
-SHOWN = {"revolute": ("deg", 180.0 / math.pi), "prismatic": ("mm", 1e3)}
-FORCE = {"revolute": "N m", "prismatic": "N"}
 
 
 class ControlPanel(Panel):
@@ -57,7 +57,7 @@ class ControlPanel(Panel):
     id, title, icon, side, order = "control", "Control", "control", "left", 40
     scripts = ("panels/common/plot.js",)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self._live = context.live
         self._feed = Feed(self, "plot")
@@ -70,9 +70,15 @@ class ControlPanel(Panel):
         self._response: Response | None = None
         self._shown: tuple[Any, ...] = ()  # robot, arm and controller of the page's fields
         self._binding = 0
+        self._opened = 0  # value of `session.cells` for which `_chosen` is valid
         self._tuned: dict[str, Controller] = {}  # by robot: controller whose gains were edited
+        self._chosen: dict[str, Controller | str] = {}  # by robot: chosen here; a project keeps it
+        self._torques: dict[str, list[str]] = {}  # expressions by robot
+        self._sim: Simulation | None = None
+        self._robots: list[SimRobot] = []  # of `_sim`, when the cell was last edited
+        context.session.on_rename(self._robots_renamed)
         self.on("robot", context.session.select, str)
-        self.on("law", self._choose_law, str)
+        self.on("controller", self._choose_controller, str)
         self.on("option", self._choose_option, str, str)
         self.on("defaults", self._defaults)
         self.on("scale", self._scale, float)
@@ -82,13 +88,37 @@ class ControlPanel(Panel):
         self.on("window", self._set_window, str)
         self.on("step/size", self._set_size, Typed)
         self.on("step/start", self._step)
+        self.on("torque", self._set_torque, int, str)
+        self.on("torque-apply", self._apply_torques)
+        self.on("torque-zero", self._zero_torque)
 
     # ---- display ---------------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
+        if self._opened != self.session.cells:
+            self._opened = self.session.cells
+            self._chosen.clear()
+        self._return_controllers()
         self._response = None
         self._live.collect()
         self._renew()
+
+    def _return_controllers(self) -> None:
+        """Set the chosen controllers of robots that are in the cell again after undo."""
+        sim = self.sim
+        for name, robot in sim.robots.items() if sim is self._sim else ():
+            if name in self._chosen and not any(one is robot for one in self._robots):
+                try:
+                    with sim.lock:
+                        _return_controller(robot, self._chosen[name])
+                except BrazoError:  # another robot of this name
+                    del self._chosen[name]
+        self._sim, self._robots = sim, list(sim.robots.values())
+
+    def _robots_renamed(self, renamed: Mapping[str, str]) -> None:
+        self._chosen = with_new_names(self._chosen, renamed)
+        self._torques = with_new_names(self._torques, renamed)
+        self._tuned = with_new_names(self._tuned, renamed)
 
     def selection_changed(self) -> None:
         joint = self.session.selection.joint
@@ -105,9 +135,9 @@ class ControlPanel(Panel):
                 self._joint = 0
             if self._response is not None and self._response.robot != robot.name:
                 self._response = None
-            law = robot.controller
-            self._shown = (robot.name, robot.arm, law, robot.controller_name)
-            for gain in law.gains if law is not None else ():
+            controller = robot.controller
+            self._shown = (robot.name, robot.arm, controller, robot.controller_name)
+            for gain in controller.gains if controller is not None else ():
                 self.on_number(f"gain/{gain}", self._gain_setter(gain), int)
         self.refresh()
         if self.sim.robots:
@@ -117,111 +147,19 @@ class ControlPanel(Panel):
     def html(self) -> str:
         if not self.sim.robots:
             return note("There is no robot in this cell.")
-        robot = self.session.robot
-        several = list(self.sim.robots)
-        names = robot.arm.joint_names
-        return (
-            section(
-                "Controller",
-                row("Robot", select("robot", several, label="Robot")) if len(several) > 1 else "",
-                row(
-                    "Controller", select("law", titles(robot.arm.has_dynamics), label="Controller")
-                ),
-                *(self._option_html(one) for one in _options(robot.controller)),
-                "" if robot.arm.has_dynamics else note(WITHOUT_MASSES),
-                id="law",
-            )
-            + (self._gains_html(robot.controller) if robot.controller is not None else "")
-            + section(
-                "Tracking",
-                row("Joint", select("joint", _numbered(names), label="Joint")),
-                segments("what", WHAT, label="Show"),
-                # Above the plot, because the height of the legend depends on this switch.
-                toggle("compare", "Compare with the reference"),
-                plot("plot", "Tracking", height=150, empty="Simulation paused."),
-                toggle(
-                    "/view/desired",
-                    "Reference robot (ghost)",
-                    event="/view/show",
-                    args=["desired"],
-                ),
-                row("Errors over", segments("window", WINDOWS, label="Errors over")),
-                table(
-                    "errors",
-                    [
-                        column("name", "Joint"),
-                        column("rms", "RMS", digits=4),
-                        column("max", "Max", digits=4),
-                        column("now", "Current", digits=4),
-                        column("unit", ""),
-                    ],
-                    label="Tracking errors",
-                ),
-                id="tracking",
-            )
-            + self._step_html(robot)
-        )
-
-    def _option_html(self, option: Option) -> str:
-        name = f"option/{option.name}"
-        return row(
-            option.title,
-            select(name, option.values, label=option.title, event="option", args=[option.name]),
-        )
-
-    def _gains_html(self, law: Controller) -> str:
-        parts = []
-        for labels, group in groupby(law.parameters(), key=lambda one: one.labels):
-            some = list(group)
-            # At most three gains per table, to fit the width of the panel.
-            for k in range(0, len(some), 3):
-                columns = [column("name", "Joint" if labels == _joints(law) else "Axis")]
-                columns += [
-                    column(one.name, one.name.replace("_", " "), digits=2, event=f"gain/{one.name}")
-                    for one in some[k : k + 3]
-                ]
-                parts.append(table(f"gains/{some[k].name}", columns, label=f"Gains {some[k].name}"))
-        return section(
-            "Gains",
-            *parts,
-            buttons(
-                button("Halve", "scale", 0.5, title="Halves all gains"),
-                button("Double", "scale", 2.0, title="Doubles all gains"),
-                button("Defaults", "defaults", title="Default gains for this robot"),
-            ),
-            "".join(_meaning(one) for one in law.parameters()),
-            id="gains",
-        )
-
-    def _step_html(self, robot: SimRobot) -> str:
-        unit = SHOWN[robot.arm.joint_kinds[self._joint]][0]
-        force = FORCE[robot.arm.joint_kinds[self._joint]]
-        return section(
-            "Step response",
-            row("Step amplitude", number("step/size", unit, label="Step amplitude", digits=2)),
-            buttons(button("Step", "step/start", look="primary", icon="step")),
-            plot("step/plot", "Step response", height=150, empty="No step response yet."),
-            '<div class="brazo-figures">',
-            row("Overshoot", text("step/overshoot", "%")),
-            row("Rise time (10–90 %)", text("step/rise", "ms")),
-            row("Settling time", text("step/settling", "ms"), title=f"Within {100 * BAND:g} %"),
-            row("Steady-state error", text("step/error", unit)),
-            row("Max torque", text("step/torque", force)),
-            "</div>",
-            id="step",
-        )
+        return layout(self.session.robot, list(self.sim.robots), self._joint)
 
     def values(self) -> Values:
         if not self.sim.robots:
             return {}
         robot = self.session.robot
-        law = robot.controller
-        if self._shown != (robot.name, robot.arm, law, robot.controller_name):
+        controller = robot.controller
+        if self._shown != (robot.name, robot.arm, controller, robot.controller_name):
             self._renew()  # a program or a script set another controller
         self._live.collect()
         found: Values = {
             "robot": robot.name,
-            "law": robot.controller_name,
+            "controller": robot.controller_name,
             "joint": str(self._joint),
             "what": self._what,
             "compare": self._compare,
@@ -229,10 +167,12 @@ class ControlPanel(Panel):
             "errors": self._errors(robot),
             "step/size": self._size * self._scale_of(robot.arm),
         }
-        for option in _options(law):
-            found[f"option/{option.name}"] = option.shown(getattr(law, option.name))
-        if law is not None:
-            found |= _gain_rows(law)
+        if robot.arm.has_dynamics:
+            found |= self._torque_values(robot)
+        for option in options_of(controller):
+            found[f"option/{option.name}"] = option.shown(getattr(controller, option.name))
+        if controller is not None:
+            found |= gain_rows(controller)
         return found | self._feed.values() | self._numbers(robot.arm)
 
     def _errors(self, robot: SimRobot) -> list[dict[str, Any]]:
@@ -242,8 +182,8 @@ class ControlPanel(Panel):
             return []
         e = live.window(float(self._window), names)
         rms, most, now = np.sqrt((e * e).mean(axis=0)), np.abs(e).max(axis=0), e[-1]
-        law = robot.controller
-        saturated = law.saturated if law is not None else np.zeros(arm.n, bool)
+        controller = robot.controller
+        saturated = controller.saturated if controller is not None else np.zeros(arm.n, bool)
         found = []
         for i, (joint, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True)):
             unit, scale = SHOWN[kind]
@@ -258,20 +198,19 @@ class ControlPanel(Panel):
         robot = self.session.robot
         joint = robot.arm.joint_names[self._joint]
         name = robot.name
-        lines = [Line(f"{name}.{self._what}.{joint}", joint, color=0)]
+        lines = [PlotLine(f"{name}.{self._what}.{joint}", joint, color=0)]
         if self._compare and self._what in ("q", "qd"):
-            lines.append(Line(f"{name}.{self._what}_ref.{joint}", "reference", True, 1))
+            lines.append(PlotLine(f"{name}.{self._what}_ref.{joint}", "reference", True, 1))
         self._feed.lines = lines
 
     # ---- controllers and gains -------------------------------------------------------------------
 
-    def _choose_law(self, name: str) -> None:
+    def _choose_controller(self, name: str) -> None:
         robot = self.session.robot
         if name == robot.controller_name:
             return
         if name == IDEAL:
-            robot.controller = IDEAL
-            self._renew()
+            self._activate(robot, IDEAL)
         elif name in controllers():
             self._use(robot, controllers()[name]())
         else:
@@ -279,20 +218,20 @@ class ControlPanel(Panel):
 
     def _choose_option(self, name: str, value: str) -> None:
         robot = self.session.robot
-        law = robot.controller
-        option = next((one for one in _options(law) if one.name == name), None)
-        if option is not None and law is not None:
-            new = changed(law, **{name: option.read(value)})
-            if self._tuned.get(robot.name) is law:
+        controller = robot.controller
+        option = next((one for one in options_of(controller) if one.name == name), None)
+        if option is not None and controller is not None:
+            new = changed(controller, **{name: option.read(value)})
+            if self._tuned.get(robot.name) is controller:
                 self._tuned[robot.name] = new  # has the same edited gains
             self._use(robot, new)
 
     def _defaults(self) -> None:
-        law = self._law()
-        options = {one.name: getattr(law, one.name) for one in _options(law)}
-        self._use(self.session.robot, type(law)(**options))
+        controller = self._controller()
+        options = {one.name: getattr(controller, one.name) for one in options_of(controller)}
+        self._use(self.session.robot, type(controller)(**options))
 
-    def _use(self, robot: SimRobot, law: Controller) -> None:
+    def _use(self, robot: SimRobot, controller: Controller) -> None:
         """Compile a controller in the background, then activate it."""
         if not robot.arm.has_dynamics:
             raise BrazoError(WITHOUT_MASSES)
@@ -302,50 +241,162 @@ class ControlPanel(Panel):
 
         def done(_: Any) -> None:
             if number == self._binding and self.sim is sim and robot.arm is arm:
-                robot.controller = law
-                self._renew()
+                self._activate(robot, controller)
             # Remove the finished job from the list; the panel shows its result.
             self.context.post(lambda: self.context.jobs.cancel(job.number))
 
         job = self.context.jobs.start(
-            f"Compile {law.name} for {robot.name}",
-            lambda _: law.bind(arm, sim.dt),
+            f"Compile {controller.name} for {robot.name}",
+            lambda _: controller.bind(arm, sim.dt),
             done,
         )
 
-    def _law(self) -> Controller:
-        law = self.session.robot.controller
-        if law is None:
+    def _activate(self, robot: SimRobot, controller: Controller | str) -> None:
+        """Set a controller that is ready, as an edit that can be undone."""
+        name = robot.name
+        shown = controller if isinstance(controller, str) else controller.name
+
+        def state() -> Controller | str:
+            now = self.sim.robots[name]
+            return IDEAL if now.controller is None else now.controller
+
+        def restore(value: Controller | str) -> None:
+            now = self.sim.robots[name]
+            with self.sim.lock:
+                if isinstance(now.controller, TorqueFunctions):
+                    now.motion = Rest(now.q)  # the robot has left its reference
+                now.controller = value
+            self._chosen[name] = value
+            self._renew()
+
+        label = f"controller {title_of(shown)} of {name}"
+        self.context.history.record(label, lambda: restore(controller), state, restore)
+
+    # ---- torque functions ------------------------------------------------------------------------
+
+    def _torque_values(self, robot: SimRobot) -> Values:
+        controller = robot.controller
+        active = isinstance(controller, TorqueFunctions)
+        free = active and not controller.torques
+        state = "Zero torque: the robot moves freely." if free else "Torque functions are active."
+        rows = [
+            {"id": i, "number": i + 1, "name": joint, "torque": text, "unit": FORCE[kind]}
+            for i, (joint, kind, text) in enumerate(
+                zip(
+                    robot.arm.joint_names,
+                    robot.arm.joint_kinds,
+                    self._torques_of(robot),
+                    strict=True,
+                )
+            )
+        ]
+        return {"torques": rows, "torque-active": state if active else ""}
+
+    def _torques_of(self, robot: SimRobot) -> list[str]:
+        """The expressions of a robot: entered here, otherwise those that are active."""
+        controller = robot.controller
+        kept = self._torques.get(robot.name, [])
+        if len(kept) != robot.n and isinstance(controller, TorqueFunctions):
+            kept = [one.strip() for one in controller.torques.split(";")]
+        return kept if len(kept) == robot.n else ["0"] * robot.n
+
+    def _set_torque(self, joint: int, text: str) -> None:
+        """Change the expression of a joint; active torque functions use it at once."""
+        robot = self.session.robot
+        if not 0 <= joint < robot.n:
+            return
+        name, torques = robot.name, list(self._torques_of(robot))
+        torques[joint] = text.strip().replace(";", "") or "0"
+        new = TorqueFunctions("; ".join(torques))
+        new.bind(robot.arm, self.sim.dt)  # raises for an invalid expression
+        active = isinstance(robot.controller, TorqueFunctions)
+
+        def take(value: list[str]) -> None:
+            self._torques[name] = value
+
+        before = self._torques_of(robot)
+
+        def apply() -> None:
+            take(torques)
+            if active:
+                self._activate(robot, new)
+
+        def revert() -> None:
+            take(before)
+            if active:
+                self._activate(robot, TorqueFunctions("; ".join(before)))
+
+        self.context.history.do(Edit(f"torque of joint {joint + 1} of {name}", apply, revert))
+
+    def _apply_torques(self) -> None:
+        robot = self.session.robot
+        self._use(robot, TorqueFunctions("; ".join(self._torques_of(robot))))
+
+    def _zero_torque(self) -> None:
+        self._use(self.session.robot, TorqueFunctions())
+
+    def _edit_gains(self, label: str, key: str, change: Callable[[Controller], None]) -> None:
+        """Change gains of the selected robot's controller, as an edit that can be undone."""
+        controller, robot = self._controller(), self.session.robot.name
+
+        def state() -> dict[str, list[float]]:
+            return {name: controller.gains[name].tolist() for name in controller.gains}
+
+        def restore(gains: dict[str, list[float]]) -> None:
+            with self.sim.lock:
+                for name, values in gains.items():
+                    controller.gains[name] = values
+            self._chosen[robot] = self._tuned[robot] = controller
+
+        def make() -> None:
+            with self.sim.lock:
+                change(controller)
+            self._chosen[robot] = self._tuned[robot] = controller
+
+        self.context.history.record(f"{label} of {robot}", make, state, restore, key)
+
+    def kept(self) -> Mapping[str, str]:
+        return {CONTROLLERS: controllers_yaml(controllers_in(self.sim.cell, self._chosen))}
+
+    def restore(self, project: Project) -> None:
+        kept = project.controllers()
+        for name, robot in self.sim.robots.items():
+            if name in kept:
+                self._chosen[name] = IDEAL if robot.controller is None else robot.controller
+
+    def _controller(self) -> Controller:
+        controller = self.session.robot.controller
+        if controller is None:
             raise BrazoError(f"{self.session.robot.name} has no controller with gains: choose one")
-        return law
+        return controller
 
     def _gain_setter(self, gain: str):
         def set_gain(entry: int, value: float) -> None:
-            law = self._law()
-            if gain in law.gains:
-                with self.sim.lock:
-                    law.gains[gain, entry] = value
-                self._tuned[self.session.robot.name] = law
+            def change(controller: Controller) -> None:
+                controller.gains[gain, entry] = value
+
+            if gain in self._controller().gains:
+                self._edit_gains(f"gain {gain}", f"gain/{gain}/{entry}", change)
 
         return set_gain
 
     def _scale(self, factor: float) -> None:
-        law = self._law()
+        def change(controller: Controller) -> None:
+            for gain in controller.gains:
+                controller.gains[gain] = factor * controller.gains[gain]
+
         if 0.1 <= factor <= 10.0:
-            with self.sim.lock:
-                for gain in law.gains:
-                    law.gains[gain] = factor * law.gains[gain]
-            self._tuned[self.session.robot.name] = law
+            self._edit_gains(f"gains × {factor:g}", "", change)
 
     def unsaved(self) -> list[Work]:
         if self.session.replay is not None:  # a recording has no controllers
             return []
         robots = self.sim.robots
         found = []
-        for name, law in self._tuned.items():
-            if name in robots and robots[name].controller is law:
-                title = f"{name}: gains ({titles(True).get(law.name, law.name)})"
-                text = as_program(name, law, self.sim.cell.name)
+        for name, controller in self._tuned.items():
+            if name in robots and robots[name].controller is controller:
+                title = f"{name}: gains ({title_of(controller.name)})"
+                text = as_program(name, controller, self.sim.cell.name)
                 found.append(Work(title, {f"{name}-gains.yaml": text}, name))
         return found
 
@@ -387,7 +438,7 @@ class ControlPanel(Panel):
         sim, robot = self.sim, self.session.robot
         with sim.lock:
             require_free(sim, robot)
-            sim.add_task(
+            sim.tasks.add(
                 StepTest(
                     sim,
                     robot,
@@ -417,8 +468,8 @@ class ControlPanel(Panel):
         self._figure.show(
             response.t,
             [
-                (Line("", joint, color=0), unit, scale * response.q),
-                (Line("", "step", True, 1), unit, np.full(len(response.t), goal)),
+                (PlotLine("", joint, color=0), unit, scale * response.q),
+                (PlotLine("", "step", True, 1), unit, np.full(len(response.t), goal)),
             ],
             [{"unit": unit, "low": goal - edge, "high": goal + edge}],
         )
@@ -436,47 +487,18 @@ class ControlPanel(Panel):
         }
 
 
+def _return_controller(robot: SimRobot, controller: Controller | str) -> None:
+    """Set a controller with its gains, which a controller loses when it is bound again."""
+    if isinstance(controller, str):
+        robot.controller = controller
+        return
+    gains = {name: controller.gains[name].tolist() for name in controller.gains}
+    robot.controller = controller
+    for name, values in gains.items():
+        controller.gains[name] = values
+
+
 NUMBERS = ("overshoot", "rise", "settling", "error", "torque")
-WHAT = {"q": "Position", "qd": "Velocity", "error": "Error", "torque": "Torque"}
-WITHOUT_MASSES = (
-    "The file of this robot gives no masses: forces cannot move it. Its joints are set to the "
-    "reference."
-)
-
-
-def _options(law: Controller | None) -> tuple[Option, ...]:
-    return OPTIONS.get(law.name, ()) if law is not None else ()
-
-
-def _joints(law: Controller) -> tuple[str, ...]:
-    return tuple(law.robot.joint_names)
-
-
-def _numbered(names: Any) -> dict[str, str]:
-    return {str(i): f"{i + 1}  {name}" for i, name in enumerate(names)}
-
-
-def _meaning(one: Parameter) -> str:
-    """HTML note with the meaning of a gain and the units of its entries."""
-    units = ", ".join(dict.fromkeys(one.units))
-    return (
-        f'<p class="brazo-note"><b>{escape(one.name.replace("_", " "))}</b> '
-        f"{escape(one.about)}, {escape(units)}</p>"
-    )
-
-
-def _gain_rows(law: Controller) -> Values:
-    """Rows of the tables of gains, split into tables as in `_gains_html`."""
-    found: Values = {}
-    for labels, group in groupby(law.parameters(), key=lambda one: one.labels):
-        some = list(group)
-        for k in range(0, len(some), 3):
-            found[f"gains/{some[k].name}"] = [
-                {"id": i, "name": label}
-                | {one.name: f"{one.values[i]:.4g}" for one in some[k : k + 3]}
-                for i, label in enumerate(labels)
-            ]
-    return found
 
 
 def _milliseconds(seconds: float) -> str:

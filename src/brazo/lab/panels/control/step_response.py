@@ -2,10 +2,10 @@
 
 With the normalized response r(t) = (q(t) − q₀)/size:
 
-    overshoot   max r − 1, at least 0
     rise        time from r = 0.1 to r = 0.9
-    settling    time after which |r − 1| stays within 0.02
     error       size − (q − q₀), mean of the last 10 % of the samples
+
+and overshoot, settling time and peak torque as in `brazo.recording.metrics`.
 
 The step is small, stays within the joint limits and starts at rest.  Afterwards the joint moves
 back to where it was.
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.simulation.robot import IDEAL
+from brazo.recording.metrics import BAND, overshoot, peak, settling_time
+from brazo.simulation.robot_control import IDEAL
 from brazo.trajectory import Piecewise, jerk_limited, limits_of
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
 
 SECONDS = 1.5  # duration of the measurement
-BAND = 0.02  # settling band, relative to the step amplitude
 LARGEST = {"revolute": math.radians(10.0), "prismatic": 0.05}  # rad, m; max amplitude
 USUAL = {"revolute": math.radians(2.0), "prismatic": 0.005}  # rad, m; default amplitude
 
@@ -40,7 +40,7 @@ class Response:
 
     robot: str
     joint: int
-    law: str
+    controller: str
     size: float  # step amplitude, rad or m
     t: np.ndarray  # (m,) s
     q: np.ndarray  # (m,) relative to the start, rad or m
@@ -49,7 +49,7 @@ class Response:
     @property
     def overshoot(self) -> float:
         """Overshoot as a fraction of the step amplitude."""
-        return max(float((self.q / self.size).max()) - 1.0, 0.0)
+        return overshoot(self.q, np.array([0.0, self.size]))
 
     @property
     def rise(self) -> float:
@@ -62,11 +62,7 @@ class Response:
     @property
     def settling(self) -> float:
         """Settling time (s); NaN if the response did not settle within the band."""
-        outside = np.flatnonzero(np.abs(self.q / self.size - 1.0) > BAND)
-        if not len(outside):
-            return 0.0
-        last = int(outside[-1])
-        return math.nan if last == len(self.t) - 1 else float(self.t[last + 1])
+        return settling_time(self.t, self.size - self.q, BAND * abs(self.size))
 
     @property
     def error(self) -> float:
@@ -76,7 +72,7 @@ class Response:
     @property
     def peak_torque(self) -> float:
         """Max absolute torque (N m or N)."""
-        return float(np.abs(self.torque).max())
+        return float(peak(self.torque))
 
 
 class StepTest:

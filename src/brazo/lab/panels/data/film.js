@@ -3,7 +3,7 @@
 //
 // Every picture is taken when it has just been drawn and encoded at once, so a film costs little
 // memory and needs no server, no graphics card and no other program.  Each page films for itself; a
-// film goes on when the panel is closed or drawn anew.
+// film continues when the panel is closed or redrawn.
 import { drives, send, value, watch } from "../../server/page/channel.js";
 import { element } from "../../server/page/dom.js";
 import { icon } from "../../server/page/icons.js";

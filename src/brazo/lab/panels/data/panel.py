@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.app.signal_groups import CELL, Group, decimals, groups_of, label_of
-from brazo.lab.panels.common.feeds import Feed, Line, Track, plot
+from brazo.lab.panels.common.feeds import Feed, PlotLine, Track, plot
 from brazo.lab.panels.common.html import (
     button,
     buttons,
@@ -29,6 +29,7 @@ from brazo.lab.panels.common.html import (
     table,
 )
 from brazo.lab.panels.data.recordings import Recordings
+from brazo.lab.panels.data.row_table import RowTable
 from brazo.recording.display import display_unit
 
 FIRST = ("q", "torque")  # signal groups of the selected robot that are plotted initially
@@ -41,7 +42,7 @@ class _Plot:
     def __init__(self, panel: Panel, number: int) -> None:
         self.number = number
         self.name = f"plot/{number}"
-        replayed = isinstance(panel.session.shown, Replay)
+        replayed = isinstance(panel.session.shown, RecordingReplay)
         self.feed = Track(panel, self.name) if replayed else Feed(panel, self.name)
         self.shows = ""  # id of a group; empty for individually chosen signals
         self.signals: tuple[str, ...] = ()
@@ -52,15 +53,16 @@ class DataPanel(Panel):
 
     id, title, icon, side, order = "data", "Data", "chart", "right", 40
     used_for = ("cell", "replay")
-    scripts = ("panels/common/plot.js", "panels/data/film.js")
+    scripts = ("panels/common/plot.js", "panels/data/film.js", "panels/data/rows.js")
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self._live = context.live
         self._numbers = count(1)
         self._plots: list[_Plot] = []
         self._groups: dict[str, Group] = {}
         self.recordings = Recordings(self)
+        self._stored = RowTable(self)
         self.on("show", self._show, int, str)
         self.on("add-signal", self._add_signal, int, str)
         self.on("add-plot", self._add_plot)
@@ -91,15 +93,16 @@ class DataPanel(Panel):
             robot = self.session.selection.robot
             for one, what in zip(self._plots, FIRST, strict=True):
                 one.shows = f"{robot}.{what}"
+        self._stored.changed(self._groups)
         self.put({"choices": self._choices(), "signals": self._all_signals()})
         self.refresh()
         for one in self._plots:
             self._fill(one)
 
     @property
-    def _replay(self) -> Replay | None:
+    def _replay(self) -> RecordingReplay | None:
         """Recording that is being replayed; None for a live simulation."""
-        return self.session.shown if isinstance(self.session.shown, Replay) else None
+        return self.session.shown if isinstance(self.session.shown, RecordingReplay) else None
 
     @property
     def _columns(self) -> Mapping[str, str]:
@@ -132,6 +135,7 @@ class DataPanel(Panel):
                 note(f"Plotted signals; min and max {span}."),
                 id="values",
             )
+            + self._stored.html()
             + self.recordings.html(replayed)
             + section(
                 "Video",
@@ -188,7 +192,7 @@ class DataPanel(Panel):
         if group is not None:
             one.signals = group.signals[:MOST_LINES]
         robots = self.session.shown.robots
-        one.feed.lines = [Line(name, label_of(name, group, robots)) for name in one.signals]
+        one.feed.lines = [PlotLine(name, label_of(name, group, robots)) for name in one.signals]
         self.put({f"{one.name}/shows": one.shows})
 
     def _show(self, number: int, group: str) -> None:
@@ -238,7 +242,7 @@ class DataPanel(Panel):
             found |= one.feed.values()
         found["values"] = self._rows()
         found["may-add"] = len(self._plots) < MOST_PLOTS
-        return found | self.recordings.values()
+        return found | self._stored.values() | self.recordings.values()
 
     def _rows(self) -> list[dict[str, Any]]:
         live, replay, columns = self._live, self._replay, self._columns
@@ -276,6 +280,9 @@ class DataPanel(Panel):
 
     def reset(self) -> None:
         self.recordings.reset()
+
+    def recordings_changed(self) -> None:
+        self.recordings.changed()
 
     def closed(self) -> None:
         self.recordings.close()

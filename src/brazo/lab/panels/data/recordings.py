@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
 from brazo.lab.app.panel import Panel, Values
-from brazo.lab.app.replay import Replay
-from brazo.lab.app.runs import LIMIT, Run, in_bytes
+from brazo.lab.app.replay import RecordingReplay
+from brazo.lab.app.runs import LIMIT, StoredRun, in_bytes
 from brazo.lab.app.unsaved import Files, Work
 from brazo.lab.panels.common.html import (
     button,
@@ -59,7 +59,7 @@ class Recordings:
         self._path = Path("none.parquet")  # of the current or last recording
         self._since = 0.0
         self._restarts = False  # a new recording starts with the next reset
-        self._runs: dict[str, Run] = {}  # by name, newest first
+        self._runs: dict[str, StoredRun] = {}  # by name, newest first
         self._stale = True  # list the folder again when the panel is next in view
         self._chosen = ""
         self._rows: list[dict[str, Any]] | None = None  # of the table; None: outdated
@@ -137,7 +137,7 @@ class Recordings:
         more = f"; the newest {LISTED} are listed" if len(runs) > LISTED else ""
         return {
             "recording": self._sim is not None,
-            "may-record": sim.recorder is None,
+            "may-record": not sim.recording,
             "may-export": run is not None and not run.written and not run.problem,
             "recorded": recorded,
             "recording-problem": self._problem or self._over_limit(size),
@@ -145,7 +145,7 @@ class Recordings:
             "runs-about": f"{named}, {in_bytes(size)}{more}. Folder: {self._folder_name()}",
         }
 
-    def _row(self, run: Run) -> dict[str, Any]:
+    def _row(self, run: StoredRun) -> dict[str, Any]:
         duration = f"{run.seconds:.2f} s"
         return {
             "id": run.name,
@@ -177,6 +177,17 @@ class Recordings:
         """Stop a recording of the previous simulation after another one was opened."""
         if self._sim is not None and self._sim is not self._context.session.shown and self._stop():
             self._panel.say("The recording ended with its cell and is kept.", "warn")
+        elif self._is_over() and self._end():
+            what = "robots or bodies of the cell changed"
+            self._panel.say(f"The recording ended, because {what}; it is kept.", "warn")
+        self._stale = True
+
+    def _is_over(self) -> bool:
+        """Whether the simulation ended the recording."""
+        return self._sim is not None and self._sim.recording.recorder is not self._recorder
+
+    def changed(self) -> None:
+        """List the folder again: another panel wrote to it."""
         self._stale = True
 
     def restart_with_run(self) -> None:
@@ -203,9 +214,14 @@ class Recordings:
     def _record(self) -> None:
         sim, runs = self._context.session.sim, self._context.runs
         path = runs.new(sim.cell.name)
-        sim.start_recording(path)
+        sim.recording.start(path)
         runs.add(path)
-        self._sim, self._recorder, self._path, self._since = sim, sim.recorder, path, sim.time
+        self._sim, self._recorder, self._path, self._since = (
+            sim,
+            sim.recording.recorder,
+            path,
+            sim.time,
+        )
         self._listening = sim.on_event(self._heard)
         self._problem = ""
         self._look()
@@ -213,9 +229,9 @@ class Recordings:
     def _stop(self) -> bool:
         """Stop the recording in progress.  Return whether it has rows."""
         sim = self._sim
-        if sim is not None and sim.recorder is self._recorder:
+        if sim is not None and sim.recording.recorder is self._recorder:
             # The part file is not converted, so that the simulation does not wait for that.
-            sim.abandon_recording()
+            sim.recording.abandon()
         return self._end()
 
     def _end(self) -> bool:
@@ -266,9 +282,9 @@ class Recordings:
 
     def _look_aside(self) -> None:
         self._listed()
-        self._context.post(self._look)  # lists again: the folder may have changed meanwhile
+        self._context.post(self._look)  # lists again: the folder may have changed
 
-    def _listed(self) -> tuple[list[Run], str]:
+    def _listed(self) -> tuple[list[StoredRun], str]:
         try:
             return self._context.runs.list(), ""
         except BrazoError as error:
@@ -285,7 +301,7 @@ class Recordings:
     def _mark(self, name: str) -> None:
         self._chosen, self._rows = name, None
 
-    def _chosen_run(self) -> Run:
+    def _chosen_run(self) -> StoredRun:
         """Return the selected recording; raises `BrazoError` if it cannot be used.
 
         A page can select only recordings of the list, not other files.
@@ -312,7 +328,7 @@ class Recordings:
 
     def _delete(self) -> None:
         run, sim = self._chosen_run(), self._context.session.shown
-        if isinstance(sim, Replay) and sim.path == run.path:
+        if isinstance(sim, RecordingReplay) and sim.path == run.path:
             raise BrazoError(f"{run.name}: is open as a replay: open something else first")
 
         def files(job: Job) -> Files:
@@ -376,7 +392,7 @@ def _date(started: float) -> str:
     return time.strftime("%Y-%m-%d", at)
 
 
-def _stem(run: Run) -> str:
+def _stem(run: StoredRun) -> str:
     return run.name.removesuffix(PART).removesuffix(".parquet")
 
 

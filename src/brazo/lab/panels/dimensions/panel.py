@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,9 +23,17 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.robot_yaml.link_table import LinkRow
 from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
-from brazo.lab.app.context import Context
+from brazo.formats.robot_yaml.robot_file import RobotFile
+from brazo.formats.robot_yaml.structure import (
+    with_joint_added,
+    with_joint_kind,
+    with_last_joint_removed,
+)
+from brazo.lab.app.cell_editor import CellEditor
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import Quantity
+from brazo.lab.app.session import with_new_names
 from brazo.lab.app.unsaved import Work
 from brazo.lab.panels.common.choice import robot_choice
 from brazo.lab.panels.common.html import (
@@ -38,6 +48,19 @@ from brazo.lab.panels.common.html import (
     table,
     text,
 )
+from brazo.lab.panels.dimensions.joint_table import (
+    DH_UNITS,
+    ENTRIES,
+    dh_field,
+    dh_html,
+    dh_rows,
+    has_dh,
+    inertia_html,
+    inertia_rows,
+    with_inertia,
+)
+from brazo.model.description import frozen
+from brazo.world import cell_edits as edits
 
 if TYPE_CHECKING:
     from brazo.world.robot_source import RobotSource
@@ -60,26 +83,35 @@ class DimensionsPanel(Panel):
     rate = 5.0
     scripts = ("panels/dimensions/dimensions.js",)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
+        self._editor = CellEditor(context.session, context.history)
         self._sim: Any = None
         self._first: dict[str, RobotSource] = {}  # robots before any edit in this panel
         self._saved: dict[str, RobotSource] = {}  # robots as last saved
         self._rows: tuple[RobotSource | None, dict[str, LinkRow]] = (None, {})
         self._refused = 0
-        self._wishes: dict[str, Any] = {}  # queued edits of the selected robot
+        self._queued: dict[str, Any] = {}  # queued edits of the selected robot
+        context.session.on_rename(self._robots_renamed)
         self.on("robot", context.session.select, str)
         for unit in ("mm", "deg", "kg", "number"):
             self.on_number(f"parameter-{unit}", self._set_parameter, str, unit=unit)
-        self.on_number("width", lambda value: self._wish("width", value))
-        self.on_number("finger", self._set_finger, int, unit="mm")
-        self.on_number("opening", self._set_opening, int, unit="mm")
+        self.on_number("width", lambda value: self._queue("width", value))
+        for size in ("finger", "opening"):
+            self.on_number(size, partial(self._set_gripper, size), int, unit="mm")
         self.on_number("mass", self._set_mass, str, unit="kg")
         for i, axis in enumerate("xyz"):
             self.on_number(f"com-{axis}", self._com_setter(i), str, unit="mm")
         self.on_number("viscous", self._set_viscous, str)
         self.on_number("coulomb-plus", self._coulomb_setter(0), str)
         self.on_number("coulomb-minus", self._coulomb_setter(1), str)
+        for key, unit in DH_UNITS.items():
+            self.on_number(f"dh-{key}", partial(self._set_dh, key), int, unit=unit)
+        for entry in ENTRIES:
+            self.on_number(f"inertia-{entry}", partial(self._set_inertia, entry), str)
+        self.on("dh-kind", self._switch_kind, int)
+        self.on("joint-add", self._add_joint)
+        self.on("joint-remove", self._remove_joint)
         self.on("reset-all", self._reset_all)
         self.on("save", self._save)
 
@@ -93,8 +125,14 @@ class DimensionsPanel(Panel):
             for one in self.sim.cell.robots:
                 first = known.get(one.name, one.source)
                 self._first[one.name] = one.source if first.edits == one.source.edits else first
-            self._wishes = {}
+            self._queued = {}
+        for one in self.sim.cell.robots:
+            self._first.setdefault(one.name, one.source)
         self.refresh()
+
+    def _robots_renamed(self, renamed: Mapping[str, str]) -> None:
+        self._first = with_new_names(self._first, renamed)
+        self._saved = with_new_names(self._saved, renamed)
 
     def _goes_on(self) -> bool:
         """Whether the new simulation is of the same cell, so that edits can still be reset."""
@@ -102,7 +140,7 @@ class DimensionsPanel(Panel):
         return (old.name, old.path) == (new.name, new.path)
 
     def selection_changed(self) -> None:
-        self._wishes = {}
+        self._queued = {}
         self.refresh()
 
     def html(self) -> str:
@@ -122,7 +160,9 @@ class DimensionsPanel(Panel):
                 choice,
                 section("Lengths", self._parameters_html(first), id="lengths"),
                 section("Body", self._body_html(first)),
+                section("D-H table", dh_html(first.bare), open=False) if has_dh(first.bare) else "",
                 section("Masses", self._masses_html(), open=False),
+                section("Inertia", inertia_html(), open=False),
                 section("Friction", self._friction_html(), open=False),
                 '<div class="dimensions-end">',
                 row("Changed", text("changed", wide=True)),
@@ -211,6 +251,9 @@ class DimensionsPanel(Panel):
             shown |= {f"finger/{i}": 1000.0 * x for i, x in enumerate(gripper.finger)}
             shown |= {f"opening/{i}": 1000.0 * x for i, x in enumerate(gripper.opening)}
         links = self._links()
+        shown["inertia"] = inertia_rows(links)
+        if has_dh(source.bare):
+            shown["dh"] = dh_rows(source.bare)
         shown["masses"] = [_mass_row(name, one) for name, one in links.items()]
         shown["friction"] = [
             _friction_row(name, one) for name, one in links.items() if one.friction_field
@@ -221,26 +264,20 @@ class DimensionsPanel(Panel):
     # ---- edits -----------------------------------------------------------------------------
 
     def _set_parameter(self, name: str, value: float) -> None:
-        wanted = self._wishes.get("parameters", {})
-        self._wish("parameters", {**wanted, name: value})
+        wanted = self._queued.get("parameters", {})
+        self._queue("parameters", {**wanted, name: value})
 
-    def _set_finger(self, i: int, value: float) -> None:
+    def _set_gripper(self, size: str, i: int, value: float) -> None:
         gripper = self._source().model.gripper
-        if gripper is not None and 0 <= i < 3:
-            sizes = list(self._wishes.get("finger", gripper.finger))
-            sizes[i] = value
-            self._wish("finger", tuple(sizes))
-
-    def _set_opening(self, i: int, value: float) -> None:
-        gripper = self._source().model.gripper
-        if gripper is not None and 0 <= i < 2:
-            ends = list(self._wishes.get("opening", gripper.opening))
-            ends[i] = value
-            self._wish("opening", tuple(ends))
+        if gripper is not None:
+            sizes = list(self._queued.get(size, getattr(gripper, size)))
+            if 0 <= i < len(sizes):
+                sizes[i] = value
+                self._queue(size, tuple(sizes))
 
     def _set_mass(self, name: str, value: float) -> None:
         if name in self._links():
-            self._wish_fields(self._links()[name].with_mass(value))
+            self._queue_fields(self._links()[name].with_mass(value))
 
     def _com_setter(self, axis: int) -> Callable[[str, float], None]:
         def set_com(name: str, value: float) -> None:
@@ -249,40 +286,86 @@ class DimensionsPanel(Panel):
                 return
             com = np.zeros(3) if link.inertia is None else np.array(link.inertia.com)
             com[axis] = value
-            self._wish_fields(link.with_com(com))
+            self._queue_fields(link.with_com(com))
 
         return set_com
 
     def _set_viscous(self, name: str, value: float) -> None:
         if name in self._links():
-            self._wish_fields(self._links()[name].with_friction(viscous=value))
+            self._queue_fields(self._links()[name].with_friction(viscous=value))
 
-    def _coulomb_setter(self, way: int) -> Callable[[str, float], None]:
+    def _coulomb_setter(self, side: int) -> Callable[[str, float], None]:
         def set_coulomb(name: str, value: float) -> None:
             if name not in self._links():
                 return
             plus, minus = self._links()[name].friction.coulomb
-            both = (value, minus) if way == 0 else (plus, value)
-            self._wish_fields(self._links()[name].with_friction(coulomb=both))
+            both = (value, minus) if side == 0 else (plus, value)
+            self._queue_fields(self._links()[name].with_friction(coulomb=both))
 
         return set_coulomb
 
-    def _wish_fields(self, fields: dict[str, Any]) -> None:
-        self._wish("fields", {**self._wishes.get("fields", {}), **fields})
+    # ---- joints ----------------------------------------------------------------------------
 
-    def _wish(self, what: str, value: Any) -> None:
+    def _set_dh(self, key: str, joint: int, value: float) -> None:
+        if 0 <= joint < len(self._source().bare.joint_names):
+            self._queue_fields({dh_field(self._source().bare, joint, key): value})
+
+    def _set_inertia(self, entry: str, name: str, value: float) -> None:
+        if name in self._links():
+            self._queue_fields(with_inertia(self._links()[name], entry, value))
+
+    def _switch_kind(self, joint: int) -> None:
+        model = self._source().bare
+        if has_dh(model) and 0 <= joint < len(model.joint_names):
+            kind = "prismatic" if model.joint_kinds[joint] == "revolute" else "revolute"
+            label = f"{model.joint_names[joint]} {kind}"
+            self._restructure(label, lambda file: with_joint_kind(file, joint, kind))
+
+    def _add_joint(self) -> None:
+        self._restructure("add a joint", with_joint_added)
+
+    def _remove_joint(self) -> None:
+        self._restructure("remove the last joint", with_last_joint_removed)
+
+    def _restructure(self, label: str, change: Callable[[RobotFile], RobotFile]) -> None:
+        """Change the joints of the selected robot; it begins at its start pose with them."""
+        name = self.session.robot.name
+        old = next(one for one in self.sim.cell.robots if one.name == name)
+        self._replace_source(label, old.source.restructured(change))
+
+    def _replace_source(self, label: str, source: RobotSource) -> None:
+        name = self.session.robot.name
+        old = next(one for one in self.sim.cell.robots if one.name == name)
+        q = np.zeros(len(source.model.joint_names))
+        kept = min(len(q), len(old.start))
+        q[:kept] = old.start[:kept]
+        kinds = zip(source.model.joint_kinds, old.model.joint_kinds, strict=False)
+        q[[i for i, (new, was) in enumerate(kinds) if new != was]] = 0.0
+        low, high = source.model.limits.T
+        other = replace(old, source=source, start=frozen(np.clip(q, low, high)))
+        self._queued = {}
+        self._editor.do(
+            f"{label} of {name}",
+            lambda cell: edits.replaced(cell, name, other),
+            lambda cell: edits.replaced(cell, name, old),
+        )
+
+    def _queue_fields(self, fields: dict[str, Any]) -> None:
+        self._queue("fields", {**self._queued.get("fields", {}), **fields})
+
+    def _queue(self, what: str, value: Any) -> None:
         """Queue an edit; a newer request for the same item replaces it."""
-        if not self._wishes:
+        if not self._queued:
             self.context.post(self._carry_out)
-        self._wishes[what] = value
+        self._queued[what] = value
 
     def _carry_out(self) -> None:
-        wishes, self._wishes = self._wishes, {}
-        if not wishes:
+        queued, self._queued = self._queued, {}
+        if not queued:
             return
         try:
-            self._check_lengths(wishes.get("parameters", {}))
-            self._edit(**wishes)
+            self._check_lengths(queued.get("parameters", {}))
+            self._edit(**queued)
         except BrazoError:
             self._refused += 1  # makes the pages reset their sliders
             self.put({"refused": self._refused})
@@ -302,12 +385,31 @@ class DimensionsPanel(Panel):
                 raise BrazoError(f"{name} {1e3 * value:g} mm: a length must be above 0")
 
     def _edit(self, **edits: Any) -> None:
-        self.sim.edit(self.session.robot.name, **edits)
-        self.session.edited()
+        """Edit the selected robot; edits of the same values in sequence are undone together."""
+        name, what = self.session.robot.name, ", ".join(_names(edits))
+
+        def source() -> RobotSource:
+            return next(one.source for one in self.sim.cell.robots if one.name == name)
+
+        def restore(source: RobotSource) -> None:
+            self.sim.edit(name, source=source)
+            self.session.edited()
+
+        def change() -> None:
+            self.sim.edit(name, **edits)
+            self.session.edited()
+
+        label = f"{what or 'dimensions'} of {name}"
+        self.context.history.record(label, change, source, restore, f"dimensions/{label}")
 
     def _reset_all(self) -> None:
-        self._wishes = {}
-        self._edit(source=self._first_source())
+        self._queued = {}
+        now, first = self._source(), self._first_source().attached(self._source().attachment)
+        joints = now.model.joint_names, now.model.joint_kinds
+        if joints == (first.model.joint_names, first.model.joint_kinds):
+            self._edit(source=first)
+        else:
+            self._replace_source("reset dimensions", first)
 
     def _save(self) -> None:
         source = self._source()
@@ -389,7 +491,27 @@ def _changes(first: RobotSource, now: RobotSource) -> list[str]:
                 for one, value in now.edits.fields.items()
             ):
                 found.append(f"{link.name} {what}")
+    known = [
+        field
+        for link in now.links()
+        for field in (link.mass_field, link.com_field, link.friction_field)
+        if field
+    ]
+    for one, value in now.edits.fields.items():
+        if value != first.edits.fields.get(one) and not any(one.startswith(f) for f in known):
+            found.append(one.rpartition(".")[2])
+    if now.model.joint_names != first.model.joint_names:
+        found.append("number of joints")
+    elif now.model.joint_kinds != first.model.joint_kinds:
+        found.append("joint types")
     return found
+
+
+def _names(edits: dict[str, Any]) -> list[str]:
+    """Names of the values that an edit changes."""
+    found = [*edits.get("parameters", {}), *(one for one in ("width", "finger") if one in edits)]
+    found += ["opening"] * ("opening" in edits)
+    return found + [one.rpartition(".")[2] for one in edits.get("fields", {})][:1]
 
 
 def _round(value: float) -> float:

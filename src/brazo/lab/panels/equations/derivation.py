@@ -7,10 +7,10 @@ the lab needs no computer algebra system.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from brazo.model.description import Model, TreeModel
+from brazo.model.description import Model
 
 if TYPE_CHECKING:
     from brazo.dynamics.symbolic.equations import Form
@@ -28,13 +28,6 @@ class Sheet:
     files: dict[str, dict[str, str]]
 
 
-def without_solids(model: Model) -> Model:
-    """Return a model without solids, which equations do not need: it is cheaper to send."""
-    if not isinstance(model, TreeModel):
-        return model
-    return replace(model, bodies=tuple(replace(body, parts=()) for body in model.bodies))
-
-
 def derive(
     progress: Callable[[float, str], Any],
     model: Model,
@@ -45,10 +38,10 @@ def derive(
     from brazo.dynamics.symbolic import derive as derive_equations
     from brazo.dynamics.symbolic.straight_line import identifier
 
-    def told(fraction: float, text: str) -> None:
+    def scaled(fraction: float, text: str) -> None:
         progress(0.8 * fraction, text)
 
-    found = derive_equations(model, parameters, form, told)
+    found = derive_equations(model, parameters, form, scaled)
     progress(0.8, "writing the sheet")
     html = found.html()
     name = identifier(found.name.lower())

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.unsaved import packed
 from brazo.lab.panels.common.choice import robot_choice
 from brazo.lab.panels.common.html import button, buttons, note, row, segments, select, text
-from brazo.lab.panels.equations.derivation import EXPORTS, Sheet, derive, without_solids
+from brazo.lab.panels.equations.derivation import EXPORTS, Sheet, derive
 
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
@@ -32,7 +31,7 @@ class EquationsPanel(Panel):
     rate = 4.0
     scripts = ("panels/equations/equations.js",)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self.parameters, self.form = "symbolic", "auto"
         self._sheets: dict[tuple[str, ...], tuple[Any, Sheet]] = {}  # with their models
@@ -115,7 +114,7 @@ class EquationsPanel(Panel):
             raise BrazoError("a derivation is running: wait, or cancel it first")
         robot, key = self.session.robot, self._key()
         model = robot.arm.model
-        arguments = (without_solids(model), self.parameters, self.form)
+        arguments = (model.without_solids(), self.parameters, self.form)
 
         def done(sheet: Sheet) -> None:
             self._sheets = {k: v for k, v in self._sheets.items() if v[0] is model}
@@ -135,13 +134,4 @@ class EquationsPanel(Panel):
             self.download(*next(iter(files.items())))
         else:
             first = next(iter(files)).partition(".")[0].partition("_")[0]
-            self.download(f"{first}-{which}.zip", zipped(files))
-
-
-def zipped(files: dict[str, str]) -> bytes:
-    """Return a zip archive of text files."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return packed.getvalue()
+            self.download(f"{first}-{which}.zip", packed(files))

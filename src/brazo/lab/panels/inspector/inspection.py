@@ -10,16 +10,16 @@ are those named in the warning.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.model.description import DeltaModel, TreeModel
-
 if TYPE_CHECKING:
     from brazo.kinematics.result import Branch
+    from brazo.model.description import Model
     from brazo.robot import Robot
 
 Array = np.ndarray
@@ -29,7 +29,7 @@ TAKES_PART = 0.3  # min entry of a joint named in the warning, relative to the l
 
 
 @dataclass(frozen=True, slots=True)
-class Dexterity:
+class DexterityFigures:
     """Yoshikawa's manipulability w, κ and σ_m of the Jacobian with angular rows scaled by L."""
 
     manipulability: float
@@ -39,7 +39,7 @@ class Dexterity:
     warning: str  # empty away from singularities
 
 
-def dexterity(arm: Robot, q: Array) -> Dexterity:
+def dexterity(arm: Robot, q: Array) -> DexterityFigures:
     """Compute the dexterity at q (n,), with a warning at or near a singularity."""
     length, m = reach(arm), max(arm.mobility, 1)
     J = np.array(arm.jacobian(q), dtype=float)
@@ -49,7 +49,7 @@ def dexterity(arm: Robot, q: Array) -> Dexterity:
     sigma[sigma < ROUNDING * sigma[0]] = 0.0
     w, smallest = float(np.prod(sigma[:m])), float(sigma[m - 1])
     kappa = float(sigma[0] / smallest) if smallest > 0.0 else math.inf
-    return Dexterity(w, kappa, smallest, length, _warning(arm, 1.0 / kappa, motions[m - 1]))
+    return DexterityFigures(w, kappa, smallest, length, _warning(arm, 1.0 / kappa, motions[m - 1]))
 
 
 def _warning(arm: Robot, share: float, motion: Array) -> str:
@@ -78,13 +78,11 @@ def reach(arm: Robot) -> float:
 
 
 @lru_cache(maxsize=32)
-def dh_table(model: Any) -> tuple[dict[str, str | float], ...]:
+def dh_table(model: Model) -> tuple[dict[str, str | float], ...]:
     """Rows of the D-H table in degrees and mm; the joint variable is shown as `q1`, `q2`, …
 
     Empty for mechanisms that are not trees.
     """
-    if not isinstance(model, TreeModel):
-        return ()
     rows = []
     for i, row in enumerate(model.dh):
         turns = row.kind == "revolute"
@@ -93,7 +91,7 @@ def dh_table(model: Any) -> tuple[dict[str, str | float], ...]:
         rows.append(
             {
                 "id": i,
-                "name": model.coordinates[i].name,
+                "name": model.joint_names[i],
                 "theta": _variable(q, theta, 1) if turns else _number(theta, 1),
                 "d": _number(d, 2) if turns else _variable(q, d, 2),
                 "a": _number(1000.0 * row.a, 2),
@@ -103,27 +101,30 @@ def dh_table(model: Any) -> tuple[dict[str, str | float], ...]:
     return tuple(rows)
 
 
-def delta_table(model: DeltaModel) -> list[dict[str, Any]]:
-    """Rows with the four lengths of a Delta (mm)."""
-    lengths = {
-        "R": (model.R, "base, centre to drive axis"),
-        "r": (model.r, "platform, centre to rods"),
-        "L1": (model.L1, "drive arm"),
-        "L2": (model.L2, "rods"),
-    }
+def length_table(model: Model) -> list[dict[str, Any]]:
+    """Rows with the lengths of a mechanism without a D-H table (mm)."""
     return [
-        {"id": name, "name": name, "length": 1000.0 * value, "about": about}
-        for name, (value, about) in lengths.items()
+        {"id": one.name, "name": one.name, "length": 1000.0 * one.value, "about": one.about}
+        for one in model.lengths
     ]
 
 
 def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
     """IK solutions for the tool pose T (4, 4), sorted by name.
 
-    Solutions without a name are left out: numeric IK gives none.
+    Solutions without a name are left out: numeric IK gives none, except for arms with seven joints.
     """
     found = arm.ik(T, q0=q, redundancy="rule").all
     return tuple(sorted((one for one in found if one.name), key=lambda one: one.name))
+
+
+def present(arm: Robot, q: Array, found: Sequence[Branch]) -> str:
+    """Name of the branch of q among the branches found; the nearest if a configuration alone has
+    no name, as with seven joints."""
+    name = arm.configuration(q)
+    if name or not found:
+        return name
+    return min(found, key=lambda one: float(np.abs(one.q - q).max())).name
 
 
 def beyond(arm: Robot, branch: Branch) -> str:

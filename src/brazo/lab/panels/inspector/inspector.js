@@ -1,6 +1,8 @@
 // The inspector's own elements: a joint's bar, a matrix, a warning, the IK solutions.
+import { copyButton } from "../../server/page/copy.js";
 import { element, fixed } from "../../server/page/dom.js";
-import { Tied } from "../../server/page/elements.js";
+import { Tied, full } from "../../server/page/elements.js";
+import { onHover } from "../../server/page/hover.js";
 
 // <brazo-joint name="q/0" label="waist" unit="°" min="-160" max="160">: [number, as text].
 class Bar extends Tied {
@@ -50,9 +52,11 @@ class Matrix extends Tied {
   build() {
     const title = this.getAttribute("title");
     this.removeAttribute("title");
-    if (title) this.append(element("h4", "", { textContent: title }));
     this.table = element("table");
     this.table.setAttribute("aria-label", title || this.getAttribute("name"));
+    const head = element("h4", "", { textContent: title ?? "" });
+    head.append(copyButton(this.table));
+    this.append(head);
     const scroll = element("div", "brazo-scroll");
     scroll.append(this.table);
     this.append(scroll);
@@ -133,6 +137,7 @@ class Branches extends Tied {
     values.append(...row.q.map(() => element("span")));
     button.append(element("b"), values, element("span", "note"));
     button.onclick = () => this.send(row.name);
+    onHover(button, full(this, "branch-hover"), row.name);
     return button;
   }
 }

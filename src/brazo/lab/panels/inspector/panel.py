@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.kinematics.orientation import oat_from_matrix, rpy_from_matrix
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.panels.common.choice import robot_choice
 from brazo.lab.panels.common.html import (
@@ -32,7 +32,6 @@ from brazo.lab.panels.common.html import (
 )
 from brazo.lab.panels.inspector import inspection
 from brazo.lab.scene.shown import ShownRobot
-from brazo.model.description import DeltaModel, TreeModel
 
 if TYPE_CHECKING:
     from brazo.kinematics.kernels import JacobianFrame
@@ -60,7 +59,7 @@ class InspectorPanel(Panel):
     rate = 10.0
     scripts = ("panels/inspector/inspector.js",)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self.angles, self.frame, self.precise = "oat", "base", False
         self.jacobian_in: JacobianFrame = "base"
@@ -75,6 +74,8 @@ class InspectorPanel(Panel):
         self.on("jacobian-in", lambda which: self._set("jacobian_in", which, JACOBIANS), str)
         self.on("precise", self._set_precise, bool)
         self.on("branch", self._take_branch, str)
+        self.on("branch-hover", self._show_branch, str, still=True)
+        self.on("branch-hover-end", context.scene.target.hide, still=True)
 
     def simulation_changed(self) -> None:
         self._forget()
@@ -148,14 +149,13 @@ class InspectorPanel(Panel):
 
     def _table_html(self, arm: Robot) -> str:
         model = arm.model
-        if isinstance(model, DeltaModel):
+        if model.lengths:
             columns = [
                 column("name", ""),
                 column("length", "Length", unit="mm", digits=2),
                 column("about", "Part"),
             ]
             return section("Lengths", table("lengths", columns, label="Lengths"), open=False)
-        assert isinstance(model, TreeModel)
         if not model.dh:
             return section("D-H table", note("The robot file has no D-H table."), open=False)
         titles = {"theta": ("θ", "°"), "d": ("d", "mm"), "a": ("a", "mm"), "alpha": ("α", "°")}
@@ -165,7 +165,7 @@ class InspectorPanel(Panel):
         return section(
             "D-H table",
             table("dh", columns, label="D-H table"),
-            note(f"{model.convention} convention"),
+            note(f"{model.require_tree().convention} convention"),
             open=False,
         )
 
@@ -209,7 +209,7 @@ class InspectorPanel(Panel):
         arm = robot.arm
         with self.session.shown.lock:
             q, qd, tau, base = robot.q, robot.qd, robot.torque, robot.base
-        seen: Values = {
+        found: Values = {
             "robot": robot.name,
             "angles": self.angles,
             "frame": self.frame,
@@ -218,12 +218,12 @@ class InspectorPanel(Panel):
             **{f"q/{i}": self._joint_value(arm, i, q[i]) for i in range(arm.n)},
         }
         if not self._ready(arm, q):
-            return seen
+            return found
         T = np.array(arm.fk(q))
-        seen["configuration"] = arm.configuration(q).replace(" ", " · ") or "–"
-        seen |= self._tool_values(base @ T if self.frame == "world" else T)
-        seen |= self._branch_values(robot, q)
-        return seen | self._matrices(arm, q, qd, tau, base, T)
+        found["configuration"] = arm.configuration(q).replace(" ", " · ") or "–"
+        found |= self._tool_values(base @ T if self.frame == "world" else T)
+        found |= self._branch_values(robot, q)
+        return found | self._matrices(arm, q, qd, tau, base, T)
 
     def _matrices(
         self, arm: Robot, q: Array, qd: Array, tau: Array, base: Array, T: Array
@@ -232,7 +232,7 @@ class InspectorPanel(Panel):
         frames = np.array([*arm.frames(q), T])
         if self.frame == "world":
             frames = base @ frames
-        seen: Values = {
+        found: Values = {
             "dexterity/w": _significant(measures.manipulability),
             "dexterity/condition": _significant(measures.condition),
             "dexterity/smallest": _significant(measures.smallest),
@@ -241,14 +241,14 @@ class InspectorPanel(Panel):
             "dh": list(inspection.dh_table(arm.model)),
             "jacobian": self._rounded(arm.jacobian(q, frame=self.jacobian_in), 4),
         }
-        seen |= {f"frame/{i}": self._rounded(F, 4) for i, F in enumerate(frames)}
-        if isinstance(arm.model, DeltaModel):
-            seen["lengths"] = inspection.delta_table(arm.model)
+        found |= {f"frame/{i}": self._rounded(F, 4) for i, F in enumerate(frames)}
+        if arm.model.lengths:
+            found["lengths"] = inspection.length_table(arm.model)
         if arm.has_dynamics:
             C = arm.coriolis(q, qd)
-            seen |= {"M": self._rounded(arm.mass_matrix(q), 4), "C": self._rounded(C, 4)}
+            found |= {"M": self._rounded(arm.mass_matrix(q), 4), "C": self._rounded(C, 4)}
             rows = zip(arm.joint_names, arm.gravity(q), C @ qd, tau, strict=True)
-            seen["forces"] = [
+            found["forces"] = [
                 {
                     "id": i,
                     "name": name,
@@ -259,7 +259,7 @@ class InspectorPanel(Panel):
                 }
                 for i, (name, g, c, t) in enumerate(rows)
             ]
-        return seen
+        return found
 
     def _tool_values(self, T: Array) -> Values:
         digits = ALL if self.precise else SHORT
@@ -283,11 +283,11 @@ class InspectorPanel(Panel):
         arm = robot.arm
         if self._branch_pose is not None and not robot.moving:
             self._branch_pose = None
-        present = arm.configuration(q)
-        if now >= self._branches_due and present:
+        if now >= self._branches_due:
             self._branches_due = now + BRANCHES_EVERY
             T = np.array(arm.fk(q)) if self._branch_pose is None else self._branch_pose
             self._branches = inspection.branches(arm, T, q)
+        present = inspection.present(arm, q, self._branches)
         rows = [
             {
                 "name": one.name,
@@ -308,6 +308,13 @@ class InspectorPanel(Panel):
         chosen = next((one for one in found if one.name == name), None)
         if chosen is not None:
             self.context.mover.go_to(robot, chosen.q)  # raises if q is out of limits
+
+    def _show_branch(self, name: str) -> None:
+        """Draw the robot at an IK solution, transparent."""
+        chosen = next((one for one in self._branches if one.name == name), None)
+        if chosen is not None:
+            robot = self.session.shown_robot
+            self.context.scene.target.show(robot.arm, robot.base, chosen.q)
 
     # ---- internal --------------------------------------------------------------------------
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from brazo.kinematics.sampling import sampling_box
+from brazo.lab.panels.common.gamepad import STOP
 from brazo.lab.panels.common.html import (
     button,
     buttons,
     column,
     escape,
+    gamepad,
     number,
     row,
     section,
@@ -23,39 +26,58 @@ from brazo.lab.panels.common.html import (
     text,
     toggle,
 )
-from brazo.operate.mover import Frame
+from brazo.operate.mover import ELBOW, Frame, is_redundant
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
-MODES = {"joint": "Joint", "world": "Base", "tool": "Tool"}
+MODES = {"joint": "Joint", "world": "World", "base": "Base", "tool": "Tool"}
+USER = "user"  # the mode of the frames of the cell
 ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
 STEPS = {"hold": "Hold", "0.1": "0.1", "1": "1", "10": "10"}
 PLUS_KEYS, MINUS_KEYS = "qwertyu", "asdfghj"
 TURNS = {3: "Rx", 4: "Ry", 5: "Rz"}
+GRIPPER_ACTIONS = (
+    {"key": "open", "label": "Open gripper", "button": 2, "event": "release"},
+    {"key": "close", "label": "Close gripper", "button": 1, "event": "grip"},
+)
 
 
 class Layout:
     """Content of the teach pendant for one robot and jog mode."""
 
     def __init__(
-        self, robot: SimRobot, robots: list[str], mode: Frame, angles: str, si: bool
+        self,
+        robot: SimRobot,
+        robots: list[str],
+        mode: Frame,
+        angles: str,
+        si: bool,
+        frames: Sequence[str] = (),
+        tools: str = "",
+        user_frames: Sequence[str] = (),
     ) -> None:
         self.robot, self.arm, self.robots = robot, robot.arm, robots
         self.mode, self.angles, self.si = mode, angles, si
+        self.frames = frames  # in which poses can be taught
+        self.tools = tools  # HTML of the section of the tools
+        self.user_frames = user_frames  # in which the tool can be jogged
 
     def html(self) -> str:
         """HTML of the panel."""
-        rows = {"joint": self._joint_rows, "world": self._world_rows, "tool": self._tool_rows}
+        rows = {"joint": self._joint_rows, "tool": self._tool_rows}
         several = len(self.robots) > 1
         return "".join(
             [
                 row("Robot", select("robot", self.robots, label="Robot")) if several else "",
                 '<div class="pendant-modes">',
-                segments("mode", MODES, label="Mode"),
+                segments("mode", self._modes(), label="Mode"),
                 "</div>",
-                f'<div class="pendant-rows">{rows[self.mode]()}</div>',
+                row("User frame", select("frame", self.user_frames, label="User frame"))
+                if self.mode == USER
+                else "",
+                f'<div class="pendant-rows">{rows.get(self.mode, self._frame_rows)()}</div>',
                 '<p class="pendant-why" role="status"><brazo-text name="why"></brazo-text></p>',
                 '<div class="brazo-buttons">'
                 '<brazo-move event="move" how="joint" label="Move joint (MoveJ)" '
@@ -70,8 +92,10 @@ class Layout:
                     title="Limits the tool to 250 mm/s in all motions from the pendant.",
                 ),
                 self._poses(),
-                self._clamp(),
+                self._gripper(),
                 self._point_section(),
+                self.tools,
+                section("Gamepad", self._gamepad(), open=False),
                 section(
                     "More",
                     toggle(
@@ -95,6 +119,9 @@ class Layout:
             ]
         )
 
+    def _modes(self) -> dict[str, str]:
+        return MODES | ({USER: "User"} if self.user_frames else {})
+
     def _joint_rows(self) -> str:
         arm, rows = self.arm, []
         digits = {"°": 2, "mm": 2, "rad": 4, "m": 4}
@@ -109,7 +136,7 @@ class Layout:
             )
         return "".join(rows)
 
-    def _world_rows(self) -> str:
+    def _frame_rows(self) -> str:
         unit, turn = ("m", "rad") if self.si else ("mm", "°")
         lengths = "".join(
             f'<brazo-axis name="{n}" axis="{i}" target="{n}" label="{n.upper()}" unit="{unit}" '
@@ -121,7 +148,8 @@ class Layout:
             f'digits="{4 if self.si else 2}"></brazo-target>'
             for i, label in enumerate(ANGLES[self.angles])
         )
-        return f'{lengths}<div class="pendant-angles">{angles}</div>{self._turns()}'
+        more = self._turns() + self._elbow()
+        return f'{lengths}<div class="pendant-angles">{angles}</div>{more}'
 
     def _tool_rows(self) -> str:
         unit = "m" if self.si else "mm"
@@ -130,7 +158,7 @@ class Layout:
             f'digits="{4 if self.si else 2}" {self._keys(i)}></brazo-axis>'
             for i, n in enumerate("xyz")
         )
-        return f"{lengths}{self._turns()}"
+        return f"{lengths}{self._turns()}{self._elbow()}"
 
     def _turns(self) -> str:
         if self.arm.mobility <= 3:
@@ -144,6 +172,14 @@ class Layout:
             + "</div>"
         )
 
+    def _elbow(self) -> str:
+        if not is_redundant(self.arm):
+            return ""
+        return (
+            f'<brazo-axis bare axis="{ELBOW}" label="Elbow (null space)" {self._keys(ELBOW)}>'
+            "</brazo-axis>"
+        )
+
     def _keys(self, i: int) -> str:
         if i >= len(PLUS_KEYS):
             return ""
@@ -154,8 +190,8 @@ class Layout:
         menu = select("", named, label="Pose", event="pose", placeholder="Go to pose…")
         return row("Poses", menu if named else "", button("Zero", "zero"))
 
-    def _clamp(self) -> str:
-        if self.robot.world.clamp is None:
+    def _gripper(self) -> str:
+        if self.robot.world.gripper is None:
             return ""
         return section(
             "Gripper",
@@ -164,7 +200,7 @@ class Layout:
                 number("opening", "mm", label="Gripper opening", digits=1),
                 text("holds", wide=True),
             ),
-            buttons(button("Open", "release"), button("Close", "grip", icon="clamp")),
+            buttons(button("Open", "release"), button("Close", "grip", icon="gripper")),
         )
 
     def _point_section(self) -> str:
@@ -173,17 +209,35 @@ class Layout:
             column("where", "x, y, z", unit="mm"),
             column("", "MoveJ", event="point-go", kind="button"),
             column("", "MoveL", event="point-line", kind="button"),
-            column("", "Update", event="point-set", kind="button"),
+            column("", "Touch up", event="point-set", kind="button"),
+            column("", "↑", event="point-up", kind="button"),
             column("", "✕", event="point-delete", kind="button"),
         ]
+        kinds = {"": "Joint values", **{name: f"Pose in {name}" for name in self.frames}}
         return section(
             "Points",
             buttons(
                 button("Teach", "teach", look="primary", icon="plus"),
                 button("Run through points", "play", icon="play"),
             ),
-            table("points", columns, label="Taught points", empty="No points taught yet."),
+            row("Teach as", select("teach-in", kinds, label="Teach as")),
+            table(
+                "points",
+                columns,
+                label="Taught points",
+                empty="No points taught yet.",
+                hover="point-hover",
+            ),
         )
+
+    def _gamepad(self) -> str:
+        grips = GRIPPER_ACTIONS if self.robot.world.gripper is not None else ()
+        if self.mode == "joint":
+            return gamepad("stick", "joint", self.arm.joint_names, (*grips, STOP))
+        axes = ["X", "Y", "Z", *TURNS.values()] if self.arm.mobility > 3 else ["X", "Y", "Z"]
+        if is_redundant(self.arm) and len(axes) == ELBOW:
+            axes.append("Elbow")
+        return gamepad("stick", "tool", axes, (*grips, STOP))
 
     def _unit(self, kind: str) -> str:
         if kind == "revolute":

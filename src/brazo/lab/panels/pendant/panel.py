@@ -1,9 +1,10 @@
 """Teach pendant: jog joints and tool, enter targets, teach points, drag the tool, use the gripper.
 
-Joint mode moves single joints.  Base mode moves the tool along and about the axes of the robot's
-base, Tool mode along and about the tool's own axes.  The buttons − and + move while they are held,
-or by one jog step.  A typed value is a target: it is marked as pending until Enter or a Move button
-sends all targets together.
+Joint mode moves single joints.  World, Base and User modes move the tool along and about the axes
+of the world, of the robot's base or of a frame of the cell; Tool mode along and about the tool's
+own axes.  The buttons − and + move while they are held, or by one jog step.  A gamepad moves while
+its hold-to-run button is held.  A typed value is a target: it is marked as pending until Enter or a
+Move button sends all targets together.
 
 The panel displays degrees and mm, or rad and m; everything else is in SI units.
 """
@@ -11,59 +12,71 @@ The panel displays degrees and mm, or rad and m; everything else is in SI units.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import (
-    matrix_from_oat,
-    matrix_from_rpy,
     oat_from_matrix,
     rpy_from_matrix,
 )
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.point_program import as_program
 from brazo.lab.app.quantities import fixed, read_quantity
 from brazo.lab.app.unsaved import Work
+from brazo.lab.panels.common.gamepad import SCRIPT, read_deflections
 from brazo.lab.panels.common.gizmo import Gizmo
 from brazo.lab.panels.common.html import note
-from brazo.lab.panels.pendant.layout import ANGLES, MODES, STEPS, Layout, joint_scales
-from brazo.operate import JogKeys, PointRun, Points
+from brazo.lab.panels.pendant.layout import ANGLES, MODES, STEPS, USER, Layout, joint_scales
+from brazo.lab.panels.pendant.tool_section import ToolSection
+from brazo.lab.panels.pendant.typed_targets import (
+    ANGLE,
+    displaced_pose,
+    read_pairs,
+    typed_pose,
+    unit_of,
+)
+from brazo.model.transforms import invert
+from brazo.operate import JogKeys, Point, PointRun, Points
 from brazo.operate.contacts import held_up, struck
-from brazo.operate.mover import Frame, displaced
+from brazo.operate.mover import Frame, is_redundant
+from brazo.program.frames import frame_names, frame_pose, reference_tool
+from brazo.program.point_targets import base_pose, joint_target
 
 if TYPE_CHECKING:
     from brazo.simulation.robot import SimRobot
-
-
-ANGLE = ("a0", "a1", "a2")
 
 
 class PendantPanel(Panel):
     """Teach pendant of the selected robot."""
 
     id, title, icon, side, order = "pendant", "Teach pendant", "pendant", "left", 10
+    tab = "Pendant"
     rate = 30.0
-    scripts = ("panels/pendant/pendant.js",)
+    scripts = ("panels/pendant/pendant.js", SCRIPT)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self.mode: Frame = "joint"
+        self.user_frame = ""  # name of a frame of the cell
         self.step = "hold"
         self.angles = "oat"
         self.si = False  # whether rad and m are displayed instead of degrees and mm
-        self._points: dict[str, Points] = {}
-        self._opened = 0  # value of `session.cells` for which the points are valid
+        self._teach_in = ""  # frame of the points that are taught; empty for joint values
         self._tour: PointRun | None = None
         self._gizmo = Gizmo(context, self._drag)
         self._gizmo_on = False
         self._clicks = False  # whether a click on a link moves its joint
+        self._tools = ToolSection(self)
+        self._opened = context.session.cells
         self.keys = JogKeys(context.mover)
         context.channel.on_halt(self.keys.stop)
         self._moved = 0
         self.on("mode", self._set_mode, str)
+        self.on("frame", self._set_user_frame, str)
         self.on("robot", context.session.select, str)
         self.on("step", self._set_step, str)
         self.on("angles", self._set_angles, str)
@@ -72,6 +85,8 @@ class PendantPanel(Panel):
         self.on("reduced", self._set_reduced, bool)
         self.on("jog", self._jog, int, int, bool, now=True)
         self.on("jog-end", self._jog_end, now=True)
+        self.on("stick", self._stick, list, bool, now=True)
+        self.on("stick-end", self._jog_end, now=True)
         self.on("move", self._move, list, str)
         self.on("slide", self._slide, int, float)
         self.on("pose", self._go_to_pose, str)
@@ -82,13 +97,17 @@ class PendantPanel(Panel):
         self.on("grip", self._grip)
         self.on("release", lambda: self.robot.open())
         self.on_number("opening", lambda value: self.robot.open(value), unit="mm")
-        self.on("teach", self._teach)
+        self.on("teach", self._teach, still=True)
+        self.on("teach-in", self._set_teach_in, str)
         self.on("play", self._play)
         self.on("point-go", lambda n: self._go_to_point(n, False), int)
         self.on("point-line", lambda n: self._go_to_point(n, True), int)
-        self.on("point-set", self._set_point, int)
-        self.on("point-name", self._rename_point, int, str)
-        self.on("point-delete", self._delete_point, int)
+        self.on("point-set", self._set_point, int, still=True)
+        self.on("point-name", self._rename_point, int, str, still=True)
+        self.on("point-delete", self._delete_point, int, still=True)
+        self.on("point-hover", self._show_point, int, still=True)
+        self.on("point-hover-end", context.scene.target.hide, still=True)
+        self.on("point-up", lambda n: self._move_point(n, -1), int, still=True)
 
     @property
     def robot(self) -> SimRobot:
@@ -96,15 +115,24 @@ class PendantPanel(Panel):
 
     @property
     def points(self) -> Points:
-        """Taught points of the selected robot."""
-        return self._points.setdefault(self.robot.name, Points())
+        """Named points of the selected robot."""
+        return self.context.points.of(self.robot.name)
 
     # ---- display ---------------------------------------------------------------------------
 
     def html(self) -> str:
         if not self.sim.robots:
             return note("There is no robot in this cell.")
-        return Layout(self.robot, list(self.sim.robots), self.mode, self.angles, self.si).html()
+        return Layout(
+            self.robot,
+            list(self.sim.robots),
+            self.mode,
+            self.angles,
+            self.si,
+            self._frames(),
+            self._tools.html(),
+            self._user_frames(),
+        ).html()
 
     def values(self) -> Values:
         if not self.sim.robots:
@@ -114,6 +142,7 @@ class PendantPanel(Panel):
         shown: Values = {
             "robot": robot.name,
             "mode": self.mode,
+            "frame": self.user_frame,
             "step": self.step,
             "angles": self.angles,
             "units": "si" if self.si else "deg",
@@ -121,6 +150,7 @@ class PendantPanel(Panel):
             "reduced": self.context.mover.reduced,
             "gizmo": self._gizmo_on,
             "clicks": self._clicks,
+            "teach-in": self._teach_in,
             "why": self._why(),
             "moved": self._moved,
             "selected": -1 if joint is None else joint,
@@ -131,22 +161,26 @@ class PendantPanel(Panel):
             shown |= {
                 f"q/{i}": float(v) for i, v in enumerate(q * joint_scales(self.robot.arm, self.si))
             }
-        shown |= self._pose_values(robot.arm.fk(q))
-        clamp = robot.world.clamp
-        if clamp is not None:
+        shown |= self._pose_values(invert(self._frame_pose()) @ robot.arm.fk(q))
+        gripper = robot.world.gripper
+        if gripper is not None:
             grasp = self.sim.world.grasp(robot.name)
             shown |= {
-                "opening": 1000.0 * clamp.opening,
+                "opening": 1000.0 * gripper.opening,
                 "holds": f"holds {grasp.held}" if grasp.held else "empty",
             }
-        return shown | {"points": self._point_rows()}
+        return shown | self._tools.values() | {"points": self._point_rows()}
 
     def simulation_changed(self) -> None:
-        if self.session.cells != self._opened:  # an edited robot keeps its points
+        if self._opened != self.session.cells:
             self._opened = self.session.cells
-            self._points.clear()
+            self._tools.forget()
+        if self._teach_in not in self._frames():
+            self._teach_in = ""
         self._end_tour()
         self.keys.forget()
+        if self.mode == USER and self.user_frame not in self._user_frames():
+            self.mode = "base"
         self._gizmo.forget()
         self.refresh()
         self._show_gizmo()
@@ -170,7 +204,7 @@ class PendantPanel(Panel):
     # ---- values ----------------------------------------------------------------------------
 
     def _pose_values(self, T: np.ndarray) -> Values:
-        """Tool pose T (4, 4) in the base frame, in the displayed units and angles."""
+        """Tool pose T (4, 4) in the frame of the mode, in the displayed units and angles."""
         xyz = T[:3, 3]
         turned = (oat_from_matrix if self.angles == "oat" else rpy_from_matrix)(T[:3, :3])
         length, angle = (1.0, 1.0) if self.si else (1000.0, 180.0 / math.pi)
@@ -183,17 +217,32 @@ class PendantPanel(Panel):
         rows = []
         going = 0 if self._tour is None else self._tour.point
         for point in self.points:
-            xyz = 1000.0 * self.robot.arm.fk(point.q)[:3, 3]
-            where = "  ".join(fixed(v, 0) for v in xyz)
             rows.append(
                 {
                     "id": point.number,
                     "name": point.name,
-                    "where": where,
+                    "where": self._where(point),
                     "mark": point.number == going,
                 }
             )
         return rows
+
+    def _where(self, point: Point) -> str:
+        """Tool position of a point in the base frame (mm); a dash if it is unknown now."""
+        if point.T is None and (point.q is None or point.q.shape != (self.robot.n,)):
+            return "–"  # taught before the robot was replaced
+        if point.T is not None and point.frame not in self._frames():
+            return f"no {point.frame}"
+        xyz = 1000.0 * base_pose(self.sim, self.robot, point)[:3, 3]
+        return "  ".join(fixed(v, 0) for v in xyz)
+
+    def _frames(self) -> list[str]:
+        """Frames in which a pose can be taught."""
+        return [name for name in frame_names(self.sim) if name != "tool"]
+
+    def _user_frames(self) -> list[str]:
+        """Frames of the cell in which the tool can be jogged."""
+        return [frame.name for frame in self.sim.cell.frames]
 
     def _why(self) -> str:
         if self._gizmo.reason:
@@ -206,10 +255,29 @@ class PendantPanel(Panel):
     # ---- settings --------------------------------------------------------------------------
 
     def _set_mode(self, mode: str) -> None:
-        if mode in MODES:
+        frames = self._user_frames()
+        if mode in MODES or (mode == USER and frames):
             self.keys.release()
-            self.mode = mode  # type: ignore[assignment]
+            self.mode = mode
+            if mode == USER and self.user_frame not in frames:
+                self.user_frame = frames[0]
             self.refresh()
+
+    def _set_user_frame(self, name: str) -> None:
+        if name in self._user_frames():
+            self.keys.release()
+            self.user_frame = name
+
+    @property
+    def _frame(self) -> Frame:
+        """Frame in which the mode moves the tool, or "joint"."""
+        return self.user_frame if self.mode == USER else self.mode
+
+    def _frame_pose(self) -> np.ndarray:
+        """Pose (4, 4), in the robot's base frame, of the frame in which the tool is shown."""
+        if self.mode in ("joint", "tool"):
+            return np.eye(4)
+        return self.context.mover.frame_pose(self.robot, self._frame)
 
     def _set_step(self, step: str) -> None:
         if step in STEPS:
@@ -241,6 +309,19 @@ class PendantPanel(Panel):
             begin = self.context.channel.unless_stopped(lambda: self._begin(axis, sign, press))
             self.context.post(begin)
 
+    def _stick(self, given: list[Any], fresh: bool) -> None:
+        # Runs on the network thread.
+        deflections = read_deflections(given)
+        if deflections is None:
+            return
+        press = self.keys.press_stick(deflections) if fresh else self.keys.renew_stick(deflections)
+        if press is not None:
+            self.context.post(self.context.channel.unless_stopped(lambda: self._begin_stick(press)))
+
+    def _begin_stick(self, press: int) -> None:
+        self._end_tour()
+        self._warn(self.keys.begin(self.robot, self._frame, press))
+
     def _jog_end(self) -> None:
         # Runs on the network thread.
         self.keys.release()
@@ -248,14 +329,14 @@ class PendantPanel(Panel):
 
     def _begin(self, axis: int, sign: int, press: int) -> None:
         robot = self.robot
-        if axis >= (robot.n if self.mode == "joint" else 6):
+        if axis >= (robot.n if self.mode == "joint" else 6 + is_redundant(robot.arm)):
             return
         self._end_tour()
         if self.step != "hold":
             self.keys.release()
-            self.context.mover.step(robot, self.mode, axis, sign * self._increment(axis))
+            self.context.mover.step(robot, self._frame, axis, sign * self._increment(axis))
         else:
-            self._warn(self.keys.begin(robot, self.mode, press))
+            self._warn(self.keys.begin(robot, self._frame, press))
 
     def _settle(self) -> None:
         self._warn(self.keys.settle())
@@ -281,13 +362,9 @@ class PendantPanel(Panel):
         `targets` are pairs `[["q0", 45], …]` in Joint mode, otherwise of x, y, z and a0, a1, a2.
         `how` is "line" for a linear motion of the tool, else the motion is a joint motion.
         """
-        given: dict[str, float | str] = {}
-        for pair in targets:
-            if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
-                return
-            if not isinstance(pair[1], int | float | str) or isinstance(pair[1], bool):
-                return
-            given[pair[0]] = pair[1]
+        given = read_pairs(targets)
+        if given is None:
+            return
         known = [f"q{i}" for i in range(self.robot.n)] if self.mode == "joint" else [*"xyz", *ANGLE]
         if not given:
             raise BrazoError("no target: type a value first")
@@ -299,44 +376,20 @@ class PendantPanel(Panel):
             q = self.context.mover.goal(robot).copy()
             for i, kind in enumerate(arm.joint_kinds):
                 if f"q{i}" in given:
-                    q[i] = read_quantity(given[f"q{i}"], self._quantity(kind))
+                    q[i] = read_quantity(given[f"q{i}"], unit_of(kind, self.si))
             if how == "line":
                 self.context.mover.move_tool(robot, arm.fk(q), straight=True)
             else:
                 self.context.mover.go_to(robot, q)
         else:
-            T = self._typed_pose(arm.fk(robot.reference.q), given)
+            tool = arm.fk(robot.reference.q)
+            if self.mode == "tool":
+                T = displaced_pose(tool, given, self.si)
+            else:
+                T_frame = self._frame_pose()
+                T = T_frame @ typed_pose(invert(T_frame) @ tool, given, self.angles, self.si)
             self.context.mover.move_tool(robot, T, straight=how == "line")
         self._moved += 1
-
-    def _typed_pose(self, T: np.ndarray, given: dict[str, float | str]) -> np.ndarray:
-        length = self._quantity("prismatic")
-        xyz = {n: read_quantity(given[n], length) for n in "xyz" if n in given}
-        if self.mode == "tool":
-            twist = np.zeros(6)
-            for i, n in enumerate("xyz"):
-                twist[i] = xyz.get(n, 0.0)
-            return displaced(T, twist, "tool")
-        T = T.copy()
-        for i, n in enumerate("xyz"):
-            T[i, 3] = xyz.get(n, T[i, 3])
-        if any(n in given for n in ANGLE):
-            to, back = (
-                (oat_from_matrix, matrix_from_oat)
-                if self.angles == "oat"
-                else (rpy_from_matrix, matrix_from_rpy)
-            )
-            angles = np.array(to(T[:3, :3]))
-            for i, n in enumerate(ANGLE):
-                if n in given:
-                    angles[i] = read_quantity(given[n], self._quantity("revolute"))
-            T[:3, :3] = back(angles)
-        return T
-
-    def _quantity(self, kind: str) -> Any:
-        if kind == "revolute":
-            return "rad" if self.si else "deg"
-        return "m" if self.si else "mm"
 
     def _slide(self, joint: int, shown: float) -> None:
         robot = self.robot
@@ -397,46 +450,88 @@ class PendantPanel(Panel):
     # ---- points ----------------------------------------------------------------------------
 
     def _teach(self) -> None:
-        point = self.points.teach(self.robot.reference.q)
-        self.say(f"{point.name} taught")  # its row may be out of view
+        robot, frame, taught = self.robot, self._teach_in, []
+        T = self._pose_in(frame) if frame else None
+
+        def teach(points: Points) -> None:
+            taught.append(points.teach(robot.reference.q, T=T, frame=frame or "base"))
+
+        self.context.points.edit(f"teach {self.points.next_name}", robot.name, teach)
+        self.say(f"{taught[0].name} taught")  # its row may be out of view
+
+    def _set_teach_in(self, frame: str) -> None:
+        if not frame or frame in self._frames():
+            self._teach_in = frame
+
+    def _pose_in(self, frame: str) -> np.ndarray:
+        """Reference pose (4, 4) of the tool in a frame."""
+        T_frame = frame_pose(self.sim, self.robot, frame)
+        return np.linalg.inv(T_frame) @ reference_tool(self.robot)
 
     def _go_to_point(self, n: int, straight: bool) -> None:
         self._end_tour()
-        q = self.points.get(n).q
+        sim, robot, point = self.sim, self.robot, self.points.get(n)
         if straight:
-            self.context.mover.move_tool(self.robot, self.robot.arm.fk(q), straight=True)
+            self.context.mover.move_tool(robot, base_pose(sim, robot, point), straight=True)
         else:
-            self.context.mover.go_to(self.robot, q)
+            self.context.mover.go_to(robot, joint_target(sim, robot, point))
+
+    def _edit_point(self, verb: str, n: int, change: Callable[[Points], object]) -> None:
+        name = self.points.get(n).name
+        self.context.points.edit(f"{verb} {name}", self.robot.name, change)
 
     def _set_point(self, n: int) -> None:
-        self.points.update(n, self.robot.reference.q)
-        self.say(f"{self.points.get(n).name} updated")
+        point, q = self.points.get(n), self.robot.reference.q
+        T = None if point.T is None else self._pose_in(point.frame)
+        self._edit_point("touch up", n, lambda points: points.update(n, q, T))
+        self.say(f"{point.name} updated")
 
     def _rename_point(self, n: int, name: str) -> None:
-        self.points.rename(n, name)
+        self._edit_point("rename", n, lambda points: points.rename(n, name))
 
     def _delete_point(self, n: int) -> None:
-        self.points.delete(n)
+        self._edit_point("delete", n, lambda points: points.delete(n))
+
+    def _move_point(self, n: int, by: int) -> None:
+        self._edit_point("move", n, lambda points: points.move(n, by))
+
+    def _show_point(self, n: int) -> None:
+        """Draw the robot at a point, transparent."""
+        robot = self.robot
+        try:
+            q = joint_target(self.sim, robot, self.points.get(n))
+            self.context.scene.target.show(robot.arm, robot.base, q)
+        except BrazoError:  # out of reach, or of another robot: reported when the user moves there
+            self.context.scene.target.hide()
 
     def _play(self) -> None:
         if not len(self.points):
             raise BrazoError("no points: teach some first")
         self.session.require_running()
         self._end_tour()
+        sim, robot, began = self.sim, self.robot, self.sim.time
+        count = len(self.points)
+
+        def done() -> None:
+            text = f"{robot.name}: {count} points done in {sim.time - began:.1f} s"
+            self.context.post(lambda: self.say(text))
+
         self._tour = PointRun(
-            self.robot,
+            robot,
             list(self.points),
             self.context.mover,
             lambda text: self.context.post(lambda: self.say(text, "error")),
+            lambda point: joint_target(sim, robot, point),
+            done,
         )
-        self.sim.add_task(self._tour)
+        sim.tasks.add(self._tour)
 
     def unsaved(self) -> list[Work]:
-        if self._opened != self.session.cells:  # the points are of a cell no longer open
+        if self.session.replay is not None:
             return []
         found = []
-        for robot, points in self._points.items():
-            if len(points):
+        for robot, points in self.context.points.lists().items():
+            if robot in self.sim.robots:
                 some = "1 taught point" if len(points) == 1 else f"{len(points)} taught points"
                 text = as_program(robot, points, self.sim.cell.name)
                 found.append(Work(f"{robot}: {some}", {f"{robot}-points.yaml": text}, robot))

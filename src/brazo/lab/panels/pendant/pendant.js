@@ -27,7 +27,7 @@ class Target extends Tied {
         this.closest("[data-panel]").querySelector("brazo-move")?.go();
         this.input.select();
       } else if (event.key === "Escape") {
-        this.mark(null); // and goes on: what was said of the target goes with it
+        this.mark(null); // the event bubbles on, which clears the message about the target
         this.input.blur();
       }
     };

@@ -9,8 +9,11 @@ import numpy as np
 from brazo.program import steps as s
 
 VERBS = {
-    "move_joints": "move joints",
-    "move_to": "move",
+    "move_joints": "MoveJ",
+    "move_to": "MoveJ",
+    "line": "MoveL",
+    "repeat": "loop",
+    "for_each": "for each",
     "wait_until": "wait until",
     "set_signal": "signal",
     "sync": "sync",
@@ -19,7 +22,9 @@ VERBS = {
 
 
 def verb(step: s.Step) -> str:
-    """Verb of a step, e.g. `move joints`."""
+    """Verb of a step, e.g. `MoveJ`."""
+    if isinstance(step, s.FollowPath) and step.curve == "arc":
+        return "arc"
     name = s.verb_of(step)
     return VERBS.get(name, name)
 
@@ -28,11 +33,16 @@ def about(step: s.Step) -> str:
     """Arguments of a step, e.g. `to (100, 0, 50) mm`; empty if it has none."""
     match step:
         case s.MoveJoints():
+            if step.point:
+                return f"to {step.point}"
             return f"to {step.to}" if isinstance(step.to, str) else "to joint target"
         case s.MoveTo() | s.Line():
             return _target(step.target)
         case s.FollowPath():
-            return step.curve + ("" if step.frame == "world" else f" in {step.frame}")
+            curve = "" if step.curve == "arc" else step.curve
+            if step.curve == "arc":
+                curve = f"to {_point(step.values['points'][-1])}"
+            return curve + ("" if step.frame == "world" else f" in {step.frame}")
         case s.Grip():
             force = "" if step.force is None else f"{step.force:g} N"
             return ", ".join(part for part in (step.body or "", force) if part)
@@ -51,12 +61,18 @@ def about(step: s.Step) -> str:
             return " ".join(part for part in (step.controller or "", gains) if part)
         case s.Note():
             return step.text
+        case s.Repeat():
+            return f"{step.times} times"
+        case s.ForEach():
+            return f"${step.variable} of {', '.join(step.of)}"
         case _:
             return ""
 
 
 def _target(target: s.Target) -> str:
     of = f"{target.of} " if target.of else ""
+    if target.point:
+        return f"{of}to {target.point}"
     frame = "" if target.frame == "world" else f" in {target.frame}"
     if target.by is not None:
         return f"{of}by {_point(target.by)}{frame}"

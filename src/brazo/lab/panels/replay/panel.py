@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from brazo.errors import BrazoError
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
-from brazo.lab.app.replay import Replay
+from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.panels.common.html import escape, fixed, row, section, toggle
 from brazo.recording.source import Event, event_time
 
@@ -28,7 +28,7 @@ class ReplayPanel(Panel):
     rate = 10.0
     scripts = ("panels/replay/replay.js",)
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self._contacts = False
         self.on("seek", self._seek, float)
@@ -36,9 +36,9 @@ class ReplayPanel(Panel):
         self.on("contacts", self._set_contacts, bool)
 
     @property
-    def _replay(self) -> Replay:
+    def _replay(self) -> RecordingReplay:
         sim = self.session.shown
-        if not isinstance(sim, Replay):
+        if not isinstance(sim, RecordingReplay):
             raise BrazoError("no recording is open")
         return sim
 
@@ -92,17 +92,17 @@ class ReplayPanel(Panel):
     def _list_events(self) -> None:
         left_out = NOT_LISTED if self._contacts else (*NOT_LISTED, *CONTACTS)
         found = [e for e in self._replay.recorded if e.get("kind") not in left_out]
-        self.put({"events": [_told(event) for event in found[:LISTED]]})
+        self.put({"events": [_event_row(event) for event in found[:LISTED]]})
 
 
-def _told(event: Event) -> list[Any]:
+def _event_row(event: Event) -> list[Any]:
     kind = str(event.get("kind", ""))
     said = str(event.get("text", "")) or kind
     bad = any(word in kind for word in BAD) or "fail" in said
     return [round(event_time(event), 4), kind, said, bad]
 
 
-def _rows(replay: Replay) -> str:
+def _rows(replay: RecordingReplay) -> str:
     if replay.stride == 1:
         return f"{replay.rows} rows"
     return f"{replay.rows} rows, one of {replay.stride} in the file"

@@ -38,13 +38,13 @@ function timeline() {
   const on = iconButton("step", "Next row (.)", () => send("step", 1));
   on.classList.add("on");
 
-  const way = element("div", "way");
+  const path = element("div", "path");
   const track = element("input", "", { type: "range", min: 0, max: 1, step: "any" });
   track.setAttribute("aria-label", "Recording time");
   const done = element("div", "done");
   const marks = element("div", "marks");
   const tip = element("output", "tip");
-  way.append(marks, done, track, tip);
+  path.append(marks, done, track, tip);
 
   const now = element("b");
   const all = element("span");
@@ -112,8 +112,8 @@ function timeline() {
     seek((value("replay/now") ?? 0) + by * (event.shiftKey ? 10 : 1));
   };
   // What is under the pointer: the moment, and what happened about then.
-  way.onpointermove = (move) => {
-    const box = way.getBoundingClientRect();
+  path.onpointermove = (move) => {
+    const box = path.getBoundingClientRect();
     const share = Math.min(Math.max((move.clientX - box.left) / box.width, 0), 1);
     const [start, end] = value("replay/span") ?? [0, 1];
     const t = start + share * (end - start);
@@ -124,7 +124,7 @@ function timeline() {
     tip.style.left = `${Math.min(Math.max(share * box.width, half - 8), box.width - half + 8)}px`;
   };
 
-  bar.append(play, back, on, way, figures, speed);
+  bar.append(play, back, on, path, figures, speed);
   document.querySelector(".brazo-status").before(bar);
 }
 

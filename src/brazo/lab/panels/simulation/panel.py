@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.opening import rebuilt, require_idle
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.quantities import fixed, read_quantity
@@ -81,7 +81,7 @@ class SimulationPanel(Panel):
     id, title, icon, side, order = "simulation", "Simulation", "clock", "right", 10
     rate = 10.0
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self._kind = "locked"
         self._joint = 0
@@ -96,7 +96,7 @@ class SimulationPanel(Panel):
         self.on_number("amount", self._set_amount)
         self.on("inject", self._inject)
         self.on("mend", self._mend, int)
-        self.on("mend-all", lambda: context.session.sim.clear_faults())
+        self.on("mend-all", lambda: context.session.sim.faults.clear())
 
     # ---- display -------------------------------------------------------------------------------
 
@@ -105,10 +105,6 @@ class SimulationPanel(Panel):
             [
                 section(
                     "Time",
-                    buttons(
-                        button("Play", "/play", look="primary", icon="play"),
-                        button("Pause", "/pause", icon="pause"),
-                    ),
                     buttons(
                         button("Step", "/step", 1, icon="step", title="Single step (.)"),
                         button("Reset", "/reset", icon="restart", title="To the initial state"),
@@ -147,7 +143,7 @@ class SimulationPanel(Panel):
             "mode": sim.world.mode,
             "cost": fixed(costs.total, 0),
             **{f"gravity/{i}": float(g) for i, g in enumerate(sim.cell.gravity)},
-            **{f"feedback/{name}": r.force_feedback for name, r in sim.world.robots.items()},
+            **{f"feedback/{name}": r.contact_response for name, r in sim.world.robots.items()},
         }
         if sim.robots:
             joints = self.session.robot.arm.joint_names
@@ -233,14 +229,26 @@ class SimulationPanel(Panel):
             self._rebuild(mode)
 
     def _rebuild(self, mode: str = "", **changes: Any) -> None:
-        sim = self.sim
-        require_idle(sim)
-        cell = replace(sim.cell, **changes)
-        self.session.replace(rebuilt(sim, cell, mode or sim.world.mode))
+        """Continue with other settings, as an edit that can be undone."""
+
+        def restore(state: tuple[Any, str]) -> None:
+            require_idle(self.sim)
+            settings = {name: getattr(state[0], name) for name in changes}
+            cell = replace(self.sim.cell, **settings)  # robots may have been edited since
+            self.session.replace(rebuilt(self.sim, cell, state[1]))
+
+        wanted = (replace(self.sim.cell, **changes), mode or self.sim.world.mode)
+        label = "engine" if mode else "gravity" if "gravity" in changes else "time step"
+        self.context.history.record(
+            label,
+            lambda: restore(wanted),
+            lambda: (self.sim.cell, self.sim.world.mode),
+            restore,
+        )
 
     def _set_feedback(self, robot: str, on: bool) -> None:
         with self.sim.lock:
-            self.sim.robot(robot).world.force_feedback = on
+            self.sim.robots[robot].world.contact_response = on
 
     def _set_kind(self, kind: str) -> None:
         if kind in KINDS:
@@ -278,7 +286,7 @@ class SimulationPanel(Panel):
         active = self._active()
         if 0 <= number < len(active):
             fault = active[number]
-            self.sim.clear_faults(fault.robot, fault)
+            self.sim.faults.clear(fault.robot, fault)
 
     def _active(self) -> list[Fault]:
         return [fault for robot in self.sim.robots.values() for fault in robot.faults]

@@ -1,17 +1,17 @@
 """Draft of a trajectory: a list of waypoints or a curve for one robot, and the motion planned.
 
 A curve is defined by its plane and dimensions.  It starts at the tool pose of the robot when the
-draft was made, so that it can be played without an approach motion.  A `Plan` contains the motion
-and the data of its preview: the tool path, and where and by how much it violates limits.
+draft was made, so that it can be played without an approach motion.  A `PlannedMotion` contains the
+motion and the data of its preview: the tool path, and where and by how much it violates limits.
 """
 
 from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -79,7 +79,7 @@ CURVES: dict[str, dict[str, Size]] = {
 
 
 @dataclass
-class Curve:
+class ToolCurve:
     """Curve of the tool, in the robot's base frame."""
 
     start: Array  # (4, 4) tool pose at the start
@@ -134,6 +134,16 @@ class Row:
     T: Array  # (4, 4) tool pose in the base frame
     qd: Array | None = None
     qdd: Array | None = None
+    point: int = 0  # number of the named point that it is; 0 if it is none
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DraftState:
+    """Copy of the contents of a draft."""
+
+    rows: tuple[Row, ...]
+    curve: ToolCurve
+    options: tuple[Any, ...]  # space, through, rule, orientation, curved
 
 
 class Draft:
@@ -147,17 +157,32 @@ class Draft:
         # Arms with less than 6 degrees of freedom cannot reach every orientation.
         self.orientation: Orientation = "full" if arm.mobility >= 6 else "nearest"
         self.curved = False  # whether the curve is played instead of the waypoints
-        self.curve = Curve(arm.fk(q))
+        self.curve = ToolCurve(arm.fk(q))
         self._numbers = count(1)
-        self._fresh = self.curve.text()
+        self.fresh = self.curve.text()
         self._saved: set[str] = set()
+
+    @property
+    def state(self) -> DraftState:
+        """A copy of waypoints, curve and options, for undo."""
+        options = (self.space, self.through, self.rule, self.orientation, self.curved)
+        curve = replace(self.curve, sizes=dict(self.curve.sizes))
+        return DraftState(tuple(copy(row) for row in self.rows), curve, options)
+
+    def restore(self, state: DraftState) -> None:
+        """Return to an earlier `state`."""
+        self.rows = [copy(row) for row in state.rows]
+        self.curve = replace(state.curve, sizes=dict(state.curve.sizes))
+        self.space, self.through, self.rule, self.orientation, self.curved = state.options
+        used = max((row.number for row in self.rows), default=0)
+        self._numbers = count(max(next(self._numbers), used + 1))
 
     def unsaved(self) -> tuple[bool, bool]:
         """Return whether the waypoints, and the curve, were edited since they were last saved."""
         points, curve = self._texts()
         return bool(self.rows) and points not in self._saved, curve not in {
             *self._saved,
-            self._fresh,
+            self.fresh,
         }
 
     def mark_saved(self) -> None:
@@ -220,7 +245,7 @@ class Draft:
             tolerance=CURVE_TOLERANCE,
         )
 
-    def file(self, plan: Plan) -> str:
+    def file(self, plan: PlannedMotion) -> str:
         """Return the text of a via-point file that reproduces the motion of a plan."""
         if self.curved:
             return ViaList(knots(plan.motion), "quintic").to_yaml()
@@ -255,7 +280,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class PlannedMotion:
     """Planned motion and the data of its preview."""
 
     motion: Piecewise
@@ -275,7 +300,7 @@ class Plan:
         return any(one.kind == "position" for one in self.violations)
 
 
-def plan_of(arm: Robot, draft: Draft, q0: Array) -> Plan:
+def plan_of(arm: Robot, draft: Draft, q0: Array) -> PlannedMotion:
     """Plan a draft and check it against the limits of the arm.
 
     Raises `BrazoError` with the reason if the motion cannot be planned.
@@ -292,7 +317,7 @@ def plan_of(arm: Robot, draft: Draft, q0: Array) -> Plan:
         past |= (tau > _most([d.max_torque for d in drives])).any(axis=1)
     times = [row.t for row in draft.rows] if not draft.curved else [motion.start]
     points = arm.fk(np.ascontiguousarray(motion.sample(times).q))[:, :3, 3]
-    return Plan(
+    return PlannedMotion(
         motion,
         arm.fk(np.ascontiguousarray(s.q))[:, :3, 3],
         past,

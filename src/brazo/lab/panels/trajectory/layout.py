@@ -10,6 +10,7 @@ from brazo.lab.panels.common.html import (
     button,
     buttons,
     column,
+    note,
     number,
     row,
     section,
@@ -60,9 +61,9 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
             id="preview",
         )
         + section(
-            "Play",
+            "Run",
             buttons(
-                button("Play", "play", look="primary", icon="play", enabled="may-play"),
+                button("Run trajectory", "play", look="primary", icon="play", enabled="may-play"),
                 button("Stop", "halt", icon="stop", enabled="playing"),
             ),
             toggle("loop", "Loop"),
@@ -81,7 +82,10 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
 
 
 def _points(draft: Draft, arm: Robot) -> str:
-    columns = [column("t", "t", unit="s", digits=2, event="cell/t")]
+    columns = [
+        column("name", "Point", event="cell/name"),
+        column("t", "t", unit="s", digits=2, event="cell/t"),
+    ]
     if draft.space == "joint":
         columns += [
             column(f"q{i}", name, unit=SHOWN[kind][0], digits=2, event=f"cell/q{i}")
@@ -98,6 +102,7 @@ def _points(draft: Draft, arm: Robot) -> str:
     through = row("Interpolation", select("through", THROUGH, label="Interpolation"))
     rule = row("Waypoint velocities", select("rule", RULES, label="Waypoint velocities"))
     turn = row("Orientation", select("orientation", TURNS, label="Orientation"))
+    given = draft.space == "joint" and draft.through != "line"
     return (
         row("Space", segments("space", SPACES, label="Space"))
         + table("rows", columns, label="Points", empty="No points yet: jog, then add.")
@@ -105,10 +110,36 @@ def _points(draft: Draft, arm: Robot) -> str:
             button("Add current pose", "add", icon="plus", look="primary"),
             button("Clear", "clear", icon="trash", enabled="any"),
         )
+        + row(
+            "Add point",
+            select(
+                "",
+                label="Add point",
+                event="add-point",
+                placeholder="Taught point…",
+                options_from="named",
+            ),
+        )
         + through
         + (rule if draft.through != "line" else "")
+        + (_velocities(arm) if given else "")
         + (turn if draft.space == "tool" or draft.through == "line" else "")
     )
+
+
+def _velocities(arm: Robot) -> str:
+    """Table of the velocities at the waypoints, given or by the rule."""
+    columns = [column("name", "Point"), column("t", "t", unit="s", digits=2)]
+    columns += [
+        column(
+            f"v{i}", f"{name} velocity", unit=f"{SHOWN[kind][0]}/s", digits=2, event=f"cell/v{i}"
+        )
+        for i, (name, kind) in enumerate(zip(arm.joint_names, arm.joint_kinds, strict=True))
+    ]
+    columns.append(column("auto", "Auto", event="velocity-auto", kind="button"))
+    return table(
+        "velocities", columns, label="Velocities at points", empty="No velocities yet: add points."
+    ) + note("Marked velocities are given; the others follow the rule. Auto returns to it.")
 
 
 def _curve(draft: Draft) -> str:

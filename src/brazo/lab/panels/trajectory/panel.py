@@ -6,24 +6,44 @@ of the cell has its own draft.  The file format is that of `brazo.trajectory.fil
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.formats.document import parse_document
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
-from brazo.lab.app.context import Context
+from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
+from brazo.lab.app.session import with_new_names
 from brazo.lab.panels.common.html import (
     fixed,
     note,
 )
-from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, Plan, Row, plan_of, sentence
+from brazo.lab.panels.trajectory.draft import (
+    CURVES,
+    PLANES,
+    Draft,
+    DraftState,
+    PlannedMotion,
+    Row,
+    plan_of,
+    sentence,
+)
+from brazo.lab.panels.trajectory.kept import MOST_POINTS, drafts_yaml, read_draft
 from brazo.lab.panels.trajectory.layout import SHOWN, SOURCES, SPACES, THROUGH, TOOL, TURNS, layout
 from brazo.lab.panels.trajectory.planned_path import PlannedPath
 from brazo.lab.panels.trajectory.unsaved import unsaved_drafts, unsaved_points
+from brazo.operate import Point
+from brazo.operate.mover import reach
 from brazo.operate.playing import Playing, require_free
+from brazo.program.frames import frame_pose
+from brazo.program.point_targets import joint_target
+from brazo.project.folder import TRAJECTORIES, Project
+from brazo.project.history import Edit
 from brazo.trajectory import fastest_within, parse_via_list
 from brazo.trajectory.via_points import RULES
 
@@ -33,7 +53,6 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
-MOST_POINTS = 500
 ADDED = 24  # segments between the waypoints that a curve is converted to
 
 
@@ -42,18 +61,22 @@ class TrajectoryPanel(Panel):
 
     id, title, icon, side, order = "trajectory", "Trajectory", "trajectory", "left", 25
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self._drafts: dict[str, Draft] = {}
+        self._states: dict[str, DraftState] = {}  # by robot, after the last edit
         self._sim: Any = None
         self._opened = 0  # value of `session.cells` for which the drafts are valid
-        self._plan: Plan | None = None
+        self._plan: PlannedMotion | None = None
         self._why = ""
         self._plans = 0
         self._path = PlannedPath(context.scene)
-        self._seen = True
+        self._path_shown = True
         self._loop = False
         self._playing: Playing | None = None
+        self._began = 0.0  # s, start of the run
+        context.points.on_change(self._points_changed)
+        context.session.on_rename(self._robots_renamed)
         self.on("robot", context.session.select, str)
         self.on("source", self._set_source, str)
         self.on("space", self._set_space, str)
@@ -61,9 +84,12 @@ class TrajectoryPanel(Panel):
         self.on("rule", self._set_rule, str)
         self.on("orientation", self._set_orientation, str)
         self.on("add", self._add)
+        self.on("add-point", self._add_point, str)
+        self.on("cell/name", self._set_name, int, str)
         self.on("clear", self._clear)
         self.on("point-set", self._set_point, int)
         self.on("point-delete", self._delete_point, int)
+        self.on("velocity-auto", self._automatic_velocity, int)
         self.on_number("cell/t", self._set_time, int, unit="s")
         for key, unit in TOOL.items():
             self.on_number(
@@ -84,7 +110,7 @@ class TrajectoryPanel(Panel):
                     functools.partial(self._set_size, kind, name),
                     unit=size.unit,
                 )
-        self.on("seen", self._set_seen, bool)
+        self.on("seen", self._show_path, bool)
         self.on("slow", self._slow)
         self.on("play", self._play)
         self.on("halt", self._halt, still=True)
@@ -104,6 +130,7 @@ class TrajectoryPanel(Panel):
         robot = self.robot
         if robot.name not in self._drafts:
             self._drafts[robot.name] = Draft(robot.arm, robot.reference.q)
+            self._states[robot.name] = self._drafts[robot.name].state
         return self._drafts[robot.name]
 
     def simulation_changed(self) -> None:
@@ -113,11 +140,23 @@ class TrajectoryPanel(Panel):
         if self._opened != self.session.cells:
             self._opened = self.session.cells
             self._drafts.clear()
-        self._drafts = {name: draft for name, draft in self._drafts.items() if name in robots}
-        for name, draft in self._drafts.items():  # editing a robot can change its kinematics
+            self._states.clear()
+        for name, draft in self._present().items():  # editing a robot can change its kinematics
+            arm = robots[name].arm
+            if any(len(one.q) != arm.n for one in draft.rows):  # another robot of this name
+                del self._drafts[name], self._states[name]
+                continue
             for one in draft.rows:
-                one.T = robots[name].arm.fk(one.q) if draft.space == "joint" else one.T
+                one.T = arm.fk(one.q) if draft.space == "joint" else one.T
         self._renew()
+
+    def _present(self) -> dict[str, Draft]:
+        """Drafts of the robots of the cell; those of deleted robots are kept for undo."""
+        return {name: one for name, one in self._drafts.items() if name in self.sim.robots}
+
+    def _robots_renamed(self, renamed: Mapping[str, str]) -> None:
+        self._drafts = with_new_names(self._drafts, renamed)
+        self._states = with_new_names(self._states, renamed)
 
     def selection_changed(self) -> None:
         self._renew()
@@ -128,6 +167,9 @@ class TrajectoryPanel(Panel):
             for i, kind in enumerate(arm.joint_kinds):
                 unit = "deg" if kind == "revolute" else "mm"
                 self.on_number(f"cell/q{i}", functools.partial(self._set_joint, i), int, unit=unit)
+                set_velocity = functools.partial(self._set_velocity, i)
+                rate = "deg/s" if kind == "revolute" else "mm/s"
+                self.on_number(f"cell/v{i}", set_velocity, int, unit=rate)
         self.refresh()
         self._replan()
 
@@ -146,7 +188,7 @@ class TrajectoryPanel(Panel):
             "robot": self.robot.name,
             "source": "curve" if draft.curved else "points",
             "orientation": draft.orientation,
-            "seen": self._seen,
+            "seen": self._path_shown,
             "loop": self._loop,
             "why": self._why,
             "any": bool(draft.rows),
@@ -166,13 +208,59 @@ class TrajectoryPanel(Panel):
         scale = [SHOWN[kind][1] for kind in arm.joint_kinds]
         rows = []
         for one in draft.rows:
-            shown: dict[str, Any] = {"id": one.number, "t": one.t}
+            shown: dict[str, Any] = {"id": one.number, "name": self._name_of(one), "t": one.t}
             if draft.space == "joint":
                 shown |= {f"q{i}": float(scale[i] * one.q[i]) for i in range(arm.n)}
             else:
                 shown |= dict(zip(TOOL, _tool_numbers(one.T), strict=True))
             rows.append(shown)
-        return {"rows": rows, "space": draft.space, "through": draft.through, "rule": draft.rule}
+        named = [[one.name, one.name] for one in self.context.points.of(self.robot.name)]
+        return {
+            "rows": rows,
+            "named": named,
+            "space": draft.space,
+            "through": draft.through,
+            "rule": draft.rule,
+            "velocities": self._velocity_rows(),
+        }
+
+    def _velocity_rows(self) -> list[dict[str, Any]]:
+        """Velocities at the waypoints, of the plan where none are given."""
+        draft, arm = self.draft, self.robot.arm
+        scale = np.array([SHOWN[kind][1] for kind in arm.joint_kinds])
+        rows = []
+        for k, one in enumerate(draft.rows):
+            qd = one.qd if one.qd is not None else self._planned_velocity(one)
+            shown = {f"v{i}": "–" if qd is None else float((scale * qd)[i]) for i in range(arm.n)}
+            name = self._name_of(one) or str(k + 1)
+            rows.append({"id": one.number, "name": name, "t": one.t, "mark": one.qd is not None})
+            rows[-1] |= shown
+        return rows
+
+    def _planned_velocity(self, row: Row) -> np.ndarray | None:
+        plan = self._plan
+        if plan is None or not plan.motion.start <= row.t <= plan.motion.end:
+            return None
+        return np.array(plan.motion.sample(row.t).qd)
+
+    def _set_velocity(self, i: int, number_: int, value: float) -> None:
+        """Give the velocity of a joint at a waypoint; the other joints keep what they have."""
+        one = self.draft.row(number_)
+        if i >= len(one.q):
+            return
+        planned = self._planned_velocity(one)
+        qd = one.qd if one.qd is not None else planned
+        qd = np.zeros(len(one.q)) if qd is None else qd.copy()
+        qd[i] = value
+        one.qd = qd
+        self._changed("edit waypoint velocity")
+
+    def _automatic_velocity(self, number_: int) -> None:
+        """Let the rule determine the velocities at a waypoint."""
+        one = self.draft.row(number_)
+        if one.qd is not None or one.qdd is not None:
+            one.qd = one.qdd = None
+            self._changed("automatic waypoint velocity")
 
     def _curve_values(self) -> Values:
         curve = self.draft.curve
@@ -196,11 +284,105 @@ class TrajectoryPanel(Panel):
 
     # ---- planning --------------------------------------------------------------------------------
 
-    def _changed(self, html: bool = False) -> None:
-        """Replan after a change of the draft; with `html`, also rebuild the panel."""
+    def _changed(self, label: str, html: bool = False, key: str = "") -> None:
+        """Store a change of the draft as an edit, and replan.
+
+        `label` is shown to undo it; with `html`, the panel is rebuilt.
+        """
+        name, after = self.robot.name, self.draft.state
+        before = self._states.get(name, after)
+        self._states[name] = after
+        self.context.history.add(
+            Edit(
+                f"{label} ({name})",
+                lambda: self._restore(name, after),
+                lambda: self._restore(name, before),
+                key,
+            )
+        )
         if html:
             self.refresh()
         self._replan()
+
+    def _restore(self, name: str, state: DraftState) -> None:
+        if name not in self._present():
+            raise BrazoError(f"robot {name} no longer exists")
+        self._drafts[name].restore(state)
+        self._follow_points(name)
+        if self.robot.name == name:
+            self.refresh()
+            self._replan()
+
+    # ---- named points ----------------------------------------------------------------------------
+
+    def _points_changed(self, robot: str) -> None:
+        if self._sim is self.session.shown and robot in self._present():
+            self._follow_points(robot)
+            if robot == self.robot.name:
+                self._replan()
+
+    def _follow_points(self, robot: str) -> None:
+        """Move the waypoints of a draft that are named points to where the points are now."""
+        points = {one.number: one for one in self.context.points.of(robot)}
+        arm = self.sim.robots[robot].arm
+        for row in self._drafts[robot].rows:
+            point = points.get(row.point)
+            if point is not None:
+                with contextlib.suppress(BrazoError):  # out of reach: it stays where it was
+                    row.q = joint_target(self.sim, self.sim.robots[robot], point)
+                    row.T = arm.fk(row.q)
+        self._states[robot] = self._drafts[robot].state
+
+    def _name_of(self, row: Row) -> str:
+        points = self.context.points.of(self.robot.name)
+        return next((one.name for one in points if one.number == row.point), "")
+
+    def _add_point(self, name: str) -> None:
+        """Add a named point as a waypoint."""
+        point = self.context.points.of(self.robot.name).find(name)
+        if point is None:
+            return
+        self._require_room()
+        row = self.draft.add(self.robot.arm, joint_target(self.sim, self.robot, point))
+        row.point = point.number
+        self._changed(f"add {name}")
+
+    def _set_name(self, number_: int, name: str) -> None:
+        """Rename the point of a waypoint; a waypoint without a name becomes a point."""
+        row, robot = self.draft.row(number_), self.robot.name
+        if self._name_of(row):
+            old = self._name_of(row)
+            self.context.points.edit(
+                f"rename {old}", robot, lambda points: points.rename(row.point, name)
+            )
+        elif name.strip():
+            taught: list[Point] = []
+            self.context.points.edit(
+                f"name waypoint {name}",
+                robot,
+                lambda points: taught.append(points.teach(row.q, name)),
+            )
+            row.point = taught[0].number
+            self._states[robot] = self.draft.state
+
+    def _touch_up(self, row: Row, q: np.ndarray) -> bool:
+        """Set the joint values of the point that a waypoint is; False if it has no name."""
+        name, robot = self._name_of(row), self.robot.name
+        if not name:
+            return False
+        point = self.context.points.of(robot).get(row.point)
+        T = None
+        if point.T is not None:
+            frame = frame_pose(self.sim, self.robot, point.frame)
+            T = np.linalg.inv(frame) @ self.robot.base @ self.robot.arm.fk(q)
+        self.context.points.edit(
+            f"touch up {name}", robot, lambda points: points.update(row.point, q, T)
+        )
+        return True
+
+    def _require_room(self) -> None:
+        if len(self.draft.rows) >= MOST_POINTS:
+            raise BrazoError(f"at most {MOST_POINTS} points")
 
     def _replan(self) -> None:
         self._plans += 1
@@ -215,7 +397,7 @@ class TrajectoryPanel(Panel):
             return
 
         # Planning a Cartesian path is slow: run it as a background job.
-        def done(found: Plan | str) -> None:
+        def done(found: PlannedMotion | str) -> None:
             self._planned(found, number_)
             # Remove the finished job from the list; the preview shows its result.
             self.context.post(lambda: self.context.jobs.cancel(job.number))
@@ -224,17 +406,17 @@ class TrajectoryPanel(Panel):
             "Plan the path", lambda _: _tried(arm, draft, q0), done, cancellable=False
         )
 
-    def _planned(self, found: Plan | str, number_: int) -> None:
+    def _planned(self, found: PlannedMotion | str, number_: int) -> None:
         if number_ != self._plans:
             return  # outdated: the draft has changed since
         if isinstance(found, str):
             self._why = found
             return
         self._plan = found
-        if self._seen:
+        if self._path_shown:
             self._path.show(found, np.asarray(self.robot.base))
 
-    def _require_plan(self) -> Plan:
+    def _require_plan(self) -> PlannedMotion:
         if self._plan is None:
             raise BrazoError(self._why or "no motion yet: add two points, or choose a curve")
         return self._plan
@@ -244,7 +426,7 @@ class TrajectoryPanel(Panel):
     def _set_source(self, source: str) -> None:
         if source in SOURCES:
             self.draft.curved = source == "curve"
-            self._changed(html=True)
+            self._changed(f"show {source}", html=True)
 
     def _set_space(self, space: str) -> None:
         draft, arm = self.draft, self.robot.arm
@@ -258,58 +440,60 @@ class TrajectoryPanel(Panel):
             for one in draft.rows:
                 one.T = arm.fk(one.q)
         draft.space = space  # type: ignore[assignment]
-        self._changed(html=True)
+        self._changed("space of waypoints", html=True)
 
     def _set_through(self, through: str) -> None:
         if through in THROUGH:
             self.draft.through = through  # type: ignore[assignment]
-            self._changed(html=True)
+            self._changed("interpolation", html=True)
 
     def _set_rule(self, rule: str) -> None:
         if rule in RULES:
             self.draft.rule = rule  # type: ignore[assignment]
-            self._changed()
+            self._changed("waypoint velocities")
 
     def _set_orientation(self, orientation: str) -> None:
         if orientation in TURNS:
             self.draft.orientation = orientation  # type: ignore[assignment]
-            self._changed()
+            self._changed("orientation")
 
     def _add(self) -> None:
-        if len(self.draft.rows) >= MOST_POINTS:
-            raise BrazoError(f"at most {MOST_POINTS} points")
+        self._require_room()
         self.draft.add(self.robot.arm, self.robot.reference.q)
-        self._changed()
+        self._changed("add waypoint")
 
     def _clear(self) -> None:
         self.draft.rows.clear()
-        self._changed()
+        self._changed("clear waypoints")
 
     def _set_point(self, number_: int) -> None:
         one = self.draft.row(number_)
+        if self._touch_up(one, self.robot.reference.q):
+            return
         one.q = self.robot.reference.q
         one.T = self.robot.arm.fk(one.q)
         one.qd = one.qdd = None
-        self._changed()
+        self._changed("update waypoint")
 
     def _delete_point(self, number_: int) -> None:
         self.draft.rows.remove(self.draft.row(number_))
-        self._changed()
+        self._changed("delete waypoint")
 
     def _set_time(self, number_: int, t: float) -> None:
         if t < 0.0:
             raise BrazoError(f"time {t:g} s: must be 0 s or more")
         self._edit(number_).t = t
         self.draft.rows.sort(key=lambda one: one.t)
-        self._changed()
+        self._changed("time of waypoint")
 
     def _set_joint(self, i: int, number_: int, value: float) -> None:
         one = self._edit(number_)
         if i < len(one.q):
-            one.q = one.q.copy()
-            one.q[i] = value
-            one.T = self.robot.arm.fk(one.q)
-            self._changed()
+            q = one.q.copy()
+            q[i] = value
+            if not self._touch_up(one, q):
+                one.q, one.T = q, self.robot.arm.fk(q)
+                self._changed("edit waypoint")
 
     def _set_tool(self, key: str, number_: int, value: float) -> None:
         one = self._edit(number_)
@@ -320,37 +504,40 @@ class TrajectoryPanel(Panel):
             rpy = rpy_from_matrix(T[:3, :3])
             rpy[("roll", "pitch", "yaw").index(key)] = value
             T[:3, :3] = matrix_from_rpy(rpy)
+        if self._name_of(one):
+            self._touch_up(one, reach(self.robot.arm, T, one.q))
+            return
         one.T = T
-        self._changed()
+        self._changed("edit waypoint")
 
     def _edit(self, number_: int) -> Row:
         one = self.draft.row(number_)
-        one.qd = one.qdd = None  # not valid for the edited waypoint
+        one.qdd = None  # not valid for the edited waypoint
         return one
 
     def _set_curve(self, kind: str) -> None:
         if kind in CURVES:
             self.draft.curve.kind = kind
-            self._changed(html=True)
+            self._changed(f"curve {kind}", html=True)
 
     def _set_plane(self, plane: str) -> None:
         if plane in PLANES:
             self.draft.curve.plane = plane
-            self._changed()
+            self._changed("plane of curve")
 
     def _set_size(self, kind: str, name: str, value: float) -> None:
         self.draft.curve.sizes[f"{kind}.{name}"] = value
-        self._changed()
+        self._changed(f"{name} of {kind}", key=f"size/{kind}/{name}")
 
     def _set_curve_time(self, value: float) -> None:
         if not 0.05 <= value <= 3600.0:
             raise BrazoError(f"time {value:g} s: must be 0.05 to 3600 s")
         self.draft.curve.time = value
-        self._changed()
+        self._changed("time of curve")
 
     def _begin_here(self) -> None:
         self.draft.curve.start = self.robot.arm.fk(self.robot.reference.q)
-        self._changed()
+        self._changed("start of curve")
 
     def _as_points(self) -> None:
         plan, draft = self._require_plan(), self.draft
@@ -359,7 +546,7 @@ class TrajectoryPanel(Panel):
             "The points of the curve replace:", lost, lambda: self._take_curve(plan, draft)
         )
 
-    def _take_curve(self, plan: Plan, draft: Draft) -> None:
+    def _take_curve(self, plan: PlannedMotion, draft: Draft) -> None:
         s, arm = plan.motion, self.robot.arm
         draft.rows.clear()
         for t in np.linspace(s.start, s.end, ADDED + 1):
@@ -367,10 +554,10 @@ class TrajectoryPanel(Panel):
             one = draft.add(arm, here.q, float(t))
             one.qd, one.qdd = here.qd, here.qdd
         draft.curved, draft.through = False, "quintic"
-        self._changed(html=True)
+        self._changed("convert curve to waypoints", html=True)
 
-    def _set_seen(self, on: bool) -> None:
-        self._seen = on
+    def _show_path(self, on: bool) -> None:
+        self._path_shown = on
         self._path.remove()
         if on and self._plan is not None:
             self._path.show(self._plan, np.asarray(self.robot.base))
@@ -379,7 +566,7 @@ class TrajectoryPanel(Panel):
         plan = self._require_plan()
         slower = fastest_within(plan.motion, self.robot.arm)
         self.draft.slow(slower.duration / plan.motion.duration * (1.0 + 1e-6))
-        self._changed()
+        self._changed("scale time to limits")
 
     # ---- playing ---------------------------------------------------------------------------------
 
@@ -396,12 +583,14 @@ class TrajectoryPanel(Panel):
                 self._loop,
                 lambda why: self.context.post(lambda: self._played(playing, why)),
             )
-            sim.add_task(playing)
-        self._playing = playing
+            sim.tasks.add(playing)
+        self._playing, self._began = playing, sim.time
 
     def _played(self, playing: Playing, why: str) -> None:
         if self._playing is playing:
             self._playing = None
+            if not why:
+                self.say(f"trajectory done after {self.sim.time - self._began:.1f} s")
             if why == "something else moves the robot":
                 self.say(f"trajectory stopped: {why}", "warn")
 
@@ -428,10 +617,25 @@ class TrajectoryPanel(Panel):
         self.download(name, self.draft.file(self._require_plan()))
         self.draft.mark_saved()
 
+    def kept(self) -> Mapping[str, str]:
+        return {TRAJECTORIES: drafts_yaml(self._present(), self.context.points.of)}
+
+    def restore(self, project: Project) -> None:
+        text = project.text(TRAJECTORIES)
+        if not text:
+            return
+        blocks = parse_document(text, project.folder / TRAJECTORIES).mapping()
+        for name, robot in self.sim.robots.items():
+            if name in blocks:
+                draft = Draft(robot.arm, robot.reference.q)
+                read_draft(blocks[name], draft, robot.arm, self.context.points.of(name))
+                self._drafts[name], self._states[name] = draft, draft.state
+        self._renew()
+
     def unsaved(self) -> list[Work]:
         if not self._drafts or self._opened != self.session.cells:
             return []
-        return unsaved_drafts(self._drafts, self.sim)
+        return unsaved_drafts(self._present(), self.sim)
 
     def _load(self, given: Upload) -> None:
         robot = self.robot
@@ -443,13 +647,13 @@ class TrajectoryPanel(Panel):
         def take() -> None:
             draft.take(robot.arm, points, robot.reference.q)
             draft.mark_saved()
-            self._changed(html=True)
+            self._changed(f"load {given.name}", html=True)
 
         lost = unsaved_points(robot.name, draft)
         self.context.unsaved.ask(f"Loading {given.name} discards:", lost, take)
 
 
-def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> Plan | str:
+def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> PlannedMotion | str:
     """Return the plan, or a message why there is none."""
     try:
         return plan_of(arm, draft, q0)
@@ -457,7 +661,7 @@ def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> Plan | str:
         return str(error)
 
 
-def _limit_rows(plan: Plan) -> list[dict[str, Any]]:
+def _limit_rows(plan: PlannedMotion) -> list[dict[str, Any]]:
     return [{"id": k, "text": sentence(one)} for k, one in enumerate(plan.violations)]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.lab.panels.trajectory.draft import Plan
+from brazo.lab.panels.trajectory.draft import PlannedMotion
 from brazo.lab.scene.scene import Scene
 
 FINE, PAST, POINT = (20, 60, 255), (255, 0, 0), (255, 146, 43)
@@ -21,7 +21,7 @@ class PlannedPath:
         self._handles: list[Any] = []
         self._root = ""
 
-    def show(self, plan: Plan, base: np.ndarray) -> None:
+    def show(self, plan: PlannedMotion, base: np.ndarray) -> None:
         """Draw the plan of a robot with base pose `base` (4, 4) in the world."""
         self.remove()
         self._root = self._scene.root

@@ -1,4 +1,7 @@
-"""View panel: overlays of the scene and camera views."""
+"""View panel: overlays of the scene, camera views, the look of the scene and the size of the page.
+
+Look and size are settings of each browser (`server/page/appearance.js`), not of the lab.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from brazo.lab.scene.overlays import OVERLAYS
 
 
 class ViewPanel(Panel):
-    """Switches of the overlays, and the camera views."""
+    """Switches of the overlays, camera views, look and size."""
 
     id, title, icon, side, order = "view", "View", "eye", "right", 20
     used_for = ("cell", "replay")
+    needs_robot = False
 
     def html(self) -> str:
         switches = [
@@ -19,6 +23,9 @@ class ViewPanel(Panel):
             for one in OVERLAYS
         ]
         floor = toggle("/view/floor", "Floor grid", event="/view/show", args=["floor"])
-        return section("Show", *switches, floor) + section(
-            "Camera", "<brazo-camera></brazo-camera>"
+        return (
+            section("Show", *switches, floor)
+            + section("Camera", "<brazo-camera></brazo-camera>")
+            + section("Look", '<brazo-appearance part="look"></brazo-appearance>')
+            + section("Page", '<brazo-appearance part="page"></brazo-appearance>')
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 if TYPE_CHECKING:
     from brazo.lab.scene.scene import Scene
     from brazo.lab.scene.shown import Shown
-    from brazo.lab.scene.snapshot import Snapshot
+    from brazo.lab.scene.snapshot import SceneSnapshot
 
 
 class Overlay:
@@ -30,7 +30,7 @@ class Overlay:
     def build(self, sim: Shown) -> None:
         """Create the scene nodes; append those that `remove` must delete to `handles`."""
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         """Update the drawing to a new state."""
 
     def remove(self) -> None:

@@ -17,7 +17,7 @@ from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 
 if TYPE_CHECKING:
     from brazo.lab.scene.shown import Shown
-    from brazo.lab.scene.snapshot import Snapshot
+    from brazo.lab.scene.snapshot import SceneSnapshot
 
 FREE, HIT = (47, 158, 68), (224, 49, 49)
 FREE_OPACITY, HIT_OPACITY = 0.22, 0.55
@@ -66,7 +66,7 @@ class CollisionSolids(Overlay):
             self._solids[geom] = handle
             self.handles.append(handle)
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         contacts = snapshot.contacts
         mine = contacts.depth >= 0.0
         # Only contacts that involve a robot (the first four classes) are marked.

@@ -10,7 +10,7 @@ from brazo.lab.scene.overlays.base import Overlay
 
 if TYPE_CHECKING:
     from brazo.lab.scene.shown import Shown
-    from brazo.lab.scene.snapshot import Snapshot
+    from brazo.lab.scene.snapshot import SceneSnapshot
     from brazo.world import Contacts
 
 RED, ORANGE, WHITE = (224, 17, 26), (232, 104, 0), (255, 255, 255)
@@ -63,7 +63,7 @@ class ContactMarks(Overlay):
         self._drawn: np.ndarray | None = None
         self.handles.append(self._root)
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         dots, arrows = marks(snapshot.contacts, self.scene.size)
         if not len(dots):
             if self._drawn is not None:
@@ -128,12 +128,12 @@ class HandOver(Overlay):
                 for i, one in enumerate(world.drawn)
                 if one.kind == "robot"
                 and one.name.startswith(f"{robot}/")
-                and i != int(world.drawn_of(robot)[0])
+                and i != int(world.robots[robot].drawn[0])
             ]
             for robot in world.robots
         }
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         found: dict[int, Any] = {}
         for body, robots in held_together(snapshot.contacts).items():
             found[self._bodies[body]] = BRIGHT_RED

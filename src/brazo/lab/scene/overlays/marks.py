@@ -22,7 +22,7 @@ class LinkFrames(Overlay):
 
     def build(self, sim: Shown) -> None:
         for name in sim.robots:
-            for i in sim.world.drawn_of(name):
+            for i in sim.world.robots[name].drawn:
                 node = f"{self.scene.names[i]}/axes"
                 self.handles.append(self.scene.add_axes(node, 0.06 * self.scene.size))
         self.scene.colors.see_through = True
@@ -36,7 +36,7 @@ class MassCentres(Overlay):
     """Spheres at the centres of mass; heavier bodies have larger spheres."""
 
     id, title = "com", "Centres of mass"
-    hint = "Spheres with a volume proportional to the mass."
+    hint = "Spheres that grow with the cube root of the mass, with a minimum size."
 
     def build(self, sim: Shown) -> None:
         world = sim.world
@@ -70,7 +70,7 @@ class Labels(Overlay):
     def build(self, sim: Shown) -> None:
         world = sim.world
         scene = self.scene.server.scene
-        places = {name: int(world.drawn_of(name)[0]) for name in sim.robots}
+        places = {name: int(world.robots[name].drawn[0]) for name in sim.robots}
         places |= {one.name: i for i, one in enumerate(world.drawn) if one.kind == "object"}
         for name, i in places.items():
             handle = scene.add_label(

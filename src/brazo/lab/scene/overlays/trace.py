@@ -10,7 +10,7 @@ from brazo.lab.scene.overlays.base import Overlay
 
 if TYPE_CHECKING:
     from brazo.lab.scene.shown import Shown
-    from brazo.lab.scene.snapshot import Snapshot
+    from brazo.lab.scene.snapshot import SceneSnapshot
 
 COLORS = ((255, 193, 7), (32, 201, 151), (151, 117, 250), (255, 107, 107))
 STEP = 0.002  # min distance between points, relative to the size of the cell
@@ -45,7 +45,7 @@ class ToolTrace(Overlay):
                 _Trace(lines, tip_of(sim, name), tool[:, 3], STEP * self.scene.size)
             )
 
-    def update(self, snapshot: Snapshot) -> None:
+    def update(self, snapshot: SceneSnapshot) -> None:
         if snapshot.time < self._time:  # the simulation was reset
             for trace in self._traces:
                 trace.clear()

@@ -2,7 +2,7 @@
 // scene.  On a narrow screen all of them are tabs of one sheet below it.  Each browser remembers
 // where its user put them.
 import { send, watch, watchOnline } from "./channel.js";
-import { element, iconButton, refill, remember, remembered } from "./dom.js";
+import { element, iconButton, refill, remember, remembered, scale } from "./dom.js";
 import { markEdges } from "./edges.js";
 import { icon } from "./icons.js";
 
@@ -51,6 +51,22 @@ export function showPanel(id) {
   arrange();
 }
 
+// Where the panels are, for a project; and back again.
+export function arrangement() {
+  return layout;
+}
+
+export function setArrangement(kept) {
+  for (const part of ["place", "active", "width", "folded"]) {
+    if (kept[part] && typeof kept[part] === "object") layout[part] = kept[part];
+  }
+  for (const dock of Object.values(docks)) {
+    dock.node.style.setProperty("--width", `${layout.width[dock.side] ?? WIDTH.first[dock.side]}px`);
+  }
+  for (const panel of panels.values()) closeWindow(panel);
+  arrange();
+}
+
 export function panelNames() {
   return [...panels.values()].map(({ id, title }) => ({ id, title }));
 }
@@ -79,7 +95,7 @@ function makeDock(side) {
     edge.setPointerCapture(down.pointerId);
     const start = node.offsetWidth;
     edge.onpointermove = (move) => {
-      const by = (move.clientX - down.clientX) * (side === "left" ? 1 : -1);
+      const by = ((move.clientX - down.clientX) / scale) * (side === "left" ? 1 : -1);
       const width = Math.min(Math.max(start + by, WIDTH.least), WIDTH.most);
       node.style.setProperty("--width", `${width}px`);
       layout.width[side] = width;
@@ -104,7 +120,7 @@ function addPanel(told) {
   tab.setAttribute("role", "tab");
   tab.setAttribute("aria-controls", body.id);
   tab.innerHTML = icon(told.icon);
-  tab.append(element("span", "", { textContent: told.title }));
+  tab.append(element("span", "", { textContent: told.tab || told.title }));
   const panel = { ...told, body, tab, window: null };
   tab.onpointerenter = (event) => event.pointerType !== "touch" && nameOf(tab);
   tab.onfocus = () => tab.matches(":focus-visible") && nameOf(tab);
@@ -143,9 +159,9 @@ function nameOf(tab) {
   name.textContent = tab.getAttribute("aria-label");
   document.body.append(name);
   const box = tab.getBoundingClientRect();
-  const right = innerWidth - name.offsetWidth - 6;
-  const x = Math.min(Math.max(box.left + (box.width - name.offsetWidth) / 2, 6), right);
-  Object.assign(name.style, { left: `${x}px`, top: `${box.bottom + 4}px` });
+  const right = innerWidth / scale - name.offsetWidth - 6;
+  const x = Math.min(Math.max((box.left + box.width / 2) / scale - name.offsetWidth / 2, 6), right);
+  Object.assign(name.style, { left: `${x}px`, top: `${box.bottom / scale + 4}px` });
 }
 
 function fill(body, html) {
@@ -207,7 +223,8 @@ function arrange() {
 
 function popOut(dock) {
   const panel = panels.get(layout.active[dock.side]);
-  const box = dock.node.getBoundingClientRect();
+  const seen = dock.node.getBoundingClientRect();
+  const box = new DOMRect(...[seen.x, seen.y, seen.width, seen.height].map((v) => v / scale));
   const x = dock.side === "left" ? box.right + 12 : box.left - 12 - box.width;
   layout.place[panel.id] = { x, y: box.top + 12, w: box.width, h: Math.min(560, box.height - 24) };
   arrange();
@@ -244,7 +261,7 @@ function openWindow(panel) {
   }
   const place = layout.place[panel.id];
   if (typeof place !== "object") {
-    layout.place[panel.id] = { x: innerWidth - 700, y: innerHeight - 430, w: 620, h: 380 };
+    layout.place[panel.id] = { x: innerWidth / scale - 700, y: innerHeight / scale - 430, w: 620, h: 380 };
   }
   const { w, h } = layout.place[panel.id];
   Object.assign(panel.window.style, { width: `${w}px`, height: `${h}px` });
@@ -260,9 +277,9 @@ function drag(panel, bar, down) {
   if (down.target.closest("button")) return;
   bar.setPointerCapture(down.pointerId);
   const place = layout.place[panel.id];
-  const [x, y] = [place.x - down.clientX, place.y - down.clientY];
+  const [x, y] = [place.x - down.clientX / scale, place.y - down.clientY / scale];
   bar.onpointermove = (move) => {
-    [place.x, place.y] = [x + move.clientX, y + move.clientY];
+    [place.x, place.y] = [x + move.clientX / scale, y + move.clientY / scale];
     keepInside();
   };
   bar.onpointerup = () => {
@@ -276,8 +293,9 @@ function keepInside() {
   for (const panel of panels.values()) {
     const place = layout.place[panel.id];
     if (!panel.window || typeof place !== "object") continue;
-    const x = Math.min(Math.max(place.x, 8), innerWidth - Math.min(place.w, innerWidth) - 8);
-    const y = Math.min(Math.max(place.y, 52), Math.max(52, innerHeight - 80));
+    const [width, height] = [innerWidth / scale, innerHeight / scale];
+    const x = Math.min(Math.max(place.x, 8), width - Math.min(place.w, width) - 8);
+    const y = Math.min(Math.max(place.y, 52), Math.max(52, height - 80));
     Object.assign(panel.window.style, { left: `${Math.max(x, 8)}px`, top: `${y}px` });
   }
 }

@@ -67,13 +67,22 @@ export function refill(body, html) {
   const field = /** @type {HTMLInputElement} */ (document.activeElement);
   const typed = drafts.has(field) && body.contains(field);
   const { value, selectionStart, selectionEnd, scrollTop } = field ?? {};
+  // A button that the keyboard has gone to keeps the focus.
+  const controls = () => [...body.querySelectorAll("button, select, summary, input[type=checkbox]")];
+  const kept = body.contains(field) && field.matches(":focus-visible") ? controls().indexOf(field) : -1;
+  const named = (node) => node && `${node.tagName} ${node.getAttribute("aria-label")} ${node.textContent}`;
+  const name = named(field);
   filling = true;
   try {
     body.innerHTML = html;
   } finally {
     filling = false;
   }
-  if (!typed) return;
+  if (!typed) {
+    const same = controls()[kept];
+    if (named(same) === name) same.focus();
+    return;
+  }
   const label = field.getAttribute("aria-label");
   const again = [...body.querySelectorAll(field.tagName)].find((one) => one.getAttribute("aria-label") === label);
   if (!again) return;
@@ -82,6 +91,15 @@ export function refill(body, html) {
   again.dispatchEvent(new Event("input", { bubbles: true }));
   again.setSelectionRange(selectionStart, selectionEnd);
   again.scrollTop = scrollTop;
+}
+
+// How much larger than usual bars and panels are drawn.  A distance on the screen, divided by it, is
+// one in their style.
+export let scale = 1;
+export function setScale(to) {
+  scale = to;
+  document.documentElement.style.setProperty("--scale", String(to));
+  dispatchEvent(new Event("brazo-scale"));
 }
 
 // What is kept in this browser; a browser that keeps nothing is no reason to fail.

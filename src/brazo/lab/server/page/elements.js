@@ -161,10 +161,26 @@ class Segments extends Tied {
       return button;
     });
     this.append(...this.buttons);
+    this.onkeydown = (event) => this.go(event);
+    this.told(null);
+  }
+  // As of a group of radio buttons: Tab goes to the chosen one, the arrows choose another.
+  go(event) {
+    const now = this.buttons.indexOf(event.target);
+    const last = this.buttons.length - 1;
+    const by = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = by ? (now + by + last + 1) % (last + 1) : { Home: 0, End: last }[event.key];
+    if (now < 0 || next === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.buttons[next].focus();
+    this.buttons[next].click();
   }
   told(news) {
+    const chosen = this.buttons.find((button) => button.dataset.value === String(news));
     for (const button of this.buttons) {
-      button.setAttribute("aria-checked", String(button.dataset.value === String(news)));
+      button.setAttribute("aria-checked", String(button === chosen));
+      button.tabIndex = button === (chosen ?? this.buttons[0]) ? 0 : -1;
     }
   }
 }

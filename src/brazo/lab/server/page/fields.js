@@ -1,8 +1,10 @@
 // The elements one types into.  A field acts on Enter or when it is left, never on a key; what the
 // lab says never overwrites what is being typed; Escape takes it back.
+import { copyButton } from "./copy.js";
 import { drafts, element, fixed, paced, refilling, showText } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
 import { send, value as known } from "./channel.js";
+import { onHover } from "./hover.js";
 
 const PATIENCE = 1000; // ms after which a track shows what the lab has, if it was told nothing
 
@@ -222,7 +224,8 @@ class Table extends Tied {
     }
     this.body = this.table.createTBody();
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
-    this.append(this.table, this.empty);
+    this.copy = copyButton(this.table);
+    this.append(this.table, this.empty, this.copy);
     this.rows = new Map(); // id -> { node, cells }
   }
   kind(column) {
@@ -233,6 +236,7 @@ class Table extends Tied {
     rows ??= [];
     this.table.hidden = rows.length === 0;
     this.empty.hidden = rows.length !== 0;
+    this.copy.hidden = rows.length === 0 || this.columns.filter(({ kind }) => kind !== "button").length < 2;
     const seen = new Set(rows.map((row) => row.id));
     for (const [id, { node }] of this.rows) {
       if (!seen.has(id)) {
@@ -250,6 +254,8 @@ class Table extends Tied {
   }
   newRow(id) {
     const node = element("tr");
+    const hover = this.getAttribute("hover");
+    if (hover) onHover(node, full(this, hover), id);
     const cells = this.columns.map((column) => {
       const cell = element("td", this.kind(column));
       node.append(cell);

@@ -1,17 +1,19 @@
-// The keys, in an overlay, and a word to those who are here for the first time.
-import { value, watch } from "./channel.js";
-import { element, iconButton, remember, remembered } from "./dom.js";
+// The keys, in an overlay.
+import { value } from "./channel.js";
+import { element, iconButton } from "./dom.js";
 
 const keys = [
-  ["Space", "STOP all robots"],
+  ["Space", "STOP all robots; on a control reached by Tab: operate it"],
   ["P", "Play or pause"],
   [".", "Single step"],
+  ["Ctrl+Z", "Undo"],
+  ["Ctrl+Shift+Z", "Redo"],
   ["1 2 3 4", "View: iso, front, side, top"],
   ["0", "Reset the view"],
   ["F", "Follow tool"],
   ["D", "Light or dark theme"],
   ["?", "This help"],
-  ["Esc", "Close; discard typed text"],
+  ["Esc", "Close; discard typed text; otherwise STOP"],
 ];
 const mouse = [
   ["Drag", "Rotate the view"],
@@ -26,7 +28,7 @@ let dialog;
 function meaning(key, says) {
   const role = value("station/role");
   if (key === "Space") return value("replay") ? "Play or pause" : HALTS[role] ?? says;
-  return role && (key === "P" || key === ".") ? "" : says; // a station's time goes on
+  return role && (key === "P" || key === ".") ? "" : says; // a station's time cannot be paused
 }
 
 // Panels may add keys of their own to the list.
@@ -63,65 +65,4 @@ export function toggleHelp() {
   dialog.replaceChildren(head, lists, fields);
   dialog.onclick = (event) => event.target === dialog && dialog.close();
   dialog.showModal();
-}
-
-// What one needs to know first: of the lab, and of a recording on show.
-const WELCOME = {
-  lab: [
-    "Welcome to the lab.",
-    " Drag to rotate the view, click a link to select its joint, hold − or + in the pendant to jog. ",
-    ["Space"],
-    " stops all robots, ",
-    ["?"],
-    " shows all keys.",
-  ],
-  replay: [
-    "This is a recording.",
-    " Drag the timeline to any time, or click an event to go to it. ",
-    ["Space"],
-    " plays and pauses, ",
-    ["?"],
-    " shows all keys.",
-  ],
-};
-const WELCOME_PHONE = {
-  lab: [
-    "Welcome to the lab.",
-    " Drag to rotate the view, tap a link to select its joint, hold − or + in the pendant to jog. ",
-    "STOP stops all robots.",
-  ],
-  replay: [
-    "This is a recording.",
-    " Drag the timeline to any time, or tap an event to go to it.",
-  ],
-};
-
-export function firstVisit() {
-  let card;
-  watch("replay", (replay) => {
-    card?.remove();
-    // Who knows the lab finds the way in a recording, but not the other way round.
-    const known = remembered("welcomed", false) || (replay && remembered("welcomed-replay", false));
-    card = known ? null : welcome(replay ? "replay" : "lab", replay ? "welcomed-replay" : "welcomed");
-  });
-}
-
-function welcome(where, key) {
-  const card = element("div", "brazo-welcome", { ariaLabel: "Welcome" });
-  card.setAttribute("role", "note");
-  const phone = matchMedia("(max-width: 760px)").matches; // it has no keys
-  const [title, ...words] = (phone ? WELCOME_PHONE : WELCOME)[where];
-  const text = element("div");
-  text.append(
-    element("b", "", { textContent: title }),
-    ...words.map((word) => (Array.isArray(word) ? element("kbd", "", { textContent: word[0] }) : word)),
-  );
-  const done = element("button", "primary", { type: "button", textContent: "Got it" });
-  done.onclick = () => {
-    remember(key, true);
-    card.remove();
-  };
-  card.append(text, done);
-  document.body.append(card);
-  return card;
 }

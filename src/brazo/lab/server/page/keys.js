@@ -1,5 +1,6 @@
-// Keys that work everywhere.  Space is STOP wherever a space cannot be meant as text.
+// Keys that work everywhere.  Space and Escape are STOP wherever they have no other meaning.
 import { send, value } from "./channel.js";
+import { drafts } from "./dom.js";
 import { toggleHelp } from "./help.js";
 
 const actions = new Map(); // key -> callback
@@ -27,18 +28,52 @@ export function playOrPause() {
   send(value("clock/running") ? "pause" : "play");
 }
 
+// Controls that the space bar operates, once the keyboard has gone to them: it presses a button, turns
+// a switch.  After a click the space bar is STOP again, and so it always is on a hold-to-run button,
+// which Enter holds.
+const OPERATED = "button:not(.hold), summary, select, input[type=checkbox]";
+let clicking = false; // from the press of a pointer until all that its click causes
+/** @type {EventTarget | null} */
+let clicked = null; // the control that has the focus by a click
+
+addEventListener(
+  "pointerdown",
+  (event) => {
+    clicking = true;
+    clicked = event.target instanceof Element ? event.target.closest(OPERATED) : null;
+  },
+  true,
+);
+for (const end of ["pointerup", "pointercancel"]) {
+  addEventListener(end, () => setTimeout(() => (clicking = false)), true);
+}
+addEventListener("focusin", (event) => (clicked = clicking ? event.target : null), true);
+
+const operates = (node) => node instanceof Element && node.matches(OPERATED) && node !== clicked;
+const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
+let stopped = false; // by the space bar that is down
+let draft = false; // whether Escape discards what is being typed
+
 addEventListener(
   "keydown",
   (event) => {
     const node = /** @type {HTMLElement} */ (event.target);
+    draft = drafts.has(node);
     const words = typing(event) && node.inputMode !== "decimal";
-    if (event.code === "Space" && !words && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    if (event.code === "Space" && !words && plain(event)) {
+      if (operates(node)) return;
       event.preventDefault();
       event.stopPropagation();
+      stopped = true;
       if (!event.repeat) stop();
       return;
     }
-    if (typing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    // A field that is being typed in has an undo of its own.
+    if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey) && !event.altKey && !typing(event)) {
+      event.preventDefault();
+      return send(event.shiftKey ? "redo" : "undo");
+    }
+    if (typing(event) || !plain(event)) return;
     if (event.key === "?") return toggleHelp();
     if (node.tagName === "SELECT" || event.repeat) return;
     actions.get(event.key.toLowerCase())?.(event);
@@ -49,10 +84,16 @@ addEventListener(
   "keyup",
   (event) => {
     // A focused button would be clicked when the space bar comes up.
-    if (event.code === "Space" && event.target instanceof HTMLButtonElement) event.preventDefault();
+    if (event.code === "Space" && stopped) event.preventDefault();
+    stopped &&= event.code !== "Space";
   },
   true,
 );
+// Escape stops as well, unless it closes something or discards typed text.
+addEventListener("keydown", (event) => {
+  const taken = draft || event.defaultPrevented || document.querySelector("dialog[open]");
+  if (event.key === "Escape" && !taken && !event.repeat && plain(event)) send("stop");
+});
 
 onKey("p", playOrPause);
 onKey(".", () => send("step", 1));

@@ -1,6 +1,6 @@
 // What the lab has to say: sentences that come and go, and long work with its progress.
 import { send, watch, watchOnline } from "./channel.js";
-import { element, iconButton } from "./dom.js";
+import { element, iconButton, scale } from "./dom.js";
 
 const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
 const ENDED = 5000; // ms that work which has ended stays in view; what failed stays until dismissed
@@ -40,7 +40,7 @@ export function buildNotices() {
   watchOnline((on) => {
     if (on) return;
     informed = false;
-    over.clear(); // a lab that is started anew counts anew
+    over.clear(); // a restarted lab counts from zero
   });
 }
 
@@ -50,13 +50,12 @@ function keepOverScene() {
   const { style } = document.documentElement;
   const measure = () => {
     const box = scene.getBoundingClientRect();
-    style.setProperty("--scene-left", `${box.left}px`);
-    style.setProperty("--scene-width", `${box.width}px`);
-    style.setProperty("--scene-top", `${box.top}px`);
-    style.setProperty("--scene-below", `${innerHeight - box.bottom}px`);
+    const places = { left: box.left, right: innerWidth - box.right, width: box.width, top: box.top, below: innerHeight - box.bottom };
+    for (const [name, at] of Object.entries(places)) style.setProperty(`--scene-${name}`, `${at / scale}px`);
   };
   new ResizeObserver(measure).observe(scene);
   addEventListener("resize", measure);
+  addEventListener("brazo-scale", measure);
 }
 
 // One sentence; of the same `topic` only the last stays.
@@ -84,7 +83,7 @@ function showJobs(tray, jobs) {
   clearTimeout(jobsTimer);
   if (next < Infinity) jobsTimer = setTimeout(() => showJobs(tray, jobs), next - now + 20);
   const shown = jobs.filter(({ number }) => !(over.get(number) <= now));
-  // Changed in place: a button that is made anew while it is pressed is never clicked.
+  // Changed in place: a button that is replaced while it is pressed is never clicked.
   const nodes = new Map([...tray.children].map((node) => [Number(node.dataset.job), node]));
   for (const job of shown) {
     const node = nodes.get(job.number) ?? tray.appendChild(newJob(job));

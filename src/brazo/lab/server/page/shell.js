@@ -1,16 +1,20 @@
 // The frame round viser's client: the bar above (cell, play, STOP, views, control, light or dark),
 // the docks at its sides and the status line below.
+import { buildAppearance } from "./appearance.js";
 import { refusal, send, value, watch, watchOnline } from "./channel.js";
-import { buildDocks } from "./docks.js";
+import { buildDocks, showPanel } from "./docks.js";
 import { element, iconButton } from "./dom.js";
 import "./elements.js";
 import "./fields.js";
 import { buildDownloads } from "./files.js";
-import { firstVisit, toggleHelp } from "./help.js";
+import { toggleHelp } from "./help.js";
 import { icon } from "./icons.js";
+import { keepView, restoreCamera } from "./kept_view.js";
 import { onKey, playOrPause, stop } from "./keys.js";
 import { buildNotices } from "./notices.js";
 import { buildQuestions } from "./question.js";
+import { buildStart, homeButton } from "./start.js";
+import { firstVisit } from "./tour.js";
 
 const VIEWS = {
   Iso: [1, -1, 0.62],
@@ -23,9 +27,6 @@ const viewer = window.brazoViewer;
 
 function topBar() {
   const bar = element("header", "brazo-bar");
-  const brand = element("div", "brand");
-  brand.innerHTML = '<img src="/lab/server/page/arm.svg" alt=""><span>brazo</span>';
-
   const cells = document.createElement("brazo-select");
   for (const [key, text] of [["name", "source"], ["event", "open"], ["label", "Cell"]]) {
     cells.setAttribute(key, text);
@@ -35,7 +36,20 @@ function topBar() {
     about.textContent = text.split(/(?<=[.:])\s/)[0].replace(/:$/, ""); // the first sentence
     about.title = text;
   });
-  bar.append(brand, cells, about, element("div", "space"), ...clockButtons(), control(), viewButtons(), help(), theme());
+  bar.append(
+    homeButton(),
+    cells,
+    history(),
+    about,
+    element("div", "space"),
+    control(), // left of STOP, which must not move when another page comes
+    faults(),
+    transport(),
+    stopButton(),
+    viewButtons(),
+    help(),
+    theme(),
+  );
   document.body.prepend(bar);
   watch("choices", ({ cells: named, robots }) => {
     const group = (kind, names) => names.map((name) => [`${kind}:${name}`, name]);
@@ -46,14 +60,86 @@ function topBar() {
   watch("question", () => setLoading(false));
 }
 
-function clockButtons() {
+// Undo and redo, with what they would do.
+function history() {
+  const group = element("div", "group history", { ariaLabel: "History" });
+  group.setAttribute("role", "group");
+  for (const [what, keys] of [["undo", "Ctrl+Z"], ["redo", "Ctrl+Shift+Z"]]) {
+    const word = what === "undo" ? "Undo" : "Redo";
+    const button = iconButton(what, word, () => send(what));
+    button.disabled = true;
+    watch(`history/${what}`, (label) => {
+      button.disabled = !label;
+      button.title = label ? `${word}: ${label} (${keys})` : `Nothing to ${what}`;
+    });
+    group.append(button);
+  }
+  return group;
+}
+
+// The one transport of the page: the program of the cell, and the time of the simulation.
+function transport() {
+  const group = element("div", "transport", { ariaLabel: "Transport" });
+  group.setAttribute("role", "group");
+  const run = element("button", "run", { type: "button" });
+  const state = element("span", "running");
+  state.setAttribute("role", "status");
   const play = iconButton("pause", "Pause", playOrPause);
   play.classList.add("play");
-  watch("clock/running", (running) => {
+  const show = () => {
+    const [running, program, replay] = ["clock/running", "run", "replay"].map(value);
     play.innerHTML = icon(running ? "pause" : "play");
-    play.title = running ? "Pause (P)" : "Play (P)";
+    play.title = running ? "Pause the simulation (P)" : "Run the simulation (P)";
     play.setAttribute("aria-label", running ? "Pause" : "Play");
+    const active = program?.state === "running" || program?.state === "paused";
+    run.hidden = Boolean(replay) || !program || !(active || program.may);
+    const word = active ? (program.state === "running" ? "Pause program" : "Resume program") : program?.demo ? "Run demo" : "Run program";
+    run.innerHTML = icon(program?.state === "running" ? "pause" : "play");
+    run.append(element("span", "", { textContent: word }));
+    run.setAttribute("aria-label", word);
+    run.title = active ? `${word} ${program.name}` : program?.demo ? `Resets the cell and runs ${program.name}` : `Runs ${program?.name ?? ""} from the current state`;
+    run.onclick = () => {
+      if (!active) send(program.demo ? "program/again" : "program/run");
+      else send(program.state === "running" ? "program/pause" : "program/go-on");
+    };
+    const stopped = value("clock/stopped") && program?.state !== "running";
+    document.documentElement.toggleAttribute("data-brazo-stopped", Boolean(stopped));
+    group.dataset.state = stopped ? "stopped" : !running ? "paused" : program?.state === "running" ? "program" : "running";
+    const held = program?.state === "paused" ? "paused " : "";
+    const now = !running ? "paused" : active ? `program ${held}${program.share} %` : "running";
+    state.textContent = stopped && !active ? "robots stopped" : now;
+    const why = running ? "The simulation is running" : "The simulation is paused";
+    state.title = stopped ? `Stopped: robots hold their position until they are moved. ${why}` : why;
+  };
+  for (const name of ["clock/running", "clock/stopped", "run", "replay"]) watch(name, show);
+  run.hidden = true;
+  group.append(run, play, state);
+  return group;
+}
+
+// The active faults; a click shows where they are cleared.
+function faults() {
+  const chip = element("button", "faults", { type: "button", hidden: true });
+  const count = element("span");
+  chip.innerHTML = icon("faults");
+  chip.append(count);
+  chip.onclick = () => {
+    showPanel("simulation");
+    /** @type {HTMLDetailsElement | null} */
+    const section = document.querySelector('#panel-simulation [data-fold="Faults"]');
+    if (!section) return;
+    section.open = true;
+    section.scrollIntoView({ block: "nearest" });
+  };
+  watch("clock/faults", (list) => {
+    chip.hidden = !list.length;
+    count.textContent = list.length === 1 ? "1 fault" : `${list.length} faults`;
+    chip.title = `Active faults:\n${list.join("\n")}`;
   });
+  return chip;
+}
+
+function stopButton() {
   const halt = element("button", "stop", { type: "button", textContent: "STOP" });
   halt.title = "Stops all robots within their limits and pauses programs (space bar)";
   watch("station/role", (role) => {
@@ -66,12 +152,12 @@ function clockButtons() {
   watch("stops", (n) => {
     if (n && n !== halt.shown) {
       halt.classList.remove("flash");
-      void halt.offsetWidth; // start the animation anew
+      void halt.offsetWidth; // restart the animation
       halt.classList.add("flash");
     }
     halt.shown = n;
   });
-  return [play, halt];
+  return halt;
 }
 
 // Who drives, when there is more than one page.
@@ -122,7 +208,9 @@ function viewButtons() {
 }
 
 function help() {
-  return iconButton("help", "Help", toggleHelp);
+  const button = iconButton("help", "Help", toggleHelp);
+  button.classList.add("keys");
+  return button;
 }
 
 function theme() {
@@ -235,6 +323,7 @@ function frameNewCells() {
   const settle = (shown) => {
     framed = shown;
     setLoading(false);
+    restoreCamera();
     document.documentElement.dataset.brazoReady = value("cell");
   };
   watch("view/root", (root) => {
@@ -281,9 +370,12 @@ watch("replay", (on) => document.documentElement.toggleAttribute("data-brazo-rep
 topBar();
 buildDocks();
 statusLine();
+buildAppearance();
 buildNotices();
 buildQuestions();
 buildDownloads();
+buildStart();
+keepView();
 frameNewCells();
 firstVisit();
 onKey("f", followTool);

@@ -8,15 +8,20 @@
 "use strict";
 
 (() => {
-  const PICTURES = "/lab/server/page/pictures.js"; // this file is no module and cannot import it by its name
+  // This file is no module and cannot import these by their names.
+  const PICTURES = "/lab/server/page/pictures.js";
+  const LOOKS = "/lab/server/page/looks.js";
   // As scene.py names them, below a root of the cell's own.
   const FLOOR = /^\/cell-[^/]+\/floor$/;
   const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
-  const FRAMED = /^\/cell-[^/]+\/\d+-[^/]*\/\d+-[^/]*$/; // not the ground
+  // Not the ground; a robot beside the cell is drawn by scene/robot_copy.py.
+  const FRAMED = /^\/cell-[^/]+\/(?:\d+-[^/]*\/\d+-[^/]*|beside-[^/]*\/\d+\/[^/]*)$/;
   const ON_TOP = /^\/cell-[^/]+\/contacts\/(\d)-/; // overlays/contacts.py: drawn in this order
-  const GHOST = /^\/cell-[^/]+\/desired-\d+-\d+\//; // overlays/ghost.py
+  const GHOST = /^\/cell-[^/]+\/(?:(?:desired|run)-\d+|target)\/\d+\//; // scene/robot_copy.py, where it is translucent
   const PLAIN_SKY = "/plain-sky";
   const MARGIN = 0.86; // how much of the view a framed cell fills
+  // Corners of what is framed of a cell without elements, as in scene.py (m).
+  const EMPTY = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i & 1 ? 0.8 : -0.8, i & 2 ? 0.8 : -0.8, i & 4 ? 1 : 0]);
   const FLOOR_COLORS = {
     light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
     dark: { cell_color: [52, 58, 68], section_color: [84, 92, 105], shadow_opacity: 0.5 },
@@ -31,6 +36,10 @@
   const parts = new Map(); // name -> the color and opacity the server gave it
   const materials = new Map(); // name -> function that sets what viser has no property for
   const whenReady = [];
+  const ghosts = new Set(); // names of the parts of translucent robots
+  let looks = null; // looks.js, once something is drawn
+  let look = {}; // settings of the page
+  let framed = null; // what `frame` was last asked for
 
   const viewer = {
     software: drawsInSoftware(),
@@ -86,40 +95,42 @@
       }
     },
 
+    // Shading, edges, light and split view: looks.js.
+    setLook(settings) {
+      look = settings;
+      looks?.set(settings);
+    },
+
     // Look at the cell (of so many parts below its root, and the frames of its tools) from a
     // direction, filling the view with it.  Returns where the eye went, or null while the parts or
     // the camera are not there yet.  `fov` is the one the server asked for: viser resets the camera
     // when it learns of it.
     frame(root, parts, tools, direction, fov, animate) {
       const canvas = mutable?.canvas;
-      const rotate = worldRotation();
-      if (!mutable?.cameraControl || !canvas?.clientHeight || !rotate) return null;
+      if (!mutable?.cameraControl || !canvas?.clientHeight) return null;
       if (Math.abs(mutable.camera.fov - fov) > 1e-6) return null;
-      const points = robotPoints(root, parts, tools);
-      if (!points) return null;
-      const towards = rotate(unit(direction));
-      const right = unit(cross(rotate([0, 0, 1]), towards));
-      const up = cross(towards, right);
-      const tanUp = MARGIN * Math.tan((fov * Math.PI) / 360);
-      const tanRight = (tanUp * canvas.clientWidth) / canvas.clientHeight;
-      // A point at (r, u) and depth n (towards the eye) is inside the view of an eye at
-      // (r0, u0) and depth D if |r - r0| <= tan (D - n), and so for u: four maxima give the eye.
-      const most = (f) => points.reduce((max, p) => Math.max(max, f(p)), -Infinity);
-      const n = (p) => dot(p, towards);
-      const r1 = most((p) => dot(p, right) + tanRight * n(p));
-      const r2 = most((p) => -dot(p, right) + tanRight * n(p));
-      const u1 = most((p) => dot(p, up) + tanUp * n(p));
-      const u2 = most((p) => -dot(p, up) + tanUp * n(p));
-      const depth = Math.max((r1 + r2) / 2 / tanRight, (u1 + u2) / 2 / tanUp);
-      const middle = (most(n) - most((p) => -n(p))) / 2;
-      const at = (d) => [0, 1, 2].map(
-        (i) => ((r1 - r2) / 2) * right[i] + ((u1 - u2) / 2) * up[i] + d * towards[i],
-      );
-      const eye = at(depth);
-      keepShadowsClean(depth);
-      fitPlanes(mutable.camera, depth - middle);
-      mutable.cameraControl.setLookAt(...eye, ...at(middle), animate);
-      return eye;
+      framed = [root, parts, tools, fov];
+      const seen = eyeFrom(direction);
+      if (!seen) return null;
+      keepShadowsClean(seen.depth);
+      fitPlanes(mutable.camera, seen.distance);
+      looks?.framed(seen.distance);
+      mutable.cameraControl.setLookAt(...seen.eye, ...seen.target, animate);
+      return seen.eye;
+    },
+
+    // Where the camera is and what it looks at, in three.js's world; null while there is none.
+    camera() {
+      const control = mutable?.cameraControl;
+      if (!control) return null;
+      const read = (point) => point.toArray().map((v) => Number(v.toFixed(4)));
+      const blank = () => mutable.camera.position.clone();
+      return { eye: read(control.getPosition(blank())), target: read(control.getTarget(blank())) };
+    },
+
+    setCamera({ eye, target }) {
+      mutable?.cameraControl?.setLookAt(...eye, ...target, false);
+      mutable?.requestRender?.();
     },
 
     ready(callback) {
@@ -166,7 +177,10 @@
   function countFrames() {
     const { scene } = mutable;
     if (!scene) return void setTimeout(countFrames, 100);
-    scene.onBeforeRender = setMaterials;
+    scene.onBeforeRender = (_renderer, _scene, camera) => {
+      setMaterials();
+      if (camera === mutable.camera) looks?.before(camera);
+    };
     const before = scene.onAfterRender;
     scene.onAfterRender = (renderer, ...rest) => {
       scene.onAfterRender = before;
@@ -177,6 +191,12 @@
 
   async function watchPictures(renderer) {
     const { pace, tell } = await import(PICTURES);
+    const { makeLooks } = await import(LOOKS);
+    const dark = () => viewer.dark;
+    looks = makeLooks({ mutable, parts: () => parts.keys(), ghosts: () => ghosts, inject, dark, eye: eyeFrom });
+    looks.set(look);
+    if (framed) looks.framed(eyeFrom([1, -1, 0.62])?.distance ?? 0);
+    renderer.render = looks.splitter(renderer);
     const shown = (camera) => camera === mutable.camera;
     const told = () => {
       drawn++;
@@ -238,11 +258,12 @@
     } else if (message.type === "LineSegmentsMessage" && ON_TOP.test(message.name)) {
       materials.set(message.name, onTop(Number(message.name.match(ON_TOP)[1])));
     } else if (message.type === "MeshMessage" && GHOST.test(message.name)) {
-      materials.set(message.name, behind);
+      ghosts.add(message.name);
     } else if (message.type === "RemoveSceneNodeMessage") {
-      parts.delete(message.name);
-      for (const name of materials.keys()) {
-        if (name === message.name || name.startsWith(`${message.name}/`)) materials.delete(name);
+      for (const kept of [parts, materials, ghosts]) {
+        for (const name of kept.keys()) {
+          if (name === message.name || name.startsWith(`${message.name}/`)) kept.delete(name);
+        }
       }
     }
     return message;
@@ -266,11 +287,6 @@
       const above = { depthTest: false, depthWrite: false, transparent: true, needsUpdate: true };
       Object.assign(object.material, above);
     };
-  }
-
-  // Draw a surface a little farther away: an equal one of another body covers it.
-  function behind({ material }) {
-    Object.assign(material, { polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 8 });
   }
 
   function partLook(name) {
@@ -359,6 +375,37 @@
     }
     return points.length >= 8 * drawn.length ? points : null;
   }
+
+  // Where the eye has to be, and what it looks at, to see the cell last framed from a direction.
+  function eyeFrom(direction) {
+    const rotate = worldRotation();
+    const { canvas } = mutable;
+    if (!rotate || !framed) return null;
+    const [root, parts, tools, fov] = framed;
+    const drawn = robotPoints(root, parts, tools);
+    if (!drawn) return null;
+    const points = drawn.length ? drawn : EMPTY.map(rotate);
+    const towards = rotate(unit(direction));
+    const right = unit(cross(rotate([0, 0, 1]), towards));
+    const up = cross(towards, right);
+    const tanUp = MARGIN * Math.tan((fov * Math.PI) / 360);
+    const tanRight = (tanUp * canvas.clientWidth) / canvas.clientHeight;
+    // A point at (r, u) and depth n (towards the eye) is inside the view of an eye at
+    // (r0, u0) and depth D if |r - r0| <= tan (D - n), and so for u: four maxima give the eye.
+    const most = (f) => points.reduce((max, p) => Math.max(max, f(p)), -Infinity);
+    const n = (p) => dot(p, towards);
+    const r1 = most((p) => dot(p, right) + tanRight * n(p));
+    const r2 = most((p) => -dot(p, right) + tanRight * n(p));
+    const u1 = most((p) => dot(p, up) + tanUp * n(p));
+    const u2 = most((p) => -dot(p, up) + tanUp * n(p));
+    const depth = Math.max((r1 + r2) / 2 / tanRight, (u1 + u2) / 2 / tanUp);
+    const middle = (most(n) - most((p) => -n(p))) / 2;
+    const at = (d) => [0, 1, 2].map(
+      (i) => ((r1 - r2) / 2) * right[i] + ((u1 - u2) / 2) * up[i] + d * towards[i],
+    );
+    return { eye: at(depth), target: at(middle), depth, distance: depth - middle };
+  }
+  eyeFrom.of = () => framed?.[0];
 
   // Surfaces that a light grazes shadow themselves in stripes unless looked up a little outside.
   function keepShadowsClean(distance) {

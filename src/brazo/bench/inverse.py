@@ -1,0 +1,143 @@
+"""Inverse kinematics: all branches of the Puma 560 and of the UR5e, one call and batches; all
+solutions of six-joint arms of no special geometry.
+
+A single call cycles through many random poses and ends with the joint values of every branch as
+an array (peers with one numeric solution: of that one).  A peer takes part if it finds the
+same number of branches and if they reach the targets.
+
+The arms of no special geometry are one of brazo and those that ssik has prepared, without limits in
+both; a call ends with the list of solutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+
+from brazo.bench.arms import puma, ur5e
+from brazo.bench.clock import race
+from brazo.bench.peers.inverse import InversePeer, ShippedSSIK, inverse_peers, missing
+from brazo.bench.report import Section, Value
+from brazo.bench.settings import Settings
+from brazo.codegen import thread_count, threads
+from brazo.robot import Robot, load
+
+__all__ = ["measure"]
+
+_POSES = 200
+_REACHED = 1e-6
+_SAME_POSE = 1e-12
+_PREPARED = ("jaco2", "gen3_lite")  # Kinova's JACO 2 and Gen3 lite, as ssik names them
+
+
+def measure(settings: Settings) -> list[Section]:
+    single = Section("ik_single", "Inverse kinematics, one call")
+    batch = Section("ik_batch", "Inverse kinematics, batches")
+    for arm in (puma(), ur5e()):
+        peers, notes = inverse_peers(arm) if settings.peers else ([], [])
+        single.notes += [note for note in notes if note not in single.notes]
+        T = arm.fk(arm.random_q(_POSES, seed=1))
+        fit = []
+        for peer in peers:
+            if (why := _unfit(arm, peer, T)) is None:
+                fit.append(peer)
+            else:
+                single.notes.append(f"{peer.name}, {arm.name}: {why}")
+        single.rows.append(_single(settings, arm, fit, T))
+        size = 1_000 if settings.quick else 10_000
+        T = arm.fk(arm.random_q(size, seed=2))
+        for count in (1, 2) if thread_count() > 1 else (1,):
+            batch.rows.append(_batch(settings, arm, fit, T, count))
+    return [single, batch, _general(settings)]
+
+
+def _general(settings: Settings) -> Section:
+    section = Section("ik_general", "Inverse kinematics, 6R of no special geometry, all solutions")
+    arm = load("general-6r")
+    section.rows.append(_listed(settings, arm, [], arm.fk(arm.random_q(_POSES, seed=1))))
+    if not settings.peers:
+        return section
+    if find_spec("ssik") is None:
+        section.notes.append(missing("ssik", "ssik"))
+        return section
+    for key in _PREPARED:
+        peer = ShippedSSIK(key)
+        q = peer.arm.random_q(_POSES, seed=1)
+        if (gap := peer.disagreement(q[:20])) > _SAME_POSE:
+            section.notes.append(f"ssik, {key}: its tool pose differs by {gap:.1e}; not timed")
+            continue
+        T = peer.arm.fk(q)
+        if (why := _unfit(peer.arm, peer, T)) is None:
+            section.rows.append(_listed(settings, peer.arm, [peer], T))
+        else:
+            section.notes.append(f"ssik, {key}: {why}")
+    return section
+
+
+def _listed(
+    settings: Settings, arm: Robot, peers: list[InversePeer], T: np.ndarray
+) -> dict[str, Value]:
+    own = cycle(T)
+    contestants: dict[str, Callable[[], Any]] = {"brazo": lambda: arm.ik(next(own)).all}
+    contestants |= {peer.name: peer.caller(T) for peer in peers}
+    seconds = race(settings, contestants)
+    counts = arm.ik_batch(T).valid.sum(axis=1)
+    row: dict[str, Value] = {"arm": arm.name, "solutions, mean": float(counts.mean())}
+    row |= {f"{name} [µs]": 1e6 * value for name, value in seconds.items()}
+    for peer in peers:
+        row[f"{peer.name} / brazo"] = seconds[peer.name] / seconds["brazo"]
+    return row
+
+
+def _single(
+    settings: Settings, arm: Robot, peers: list[InversePeer], T: np.ndarray
+) -> dict[str, Value]:
+    own, everything = cycle(T), cycle(T)
+    contestants: dict[str, Callable[[], Any]] = {
+        "brazo": lambda: arm.ik(next(own)).all_q,
+        "brazo, list of branches": lambda: arm.ik(next(everything)).all,
+    }
+    for peer in peers:
+        contestants[peer.name] = peer.caller(T)
+    seconds = race(settings, contestants)
+    row: dict[str, Value] = {"arm": arm.name}
+    row |= {f"{name} [µs]": 1e6 * value for name, value in seconds.items()}
+    for peer in peers:
+        row[f"{peer.name} / brazo"] = seconds[peer.name] / seconds["brazo"]
+    return row
+
+
+def _batch(
+    settings: Settings, arm: Robot, peers: list[InversePeer], T: np.ndarray, count: int
+) -> dict[str, Value]:
+    def own() -> None:
+        with threads(count):
+            arm.ik_batch(T)
+
+    contestants: dict[str, Callable[[], Any]] = {"brazo": own}
+    for peer in peers:
+        if (call := peer.batch(T, count)) is not None:
+            contestants[peer.name] = call
+    seconds = race(settings, contestants, work=len(T))
+    row: dict[str, Value] = {"arm": arm.name, "N": len(T), "threads": count}
+    row |= {f"{name} [µs/pose]": 1e6 * value for name, value in seconds.items()}
+    for name, value in seconds.items():
+        if name != "brazo":
+            row[f"{name} / brazo"] = value / seconds["brazo"]
+    return row
+
+
+def _unfit(arm: Robot, peer: InversePeer, T: np.ndarray) -> str | None:
+    """Why a peer is not timed."""
+    ours = arm.ik_batch(T).valid.sum(axis=1)
+    for target, count in zip(T[:20], ours, strict=False):
+        q = peer.solve(target)
+        if peer.every_branch and len(q) != count:
+            return f"finds {len(q)} branches where brazo finds {count}; not timed"
+        if len(q) and np.abs(arm.fk(q) - target).max() > _REACHED:
+            return "its branches do not reach the target; not timed"
+    return None

@@ -1,0 +1,62 @@
+"""Memory of large results, reused.
+
+The system takes the memory of a large array back when the array is freed, and clears the next one
+page by page, which can take longer than the kernel that fills it.  `empty` keeps the memory of the
+last freed results instead, at most `KEPT` bytes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["empty"]
+
+LARGE = 1 << 18  # bytes; smaller arrays are not given back to the system when they are freed
+KEPT = 1 << 26  # max bytes of free memory that is kept
+_PAGE = 1 << 12
+
+_free: dict[int, np.ndarray] = {}  # by identity, the last freed one at the end
+
+
+def empty(shape: tuple[int, ...]) -> np.ndarray:
+    """Uninitialised array of floats, as `np.empty(shape)`."""
+    size = 8 * math.prod(shape)
+    return np.empty(shape) if size < LARGE else np.asarray(_Lease(shape, size))
+
+
+class _Lease:
+    """Owner of the memory of an array: its memory is free when the array and its views are."""
+
+    __slots__ = ("__array_interface__", "_memory")
+
+    def __init__(self, shape: tuple[int, ...], size: int) -> None:
+        self._memory = _take(size)
+        address = self._memory.__array_interface__["data"]
+        self.__array_interface__: dict[str, Any] = {
+            "shape": shape,
+            "typestr": "<f8" if np.little_endian else ">f8",
+            "data": address,
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        # Single operations on a dict need no lock; between them, another thread may take a block.
+        memory = self._memory
+        _free[id(memory)] = memory
+        kept = sum(block.nbytes for block in tuple(_free.values()))
+        for key in tuple(_free):
+            if kept <= KEPT:
+                break
+            dropped = _free.pop(key, None)
+            kept -= 0 if dropped is None else dropped.nbytes
+
+
+def _take(size: int) -> np.ndarray:
+    """A free block that fits and is at most twice as large, or a new one."""
+    for key, block in reversed(tuple(_free.items())):
+        if size <= block.nbytes <= 2 * size and _free.pop(key, None) is not None:
+            return block
+    return np.empty(-(-size // _PAGE) * _PAGE, dtype=np.uint8)

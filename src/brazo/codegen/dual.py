@@ -1,0 +1,65 @@
+"""Dual numbers x + ε x', ε² = 0, over any scalar: an algorithm run on them also gives its
+derivative along one direction (forward mode), in loops too, where a graph cannot be differentiated.
+
+    y = f(Dual(x, 1.0))        y.value = f(x)        y.slope = f'(x)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brazo.codegen.ring import sincos
+
+__all__ = ["Dual", "duals", "slopes", "values"]
+
+
+class Dual:
+    """A value and its slope; numbers are constants."""
+
+    __slots__ = ("slope", "value")
+
+    def __init__(self, value: Any, slope: Any = 0.0) -> None:
+        self.value, self.slope = value, slope
+
+    def __add__(self, other: Any) -> Dual:
+        b = _dual(other)
+        return Dual(self.value + b.value, self.slope + b.slope)
+
+    def __sub__(self, other: Any) -> Dual:
+        b = _dual(other)
+        return Dual(self.value - b.value, self.slope - b.slope)
+
+    def __rsub__(self, other: Any) -> Dual:
+        return _dual(other) - self
+
+    def __mul__(self, other: Any) -> Dual:
+        b = _dual(other)
+        return Dual(self.value * b.value, self.slope * b.value + self.value * b.slope)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Dual:
+        return Dual(-self.value, -self.slope)
+
+    def sincos(self) -> tuple[Dual, Dual]:
+        s, c = sincos(self.value)
+        return Dual(s, c * self.slope), Dual(c, -(s * self.slope))
+
+
+def duals(value: list[Any], slope: list[Any]) -> list[Any]:
+    """A vector of dual numbers."""
+    return [Dual(x, d) for x, d in zip(value, slope, strict=True)]
+
+
+def values(vector: list[Any]) -> list[Any]:
+    """The values of a vector."""
+    return [_dual(x).value for x in vector]
+
+
+def slopes(vector: list[Any]) -> list[Any]:
+    """The slopes of a vector."""
+    return [_dual(x).slope for x in vector]
+
+
+def _dual(x: Any) -> Dual:
+    return x if type(x) is Dual else Dual(x)

@@ -1,0 +1,101 @@
+"""A second builtin of a kernel: of its first input alone, with the others fixed.
+
+It is for kernels with one vector of results, whose last element is positive if they may be used.  A
+plain call, one C-contiguous float64 array of a given shape, ends with an object whose slots hold
+the vector, a matrix that is a view of its first part, and a fixed object, the *context*.  Any other
+call, and one whose last element is not positive, is passed to a Python function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from brazo.codegen.entry import EntryText
+from brazo.internals.cpython import BASE, CONTIGUOUS_ALIGNED, DATA, DOUBLE, WRITEABLE
+
+__all__ = ["FixedEntry"]
+
+
+@dataclass(frozen=True, slots=True)
+class FixedEntry:
+    """Shapes of the first input in calls of this kind, and of the view."""
+
+    first: tuple[int, ...]
+    view: tuple[int, int]
+
+    def function(self, name: str, fixed: int, size: int) -> str:
+        """IR of ``PyObject *name_fixed(self, args, nargs, kwnames)`` around ``name_one``.
+
+        ``fixed`` is the number of the other inputs, ``size`` that of the results.  The table
+        continues with the arrays of the fixed inputs, the context, and the offsets of the slots for
+        the results, the view and the context.
+        """
+        e = EntryText()
+        others = [f"fixed{i}" for i in range(fixed)]
+        e.begin(f"{name}_fixed", (*others, "context", "result_slot", "view_slot", "context_slot"))
+        e.put("  %shape = alloca [1 x i64]")
+        e.put("  %view_shape = alloca [2 x i64]")
+        e.require("icmp eq i64 %nargs, 1", "counted")
+        e.require("icmp eq ptr %kw, null", "no_keywords")
+        e.field("%a0", "%args", 0)
+        e.check_array("a0", CONTIGUOUS_ALIGNED)
+        e.check_shape("%a0", [str(n) for n in self.first])
+        e.put(f"  store i64 {size}, ptr %shape")
+        e.new_array("%array", "%shape", 1)
+        e.put("  br i1 %array.none, label %failed, label %made")
+
+        e.put("made:")
+        arrays = ["%a0", *(f"%{key}" for key in others), "%array"]
+        for array in arrays:
+            e.field(f"{array}.data", array, DATA)
+        arguments = ", ".join(f"ptr {array}.data" for array in arrays)
+        e.put(f"  %flag = call double @{name}_one({arguments})")
+        e.field("%usable", "%array.data", 8 * (size - 1), "double")
+        e.put("  %is_usable = fcmp ogt double %usable, 0.0")
+        e.put("  br i1 %is_usable, label %hold, label %drop")
+
+        e.put("hold:")
+        e.put("  %held = call ptr %object_new(ptr %result_type, i64 0)")
+        e.put("  %held.none = icmp eq ptr %held, null")
+        e.put("  br i1 %held.none, label %unheld, label %holds")
+
+        # From here the object owns what its slots hold: releasing it releases everything.
+        e.put("holds:")
+        _store(e, "result_slot", "%array")
+        e.put("  call void %incref(ptr %context)")
+        _store(e, "context_slot", "%context")
+        e.put(f"  store i64 {self.view[0]}, ptr %view_shape")
+        e.put("  %columns = getelementptr i64, ptr %view_shape, i64 1")
+        e.put(f"  store i64 {self.view[1]}, ptr %columns")
+        arguments = f"ptr %array_type, i32 2, ptr %view_shape, i32 {DOUBLE}, ptr null"
+        flags = CONTIGUOUS_ALIGNED | WRITEABLE
+        more = f"ptr %array.data, i32 0, i32 {flags}, ptr null"
+        e.put(f"  %view = call ptr %array_new({arguments}, {more})")
+        e.put("  %view.none = icmp eq ptr %view, null")
+        e.put("  br i1 %view.none, label %unviewed, label %viewed")
+
+        e.put("viewed:")
+        e.put("  call void %incref(ptr %array)")
+        e.put(f"  %base = getelementptr i8, ptr %view, i64 {BASE}")
+        e.put("  store ptr %array, ptr %base")
+        _store(e, "view_slot", "%view")
+        e.put("  ret ptr %held")
+
+        e.put("unviewed:")
+        e.put("  call void %decref(ptr %held)")
+        e.put("  br label %failed")
+        e.put("unheld:")
+        e.put("  call void %decref(ptr %array)")
+        e.put("  br label %failed")
+        e.put("failed:")
+        e.put("  ret ptr null")
+        e.put("drop:")
+        e.put("  call void %decref(ptr %array)")
+        e.put("  br label %slow")
+        return e.end()
+
+
+def _store(e: EntryText, slot: str, value: str) -> None:
+    e.put(f"  %{slot}.offset = ptrtoint ptr %{slot} to i64")
+    e.put(f"  %{slot}.place = getelementptr i8, ptr %held, i64 %{slot}.offset")
+    e.put(f"  store ptr {value}, ptr %{slot}.place")

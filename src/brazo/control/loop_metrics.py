@@ -1,0 +1,214 @@
+"""Metrics of a closed loop accumulated step by step, over any scalar.
+
+The definitions are those of `brazo.recording.metrics`, for the joints and the tool position.  A run
+of millions of steps then needs no record: `Accumulators.step` is part of the compiled loop, and
+`Accumulators.results` turns the sums into metrics.
+
+    rms_error, max_error      of r − q, and of the distance of the tool from its reference
+    overshoot                 fraction of the range of the reference
+    settling_time             s after the reference reached its last value
+    energy                    ∫ |τ q̇| dt, J                 peak_torque   max |τ|
+    saturation                fraction of time in which a drive was saturated
+    jerk                      RMS of the second difference of q̇ divided by dt²
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen import absolute, maximum, sqrt, where
+from brazo.recording.metrics import BAND, CHANGED, overshoot_bounds, range_of
+
+Scalar = Any
+Vector = list[Scalar]
+HUGE = 1e6  # rad, m, rad/s and m/s; a joint beyond it has diverged
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopSignals:
+    """Signals of one control period; lists of any scalar."""
+
+    row: Scalar  # number of the period, from 0
+    dt: Scalar
+    error: Vector  # (n) r − q
+    q: Vector
+    qd: Vector
+    torque: Vector  # (n) of the drives
+    wanted: Vector  # (n) commanded, before the limits of the drives
+    tool: Vector  # (3) position
+    tool_error: Vector  # (3)
+
+
+class Accumulators:
+    """Sums and extrema of the runs of one robot along one reference.
+
+    `reference` is (3, m, n), `tool` (m, 3) its tool positions, `limits` (n,) those of the drives.
+    """
+
+    def __init__(
+        self, reference: np.ndarray, tool: np.ndarray, dt: float, limits: np.ndarray
+    ) -> None:
+        self.rows, self.n = reference.shape[1:]
+        self.dt, self.limits = dt, limits
+        self.spans = np.ptp(reference[0], axis=0)
+        self.tool_span = range_of(tool)
+        self.stop = _stop_row(reference[0])
+        n = self.n
+        self.sizes = {
+            "alive": 1,
+            "squares": n,
+            "max_error": n,
+            "beyond": n,
+            "outside": n,
+            "energy": n,
+            "power": n,
+            "peak_torque": n,
+            "saturated": n,
+            "jerk": n,
+            "before": 2 * n,
+            "tool_square": 1,
+            "tool_max": 1,
+            "tool_beyond": 1,
+            "tool_outside": 1,
+        }
+        bounds = [overshoot_bounds(reference[0][:, i]) for i in range(n)]
+        tool_bounds = overshoot_bounds(tool)
+        # Inputs of the loop, so that all references share its machine code.
+        self.inputs = {
+            "metric_band": np.array([*(BAND * self.spans), BAND * self.tool_span]),
+            "metric_stop": np.array([self.stop - 0.5]),
+            "metric_low": np.array([*(float(low[0]) for low, _ in bounds), *tool_bounds[0]]),
+            "metric_high": np.array([*(float(high[0]) for _, high in bounds), *tool_bounds[1]]),
+        }
+
+    @property
+    def size(self) -> int:
+        return sum(self.sizes.values())
+
+    def start(self) -> np.ndarray:
+        """The initial sums (size,)."""
+        parts = [
+            np.full(size, -1.0 if name in ("outside", "tool_outside") else 0.0)
+            for name, size in self.sizes.items()
+        ]
+        return np.concatenate(parts)
+
+    def step(self, flat: Sequence[Scalar], inputs: Mapping[str, Vector], x: LoopSignals) -> Vector:
+        """The sums after one period."""
+        a, n = _split(flat, self.sizes), self.n
+        low, high, band = inputs["metric_low"], inputs["metric_high"], inputs["metric_band"]
+        late = x.row - inputs["metric_stop"][0]
+        size = [absolute(e) for e in x.error]
+        largest: Scalar = 0.0
+        for value in (*x.q, *x.qd):
+            largest = maximum(largest, absolute(value))
+        power = [absolute(t * v) for t, v in zip(x.torque, x.qd, strict=True)]
+        before, older = a["before"][:n], a["before"][n:]
+        second = [x.qd[i] - 2.0 * before[i] + older[i] for i in range(n)]
+        past = [maximum(t - h, lo - t) for t, lo, h in zip(x.tool, low[n:], high[n:], strict=True)]
+        past = [maximum(p, 0.0) for p in past]
+        square = _square(x.tool_error)
+        distance = sqrt(square)
+
+        def outside(last: Scalar, value: Scalar, allowed: Scalar) -> Scalar:
+            return where(late, where(allowed - value, last, x.row), last)
+
+        after: dict[str, Vector] = {
+            "alive": [a["alive"][0] + where(HUGE - largest, 1.0, 0.0)],
+            "squares": [a["squares"][i] + size[i] * size[i] for i in range(n)],
+            "max_error": [maximum(a["max_error"][i], size[i]) for i in range(n)],
+            "beyond": [
+                maximum(a["beyond"][i], maximum(x.q[i] - high[i], low[i] - x.q[i]))
+                for i in range(n)
+            ],
+            "outside": [outside(a["outside"][i], size[i], band[i]) for i in range(n)],
+            "energy": [
+                a["energy"][i] + where(x.row - 0.5, 0.5 * x.dt * (a["power"][i] + power[i]), 0.0)
+                for i in range(n)
+            ],
+            "power": power,
+            "peak_torque": [maximum(a["peak_torque"][i], absolute(x.torque[i])) for i in range(n)],
+            "saturated": [
+                a["saturated"][i] + where(limit - absolute(x.wanted[i]), 0.0, 1.0)
+                if np.isfinite(limit)
+                else a["saturated"][i]
+                for i, limit in enumerate(self.limits.tolist())
+            ],
+            "jerk": [
+                a["jerk"][i] + where(x.row - 1.5, second[i] * second[i], 0.0) for i in range(n)
+            ],
+            "before": [*x.qd, *before],
+            "tool_square": [a["tool_square"][0] + square],
+            "tool_max": [maximum(a["tool_max"][0], distance)],
+            "tool_beyond": [maximum(a["tool_beyond"][0], sqrt(_square(past)))],
+            "tool_outside": [outside(a["tool_outside"][0], distance, band[n])],
+        }
+        return [value for name in self.sizes for value in after[name]]
+
+    def results(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+        """Metrics (..., n) of joints, and (...) of the tool as `NAME.tool`, from sums (..., size).
+
+        Undefined values are NaN, and so are all values of a run that diverged.
+        """
+        a = _split(np.moveaxis(flat, -1, 0), self.sizes)
+        a = {name: np.moveaxis(np.asarray(part), 0, -1) for name, part in a.items()}
+        with np.errstate(invalid="ignore", divide="ignore"):
+            spans = np.where(self.spans > CHANGED, self.spans, np.nan)
+            found = {
+                "rms_error": np.sqrt(a["squares"] / self.rows),
+                "max_error": a["max_error"],
+                "overshoot": np.maximum(a["beyond"], 0.0) / spans,
+                "settling_time": np.where(
+                    self.spans > CHANGED, self._settled(a["outside"]), np.nan
+                ),
+                "energy": a["energy"],
+                "peak_torque": a["peak_torque"],
+                "saturation": a["saturated"] / self.rows,
+                "jerk": np.sqrt(a["jerk"] / max(self.rows - 2, 1)) / self.dt**2,
+                "rms_error.tool": np.sqrt(a["tool_square"] / self.rows)[..., 0],
+                "max_error.tool": a["tool_max"][..., 0],
+            }
+            span = self.tool_span if self.tool_span > CHANGED else np.nan
+            found["overshoot.tool"] = a["tool_beyond"][..., 0] / span
+            settled = self._settled(a["tool_outside"])[..., 0]
+            found["settling_time.tool"] = settled + 0.0 * span
+        failed = np.isfinite(self.failed_at(flat))
+        for name, values in found.items():
+            mask = failed if name.endswith(".tool") else failed[..., None]
+            found[name] = np.where(mask, np.nan, values)
+        return found
+
+    def failed_at(self, flat: np.ndarray) -> np.ndarray:
+        """Time (...) in s at which a joint diverged; NaN if none did."""
+        alive = flat[..., 0]
+        return np.where(alive < self.rows, alive * self.dt, np.nan)
+
+    def _settled(self, last: np.ndarray) -> np.ndarray:
+        """Settling time (s) from the last row outside the band, -1 if there is none."""
+        time = np.maximum((last + 1.0 - self.stop) * self.dt, 0.0)
+        return np.where(last < 0.0, 0.0, np.where(last >= self.rows - 1, np.nan, time))
+
+
+def _stop_row(q: np.ndarray) -> int:
+    """Row at which a reference (m, n) reaches its last value."""
+    moving = np.flatnonzero((np.abs(q - q[-1]) > CHANGED).any(axis=1))
+    return int(moving[-1]) + 1 if len(moving) else 0
+
+
+def _square(values: Vector) -> Scalar:
+    total: Scalar = 0.0
+    for value in values:
+        total = total + value * value
+    return total
+
+
+def _split(flat: Any, sizes: Mapping[str, int]) -> dict[str, Any]:
+    parts, start = {}, 0
+    for name, size in sizes.items():
+        parts[name] = flat[start : start + size]
+        start += size
+    return parts

@@ -1,0 +1,93 @@
+"""`TorqueFunctions`: torques given as expressions of time and state, one per joint; no feedback.
+
+    TorqueFunctions("2*sin(3*t); -0.5*qd2; 0")
+
+The names are `t` (s), `q1` to `qn` (rad or m) and `qd1` to `qdn`; the values are in N m and N.
+Without expressions all torques are 0: the robot moves freely.  The text is parsed into the
+expression tree of robot files, never evaluated as Python.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from brazo.control.base import Controller, Reference
+from brazo.errors import BrazoError
+from brazo.robot import Robot
+from brazo.units.expressions import Expression, parse_expression
+from brazo.units.quantities import UNITS, UndefinedResult
+
+_FUNCTIONS = {
+    "sin": math.sin, "cos": math.cos, "tan": math.tan, "sqrt": math.sqrt, "abs": abs,
+}  # fmt: skip
+
+
+class _Floats:
+    """Literals and functions as floats in SI; see `brazo.units.expressions.Scalars`."""
+
+    pi = math.pi
+
+    def literal(self, number: str, unit: str | None, per_second: bool) -> float:
+        return float(number) * (1.0 if unit is None else UNITS[unit][0])
+
+    def call(self, function: str, argument: float) -> float:
+        try:
+            return _FUNCTIONS[function](argument)
+        except ValueError as error:
+            raise UndefinedResult(" is not a real number") from error
+
+
+_SCALARS = _Floats()
+
+
+class TorqueFunctions(Controller):
+    """Torques as functions of time and state.
+
+    Parameters
+    ----------
+    torques
+        One expression per joint in N m or N, separated by semicolons; an empty text is zero
+        torque.  Names: `t`, `q1` …, `qd1` ….
+    """
+
+    listed: ClassVar[bool] = False
+    torques: str
+
+    def __init__(self, torques: str = "") -> None:
+        super().__init__()
+        self.torques = torques
+        self._functions: list[Expression] = []
+        self._names: list[str] = []
+
+    def prepare(self, robot: Robot) -> None:
+        """Parse the expressions, and evaluate them once."""
+        texts = [one.strip() for one in self.torques.split(";")] if self.torques.strip() else []
+        if texts and len(texts) != robot.n:
+            raise BrazoError(f"{len(texts)} torque functions; expected {robot.n}, one per joint")
+        numbers = range(1, robot.n + 1)
+        self._names = ["t", *(f"q{i}" for i in numbers), *(f"qd{i}" for i in numbers)]
+        self._functions = []
+        for joint, text in zip(robot.joint_names, texts or ["0"] * robot.n, strict=True):
+            function = parse_expression(text)
+            unknown = function.names - {*self._names, "pi"}
+            if unknown:
+                known = f"t, q1 to q{robot.n}, qd1 to qd{robot.n}, pi"
+                raise BrazoError(
+                    f"torque of {joint}: unknown name '{min(unknown)}'; names: {known}"
+                )
+            self._functions.append(function)
+
+    def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
+        names = dict(zip(self._names, [t, *q.tolist(), *qd.tolist()], strict=True))
+        found = []
+        for function in self._functions:
+            try:
+                found.append(function.over(_SCALARS, names))
+            except (ArithmeticError, TypeError):
+                raise BrazoError(f"'{function.text}' has no finite value at t = {t:g} s") from None
+            if isinstance(found[-1], complex):
+                raise BrazoError(f"'{function.text}' is not a real number at t = {t:g} s")
+        return found

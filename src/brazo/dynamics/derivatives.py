@@ -1,0 +1,268 @@
+"""Derivatives of inverse and forward dynamics over any scalar, by composite bodies (O(n²)).
+
+The recursion of Singh, Russell and Wensing (2022), which needs no derivative of any transform,
+written with moments of mass.  For the bodies moved by joint i, about the origin of its frame and
+in its axes, let m, h, I be mass, first moment and inertia tensor, P, L linear and angular
+momentum, İ the rate of I as the bodies move, and f, n the force and moment that move them.  With
+S the joint's axis as a motion (angular; linear), and ω, v, U, a of the parent (U z = α×z + ω×(ω×z))
+
+    revolute    S = (z; 0)    Ψ' = (ω×z; v×z)    Ψ'' = (U z; a×z + 2 v×(ω×z))
+    prismatic   S = (0; z)    Ψ' = (0; ω×z)      Ψ'' = (0; U z)
+
+are the axis and how it moves with the parent.  For a motion (w; u), the forces are
+
+    inertia   𝓘 (w; u) = (I w + h×u; m u + w×h)        Coriolis   𝓑 (w; u) = (İ w + w×L; 2 w×P)
+
+and for joint i and an ancestor j (or i itself)
+
+    ∂τ_j/∂q̈_i = S_j·𝓘 S_i                              ∂τ_i/∂q̈_j = the same
+    ∂τ_j/∂q̇_i = S_j·(𝓑 S_i + 2 𝓘 Ψ'_i)                  ∂τ_i/∂q̇_j = S_i·(𝓑 S_j + 2 𝓘 Ψ'_j)
+    ∂τ_j/∂q_i  = S_j·(𝓑 Ψ'_i + 𝓘 Ψ''_i + S_i ×* (f, n))   ∂τ_i/∂q_j  = S_i·(𝓑 Ψ'_j + 𝓘 Ψ''_j)
+
+with 𝓘, 𝓑 of joint i everywhere.  The three forces on the left are carried to the base link by
+link, as is 𝓘 S_i; 𝓑ᵀ S_i is a couple, which only has to be rotated.
+
+Forward dynamics q̈(q, q̇, τ) follows from τ = ID(q, q̇, q̈(q, q̇, τ)):
+
+    ∂q̈/∂τ = M⁻¹        ∂q̈/∂q = −M⁻¹ ∂ID/∂q        ∂q̈/∂q̇ = −M⁻¹ ∂ID/∂q̇
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from brazo.codegen.linear import definite_columns
+from brazo.dynamics.composite import carried
+from brazo.dynamics.frames import JointTransform
+from brazo.dynamics.links import Link, Links
+from brazo.dynamics.newton_euler import ZERO, Spin, carried_force, inertial_force, outward
+from brazo.dynamics.vectors import add, cross, dot, tensor_times
+
+__all__ = ["Slopes", "forward_slopes", "inverse_slopes", "slope_shapes"]
+
+Scalar = Any
+Vector = list[Scalar]
+Matrix = list[Vector]
+Wrench = tuple[Vector, Vector]  # force and moment about the frame's origin
+
+
+@dataclass(frozen=True, slots=True)
+class Slopes:
+    """Derivatives of the joint forces: n x n each, row i of torque i, column j of coordinate j."""
+
+    dq: Matrix
+    dqd: Matrix
+    dqdd: Matrix
+
+
+@dataclass(slots=True)
+class _Composite:
+    """A link with its descendants: momenta, inertia, its rate, and the force that moves it."""
+
+    m: Scalar
+    h: Vector
+    I: Vector  # xx, xy, xz, yy, yz, zz
+    P: Vector
+    L: Vector
+    I_rate: Vector
+    f: Vector
+    n: Vector
+
+    def absorb(self, child: _Composite, T: JointTransform) -> None:
+        """Add the bodies of a child, which is at T."""
+        m, h, I = carried(child.m, child.h, child.I, T)
+        # The same theorem of parallel axes, for points that move: P instead of h, no mass.
+        _, _, I_rate = carried(0.0, child.P, child.I_rate, T)
+        P, L = carried_force(T, child.P, child.L)
+        f, n = carried_force(T, child.f, child.n)
+        self.m = self.m + m
+        self.h, self.I = add(self.h, h), add(self.I, I)
+        self.P, self.L, self.I_rate = add(self.P, P), add(self.L, L), add(self.I_rate, I_rate)
+        self.f, self.n = add(self.f, f), add(self.n, n)
+
+    def inertia(self, w: Vector, u: Vector) -> Wrench:
+        """𝓘 (w; u)."""
+        f = add([self.m * x for x in u], cross(w, self.h))
+        return f, add(tensor_times(self.I, w), cross(self.h, u))
+
+    def coriolis(self, w: Vector) -> Wrench:
+        """𝓑 (w; u), whatever u is."""
+        f = [2.0 * x for x in cross(w, self.P)]
+        return f, add(tensor_times(self.I_rate, w), cross(w, self.L))
+
+    def coriolis_couple(self, revolute: bool) -> Vector:
+        """The couple 𝓑ᵀ S."""
+        if revolute:
+            _, _, xz, _, yz, zz = self.I_rate
+            return [xz + self.L[1], yz - self.L[0], zz]
+        return [2.0 * self.P[1], -2.0 * self.P[0], 0.0]
+
+
+@dataclass(frozen=True, slots=True)
+class _JointAxis:
+    """A joint's axis S as a motion, and Ψ', Ψ'': (angular, linear) each."""
+
+    S: tuple[Vector, Vector]
+    first: tuple[Vector, Vector]
+    second: tuple[Vector, Vector]
+
+
+def inverse_slopes(
+    model: Links,
+    transforms: Sequence[JointTransform],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    base_acceleration: Vector,
+) -> Slopes:
+    """Derivatives of the joint forces of the rigid links; no friction, no motors."""
+    links = model.links
+    axes, bodies = _outward(model, transforms, qd, qdd, base_acceleration)
+    dq, dqd, dqdd = ([[0.0] * model.n for _ in range(model.n)] for _ in range(3))
+    for i in reversed(range(len(links))):
+        link, body, axis = links[i], bodies[i], axes[i]
+        if link.parent >= 0:
+            bodies[link.parent].absorb(body, transforms[i])
+        reaction = body.inertia(*axis.S)
+        couple = body.coriolis_couple(link.kind == "revolute")
+        for_speed = _sum(body.coriolis(axis.S[0]), _twice(body.inertia(*axis.first)))
+        for_place = _sum(
+            _sum(body.coriolis(axis.first[0]), body.inertia(*axis.second)),
+            _moved_force(link, body.f, body.n),
+        )
+        j = i
+        while True:
+            other, own = links[j], axes[j]
+            a, b = link.coordinate, other.coordinate
+            scale = link.multiplier * other.multiplier
+            inertia = scale * _along(other, reaction)
+            dqdd[b][a] = dqdd[b][a] + inertia
+            dqd[b][a] = dqd[b][a] + scale * _along(other, for_speed)
+            dq[b][a] = dq[b][a] + scale * _along(other, for_place)
+            if i != j:
+                dqdd[a][b] = dqdd[a][b] + inertia
+                speed = dot(couple, own.S[0]) + 2.0 * _power(reaction, own.first)
+                dqd[a][b] = dqd[a][b] + scale * speed
+                place = dot(couple, own.first[0]) + _power(reaction, own.second)
+                dq[a][b] = dq[a][b] + scale * place
+            if other.parent < 0:
+                break
+            T = transforms[j]
+            reaction, for_speed, for_place = (
+                carried_force(T, *force) for force in (reaction, for_speed, for_place)
+            )
+            couple, j = T.to_parent(couple), other.parent
+    return Slopes(dq, dqd, dqdd)
+
+
+def forward_slopes(inverse: Slopes) -> dict[str, Matrix]:
+    """Derivatives of the accelerations from those of the torques, at the same motion: `dq`, `dqd`,
+    `dtau`.  Some entries are infinite if the mass matrix is not positive definite."""
+    n = len(inverse.dqdd)
+    # From tip to base, as in forward dynamics.
+    M = [row[::-1] for row in inverse.dqdd[::-1]]
+    columns = [[1.0 if i == j else 0.0 for i in range(n)] for j in range(n)]
+    for matrix in (inverse.dq, inverse.dqd):
+        columns += [[-row[j] for row in reversed(matrix)] for j in range(n)]
+    solved = definite_columns(M, *columns)
+    dq, dqd = ([[solved[k * n + j][n - 1 - i] for j in range(n)] for i in range(n)] for k in (1, 2))
+    # One triangle of the inverse is enough; the first solution carries the mark of a singular M.
+    inverse_M = [[solved[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+    return {"dq": dq, "dqd": dqd, "dtau": [row[::-1] for row in inverse_M[::-1]]}
+
+
+def slope_shapes(outputs: Iterable[str], n: int) -> dict[str, tuple[int, ...]]:
+    """The shape of each output of a kernel of derivatives."""
+    return dict.fromkeys(outputs, (n, n))
+
+
+def _outward(
+    model: Links,
+    transforms: Sequence[JointTransform],
+    qd: Sequence[Scalar],
+    qdd: Sequence[Scalar],
+    base_acceleration: Vector,
+) -> tuple[list[_JointAxis], list[_Composite]]:
+    """The axes of all joints, and each link alone."""
+    spins: list[Spin] = []
+    accel: list[Vector] = []
+    speeds: list[Vector] = []
+    axes: list[_JointAxis] = []
+    bodies: list[_Composite] = []
+    for link, T in zip(model.links, transforms, strict=True):
+        spin0, a0, v0 = Spin(ZERO, ZERO), base_acceleration, ZERO
+        if link.parent >= 0:
+            spin0, a0, v0 = spins[link.parent], accel[link.parent], speeds[link.parent]
+        rate, gain = (link.multiplier * x[link.coordinate] for x in (qd, qdd))
+        w = T.to_link(spin0.omega)
+        v = T.to_link(add(v0, cross(spin0.omega, T.p)))
+        before = Spin(w, T.to_link(spin0.alpha))
+        axes.append(_axis(link, before, T.to_link(add(a0, spin0.times(T.p))), v))
+        spin, a = outward(T, link.turning, spin0, a0, rate, gain)
+        v = [v[0], v[1], v[2] + (1.0 - link.turning) * rate]
+        spins.append(spin)
+        accel.append(a)
+        speeds.append(v)
+        bodies.append(_alone(link, spin, a, v))
+    return axes, bodies
+
+
+def _axis(link: Link, parent: Spin, a: Vector, v: Vector) -> _JointAxis:
+    """The joint's axis as it moves with the parent, whose motion is given at the joint's origin."""
+    w = parent.omega
+    turned = [w[1], -w[0], 0.0]  # ω×z
+    column = [row[2] for row in parent.U]
+    if link.kind == "prismatic":
+        return _JointAxis((ZERO, [0.0, 0.0, 1.0]), (ZERO, turned), (ZERO, column))
+    fall = add([a[1], -a[0], 0.0], [2.0 * x for x in cross(v, turned)])
+    return _JointAxis(([0.0, 0.0, 1.0], ZERO), (turned, [v[1], -v[0], 0.0]), (column, fall))
+
+
+def _alone(link: Link, spin: Spin, a: Vector, v: Vector) -> _Composite:
+    """One link's own momenta, inertia and force."""
+    m, h, S = link.inertia.mass, list(link.inertia.first), link.inertia.second
+    I, w = list(link.inertia.tensor), spin.omega
+    f, n = inertial_force(m, h, S, spin, a)
+    P = add([m * x for x in v], cross(w, h))
+    L = add(tensor_times(I, w), cross(h, v))
+    return _Composite(m, h, I, P, L, _tensor_rate(S, h, w, v), f, n)
+
+
+def _tensor_rate(S: Sequence[Scalar], h: Vector, w: Vector, v: Vector) -> Vector:
+    """İ = tr(Ṡ) 1 − Ṡ with Ṡ = [ω×] S − S [ω×] + v hᵀ + h vᵀ; the first two have no trace."""
+    xx, xy, xz, yy, yz, zz = S
+    x, y, z = w
+    hv = [a * (2.0 * b) for a, b in zip(v, h, strict=True)]
+    return [
+        hv[1] + hv[2] - 2.0 * (y * xz - z * xy),
+        z * (yy - xx) + x * xz - y * yz - (v[0] * h[1] + v[1] * h[0]),
+        y * (xx - zz) + z * yz - x * xy - (v[0] * h[2] + v[2] * h[0]),
+        hv[0] + hv[2] - 2.0 * (z * xy - x * yz),
+        x * (zz - yy) + y * xy - z * xz - (v[1] * h[2] + v[2] * h[1]),
+        hv[0] + hv[1] - 2.0 * (x * yz - y * xz),
+    ]
+
+
+def _moved_force(link: Link, f: Vector, n: Vector) -> Wrench:
+    """S ×* (f, n): the change of a force that moves with the joint."""
+    if link.kind == "prismatic":
+        return ZERO, [-f[1], f[0], 0.0]
+    return [-f[1], f[0], 0.0], [-n[1], n[0], 0.0]
+
+
+def _along(link: Link, force: Wrench) -> Scalar:
+    """S·(f, n)."""
+    return force[1][2] if link.kind == "revolute" else force[0][2]
+
+
+def _power(force: Wrench, motion: tuple[Vector, Vector]) -> Scalar:
+    return dot(force[1], motion[0]) + dot(force[0], motion[1])
+
+
+def _sum(a: Wrench, b: Wrench) -> Wrench:
+    return add(a[0], b[0]), add(a[1], b[1])
+
+
+def _twice(a: Wrench) -> Wrench:
+    return [2.0 * x for x in a[0]], [2.0 * x for x in a[1]]

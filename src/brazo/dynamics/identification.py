@@ -1,0 +1,247 @@
+"""Identification of the base parameters of a robot from a recorded motion.
+
+With the rows of W the regressor of the base parameters at every sample, and the torques measured,
+
+    tau = W θ + noise        θ = (Wᵀ Σ⁻¹ W)⁻¹ Wᵀ Σ⁻¹ tau        cov θ = (Wᵀ Σ⁻¹ W)⁻¹
+
+Σ holds the variance of each joint's torque, estimated from its residuals (weighted least squares of
+Gautier and Poignet).  The standard deviations assume independent noise of the torques, and
+positions that are much more exact.
+
+Where speeds or accelerations are not recorded, they are central differences of low-pass filtered
+positions (Butterworth, forwards and backwards, no phase).  Torques and W then pass the same filter,
+and only every k-th row is kept, so that the noise of the rows is nearly independent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo.arrays import float_array
+from brazo.dynamics.base_parameters import BaseParameters
+from brazo.errors import BrazoError
+
+__all__ = ["Identification", "identify"]
+
+CUTOFF = 10.0  # Hz, default of the filter
+_ROUNDS = 3  # of the estimate of the noise
+_SINGULAR = 1e-9  # smallest singular value of a motion that does not excite a parameter
+_LEAST_NOISE = 1e-13  # of a joint's max torque, for data without noise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Identification:
+    """Estimates of the base parameters of a robot, with their uncertainty."""
+
+    robot: str
+    parameters: BaseParameters
+    """The base parameters; `.values` are those of the robot file, for comparison."""
+    values: np.ndarray
+    """(b,) estimates, SI."""
+    covariance: np.ndarray
+    """(b, b) of the estimates."""
+    condition: float
+    """Condition number of the weighted regressor, columns scaled to unit length; below about 100
+    the motion excites all parameters well."""
+    noise: np.ndarray
+    """(n,) standard deviation of the torque noise of each joint, N m and N."""
+    residuals: np.ndarray
+    """(m, n) measured minus predicted torques, N m and N."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the base parameters."""
+        return self.parameters.names
+
+    @property
+    def std(self) -> np.ndarray:
+        """(b,) standard deviations of the estimates."""
+        return np.sqrt(np.diag(self.covariance))
+
+    def __repr__(self) -> str:
+        rows, _ = self.residuals.shape
+        return (
+            f"<Identification of {self.robot}: {len(self.names)} base parameters from {rows} "
+            f"samples, condition {self.condition:.3g}>"
+        )
+
+    def __str__(self) -> str:
+        width = max(len(name) for name in self.names)
+        lines = [f"{'parameter':{width}}  {'estimate':>12}  {'std':>10}  {'file':>12}  unit"]
+        columns = zip(
+            self.names, self.values, self.std, self.parameters.values, self.parameters.units,
+            strict=True,
+        )  # fmt: skip
+        for name, value, std, file, unit in columns:
+            lines.append(f"{name:{width}}  {value:12.5g}  {std:10.2g}  {file:12.5g}  {unit}")
+        return "\n".join(lines)
+
+
+def identify(
+    robot: Any, data: Any, *, drives: bool = True, cutoff: float | None = None
+) -> Identification:
+    """Estimate the base parameters of a robot from a motion and its torques.
+
+    `data` is a `Run`, a `Recording` or its file with the signals `q`, `torque` (and `qd`, `qdd`) of
+    the joints, or a mapping of arrays `q`, `tau` (m, n), optionally `qd`, `qdd` (m, n) and `t` (m,)
+    in s.  Missing speeds and accelerations are estimated from q, with a low-pass filter of 10 Hz
+    unless `cutoff` is given.
+
+    Parameters
+    ----------
+    robot : the `Robot`; its geometry, gravity and the shape of its friction are used.
+    data : the recorded motion, see above.
+    drives : also identify motor inertia and friction of the joints.
+    cutoff : low-pass filter for positions and torques, Hz; None: no filter if all is recorded.
+
+    Returns
+    -------
+    `Identification` with `values`, `std`, `condition`, `residuals` and `parameters`.
+    """
+    motion = _read(robot, data)
+    base = robot.base_parameters(drives)
+    missing = "qd" not in motion or "qdd" not in motion
+    if missing and cutoff is None:
+        cutoff = CUTOFF
+    every = 1
+    if cutoff is not None:
+        motion, smooth, every = _filtered(motion, cutoff, missing)
+    q, qd, qdd, tau = (motion[key] for key in ("q", "qd", "qdd", "tau"))
+    W = robot.regressor(q, qd, qdd, drives)[..., base.columns]
+    if cutoff is not None:
+        W, tau = smooth(W), smooth(tau)  # pyright: ignore[reportPossiblyUnboundVariable]
+    W, tau = W[::every], tau[::every]
+    m, n, b = W.shape
+    if m * n <= 2 * b:
+        raise BrazoError(
+            f"identify: {m} samples of {n} joints for {b} parameters are too few; record a longer "
+            "motion, or use a higher cutoff"
+        )
+    return _estimated(robot.name, base, W, tau)
+
+
+def _estimated(name: str, base: BaseParameters, W: np.ndarray, tau: np.ndarray) -> Identification:
+    m, n, b = W.shape
+    # Each joint's rows as a small triangle: weights change, the triangles do not.
+    triangles: Any = np.linalg.qr(np.moveaxis(np.dstack([W, tau]), 1, 0), mode="r")
+    left, right = triangles[..., :b], triangles[..., b]
+    least = _LEAST_NOISE * np.maximum(np.abs(tau).max(axis=0), 1e-6)
+    noise, values = np.ones(n), np.zeros(b)
+    size = sigma = np.ones(b)
+    turn = np.eye(b)
+    for _ in range(_ROUNDS):
+        weighted = (left / noise[:, None, None]).reshape(-1, b)
+        size = np.linalg.norm(weighted, axis=0)
+        if not size.all():
+            _refuse(base, np.flatnonzero(size == 0.0))
+        U, sigma, turn = np.linalg.svd(weighted / size, full_matrices=False)
+        if sigma[-1] < _SINGULAR * sigma[0]:
+            _refuse(base, np.flatnonzero(np.abs(turn[-1]) > 0.3))
+        values = (turn.T @ ((U.T @ (right / noise[:, None]).ravel()) / sigma)) / size
+        rest = np.linalg.norm(right - left @ values, axis=1)
+        noise = np.maximum(rest / np.sqrt(m - b / n), least)
+    inverse = (turn.T / sigma) / size[:, None]
+    condition = float(sigma[0] / sigma[-1])
+    residuals = tau - W @ values
+    return Identification(name, base, values, inverse @ inverse.T, condition, noise, residuals)
+
+
+def _refuse(base: BaseParameters, which: np.ndarray) -> None:
+    names = ", ".join(base.names[k] for k in which[:4]) + (" …" if len(which) > 4 else "")
+    raise BrazoError(
+        f"identify: the motion does not excite {names}; move all joints at once, with different "
+        "frequencies, over most of their range"
+    )
+
+
+def _read(robot: Any, data: Any) -> dict[str, np.ndarray]:
+    """The motion as arrays q, tau and, if recorded, qd, qdd (m, n) and t (m,)."""
+    if isinstance(data, (str, Path)):
+        from brazo.recording import Recording
+
+        data = Recording.open(data)
+    if isinstance(data, Mapping):
+        arrays = {k: v for k, v in data.items() if v is not None}
+    elif hasattr(data, "columns") and not callable(data.columns):
+        arrays = _recorded(robot, data)
+    else:
+        keys = ("t", "q", "qd", "qdd", "tau")
+        arrays = {k: getattr(data, k) for k in keys if getattr(data, k, None) is not None}
+    if "q" not in arrays or "tau" not in arrays:
+        raise BrazoError(
+            "identify: the data need positions q and torques tau: a Run, a Recording or its file, "
+            f"or a mapping of arrays; got {', '.join(arrays) or type(data).__name__}"
+        )
+    motion = {}
+    for key in ("q", "qd", "qdd", "tau", "t"):
+        if key not in arrays:
+            continue
+        motion[key] = float_array(arrays[key], f"identify: {key}")
+        rows = len(motion["q"]) if motion["q"].ndim else 0
+        wanted = (rows,) if key == "t" else (rows, robot.n)
+        if motion[key].shape != wanted:
+            raise BrazoError(f"identify: {key} has shape {motion[key].shape}; expected {wanted}")
+        if not np.isfinite(motion[key]).all():
+            raise BrazoError(f"identify: {key}: every value must be finite")
+    return motion
+
+
+def _recorded(robot: Any, recording: Any) -> dict[str, np.ndarray]:
+    """The signals of a robot in a recording, `NAME.q.JOINT` or `q.JOINT`."""
+    arrays: dict[str, np.ndarray] = {"t": recording.t}
+    for key, label in (("q", "q"), ("qd", "qd"), ("qdd", "qdd"), ("tau", "torque")):
+        for prefix in (f"{robot.name}.", ""):
+            names = [f"{prefix}{label}.{joint}" for joint in robot.joint_names]
+            if all(name in recording for name in names):
+                arrays[key] = np.column_stack([recording[name] for name in names])
+                break
+        else:
+            if key in ("q", "tau"):
+                raise BrazoError(
+                    f"identify: the recording has no signals {robot.name}.{label}.JOINT of the "
+                    f"joints {', '.join(robot.joint_names)}"
+                )
+    return arrays
+
+
+def _filtered(
+    motion: dict[str, np.ndarray], cutoff: float, missing: bool
+) -> tuple[dict[str, np.ndarray], Any, int]:
+    """The motion low-pass filtered, the filter, and how many rows its noise spans."""
+    from scipy.signal import butter, sosfiltfilt
+
+    if "t" not in motion:
+        raise BrazoError(
+            "identify: filtering, or computing speeds that were not given, needs t (m,) in s"
+        )
+    steps = np.diff(motion["t"])
+    if len(steps) < 30 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
+        raise BrazoError(
+            "identify: filtering, or computing speeds that were not given, needs at least 31 "
+            f"samples at equal time steps; got {len(steps) + 1}"
+        )
+    dt = float(steps.mean())
+    if not 0.0 < cutoff < 0.4 / dt:
+        raise BrazoError(
+            f"identify: cutoff = {cutoff:g} Hz; it must be between 0 and {0.4 / dt:g} Hz, 0.4 of "
+            "the sampling rate"
+        )
+    sections = butter(4, cutoff, fs=1.0 / dt, output="sos")
+
+    def smooth(x: np.ndarray) -> np.ndarray:
+        edge = min(round(1.0 / (cutoff * dt)), len(x) // 4)  # where the filter starts and ends
+        return np.asarray(sosfiltfilt(sections, x, axis=0))[edge : len(x) - edge]
+
+    q = np.asarray(sosfiltfilt(sections, motion["q"], axis=0))
+    result = {"q": q, "tau": motion["tau"], "t": motion["t"]}
+    if missing:
+        result["qd"] = np.gradient(q, dt, axis=0)
+        result["qdd"] = np.gradient(result["qd"], dt, axis=0)
+    else:
+        result |= {k: np.asarray(sosfiltfilt(sections, motion[k], axis=0)) for k in ("qd", "qdd")}
+    return result, smooth, max(1, round(0.4 / (cutoff * dt)))

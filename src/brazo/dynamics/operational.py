@@ -1,0 +1,47 @@
+"""Operational-space inertia: the mass that a force at the tool has to move (Khatib 1987).
+
+    Λ⁻¹ = J M⁻¹ Jᵀ        f = Λ ẍ + …
+
+Λ⁻¹, the mobility, exists everywhere; Λ does not in directions in which the tool cannot move.  With
+J = U σ Vᵀ these are the columns of U with small σ.  They are left out: Λ is the inverse on the
+directions that remain, so f = Λ ẍ asks for no force there instead of an infinite one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.measures import ROWS
+
+__all__ = ["operational_inertia"]
+
+
+def operational_inertia(robot: Any, q: Any, rows: str, frame: Any, tolerance: float) -> np.ndarray:
+    """Λ (..., m, m); see `Robot.operational_inertia`."""
+    if rows not in ROWS:
+        raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
+    if not 0.0 < tolerance < 1.0:
+        raise BrazoError(f"tolerance = {tolerance:g}; it must be between 0 and 1")
+    J = robot.jacobian(q, frame)[..., ROWS[rows], :]
+    M = robot.mass_matrix(q)
+    U, sigma, _ = np.linalg.svd(J)
+    kept = np.zeros(U.shape[:-1], dtype=bool)
+    kept[..., : sigma.shape[-1]] = sigma > tolerance * sigma[..., :1]
+    rows_kept = np.where(kept[..., None], np.swapaxes(U, -1, -2) @ J, 0.0)
+    try:
+        L = np.linalg.cholesky(M)  # M = L Lᵀ
+    except np.linalg.LinAlgError:
+        raise BrazoError(
+            f"robot '{robot.name}': the mass matrix is not positive definite; see arm.findings"
+        ) from None
+    half = np.linalg.solve(L, np.swapaxes(rows_kept, -1, -2))
+    mobility = np.swapaxes(half, -1, -2) @ half
+    # Ones in the place of the directions left out make it invertible, and are removed again.
+    size = mobility.shape[-1]
+    inverse = np.linalg.inv(mobility + np.where(kept, 0.0, 1.0)[..., None] * np.eye(size))
+    inverse = np.where(kept[..., None] & kept[..., None, :], inverse, 0.0)
+    inertia = U @ inverse @ np.swapaxes(U, -1, -2)
+    return 0.5 * (inertia + np.swapaxes(inertia, -1, -2))

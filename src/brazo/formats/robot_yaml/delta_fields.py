@@ -1,0 +1,109 @@
+"""Fields of a robot file that describe a Delta, as a `DeltaModel`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from brazo import units
+from brazo.body.delta_body import delta_bodies, delta_parts, delta_size, rod_offset
+from brazo.body.drawing import Drawing
+from brazo.formats.robot_yaml.actuator_fields import read_actuator
+from brazo.formats.robot_yaml.common_fields import COMMON, CommonFields
+from brazo.formats.robot_yaml.joint_fields import (
+    read_drive,
+    read_friction,
+    read_inertia,
+    read_limits,
+)
+from brazo.model.description import DeltaModel, frozen
+
+
+class DeltaFields(CommonFields):
+    """Reader of the file of a Delta."""
+
+    allowed = (
+        *COMMON, "R", "r", "L1", "L2", "azimuths", "limits", "arm", "rod_mass", "platform_mass",
+        "friction", "drive", "actuator",
+    )  # fmt: skip
+
+    def read(self, size: float | None) -> DeltaModel:
+        """Return the model; its solids have the given size, by default that of its lengths."""
+        names = self.names
+        sizes = {
+            key: self._required(key).number(units.LENGTH, names=names, above=0.0)
+            for key in ("R", "r", "L1", "L2")
+        }
+        measures = ("parameters", "R", "r", "L1", "limits")
+        if sizes["L2"] <= abs(sizes["R"] - sizes["r"]) - sizes["L1"]:
+            self.fields["L2"].fail(
+                "the rods are too short to reach the platform in any pose", rests=measures
+            )
+        azimuths = (math.radians(210), math.radians(330), math.radians(90))
+        if "azimuths" in self.fields:
+            entry = self.fields["azimuths"]
+            a, b, c = entry.numbers(3, units.ANGLE, names=names)
+            azimuths = (a, b, c)
+            turns = sorted(x % (2 * math.pi) for x in azimuths)
+            gaps = [turns[1] - turns[0], turns[2] - turns[1], turns[0] + 2 * math.pi - turns[2]]
+            if min(gaps) < 1e-3:
+                entry.fail("two arms point the same way; give three different azimuths")
+        limits = frozen([[-math.inf, math.inf]] * 3)
+        if "limits" in self.fields:
+            limits = frozen([read_limits(self.fields["limits"], "revolute", self.context)] * 3)
+        low, high = limits[0]
+        grid = np.linspace(low, high, 181) if np.isfinite(limits).all() else np.zeros(0)
+        gap = np.abs(sizes["R"] - sizes["r"] + sizes["L1"] * np.cos(grid))
+        if grid.size and gap.min() > sizes["L2"]:
+            self.fields["L2"].fail(
+                "the rods are too short to meet at any angle in the limits", rests=measures
+            )
+        arm = None
+        if "arm" in self.fields:
+            arm = read_inertia(
+                self.fields["arm"].mapping(("mass", "com", "inertia")),
+                self.fields["arm"],
+                self.context,
+            )
+        masses = {
+            key: self.fields[key].number(units.MASS, names=names, at_least=0.0)
+            for key in ("rod_mass", "platform_mass")
+            if key in self.fields
+        }
+        tool, tool_inertia = self._tool()
+        if tool_inertia is not None:
+            if "platform_mass" not in masses:
+                self.fields["tool"].fail("has a mass, but the platform has none")
+            masses["platform_mass"] += tool_inertia.mass
+        if not np.allclose(tool[:3, :3], np.eye(3)):
+            self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
+        style = self._style(1)
+        (size,) = style.radii or (size or delta_size(sizes["R"], sizes["L1"], sizes["L2"]),)
+        drawing = Drawing(partial(delta_parts, **sizes, azimuths=azimuths, style=style, size=size))
+        model = DeltaModel(
+            **self._common(),
+            R=sizes["R"],
+            r=sizes["r"],
+            L1=sizes["L1"],
+            L2=sizes["L2"],
+            rod_mass=masses.get("rod_mass"),
+            platform_mass=masses.get("platform_mass"),
+            azimuths=azimuths,
+            limits=limits,
+            poses=self._poses(DeltaModel.joint_names, ["revolute"] * 3, limits),
+            tool=frozen(tool),
+            arm_inertia=arm,
+            friction=read_friction(self.fields.get("friction"), self.context),
+            drive=replace(
+                read_drive(self.fields.get("drive"), "revolute", self.context),
+                actuator=read_actuator(self.fields.get("actuator"), "revolute", self.context),
+            ),
+            rod_spacing=2.0 * rod_offset(sizes["r"], size * style.width),
+            parts={name: drawing.parts(name) for name in delta_bodies(len(azimuths))},
+            findings=self._findings(),
+            expressions=self.root.expressions,
+        )
+        return self._driven(model)

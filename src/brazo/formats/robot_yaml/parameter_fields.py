@@ -1,0 +1,67 @@
+"""The block `parameters` of a robot file: named values and expressions of others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.formats.document import Field
+from brazo.formats.robot_yaml.joint_fields import Names
+
+MAX_PARAMETERS = 200
+
+
+def read_parameters(root: Field, fields: dict[str, Field], overrides: Mapping[str, float]) -> Names:
+    """Evaluate the parameters of a file, with `overrides` (SI) in place of its own values."""
+    given: dict[str, Field] = {}
+    if "parameters" in fields:
+        block = fields["parameters"]
+        given = block.mapping()
+        if len(given) > MAX_PARAMETERS:
+            block.fail(f"{len(given)} parameters; at most {MAX_PARAMETERS}")
+    for name in overrides:
+        if name not in given:
+            known = ", ".join(given) or "none"
+            raise BrazoError(f"unknown parameter '{name}'; this robot has: {known}")
+    root.origins.clear()
+    root.origins.update({name: given[name] for name in given if name not in overrides})
+    return _evaluate_parameters(given, overrides)
+
+
+def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]) -> Names:
+    """Evaluate parameters in any order; circular definitions are rejected."""
+    values: dict[str, units.Quantity] = {}
+    waiting = dict(given)
+    for name, field in given.items():
+        if not name.isidentifier() or name in units.RESERVED:
+            field.fail(f"'{name[:40]}' cannot be a parameter's name; use letters, digits and _")
+    while waiting:
+        ready = {}
+        for name, field in waiting.items():
+            if not field.expression(given).names & waiting.keys():
+                own = field.quantity(values)
+                ready[name] = _overridden(name, own, overrides) if name in overrides else own
+        if not ready:
+            name, field = next(iter(waiting.items()))
+            field.fail(
+                f"'{name}' depends on itself; parameters in the circle: {', '.join(waiting)}"
+            )
+        values.update(ready)
+        for name in ready:
+            del waiting[name]
+    return {name: values[name] for name in given}
+
+
+def _overridden(name: str, own: units.Quantity, overrides: Mapping[str, float]) -> units.Quantity:
+    """Return another value for a parameter, with its dimension in the file."""
+    try:
+        value = float(overrides[name])
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise BrazoError(
+            f"parameter '{name}' must be a finite number in SI, got {overrides[name]!r}"
+        )
+    return units.Quantity(value, own.dimension)

@@ -1,0 +1,138 @@
+"""A robot as the text of a robot file, with the changes made to it in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brazo.arrays import float_array
+from brazo.errors import BrazoError
+from brazo.formats.load import Source
+from brazo.formats.robot_yaml.edit import edited
+from brazo.formats.robot_yaml.from_dh import placement
+from brazo.formats.robot_yaml.robot_file import RobotFile
+from brazo.formats.robot_yaml.writer import robot_yaml
+from brazo.model.description import Array, DeltaModel, Inertia, Model, TreeModel
+from brazo.model.payload import Carrying
+
+
+def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
+    """Return the robot file of a source with other parameter values and its payload."""
+    file, model = source.described_by, source.model
+    if file is None:
+        where = f" was read from {model.path}, which" if model.path else ""
+        raise BrazoError(
+            f"robot '{model.name}'{where} has no D-H table, so it cannot be written as a robot "
+            "file; to_urdf and to_mjcf write it"
+        )
+    if payload_of(source.rebuild) is not None:
+        file = loaded_file(file, model)
+    # Radii derived from the new lengths would differ from those that are drawn.
+    root = edited(file.root, {"body.radii": file.radii}) if overrides else file.root
+    return robot_yaml(root, overrides)
+
+
+def loaded_file(file: RobotFile, model: Model) -> RobotFile:
+    """Return the robot file with the inertia of the model's last body, which includes a payload."""
+    tool = {f"tool.{key}": None for key in ("mass", "com", "inertia")}
+    return RobotFile(edited(file.root, {**tool, **_fields_of(model).load()}))
+
+
+def payload_of(rebuild: Callable[..., Model]) -> Inertia | None:
+    """Return the payload of `with_payload`, in the tool frame, or None."""
+    from brazo.model.inertia import merge
+
+    load: Inertia | None = None
+    while isinstance(rebuild, Carrying):
+        load = rebuild.load if load is None else merge(load, rebuild.load)
+        rebuild = rebuild.rebuild
+    return load
+
+
+def edits_for(what: str, value: Array, model: Model) -> dict[str, Any]:
+    """Return the fields of a robot file for another tool, base or limits."""
+    fields = _fields_of(model)
+    if what == "limits":
+        return fields.limits(value)
+    if what == "base":
+        fields.check_base()
+    return {f"{what}.{key}": numbers for key, numbers in placement(value, what).items()}
+
+
+def limits_array(
+    limits: ArrayLike | Mapping[str, tuple[float, float]], names: tuple[str, ...], known: Array
+) -> Array:
+    """Return joint limits (n, 2) from an array or from some joints' limits by name."""
+    if isinstance(limits, Mapping):
+        merged = known.copy()
+        for name, pair in limits.items():
+            if name not in names:
+                raise BrazoError(f"no joint named '{name}'; joints: {', '.join(names)}")
+            try:
+                low, high = np.array(pair, dtype=float).tolist()
+            except (TypeError, ValueError):
+                raise BrazoError(
+                    f"limits of joint '{name}': expected (low, high) in rad or m, got {pair!r}"
+                ) from None
+            merged[names.index(name)] = low, high
+        limits = merged
+    values = float_array(limits, "limits")
+    if values.shape != known.shape or not (values[:, 0] < values[:, 1]).all():
+        raise BrazoError(f"limits: expected {known.shape} with low < high, got {values.tolist()}")
+    return values
+
+
+@dataclass(frozen=True)
+class _TreeFields:
+    """Fields of the robot file of a serial arm."""
+
+    model: TreeModel
+
+    def check_base(self) -> None:
+        """A serial arm may have any base frame."""
+
+    def limits(self, value: Array) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for i, (low, high) in enumerate(value.tolist()):
+            if np.isinf(low) != np.isinf(high):
+                raise BrazoError(
+                    f"limits of joint {i + 1}: {low:g} .. {high:g}; a robot file has both or none"
+                )
+            fields[f"joints[{i}].limits"] = None if np.isinf(low) else [low, high]
+        return fields
+
+    def load(self) -> dict[str, Any]:
+        """The last link, which includes the load."""
+        held = self.model.bodies[self.model.tip].inertia
+        assert held is not None
+        last = f"joints[{len(self.model.joints) - 1}]"
+        return {f"{last}.mass": held.mass, f"{last}.com": held.com, f"{last}.inertia": held.tensor}
+
+
+@dataclass(frozen=True)
+class _DeltaFields:
+    """Fields of the robot file of a Delta."""
+
+    model: DeltaModel
+
+    def check_base(self) -> None:
+        raise BrazoError(f"robot '{self.model.name}' is a Delta: it has no base frame; use a cell")
+
+    def limits(self, value: Array) -> dict[str, Any]:
+        if np.isinf(value).any() or np.ptp(value, axis=0).any():
+            raise BrazoError(f"robot '{self.model.name}' is a Delta: its arms have the same limits")
+        return {"limits": value[0]}
+
+    def load(self) -> dict[str, Any]:
+        """The platform, which includes the load."""
+        return {"platform_mass": self.model.platform_mass}
+
+
+def _fields_of(model: Model) -> _TreeFields | _DeltaFields:
+    return (
+        _DeltaFields(model) if isinstance(model, DeltaModel) else _TreeFields(model.require_tree())
+    )

@@ -1,0 +1,297 @@
+"""Compiled inverse kinematics of one robot with a closed form: a single target and batches.
+
+The kernel (`closed_form.compiled`) works on the joints between base and tool; here its vectors are
+made from targets and start values of the whole robot, and its results become `IKResult` and
+`IKBatch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from brazo.kinematics.closed_form.base import BranchKernel, ClosedForm
+from brazo.kinematics.closed_form.compiled import split
+from brazo.kinematics.options import Orientation
+from brazo.kinematics.result import Branch, IKBatch, IKResult, Residual
+
+Array = np.ndarray
+
+_TOLERANCE = 1e-9  # m and rad, of a plain call
+_ANY = 1e9  # a tolerance (rad) that every orientation meets
+_FLOAT = np.dtype(float)
+
+
+class Found:
+    """All branches of one target as the kernel left them."""
+
+    __slots__ = ("_solver", "branch", "orientation", "q", "start", "tolerance")
+
+    def __init__(
+        self,
+        solver: CompiledBranches,
+        q: Array,
+        branch: Array,
+        start: Array,
+        orientation: Orientation,
+        tolerance: float,
+    ) -> None:
+        self._solver, self.q, self.branch, self.start = solver, q, branch, start
+        self.orientation, self.tolerance = orientation, tolerance
+
+    def list(self) -> list[Branch]:
+        """All branches that reach the target, those within the limits first, nearest first."""
+        return [branch for branch, _, _ in self.entries()]
+
+    def exact(self) -> list[Branch]:
+        """Those of them that have the orientation asked for."""
+        full, tolerance = self.orientation == "full", self.tolerance
+        return [b for b in self.list() if not full or b.orientation_error <= tolerance]
+
+    def entries(self) -> list[tuple[Branch, int, float]]:
+        """The same with their slots and distances from the start."""
+        solver, free = self._solver, self.orientation == "free"
+        names, found = solver.names, []
+        rows = solver.whole(self.q, self.start)
+        for slot, (valid, bits, position, orientation, away) in enumerate(self.branch.tolist()):
+            if valid:
+                beyond = solver.joints_of(bits)
+                angle = 0.0 if free else orientation
+                one = Branch(rows[slot], names[slot], not beyond, beyond, position, angle)
+                found.append((one, slot, away))
+        found.sort(key=lambda entry: (not entry[0].within_limits, entry[2]))
+        return found
+
+
+class Reached(IKResult):
+    """A target that was reached: everything is made when it is first read.
+
+    Machine code makes these objects, too, with no more than the slots of this class.
+    """
+
+    # Solver and start; the kernel's result; all_q, or the same of the chain's joints.
+    __slots__ = ("_all_q", "_chain_q", "_context", "_found")
+
+    def __init__(self, found: Array, context: tuple[CompiledBranches, Array]) -> None:
+        self._found, self._context = found, context
+
+    @property
+    def q(self) -> Array:
+        try:
+            return self._q
+        except AttributeError:
+            solver, start = self._context
+            self._q: Any = solver.whole(solver.split(self._found)[2][:-5], start)
+            return self._q
+
+    @property
+    def success(self) -> bool:
+        return True
+
+    @property
+    def reason(self) -> str:
+        return ""
+
+    @property
+    def residual(self) -> Residual:
+        return Residual(self._found.item(-4), self._found.item(-3))
+
+    @property
+    def all(self) -> tuple[Branch, ...]:
+        try:
+            known = self._all
+        except AttributeError:
+            known = None
+        if known is None:
+            solver, start = self._context
+            q, branch, _ = solver.split(self._found)
+            known = tuple(Found(solver, q, branch, start, "full", _TOLERANCE).exact())
+            self._all = known
+        return known
+
+    @property
+    def all_q(self) -> Array:
+        try:
+            return self._all_q
+        except AttributeError:
+            solver, start = self._context
+            self._all_q: Array = solver.whole(solver.split(self._found)[0], start)
+            return self._all_q
+
+    @property
+    def valid(self) -> Array:
+        reached, _, _, orientation, _ = self._context[0].split(self._found)[1].T
+        return (reached > 0.0) & (orientation <= _TOLERANCE)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._context[0].names
+
+    @property
+    def branch(self) -> str:
+        return self._context[0].names[int(self._found.item(-5))]
+
+    @property
+    def method(self) -> str:
+        return self._context[0].method
+
+    @property
+    def iterations(self) -> int:
+        return 0
+
+
+class CompiledBranches:
+    """The kernel of a closed form for a robot with limits (n, 2)."""
+
+    def __init__(self, form: ClosedForm, limits: Array) -> None:
+        self.form = form
+        self.used = list(form.chain.coordinates)
+        self.limits = limits[self.used]
+        self.names = form.branch_names
+        self.whole_chain = self.used == list(range(len(limits)))
+        self.method = f"closed form, {form.family}"
+        self._count = len(self.used)
+        self._rules: dict[Any, Array] = {}
+        self._beyond: dict[float, tuple[int, ...]] = {0.0: ()}
+
+    @cached_property
+    def kernel(self) -> BranchKernel:
+        return self.form.branch_kernel(self.limits)
+
+    @cached_property
+    def entry(self) -> Callable[..., Any]:
+        return self.kernel.entry
+
+    def split(self, found: Array) -> tuple[Array, Array, Array]:
+        """The parts of the kernel's result: q, branch, best."""
+        return split(found, len(self.names), self._count)
+
+    def rule(self, orientation: Orientation, tolerance: float, slots: set[int] | None) -> Array:
+        """The kernel's input of that name; `slots`: the branches allowed, None for all."""
+        key = (orientation, tolerance, None if slots is None else frozenset(slots))
+        known = self._rules.get(key)
+        if known is None:
+            known = np.ones(2 + len(self.names))
+            known[0] = _ANY if orientation == "free" else tolerance
+            known[1] = 0.0 if orientation == "full" else 1.0
+            if slots is not None:
+                known[2:] = [float(i in slots) for i in range(len(self.names))]
+            if len(self._rules) > 64:
+                self._rules.clear()
+            self._rules[key] = known
+        return known
+
+    def starts(self, start: Array, given: bool) -> Array:
+        """The kernel's `q0` (..., n + 1) from values (..., n) of the whole robot."""
+        chain = start if self.whole_chain else start[..., self.used]
+        values = np.empty((*chain.shape[:-1], self._count + 1))
+        values[..., :-1] = chain
+        values[..., -1] = 1.0 if given else -1.0
+        return values
+
+    def whole(self, q: Array, start: Array) -> Array:
+        """Joint values of the whole robot from those of the chain."""
+        if self.whole_chain:
+            return q
+        values = np.array(np.broadcast_to(start, (*q.shape[:-1], start.shape[-1])))
+        values[..., self.used] = q
+        return values
+
+    def joints_of(self, bits: float) -> tuple[int, ...]:
+        """Indices of the robot's joints of a bit field over the chain's."""
+        known = self._beyond.get(bits)
+        if known is None:
+            field = int(bits)
+            known = tuple(sorted(j for i, j in enumerate(self.used) if field >> i & 1))
+            self._beyond[bits] = known
+        return known
+
+    def fast(self, reference: Array) -> Callable[[Any, Any], IKResult | None]:
+        """A function (T, q0) for plain calls: a pose (4, 4) as an array of doubles, the full
+        orientation, any branch.  It returns None where the general route has to look: bad
+        arguments, no solution within the limits."""
+        entry, rule = self.entry, self.rule("full", _TOLERANCE, None)
+        default, whole_chain, used = self.starts(reference, False), self.whole_chain, self.used
+        plain, given = (self, reference), self.starts(reference, True)
+
+        def solve(T: Any, q0: Any) -> IKResult | None:
+            if type(T) is not np.ndarray or T.shape != (4, 4):
+                return None
+            if q0 is None:
+                context, vector = plain, default
+            elif type(q0) is np.ndarray and q0.shape == reference.shape and q0.dtype is _FLOAT:
+                context, vector = (self, q0 if whole_chain else q0.copy()), given.copy()
+                vector[:-1] = q0 if whole_chain else q0[used]
+            else:
+                return None
+            found = entry(T.reshape(16), vector, rule)
+            if found.item(-1) == 0.0:  # no pose, or no success
+                return None
+            return Reached(found, context)
+
+        return solve
+
+    def plain(self, reference: Array, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+        """`fast` without q0 as machine code; ``otherwise`` handles all other calls."""
+        kernel = self.kernel.single
+        if kernel is None:
+            return otherwise
+        fixed = (self.starts(reference, False), self.rule("full", _TOLERANCE, None))
+        slots = ("_found", "_all_q" if self.whole_chain else "_chain_q", "_context")
+        return kernel.fixed_entry(fixed, Reached, slots, (self, reference), otherwise)
+
+    def find(
+        self,
+        T: Array,
+        start: Array,
+        given: bool,
+        orientation: Orientation,
+        tolerance: float,
+        slots: set[int] | None,
+    ) -> tuple[Found, list[float]]:
+        """All branches of a pose (4, 4) that was checked, and the kernel's `best`."""
+        rule = self.rule(orientation, tolerance, slots)
+        found = self.entry(T.reshape(16), self.starts(start, given), rule)
+        q, branch, best = self.split(found)
+        return Found(self, q, branch, start, orientation, tolerance), best.tolist()
+
+    def batch(
+        self,
+        T: Array,
+        start: Array,
+        given: bool,
+        orientation: Orientation,
+        tolerance: float,
+        slots: set[int] | None,
+        threads: int | None = None,
+    ) -> tuple[IKBatch, Array]:
+        """All branches of poses (..., 4, 4), and whether each is a pose (...)."""
+        lead = T.shape[:-2]
+        rule = self.rule(orientation, tolerance, slots)
+        vectors = self.starts(start, given)
+        flat = np.ascontiguousarray(T, dtype=float).reshape(*lead, 16)
+        found = self.kernel.rows(flat, vectors, rule, threads)
+        slot, rigid, done = np.moveaxis(found.verdict, -1, 0)
+        success = done > 0.0
+        wide = start if self.whole_chain else start[..., None, :]
+        chosen = self.whole(found.chosen, start)
+        if not success.all():
+            chosen[~success] = np.nan
+        result = IKBatch(
+            q=chosen,
+            success=success,
+            branch=slot.astype(int),
+            all_q=self.whole(found.q, wide),
+            valid=found.state >= 0.0,
+            within_limits=found.state == 0.0,
+            position_error=found.position,
+            orientation_error=(
+                np.zeros(found.state.shape) if orientation == "free" else found.orientation
+            ),
+            names=self.names,
+            method=self.method,
+        )
+        return result, rigid > 0.0

@@ -1,0 +1,328 @@
+"""All branches of a closed form as one graph: candidates, refinement, errors, limits, the best one.
+
+Inputs of a kernel, one row a target:
+
+    T      16       the pose; a rounded rotation is replaced by the nearest exact one
+    q0     n + 1    start values of the chain's joints, and 1 if they are the user's, else −1
+    rule   2 + B    tolerance, 1 if any orientation is accepted (else 0), 1 for each slot allowed
+
+Outputs, one after the other in one vector (one array is made faster than three); batches give
+`BranchRows` instead, which is less to write and to read again:
+
+    q      (B, n)   angles turned into the limits, of several turns the nearest to q0
+    branch (B, 5)   1 if the branch reaches the target, joints out of limits (bit i: joint i),
+                    position error (m), orientation error (rad), distance max |q − q0|
+    best   n + 5    q of the best branch, its slot (−1: none within the limits), both its errors,
+                    1 if T is a pose, 1 if it is one and the branch meets it
+
+The best branch is, of those allowed, within the limits and with the smallest orientation error (to
+the tolerance), the nearest to q0.
+
+Closed forms lose digits near double roots (a stretched arm) and if a nearly special geometry was
+treated as exactly special.  Branches of full poses that miss the target by more than rounding are
+refined by damped Newton steps on the pose error (`brazo.codegen.refine`).
+
+Branches share most joint values (two of the first joint for eight branches of a Puma): angles and
+limits are computed once for each distinct value.  The errors are those of the pairs (cos, sin), the
+angles being their arc tangents to the last digit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen import (
+    Across,
+    FixedEntry,
+    Graph,
+    GraphFunction,
+    Guarded,
+    Kernel,
+    Refinement,
+    compile_kernel,
+)
+from brazo.codegen.graph import evaluate
+from brazo.codegen.linear import dot
+from brazo.codegen.ring import absolute, maximum, minimum, where
+from brazo.kinematics.closed_form.base import (
+    ACCEPTED,
+    BranchRows,
+    Candidate,
+    ClosedForm,
+    accepted_distance,
+)
+from brazo.kinematics.closed_form.joint_limits import beyond, bounds, centre, placed, turned
+from brazo.kinematics.closed_form.pairs import angle_of, of_angle
+from brazo.kinematics.closed_form.pose_error import angle_of_chord, check, newton_step
+from brazo.kinematics.forward import cross
+
+Array = np.ndarray
+Scalar = Any
+
+_FINE = 1e-13  # rad, and fraction of the arm's size: converged
+_HOPELESS = 1e-3  # a miss this large is no rounding: the target is out of reach
+_HUGE = 1e300
+_ROUNDED = 1e-14  # a rotation this far off is rounded input
+_NO_ROTATION = 1e-5
+
+
+class BranchGraph:
+    """The graph of a closed form with limits (n, 2) of the chain's joints."""
+
+    def __init__(self, form: ClosedForm, limits: Array) -> None:
+        self.form, self.limits = form, limits
+        self.n, self.branches = form.chain.n, form.branches
+
+    @cached_property
+    def built(self) -> tuple[Graph, dict[str, list[Any]]]:
+        form, n, count = self.form, self.n, self.branches
+        graph = Graph()
+        T, q0 = graph.inputs("T", 16), graph.inputs("q0", n + 1)
+        rule = graph.inputs("rule", 2 + count)
+        R, rigid = cleaned([*T[0:3], *T[4:7], *T[8:11]], T[12:])
+        p = [T[3], T[7], T[11]]
+        start, given = q0[:n], q0[n]
+        free = [where(given, x, 0.0) for x in start]
+        candidates = form.formula((R, p), free, given)
+        assert len(candidates) == count, (form.family, len(candidates), count)
+        joints = _Joints(form, self.limits, candidates, start)
+        target = [*R, *p]
+        errors = Across("errors_of_all", self._errors(joints), count, shared=("target",))
+        need, position, orientation = graph.call(errors, joints.turns, target)
+        found = [*joints.q, *joints.bits, *position, *orientation, *joints.away]
+        if form.meets == "pose":
+            need = [minimum(x, c.exists) for x, c in zip(need, candidates, strict=True)]
+            refined = Across("refine_all", self._refined(), count, shared=("target", "q0"))
+            guarded = Guarded("refine_some", refined, count)
+            (found,) = graph.call(guarded, found, [*target, *start], need)
+        values = [found[b::count] for b in range(count)]
+        q, rest = [x[:n] for x in values], [x[n:] for x in values]
+        near = accepted_distance(form.chain.size)
+        rows, valid = [], []
+        for candidate, (bits, position, orientation, away) in zip(candidates, rest, strict=True):
+            ok = where(candidate.exists, where(near - position, 1.0, 0.0), 0.0)
+            if form.meets == "pose":
+                ok = where(ACCEPTED - orientation, ok, 0.0)
+            valid.append(ok)
+            rows += [ok, bits, position, orientation, away]
+        best = _best(q, rest, valid, rule)
+        *best, meets = best
+        done = where(minimum(meets, rigid) - 0.5, 1.0, 0.0)
+        outputs = {"q": [x for row in q for x in row], "branch": rows, "best": [*best, rigid, done]}
+        return graph, outputs
+
+    @property
+    def single(self) -> Kernel:
+        return self._single
+
+    @cached_property
+    def _single(self) -> Kernel:
+        """T, q0, rule -> q, branch, best as one vector."""
+        graph, outputs = self.built
+        found = [x for part in outputs.values() for x in part]
+        fixed = FixedEntry(first=(4, 4), view=(self.branches, self.n))
+        # Batches have a kernel of their own, so that the first call compiles less.
+        return compile_kernel("ik", graph, {"found": found}, finite=False, fixed=fixed, lanes=False)
+
+    @property
+    def entry(self) -> Callable[..., Any]:
+        return self.single.entry
+
+    @cached_property
+    def batch(self) -> Kernel:
+        """T, q0, rule -> `BranchRows`."""
+        graph, outputs = self.built
+        n, rows, best = self.n, outputs["branch"], outputs["best"]
+        valid, bits, position, orientation, _ = (rows[i::5] for i in range(5))
+        state = [where(ok - 0.5, b, -1.0) for ok, b in zip(valid, bits, strict=True)]
+        *chosen, slot, _, _, rigid, done = best
+        verdict = [where(done - 0.5, slot, -1.0), rigid, done]
+        parts = (outputs["q"], state, position, orientation, chosen, verdict)
+        shapes = {"q": (self.branches, n)}
+        names = BranchRows._fields
+        found = dict(zip(names, parts, strict=True))
+        return compile_kernel("ik_batch", graph, found, shapes, finite=False)
+
+    def rows(self, T: Array, q0: Array, rule: Array, threads: int | None = None) -> BranchRows:
+        return BranchRows(*self.batch(T, q0, rule, threads=threads))
+
+    def evaluate(self, T: Array, q0: Array | None) -> tuple[Array, Array]:
+        """q (N, B, n) and branch (N, B, 5) of targets (N, 4, 4) and start values (N, n)."""
+        _, outputs = self.built
+        N = len(T)
+        starts = np.zeros((self.n + 1, N))
+        starts[-1] = -1.0
+        if q0 is not None:
+            starts[:-1], starts[-1] = q0.T, 1.0
+        rule = np.ones((2 + self.branches, N))
+        inputs = {"T": np.ascontiguousarray(T.reshape(N, 16).T), "q0": starts, "rule": rule}
+        with np.errstate(all="ignore"):
+            values = evaluate([*outputs["q"], *outputs["branch"]], inputs)
+        flat = np.stack([np.broadcast_to(v, N) for v in values], axis=-1)
+        split = self.branches * self.n
+        return (
+            flat[:, :split].reshape(N, self.branches, self.n),
+            flat[:, split:].reshape(N, self.branches, 5),
+        )
+
+    def _errors(self, joints: _Joints) -> GraphFunction:
+        """Turns of a branch (as in `joints.turns`), target (12) -> need (≥ 0 where refinement
+        helps), position and orientation error."""
+        graph = Graph()
+        given = iter(graph.inputs("turn", sum(2 if pair else 1 for pair in joints.pairs)))
+        target = graph.inputs("target", 12)
+        turns: list[Any] = []
+        for kind, pair in zip(self.form.chain.kinds, joints.pairs, strict=True):
+            value = next(given)
+            if kind == "revolute":
+                turns.append((value, next(given)) if pair else of_angle(value))
+            else:
+                turns.append(value)
+        miss, position, chord = self.form.errors(turns, target)
+        need = minimum(miss - _FINE, _HOPELESS - miss)
+        outputs = {"need": [need], "position": [position], "orientation": [angle_of_chord(chord)]}
+        return GraphFunction("errors", graph, outputs)
+
+    def _refined(self) -> GraphFunction:
+        """x (n + 4: joint values, bits, both errors, distance), target (12), q0 (n) -> a better
+        x."""
+        form, kinds = self.form, self.form.chain.kinds
+        graph = Graph()
+        q, target = graph.inputs("x", self.n + 4)[: self.n], graph.inputs("target", 12)
+        start = graph.inputs("q0", self.n)
+        step = newton_step(form.chain)
+        refined = Refinement("refined", check(kinds, form.errors), step, _FINE, _HOPELESS)
+        x, _, (position, chord) = graph.call(refined, q, target)
+        q, bits, away = placed(kinds, self.limits, x, start)
+        return GraphFunction(
+            "refine", graph, {"x": [*q, bits, position, angle_of_chord(chord), away]}
+        )
+
+
+class _Joints:
+    """Joint values of all candidates, turned into the limits; each distinct one once.
+
+    Elements are laid out as in `Across`, a set for each candidate: `turns` (pairs, or values where
+    not all candidates give pairs), `q`, `bits` of joints out of limits, `away` from the start.
+    """
+
+    def __init__(
+        self, form: ClosedForm, limits: Array, candidates: list[Candidate], start: list[Scalar]
+    ) -> None:
+        count, kinds = len(candidates), form.chain.kinds
+        each = list(zip(*(c.q for c in candidates), strict=True))
+        self.pairs = [
+            kind == "revolute" and all(isinstance(x, tuple) for x in given)
+            for kind, given in zip(kinds, each, strict=True)
+        ]
+        known = _turned(self.pairs, limits, each, start)
+        self.turns: list[Scalar] = []
+        self.q: list[Scalar] = []
+        self.bits: list[Scalar] = [0.0] * count
+        self.away: list[Scalar] = [0.0] * count
+        for i, (kind, given) in enumerate(zip(kinds, each, strict=True)):
+            low, high = limits[i].tolist()
+            if self.pairs[i]:
+                self.turns += [x[0] for x in given] + [x[1] for x in given]
+                q, bits, away = zip(*(known[i, *x] for x in given), strict=True)
+            else:
+                q = [angle_of(x) if isinstance(x, tuple) else x for x in given]
+                if kind == "revolute":
+                    q = [turned(x, centre(low, high, start[i])) for x in q]
+                bits = [beyond(x, *bounds(low, high), 2.0**i) for x in q]
+                away = [absolute(x - start[i]) for x in q]
+                self.turns += q
+            self.q += q
+            self.bits = [a + b for a, b in zip(self.bits, bits, strict=True)]
+            self.away = [maximum(a, b) for a, b in zip(self.away, away, strict=True)]
+
+
+def _turned(
+    pairs: list[bool], limits: Array, each: Sequence[Sequence[Any]], start: list[Scalar]
+) -> dict[Any, tuple[Scalar, ...]]:
+    """Angle, bit if out of limits and distance from the start of each joint and pair."""
+    sets: dict[Any, list[Scalar]] = {}
+    for i, given in enumerate(each):
+        if pairs[i]:
+            low, high = limits[i].tolist()
+            joint = [centre(low, high, start[i]), start[i], *bounds(low, high), 2.0**i]
+            sets |= {(i, *pair): [*pair, *joint] for pair in given}
+    if not sets:
+        return {}
+    graph = Graph()
+    c, s, middle, zero, least, most, bit = graph.inputs("joint", 7)
+    q = turned(angle_of((c, s)), middle)
+    values = [q, beyond(q, least, most, bit), absolute(q - zero)]
+    turn = GraphFunction("turn", graph, {"turn": values})
+    elements = [x for element in zip(*sets.values(), strict=True) for x in element]
+    (found,) = start[0].graph.call(Across("turns", turn, len(sets)), elements)
+    return {key: tuple(found[k :: len(sets)]) for k, key in enumerate(sets)}
+
+
+def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
+    """Views of a kernel's result (..., size): q (..., B, n), branch (..., B, 5) and best."""
+    lead, middle = found.shape[:-1], branches * n
+    end = middle + 5 * branches
+    return (
+        found[..., :middle].reshape(*lead, branches, n),
+        found[..., middle:end].reshape(*lead, branches, 5),
+        found[..., end:],
+    )
+
+
+def cleaned(R: Sequence[Scalar], last: Sequence[Scalar]) -> tuple[list[Scalar], Scalar]:
+    """The exact rotation nearest to nine scalars, and 1 if they and the last row are of a pose."""
+    x, y, z = list(R[0:3]), list(R[3:6]), list(R[6:9])
+    lengths = [absolute(dot(a, a) - 1.0) for a in (x, y, z)]
+    angles = [absolute(dot(a, b)) for a, b in ((x, y), (y, z), (x, z))]
+    worst = maximum(maximum(lengths[0], lengths[1]), angles[0])
+    for a, b in zip(cross(x, y), z, strict=True):
+        worst = maximum(worst, absolute(a - b))
+    rigid = where(_NO_ROTATION - worst, 1.0, 0.0)
+    for value, wanted in zip(last, (0.0, 0.0, 0.0, 1.0), strict=True):
+        rigid = where(-absolute(value - wanted), rigid, 0.0)
+    off: Scalar = 0.0
+    for part in [*lengths, *angles]:
+        off = off + part
+    (exact,) = R[0].graph.call(Guarded("clean_some", _polar()), R, [], [off - _ROUNDED])
+    return exact, rigid
+
+
+def _polar() -> GraphFunction:
+    """The rotation nearest to nine scalars that are almost one."""
+    graph = Graph()
+    R: list[Scalar] = graph.inputs("R", 9)
+    for _ in range(2):  # Newton's iteration for the polar factor: 1e-5, 1e-10, 1e-20
+        rows = [R[0:3], R[3:6], R[6:9]]
+        S = [[-0.5 * dot(a, b) for b in rows] for a in rows]
+        for i in range(3):
+            S[i][i] = S[i][i] + 1.5
+        columns = list(zip(*rows, strict=True))
+        R = [dot(row, column) for row in S for column in columns]
+    return GraphFunction("polar", graph, {"R": R})
+
+
+def _best(
+    q: list[list[Scalar]], found: list[list[Scalar]], valid: list[Scalar], rule: list[Scalar]
+) -> list[Scalar]:
+    """q of the best branch, its slot and errors, and 1 if it meets the target."""
+    tolerance, loose, allowed = rule[0], rule[1], rule[2:]
+    usable, gap = [], _HUGE
+    for slot, (bits, _, orientation, _) in enumerate(found):
+        ok = where(-bits, minimum(valid[slot], allowed[slot]), 0.0)  # no joint out of limits
+        usable.append(where(ok - 0.5, 1.0, -1.0))
+        gap = where(usable[slot], minimum(gap, orientation), gap)
+    nearest, slot_of, gap_of, angle = _HUGE, -1.0, _HUGE, _HUGE
+    chosen: list[Scalar] = list(q[0])
+    for slot, (_, position, orientation, away) in enumerate(found):
+        close = where(usable[slot], gap + tolerance - orientation, -1.0)
+        take = where(close, where(away - nearest, -1.0, 1.0), -1.0)
+        nearest, slot_of = where(take, away, nearest), where(take, float(slot), slot_of)
+        gap_of, angle = where(take, position, gap_of), where(take, orientation, angle)
+        chosen = [where(take, a, b) for a, b in zip(q[slot], chosen, strict=True)]
+    meets = where(slot_of, where(loose - 0.5, 1.0, where(tolerance - angle, 1.0, 0.0)), 0.0)
+    return [*chosen, slot_of, gap_of, angle, meets]

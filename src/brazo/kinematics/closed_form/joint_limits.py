@@ -1,0 +1,66 @@
+"""Joint values of branches against the joint limits, over any scalar.
+
+An angle is moved by full turns into the limits, to the value nearest to the start: the one within
+half a turn of a *centre*.  The centre is the start, moved so far into the limits that half a turn
+fits on either side; where the limits are less than a turn apart it is their middle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen.ring import absolute, maximum, minimum, rint, where
+from brazo.kinematics.result import LIMIT_TOLERANCE, TURN
+
+Array = np.ndarray
+Scalar = Any
+
+_UNLIMITED = 1e300
+
+
+def centre(low: float, high: float, start: Scalar) -> Scalar:
+    """The angle within half a turn of which an angle with limits is given."""
+    low, high = low - LIMIT_TOLERANCE, high + LIMIT_TOLERANCE
+    if high - low < TURN:
+        return 0.5 * (low + high)
+    value = start
+    if math.isfinite(low):
+        value = maximum(value, low + 0.5 * TURN)
+    if math.isfinite(high):
+        value = minimum(value, high - 0.5 * TURN)
+    return value
+
+
+def turned(q: Scalar, centre: Scalar) -> Scalar:
+    """q plus the full turns that bring it within half a turn of a centre."""
+    return q - TURN * rint((q - centre) * (1.0 / TURN))
+
+
+def bounds(low: float, high: float) -> tuple[float, float]:
+    """Finite limits, widened by the tolerance."""
+    return max(low - LIMIT_TOLERANCE, -_UNLIMITED), min(high + LIMIT_TOLERANCE, _UNLIMITED)
+
+
+def beyond(q: Scalar, low: Scalar, high: Scalar, bit: Scalar) -> Scalar:
+    """`bit` where q is out of `bounds`, otherwise 0."""
+    return where(q - low, where(high - q, 0.0, bit), bit)
+
+
+def placed(
+    kinds: Sequence[str], limits: Array, x: Sequence[Scalar], start: Sequence[Scalar]
+) -> tuple[list[Scalar], Scalar, Scalar]:
+    """Joint values turned into the limits (n, 2), the bits of those out of them, and the distance
+    max |q − start|."""
+    values: list[Scalar] = []
+    bits: Scalar = 0.0
+    away: Scalar = 0.0
+    for i, (kind, (low, high)) in enumerate(zip(kinds, limits.tolist(), strict=True)):
+        value = x[i] if kind == "prismatic" else turned(x[i], centre(low, high, start[i]))
+        values.append(value)
+        bits = bits + beyond(value, *bounds(low, high), 2.0**i)
+        away = maximum(away, absolute(value - start[i]))
+    return values, bits, away

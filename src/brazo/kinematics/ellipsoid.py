@@ -1,0 +1,88 @@
+"""Velocity and force ellipsoids: what the tool can do with joint speeds or torques of unit size.
+
+With J S = U σ Vᵀ, S the diagonal of the joint speeds that count as one,
+
+    velocity   {J q̇ : |S⁻¹ q̇| ≤ 1}          axes U, radii σ
+    force      {f : |S⁻¹ Jᵀ f| ≤ 1}          axes U of J S⁻¹, radii 1/σ
+
+They are dual: the tool is fast where it is weak.  At a singularity one radius of the velocity
+ellipsoid is zero and one of the force ellipsoid infinite.  Linear and angular rows have different
+units, so an ellipsoid is of one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.measures import ROWS
+
+__all__ = ["Ellipsoid", "EllipsoidRows", "ellipsoid"]
+
+EllipsoidRows = Literal["linear", "angular"]
+_FLAT = 1e-12  # of the largest singular value: a direction in which the tool does not move
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ellipsoid:
+    """An ellipsoid at the tool, in base axes; arrays have the batch's leading dimensions."""
+
+    centre: np.ndarray
+    """(..., 3) position of the tool, m."""
+    axes: np.ndarray
+    """(..., 3, 3) unit vectors in columns, the longest axis first."""
+    radii: np.ndarray
+    """(..., 3) lengths of the half-axes: m/s, rad/s, N or N m; infinite where no torque limits the
+    force."""
+
+    def points(self, scale: float = 1.0, count: int = 24) -> np.ndarray:
+        """Surface for plots (..., count + 1, 2 count + 1, 3), m: `plot_surface(*points.T)`.
+
+        `scale` is in m per unit of the radii.  An infinite radius cannot be drawn.
+        """
+        if not np.isfinite(self.radii).all():
+            raise BrazoError("the ellipsoid has an infinite radius at this singularity: no surface")
+        polar = np.linspace(0.0, np.pi, count + 1)[:, None]
+        around = np.linspace(0.0, 2.0 * np.pi, 2 * count + 1)
+        sphere = np.stack(
+            [
+                np.sin(polar) * np.cos(around),
+                np.sin(polar) * np.sin(around),
+                np.cos(polar) * np.ones_like(around),
+            ],
+            axis=-1,
+        )
+        stretched = scale * self.axes * self.radii[..., None, :]
+        return np.einsum("...ij,abj->...abi", stretched, sphere) + self.centre[..., None, None, :]
+
+
+def ellipsoid(
+    kind: Literal["velocity", "force"],
+    J: np.ndarray,
+    centre: np.ndarray,
+    rows: EllipsoidRows,
+    scale: Any = None,
+) -> Ellipsoid:
+    """The ellipsoid of Jacobians (..., 6, n); see `Robot.velocity_ellipsoid`."""
+    if rows not in ("linear", "angular"):
+        raise BrazoError(f"rows '{rows}' is not one of linear, angular")
+    n = J.shape[-1]
+    try:
+        unit = np.broadcast_to(np.asarray(1.0 if scale is None else scale, dtype=float), (n,))
+    except (TypeError, ValueError):
+        raise BrazoError(f"scale: expected a number or ({n},) numbers, one per joint") from None
+    if not (np.isfinite(unit).all() and (unit > 0.0).all()):
+        raise BrazoError("scale: every value must be finite and above 0")
+    J = J[..., ROWS[rows], :]
+    U, sigma, _ = np.linalg.svd(J * unit if kind == "velocity" else J / unit, full_matrices=True)
+    radii = np.zeros((*J.shape[:-2], 3))
+    radii[..., : sigma.shape[-1]] = sigma
+    if kind == "velocity":
+        return Ellipsoid(centre, U, radii)
+    flat = radii <= _FLAT * radii[..., :1]
+    with np.errstate(divide="ignore"):
+        radii = np.where(flat, np.inf, 1.0 / radii)
+    return Ellipsoid(centre, U[..., ::-1], radii[..., ::-1])

@@ -1,0 +1,217 @@
+"""Joint velocities for a velocity of the tool: damped least squares, and a quadratic program.
+
+*Resolved rate* (Whitney; damping after Nakamura, Hanafusa and Chiaverini).  With J = U σ Vᵀ
+
+    q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, else 0
+
+σ_m being the smallest singular value that the arm has away from singularities.  A joint that would
+pass its limit within dt is held there, and the others take over; then all speeds are reduced
+together until no joint exceeds its maximum, so that the direction of the tool is kept.
+
+*Differential inverse kinematics* solves
+
+    min ½ (J q̇ − v)ᵀ W (J q̇ − v) + ½ μ |q̇ − q̇_p|²        low ≤ q̇ ≤ high
+
+where the bounds are those of speed, and of position within dt, and q̇_p moves slowly to a posture.
+The joints share the work within their limits; the direction of the tool may change.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.model.description import Model
+
+__all__ = ["JointRates", "differential_ik", "resolved_rate", "speed_limits"]
+
+_INFINITE = 1e30  # what daqp takes for no bound
+
+
+class JointRates(NamedTuple):
+    """Joint velocities and what they achieve; leading dimensions are batches."""
+
+    qd: np.ndarray
+    """(..., n) joint velocities, rad/s and m/s."""
+    twist: np.ndarray
+    """(..., 6) velocity of the tool for qd, in the frame of the given one."""
+    limited: np.ndarray
+    """(..., n) joints that a limit of position or speed holds back."""
+    scale: np.ndarray
+    """(...) factor by which all speeds are reduced; 1 if none is too fast."""
+
+
+@lru_cache(maxsize=64)
+def speed_limits(model: Model) -> np.ndarray:
+    """Max speeds (n,) of the drives, rad/s and m/s; infinite if not given."""
+    return np.array([drive.max_speed for drive in model.drives])
+
+
+def resolved_rate(
+    robot: Any,
+    q: Any,
+    twist: Any,
+    frame: Any = "base",
+    *,
+    dt: float = 0.01,
+    max_speed: Any = None,
+    damping: float = 0.1,
+    threshold: float = 0.05,
+) -> JointRates:
+    """Joint velocities by damped least squares; see `Robot.resolved_rate`."""
+    J, v, (low, high), most, rows = _problem(robot, q, twist, frame, dt, max_speed)
+    damping = _number("resolved_rate: damping", damping)
+    threshold = _number("resolved_rate: threshold", threshold)
+    if damping < 0.0 or threshold <= 0.0:
+        raise BrazoError(
+            f"resolved_rate: damping = {damping:g}, threshold = {threshold:g}; they must be at "
+            "least 0 and above 0"
+        )
+    n = J.shape[-1]
+    mobility = robot._kinematics.mobility_of("linear" if rows == 3 else "all")
+    used = J[..., :rows, :]
+    held = np.zeros(low.shape, dtype=bool)
+    qd = np.zeros(low.shape)
+    for _ in range(n + 1):
+        if held.any():
+            rest = v - _times(used, np.where(held, qd, 0.0))
+            free = np.where(held[..., None, :], 0.0, used)
+            qd = np.where(held, qd, _damped(free, rest, mobility, damping, threshold))
+        else:
+            qd = _damped(used, v, mobility, damping, threshold)
+        past = ~held & ((qd < low) | (qd > high))
+        if not past.any():
+            break
+        qd = np.where(past, np.clip(qd, low, high), qd)
+        held |= past
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = np.max(np.abs(qd) / most, axis=-1)
+    scale = 1.0 / np.maximum(excess, 1.0)
+    slow = (np.abs(qd) >= most) & (excess > 1.0)[..., None]
+    qd = qd * scale[..., None]
+    return JointRates(qd, _times(J, qd), held | slow, scale)
+
+
+def differential_ik(
+    robot: Any,
+    q: Any,
+    twist: Any,
+    frame: Any = "base",
+    *,
+    dt: float = 0.01,
+    max_speed: Any = None,
+    weights: Any = None,
+    damping: float = 1e-3,
+    posture: Any = None,
+) -> JointRates:
+    """Joint velocities by a quadratic program; see `Robot.differential_ik`."""
+    import daqp
+
+    J, v, (low, high), most, rows = _problem(robot, q, twist, frame, dt, max_speed)
+    if J.ndim != 2:
+        raise BrazoError(f"differential_ik: q has shape {np.shape(q)}; expected ({robot.n},)")
+    damping = _number("differential_ik: damping", damping)
+    if damping <= 0.0:
+        raise BrazoError(f"differential_ik: damping = {damping:g}; it must be above 0")
+    used = J[:rows]
+    weighted = used
+    if weights is not None:
+        given = _numbers("differential_ik: weights", weights, (rows,))
+        if (given < 0.0).any():
+            raise BrazoError("differential_ik: weights: every value must be at least 0")
+        weighted = given[:, None] * used
+    low, high = np.maximum(low, -most), np.minimum(high, most)
+    H = used.T @ weighted
+    H.flat[:: len(H) + 1] += damping * damping
+    f = -(v @ weighted)
+    if posture is not None:
+        target = _numbers("differential_ik: posture", posture, (len(low),))
+        f -= damping * damping * (target - np.asarray(q, dtype=float))
+    none = np.empty((0, len(f)))
+    qd, _, flag, _ = daqp.solve(
+        H, f, none, np.minimum(high, _INFINITE), np.maximum(low, -_INFINITE)
+    )
+    if flag < 1:
+        raise BrazoError(f"differential_ik: the quadratic program failed (daqp {flag})")
+    qd = np.clip(qd, low, high)
+    limited = (qd <= low) | (qd >= high)
+    return JointRates(qd, J @ qd, limited, np.ones(()))
+
+
+def _problem(
+    robot: Any, q: Any, twist: Any, frame: Any, dt: float, max_speed: Any
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray, int]:
+    """J, the velocity, bounds of the speeds by the joint limits, max speeds, number of rows."""
+    J = robot.jacobian(q, frame)
+    q = np.asarray(q, dtype=float)
+    v = _numbers("twist", twist, None)
+    if v.shape[-1:] not in ((3,), (6,)):
+        raise BrazoError(
+            f"twist has shape {v.shape}; expected (..., 6), linear then angular, or (..., 3), "
+            "linear only"
+        )
+    dt = _number("dt", dt)
+    if dt <= 0.0:
+        raise BrazoError(f"dt = {dt} s; it must be a number above 0")
+    most = speed_limits(robot.model)
+    if max_speed is not None:
+        given = _numbers("max_speed", max_speed, (robot.n,), finite=False)
+        if not (given > 0.0).all():
+            raise BrazoError("max_speed: every value must be above 0")
+        most = np.minimum(most, given)
+    lower, upper = robot.limits.T
+    low, high = np.minimum((lower - q) / dt, 0.0), np.maximum((upper - q) / dt, 0.0)
+    if v.ndim > 1:
+        try:
+            lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        except ValueError:
+            raise BrazoError(f"q {q.shape} and twist {v.shape} do not broadcast") from None
+        low, high = (np.broadcast_to(x, (*lead, robot.n)) for x in (low, high))
+    return J, v, (low, high), most, v.shape[-1]
+
+
+def _damped(
+    J: np.ndarray, v: np.ndarray, mobility: int, damping: float, threshold: float
+) -> np.ndarray:
+    U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
+    count = min(mobility, sigma.shape[-1])
+    near = np.clip(1.0 - (sigma[..., count - 1 : count] / threshold) ** 2, 0.0, None)
+    below = sigma**2 + damping**2 * near
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = np.where(below > 1e-24, sigma / below, 0.0)
+    factor[..., count:] = 0.0
+    along = _times(np.swapaxes(U, -1, -2), v)
+    return _times(np.swapaxes(Vt, -1, -2), factor * along)
+
+
+def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A x for matrices and vectors with leading dimensions."""
+    return (A @ x[..., None])[..., 0]
+
+
+def _number(what: str, value: Any) -> float:
+    if type(value) is float and math.isfinite(value):
+        return value
+    return float(_numbers(what, value, ()))
+
+
+def _numbers(
+    what: str, value: Any, shape: tuple[int, ...] | None, *, finite: bool = True
+) -> np.ndarray:
+    try:
+        array = np.asarray(value, dtype=float)
+        array = array if shape in (None, array.shape) else np.broadcast_to(array, shape)
+    except (TypeError, ValueError):
+        wanted = (
+            "numbers" if shape is None else f"numbers of shape {shape}" if shape else "a number"
+        )
+        raise BrazoError(f"{what}: expected {wanted}, got {value!r}") from None
+    if finite and not np.isfinite(array).all():
+        raise BrazoError(f"{what}: every value must be finite")
+    if np.isnan(array).any():
+        raise BrazoError(f"{what}: values must not be NaN")
+    return array

@@ -1,0 +1,119 @@
+"""`CellEditor`: edits of the open cell that can be undone, while the simulation runs.
+
+An edit is a pair of functions from cell to cell.  The running simulation continues with the new
+cell (`Simulation.change_cell`): robots and bodies that stay keep their state.  A robot or body that
+would overlap something is refused, because the contact forces would throw it away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from brazo.errors import BrazoError
+from brazo.lab.app.session import Session
+from brazo.model.description import Array
+from brazo.project.history import Edit, History
+from brazo.simulation import Simulation
+from brazo.world import Cell
+from brazo.world.cell_change import CellChange
+from brazo.world.cell_edits import elements, kind_of
+from brazo.world.cell_fields import FLOOR
+
+Change = Callable[[Cell], Cell]
+ALLOWED = 1e-3  # m, overlap that is not refused
+LOOK = 0.05  # m, distance within which elements are compared
+
+
+class CellEditor:
+    """Edits the cell of a session.  Use on the lab's thread."""
+
+    def __init__(self, session: Session, history: History) -> None:
+        self._session, self._history = session, history
+
+    def do(
+        self,
+        label: str,
+        change: Change,
+        back: Change,
+        *,
+        renamed: Mapping[str, str] | None = None,
+        placed: Collection[str] = (),
+    ) -> None:
+        """Edit the cell and store the edit for undo.
+
+        `back` is the inverse of `change`.  `renamed` maps old names to new ones.  `placed` are the
+        elements that are put at their pose in the new cell; they must not overlap others there.
+        """
+        sim = self._session.sim
+        forth = dict(renamed or {})
+        with sim.lock:
+            poses = {one.name: sim.world.pose(one.name) for one in sim.cell.bodies}
+
+        def apply() -> None:
+            self._change(label, change, forth, placed, {})
+
+        def revert() -> None:
+            self._change(f"undo: {label}", back, {b: a for a, b in forth.items()}, placed, poses)
+
+        self._history.do(Edit(label, apply, revert))
+
+    def _change(
+        self,
+        label: str,
+        change: Change,
+        renamed: Mapping[str, str],
+        placed: Collection[str],
+        poses: Mapping[str, Array],
+    ) -> None:
+        sim = self._session.sim
+        with sim.lock:
+            before = sim.cell
+            after = change(before)
+            at = {one.name: sim.world.pose(one.name) for one in before.bodies}
+            self._go(sim, before, after, renamed, label, placed, poses)
+            # Undo restores an earlier state, whatever it was.
+            checked = () if poses else placed
+            problem = next(filter(None, (blocked_by(sim, name) for name in checked)), "")
+            if problem:
+                inverse = {b: a for a, b in renamed.items()}
+                self._go(sim, after, before, inverse, f"undo: {label}", placed, at)
+                raise BrazoError(problem)
+        self._session.edited(renamed)
+
+    def _go(
+        self,
+        sim: Simulation,
+        before: Cell,
+        after: Cell,
+        renamed: Mapping[str, str],
+        label: str,
+        placed: Collection[str],
+        poses: Mapping[str, Array],
+    ) -> None:
+        """Change the cell; new and moved bodies begin at `poses`, else at their start."""
+        sim.change_cell(after, renamed, label)
+        new = CellChange(before, after, renamed).placed_bodies
+        for body in after.bodies:
+            if body in new or body.name in placed:
+                sim.world.place(body.name, poses.get(body.name, body.pose))
+
+
+def blocked_by(sim: Simulation, name: str) -> str:
+    """Return a message if an element overlaps another by more than 1 mm; empty otherwise.
+
+    Fixtures may overlap each other and the floor: they never move.  So may the base of a robot.
+    """
+    kinds: dict[str, str] = {one.name: kind_of(one) for one in elements(sim.cell)}
+    own = kinds.pop(name, "frame")
+    if own == "body" and sim.cell.floor is not None:
+        kinds[FLOOR] = "fixture"
+    static = ("fixture", "chute")
+    for other, kind in kinds.items():
+        if "frame" in (own, kind) or (kind in static and own in static):
+            continue
+        with sim.lock:
+            near = sim.world.distance(name, other, limit=LOOK)
+        if near is not None and near.value < -ALLOWED:
+            depth = f"{-1000.0 * near.value:.0f} mm"
+            return f"{name} would overlap {other} by {depth}: choose another position"
+    return ""

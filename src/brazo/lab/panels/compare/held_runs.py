@@ -1,0 +1,142 @@
+"""The runs that a lab holds for comparison, numbered in the order in which they were added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.operate.playing import Playing
+from brazo.recording.comparison import ComparedRun, compared_run, unused
+from brazo.recording.metrics import MotionMetrics, metrics_of
+from brazo.recording.recording import Recording
+from brazo.recording.source import open_source
+from brazo.text import one_line
+
+MOST_RUNS = 24
+LONGEST_NAME = 40  # characters
+MOST_VALUES = 4_000_000  # of a file (32 MB); more are read at a lower rate
+
+
+@dataclass(eq=False)
+class HeldRun:
+    """A run in memory."""
+
+    number: int
+    name: str
+    recording: Recording
+    began: float = np.nan  # s, time of the simulation; NaN for a file
+    motion: object = None  # equal for two runs of the same trajectory or program
+    playing: Playing | None = None
+    saved: bool = False  # whether it is in a file
+    named: bool = False  # whether the user named it
+    _compared: dict[str, ComparedRun | None] = field(default_factory=dict)
+    _metrics: dict[str, list[MotionMetrics]] = field(default_factory=dict)
+
+    def compared(self, robot: str) -> ComparedRun | None:
+        """The run of a robot; None if it has no such robot."""
+        if robot not in self._compared:
+            try:
+                self._compared[robot] = compared_run(self.name, self.recording, robot)
+            except BrazoError:
+                self._compared[robot] = None
+        return self._compared[robot]
+
+    def metrics(self, robot: str) -> list[MotionMetrics]:
+        """Metrics of a robot; empty if the run has no such robot."""
+        if robot not in self._metrics:
+            run = self.compared(robot)
+            self._metrics[robot] = [] if run is None else metrics_of(run.robot)
+        return self._metrics[robot]
+
+    def rename(self, name: str) -> None:
+        """Change the name in legend and table."""
+        self.name, self.named = name, True
+        self._compared.clear()
+
+
+RunsState = tuple[tuple[HeldRun, str, bool], ...]  # runs in order, name, whether it was chosen
+
+
+class HeldRuns:
+    """Runs by number."""
+
+    def __init__(self) -> None:
+        self._numbers = count(1)
+        self._runs: dict[int, HeldRun] = {}
+
+    def __iter__(self) -> Iterator[HeldRun]:
+        return iter(tuple(self._runs.values()))
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def __getitem__(self, number: int) -> HeldRun:
+        if number not in self._runs:
+            raise BrazoError("this run no longer exists")
+        return self._runs[number]
+
+    def add(self, name: str, recording: Recording, **more: object) -> HeldRun:
+        """Hold a run; the oldest one that is neither named nor saved makes room."""
+        if len(self._runs) >= MOST_RUNS:
+            spare = next((one for one in self if not one.named and not one.saved), None)
+            if spare is None:
+                raise BrazoError(f"at most {MOST_RUNS} runs: remove some")
+            self.remove(spare.number)
+        number = self.next_number()
+        run = HeldRun(number, self._free(name), recording, **more)  # type: ignore[arg-type]
+        self._runs[number] = run
+        return run
+
+    def next_number(self) -> int:
+        """An unused number."""
+        return next(self._numbers)
+
+    @property
+    def state(self) -> RunsState:
+        """The runs in order with their names, for undo."""
+        return tuple((run, run.name, run.named) for run in self)
+
+    def restore(self, state: RunsState) -> None:
+        """Return to an earlier `state`."""
+        self._runs = {run.number: run for run, _, _ in state}
+        for run, name, named in state:
+            if run.name != name:
+                run.rename(name)
+            run.named = named
+
+    def remove(self, number: int) -> None:
+        """Drop a run."""
+        del self._runs[self[number].number]
+
+    def clear(self) -> None:
+        """Drop all runs."""
+        self._runs.clear()
+
+    def rename(self, number: int, name: str) -> None:
+        """Name a run; a number is added to a name that is taken."""
+        run = self[number]
+        if not name.strip():
+            raise BrazoError("the name of a run cannot be empty")
+        if name.strip() != run.name:
+            run.rename(self._free(name))
+
+    def _free(self, name: str) -> str:
+        short = one_line(name.strip())[:LONGEST_NAME]
+        return unused(short, {one.name: one for one in self})
+
+
+def read_run(path: Path) -> Recording:
+    """Read a recording; a very large one at the highest rate that fits into memory."""
+    source = open_source(path)
+    most = MOST_VALUES // max(1, len(source.units))
+    if source.rows > most:
+        blocks = [t for (t,) in source.read([source.time])]
+        seconds = float(blocks[-1][-1] - blocks[0][0])
+        if seconds > 0.0:
+            source = source.at_rate(most / seconds)
+    return Recording(source.columns(), list(source.events), source.about, source.notes)

@@ -1,0 +1,124 @@
+"""`EditedProgram`: the program being edited: its text, and what is known of it after parsing.
+
+The text is the program.  It is parsed, validated against the open cell, and its loops are expanded,
+so that every list of steps, error and run refers to the same version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from brazo.errors import BrazoError
+from brazo.operate import Point
+from brazo.program import Program, parse_program
+from brazo.program import steps as s
+from brazo.program.point_targets import named, resolved
+from brazo.program.step_paths import StepPath, expanded_paths
+from brazo.program.text_edits import has_steps
+from brazo.program.validate import flattened, validate
+from brazo.project.folder import with_points
+from brazo.simulation import Simulation
+from brazo.world import cell_names
+
+_LINE = re.compile(r":(\d+):|line (\d+)")
+_HEAD = re.compile(r"^\S*:\d+: ")
+
+State = tuple[str, str, bool]  # name, text and whether it was edited
+
+
+class EditedProgram:
+    """The text of one program and its steps."""
+
+    def __init__(self) -> None:
+        self.name = ""  # of the file that was loaded; empty for a new program
+        self.text = ""
+        self.edited = False
+        self.saved = ""  # text of the file last loaded or saved
+        self.program: Program | None = None  # None if it cannot run in this cell
+        self.source: Program | None = None  # None if the text cannot be read
+        self.own: dict[str, set[str]] = {}  # names of the points in the text, by robot
+        self.error = ""
+        self.doubts = ""  # warnings about numbers that probably lack a unit
+        self.flat: dict[str, list[s.Step]] = {}  # expanded steps, also of an invalid program
+        self.paths: dict[str, list[StepPath]] = {}  # of the expanded steps
+        self.last: dict[str, dict[StepPath, int]] = {}  # index of the last expanded step
+
+    def load(self, name: str, text: str) -> None:
+        """Use the text of a file; `read` parses it."""
+        self.name, self.text, self.edited, self.saved = name, text, False, text
+
+    @property
+    def state(self) -> State:
+        """Name, text and whether it was edited, for undo."""
+        return self.name, self.text, self.edited
+
+    def read(self, sim: Simulation, points: Mapping[str, Sequence[Point]]) -> None:
+        """Parse the text, validate the program against the cell, and expand its loops."""
+        self.program, self.source, self.error, self.doubts = None, None, "", ""
+        self.own = {}
+        path = Path(f"{self.name or 'program'}.yaml")
+        try:
+            program = parse_program(self.text, path)
+            self.own = {name: set(named(some)) for name, some in program.points.items()}
+            program.points = with_points(program.points, points)
+            self.doubts = "\n".join(f"warning: {one}" for one in program.findings if one.slip)
+            self.source = program
+            self.program = program if validate(program, sim) else None
+        except BrazoError as error:
+            if self.source is None and not has_steps(self.text):
+                self.source = Program("new")  # nothing to run yet
+            else:
+                self.error = str(error)
+        self._expand(sim)
+
+    def _expand(self, sim: Simulation) -> None:
+        self.flat, self.paths, self.last = {}, {}, {}
+        steps_of = {} if self.source is None else self.source.steps
+        for name, steps in steps_of.items():
+            if name not in sim.robots:
+                continue
+            assert self.source is not None
+            points = named(self.source.points.get(name, ()))
+            try:
+                flat = [resolved(one, points, sim.robots[name].arm) for one in flattened(steps)]
+            except BrazoError:
+                continue
+            self.flat[name], self.paths[name] = flat, list(expanded_paths(steps))
+            self.last[name] = {
+                path[:depth]: i
+                for i, path in enumerate(self.paths[name])
+                for depth in range(1, len(path) + 1)
+            }
+
+    @property
+    def speed(self) -> float:
+        """Default speed of the motions, as a fraction of the limits."""
+        return Program("new").speed if self.source is None else self.source.speed
+
+    @property
+    def error_line(self) -> int:
+        """Line of the first error; 0 if it has none."""
+        found = _LINE.search(self.error)
+        return int(found[1] or found[2]) if found else 0
+
+    def errors_by_line(self) -> dict[int, str]:
+        """The errors, without file and line."""
+        errors: dict[int, str] = {}
+        for one in self.error.splitlines():
+            found = _LINE.search(one)
+            if found:
+                errors.setdefault(int(found[1] or found[2]), _HEAD.sub("", one))
+        return errors
+
+    def index(self, robot: str, at: StepPath) -> int | None:
+        """Index of the first expanded step of a step or loop."""
+        paths, depth = self.paths.get(robot, ()), len(at)
+        return next((i for i, path in enumerate(paths) if path[:depth] == at), None)
+
+    def wanted_cell(self, sim: Simulation) -> str:
+        """The shipped cell that the text names, if it is not the open one; empty otherwise."""
+        found = re.search(r"^cell:[ \t]*(\S.*?)[ \t]*$", self.text, re.MULTILINE)
+        name = found[1].strip("'\"") if found else ""
+        return name if name in cell_names() and name != sim.cell.name else ""

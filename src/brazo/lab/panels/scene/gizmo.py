@@ -1,0 +1,166 @@
+"""Gizmo at an element of the cell: the user drags it, and the element moves when it is released.
+
+While it is dragged the element is drawn at the new pose (`Scene.displace`); its physical pose
+changes once, at the end of the drag, so that a running simulation is interrupted only once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.kinematics.orientation import matrix_from_rpy, matrix_from_wxyz, rpy_from_matrix
+from brazo.lab.app.context import PanelContext
+from brazo.lab.scene.scene import STILL, placed
+from brazo.lab.server import hooks
+from brazo.model.transforms import invert
+
+SCALE = 0.16  # size over the size of the cell
+ANGLE = np.radians(15.0)  # step of snapped rotations
+SMALL = 1e-6  # m and rad; a smaller displacement is no move
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DraggedElement:
+    """An element that can be dragged: its name, pose (4, 4) and bodies in `world.drawn`."""
+
+    name: str
+    pose: np.ndarray
+    bodies: Sequence[int]
+    turns: bool = True  # whether it can be rotated about all axes
+
+
+class ElementGizmo:
+    """Gizmo of the selected element.  Use on the lab's thread only.
+
+    `moved(name, T)` is called at the end of a drag.
+    """
+
+    def __init__(self, context: PanelContext, moved: Callable[[str, np.ndarray], None]) -> None:
+        self._context, self._moved = context, moved
+        self.snap = 0.0  # m, step of positions; 0 does not snap
+        self._handle: Any = None
+        self._root = ""
+        self._held: DraggedElement | None = None
+        self._sent = np.full((4, 4), np.nan)
+        self._lock = threading.Lock()
+        self._wanted: np.ndarray | None = None  # target (4, 4), set by the network thread
+        self._taken: tuple[int, int] | None = None  # STOP count and page in control, at the grab
+        self.dragging = False
+        context.channel.on_refused(self.resend)
+
+    def show(self, held: DraggedElement | None) -> None:
+        """Place the gizmo at an element; None removes it.  A drag in progress is not disturbed."""
+        scene = self._context.scene
+        if self._handle is not None and self._root != scene.root:
+            self._handle, self._held, self.dragging = None, None, False  # drawn again without it
+        if held is None or (self._held is not None and held.name != self._held.name):
+            self._remove()
+        if held is None or self.dragging:
+            return
+        self._held = held
+        if self._handle is None:
+            self._root = scene.root
+            self._handle = scene.server.scene.add_transform_controls(
+                f"{scene.root}/element-gizmo", scale=SCALE * scene.size, depth_test=False
+            )
+            self._handle.on_update(self._dragged)
+            self._sent[:] = np.nan
+        self._place(held.pose)
+
+    def resend(self) -> None:
+        """Send the pose again, to undo a drag on a page that is not in control."""
+        self._sent[:] = np.nan
+        if self._held is not None and not self.dragging:
+            self._place(self._held.pose)
+
+    def cancel(self) -> None:
+        """End a drag without moving the element."""
+        with self._lock:
+            self._taken = self._wanted = None
+        if self.dragging and self._held is not None:
+            self._draw(self._held, self._held.pose)
+        self.dragging = False
+        self._context.scene.displace((), None)
+        self.resend()
+
+    def _remove(self) -> None:
+        if self._handle is not None:
+            self._handle.remove()
+            self._handle = None
+        self._held, self.dragging = None, False
+        self._context.scene.displace((), None)
+
+    def _place(self, T: np.ndarray) -> None:
+        if self._handle is not None and not np.abs(T - self._sent).max() <= STILL:
+            self._sent = np.array(T)
+            hooks.move(self._context.scene.server, placed([self._handle.name], T[None]))
+
+    # viser calls this on the network thread: only store the target and post the work.
+
+    async def _dragged(self, event: Any) -> None:
+        with self._lock:
+            if event.phase == "start" or self._taken is None:
+                self._taken = self._now()
+            T = np.eye(4)
+            T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
+            T[:3, 3] = event.target.position
+            self._wanted = T
+        end = event.phase == "end"
+        self._context.post(self._context.channel.unless_stopped(self._end if end else self._go))
+
+    def _now(self) -> tuple[int, int]:
+        return self._context.channel.stops, self._context.channel.driving.driver
+
+    def _target(self) -> np.ndarray | None:
+        """The last target of the drag, snapped; None if STOP or another page ended the drag."""
+        with self._lock:
+            if self._wanted is None or self._taken != self._now():
+                return None
+            return self.snapped(self._wanted)
+
+    def _go(self) -> None:
+        T, held = self._target(), self._held
+        if T is None or held is None:
+            return
+        self.dragging = True
+        self._draw(held, T)
+
+    def _end(self) -> None:
+        T, held = self._target(), self._held
+        with self._lock:
+            self._taken = self._wanted = None
+        self.dragging = False
+        self._context.scene.displace((), None)
+        if held is None:
+            return
+        self._sent[:] = np.nan
+        try:
+            if T is not None and np.abs(T - held.pose).max() > SMALL:
+                self._moved(held.name, T)
+            else:
+                self._draw(held, held.pose)
+        except BaseException:
+            self._draw(held, held.pose)
+            self._place(held.pose)
+            raise
+
+    def _draw(self, held: DraggedElement, T: np.ndarray) -> None:
+        scene = self._context.scene
+        if held.name in scene.frames:
+            hooks.move(scene.server, placed([scene.frames[held.name]], T[None]))
+        scene.displace(held.bodies, T @ invert(held.pose))
+
+    def snapped(self, T: np.ndarray) -> np.ndarray:
+        """Return a pose rounded to the grid and to steps of 15°, if snapping is on."""
+        if not self.snap:
+            return T
+        found = np.array(T)
+        found[:3, 3] = self.snap * np.round(T[:3, 3] / self.snap)
+        rpy = np.array(rpy_from_matrix(T[:3, :3]))
+        found[:3, :3] = matrix_from_rpy(ANGLE * np.round(rpy / ANGLE))
+        return found

@@ -1,0 +1,320 @@
+"""Properties of an element of the cell that the scene panel shows and edits, by kind and shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from brazo.errors import BrazoError
+from brazo.lab.app.quantities import Quantity
+from brazo.model.description import Gripper
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
+from brazo.world import CellRobot, Chute, Fixture, FreeBody
+from brazo.world.attachment import AttachedGripper, AttachedTool
+from brazo.world.cell import RED, STEEL, BinShape, Color, FixtureShape, TableShape, sliding
+from brazo.world.cell_edits import Element
+from brazo.world.cell_fields import GREATEST_MASS, GREATEST_SIZE, LEAST_MASS, LEAST_SIZE
+
+#: Displayed unit, and the factor from SI to it.
+UNITS: dict[Quantity, tuple[str, float]] = {
+    "mm": ("mm", 1000.0),
+    "deg": ("°", 180.0 / math.pi),
+    "kg": ("kg", 1.0),
+    "N": ("N", 1.0),
+    "number": ("", 1.0),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A number of an element: how it is shown, read and set (in SI units)."""
+
+    id: str
+    label: str
+    unit: Quantity
+    get: Callable[[Any], float]
+    put: Callable[[Any, float], Element]
+    low: float = LEAST_SIZE
+    high: float = GREATEST_SIZE
+    digits: int = 1
+
+    def shown(self, element: Element) -> float:
+        """Return the value in the displayed unit."""
+        return UNITS[self.unit][1] * self.get(element)
+
+    def set(self, element: Element, value: float) -> Element:
+        """Return the element with another value (SI); raise an error if it is out of range."""
+        if not self.low <= value <= self.high:
+            unit, scale = UNITS[self.unit]
+            low, high = (f"{scale * x:g} {unit}".strip() for x in (self.low, self.high))
+            given = f"{scale * value:g} {unit}".strip()
+            raise BrazoError(f"{self.label}: {given} is not from {low} to {high}")
+        return self.put(element, value)
+
+
+def properties_of(element: Element) -> list[Property]:
+    """Return the numbers of an element that can be edited, without its pose."""
+    if isinstance(element, CellRobot):
+        return _of_attachment(element)
+    if isinstance(element, Chute):
+        return [*_CHUTE, _FRICTION]
+    if isinstance(element, FreeBody):
+        return [*_of_shape(element.shape), _MASS, _FRICTION]
+    if isinstance(element, Fixture):
+        return [*_of_shape(element.shape), _FRICTION]
+    return []
+
+
+def reshaped(element: FreeBody | Fixture, shape: FixtureShape) -> Element:
+    """Return a body or fixture of another shape."""
+    if isinstance(element, FreeBody):
+        assert not isinstance(shape, TableShape)
+        return replace(element, shape=shape)
+    one = element
+    return Fixture.of(one.name, shape, one.pose, one.friction, one.color, one.line)
+
+
+def color_of(element: Element) -> Color | None:
+    """Return the color of an element (0..1), None if it has none of its own."""
+    if isinstance(element, FreeBody | Chute):
+        return element.color
+    return element.color if isinstance(element, Fixture) else None
+
+
+def colored(element: Element, color: Color) -> Element:
+    """Return an element in another color (0..1)."""
+    if isinstance(element, Fixture):
+        parts = tuple(replace(part, color=color) for part in element.parts)
+        return replace(element, parts=parts)
+    return cast(Element, replace(cast(Any, element), color=color))
+
+
+def can_be_free(element: Element) -> bool:
+    """Whether an element can be a free body and a fixture in turn."""
+    if isinstance(element, FreeBody):
+        return True
+    return isinstance(element, Fixture) and not isinstance(element.shape, TableShape | None)
+
+
+def freed(element: Fixture, pose: Any, mass: float = 0.5) -> FreeBody:
+    """Return a fixture as a free body."""
+    shape = element.shape
+    if shape is None or isinstance(shape, TableShape):
+        raise BrazoError(f"'{element.name}' cannot be a free body: it consists of several parts")
+    color = RED if element.color == STEEL else element.color
+    return FreeBody(element.name, shape, mass, pose, element.friction, color)
+
+
+def fixed_in_place(element: FreeBody, pose: Any) -> Fixture:
+    """Return a free body as a fixture at a pose (4, 4)."""
+    return Fixture.of(element.name, element.shape, pose, element.friction, element.color)
+
+
+# ---- solids --------------------------------------------------------------------------------
+
+
+def _shaped(change: Callable[[Any, float], Any]) -> Callable[[Any, float], Element]:
+    return lambda element, value: reshaped(element, change(element.shape, value))
+
+
+def _sized(i: int, label: str) -> Property:
+    def put(shape: Any, value: float) -> Any:
+        size = tuple(value if k == i else old for k, old in enumerate(shape.size))
+        most = min(size) / 2  # of walls, as cell files require
+        thick = [k for k in ("wall", "top", "leg") if getattr(shape, k, 0.0) > most]
+        return replace(shape, size=size, **dict.fromkeys(thick, most))
+
+    return Property(f"size-{i}", label, "mm", lambda e: e.shape.size[i], _shaped(put))
+
+
+def _of_field(name: str, label: str, high: float = GREATEST_SIZE) -> Property:
+    return Property(
+        name,
+        label,
+        "mm",
+        lambda e: getattr(e.shape, name),
+        _shaped(lambda shape, value: replace(shape, **{name: value})),
+        high=high,
+    )
+
+
+def _of_shape(shape: Any) -> list[Property]:
+    match shape:
+        case Box():
+            return [_sized(0, "Length (x)"), _sized(1, "Width (y)"), _sized(2, "Height (z)")]
+        case TableShape():
+            return [_sized(0, "Length (x)"), _sized(1, "Width (y)"), _sized(2, "Height")]
+        case BinShape(size):
+            wall = _of_field("wall", "Wall", min(size) / 3)
+            return [_sized(0, "Length (x)"), _sized(1, "Width (y)"), _sized(2, "Height"), wall]
+        case Cylinder() | Capsule():
+            return [_of_field("radius", "Radius"), _of_field("length", "Height (z)")]
+        case Sphere():
+            return [_of_field("radius", "Radius")]
+        case Mesh():
+            return [_SCALE]
+    return []
+
+
+_SCALE = Property(
+    "scale",
+    "Scale",
+    "number",
+    lambda e: e.shape.scale[0],
+    _shaped(lambda shape, value: replace(shape, scale=(value, value, value))),
+    1e-6,
+    1e6,
+    4,
+)
+_MASS = Property(
+    "mass",
+    "Mass",
+    "kg",
+    lambda e: e.mass,
+    lambda e, value: replace(e, mass=value),
+    LEAST_MASS,
+    GREATEST_MASS,
+    3,
+)
+_FRICTION = Property(
+    "friction",
+    "Friction",
+    "number",
+    lambda e: e.friction[0],
+    lambda e, value: replace(e, friction=sliding(value)),
+    0.0,
+    100.0,
+    2,
+)
+_CHUTE = [
+    Property(
+        "inner-width",
+        "Inner width",
+        "mm",
+        lambda e: e.inner[0],
+        lambda e, value: replace(e, inner=(value, e.inner[1])),
+    ),
+    Property(
+        "inner-height",
+        "Inner height",
+        "mm",
+        lambda e: e.inner[1],
+        lambda e, value: replace(e, inner=(e.inner[0], value)),
+    ),
+    Property(
+        "length", "Length", "mm", lambda e: e.length, lambda e, value: replace(e, length=value)
+    ),
+    Property(
+        "slope",
+        "Slope",
+        "deg",
+        lambda e: e.angle,
+        lambda e, value: replace(e, angle=value),
+        0.0,
+        math.pi / 2,
+    ),
+]
+
+
+# ---- grippers and tools --------------------------------------------------------------------
+
+
+def _mounted(robot: CellRobot, **changes: Any) -> CellRobot:
+    attachment = robot.source.attachment
+    assert attachment is not None
+    return replace(robot, source=robot.source.attached(replace(cast(Any, attachment), **changes)))
+
+
+def _gripping(robot: CellRobot, **changes: Any) -> CellRobot:
+    attachment = robot.source.attachment
+    assert isinstance(attachment, AttachedGripper)
+    gripper: Gripper = replace(attachment.gripper, **changes)
+    return _mounted(robot, gripper=gripper)
+
+
+def _attached(robot: CellRobot) -> Any:
+    return robot.source.attachment
+
+
+def _of_attachment(robot: CellRobot) -> list[Property]:
+    attachment = robot.source.attachment
+    if isinstance(attachment, AttachedGripper):
+        low = attachment.gripper.opening[0]
+        x, y, z = attachment.gripper.finger
+        return [
+            Property(
+                "opening",
+                "Opening",
+                "mm",
+                lambda r: _attached(r).gripper.opening[1],
+                lambda r, value: _gripping(r, opening=(low, value)),
+                low + 1e-3,
+                1.0,
+            ),
+            Property(
+                "force",
+                "Max force",
+                "N",
+                lambda r: _attached(r).gripper.max_force,
+                lambda r, value: _gripping(r, max_force=value),
+                0.1,
+                10_000.0,
+            ),
+            Property(
+                "finger-length",
+                "Finger length",
+                "mm",
+                lambda r: _attached(r).gripper.finger[2],
+                lambda r, value: _gripping(r, finger=(x, y, value)),
+                5e-3,
+                1.0,
+            ),
+            Property(
+                "finger-width",
+                "Finger width",
+                "mm",
+                lambda r: _attached(r).gripper.finger[0],
+                lambda r, value: _gripping(r, finger=(value, y, z)),
+                1e-3,
+                1.0,
+            ),
+            _attached_mass("Gripper mass"),
+        ]
+    if isinstance(attachment, AttachedTool):
+        return [
+            Property(
+                "tool-length",
+                "Tool length",
+                "mm",
+                lambda r: _attached(r).length,
+                lambda r, value: _mounted(r, length=value),
+                1e-3,
+                10.0,
+            ),
+            Property(
+                "tool-radius",
+                "Tool radius",
+                "mm",
+                lambda r: _attached(r).radius,
+                lambda r, value: _mounted(r, radius=value),
+                1e-3,
+                1.0,
+            ),
+            _attached_mass("Tool mass"),
+        ]
+    return []
+
+
+def _attached_mass(label: str) -> Property:
+    return Property(
+        "attached-mass",
+        label,
+        "kg",
+        lambda r: _attached(r).mass,
+        lambda r, value: _mounted(r, mass=value),
+        0.0,
+        1000.0,
+        3,
+    )

@@ -1,0 +1,152 @@
+"""Drafts of trajectories in the file `trajectories.yaml` of a project.
+
+    scara1:
+      shows: points                # or curve
+      space: joint                 # or tool
+      interpolation: cubic
+      rule: average
+      orientation: full
+      points:
+        - {t: 0.0, point: P1}
+        - {t: 1.5, q: [0.1, 0.7, 0.8, 0.05, 0.0]}
+      curve: {kind: circle, plane: xy, time: 4.0, xyz: [...], rpy: [...], sizes: {radius: 0.05}}
+
+A waypoint is a named point of the robot, joint values `q` or a tool pose in the base frame (`xyz`
+and `rpy`); `qd` and `qdd` are optional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.formats.document import Field
+from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
+from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, Row, ToolCurve
+from brazo.lab.panels.trajectory.layout import SPACES, THROUGH, TURNS
+from brazo.operate import Points
+from brazo.program.flow import flow, plain_text
+from brazo.robot import Robot
+from brazo.trajectory.via_points import RULES
+
+MOST_POINTS = 500
+_FIELDS = ("shows", "space", "interpolation", "rule", "orientation", "points", "curve")
+
+
+def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) -> str:
+    """Text of the file; empty if no draft has contents."""
+    lines = []
+    for robot, draft in drafts.items():
+        if not draft.rows and not draft.curved and draft.curve.text() == draft.fresh:
+            continue
+        names = {one.number: one.name for one in points(robot)}
+        lines += [
+            f"{plain_text(robot)}:",
+            f"  shows: {'curve' if draft.curved else 'points'}",
+            f"  space: {draft.space}",
+            f"  interpolation: {draft.through}",
+            f"  rule: {draft.rule}",
+            f"  orientation: {draft.orientation}",
+            "  points:" + ("" if draft.rows else " []"),
+            *(f"    - {flow(_row(row, draft, names))}" for row in draft.rows),
+            f"  curve: {flow(_curve(draft.curve))}",
+        ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_draft(block: Field, draft: Draft, arm: Robot, points: Points) -> None:
+    """Read the contents of a draft."""
+    fields = block.mapping(_FIELDS)
+    rows = []
+    for item in fields["points"].items(MOST_POINTS) if "points" in fields else ():
+        rows.append(_read_row(item, draft, len(rows) + 1, arm, points))
+    draft.rows = rows
+    if "curve" in fields:
+        draft.curve = _read_curve(fields["curve"])
+    for name, key, allowed in (
+        ("space", "space", SPACES),
+        ("interpolation", "through", THROUGH),
+        ("rule", "rule", RULES),
+        ("orientation", "orientation", TURNS),
+    ):
+        if name in fields:
+            setattr(draft, key, fields[name].choice(*allowed))
+    draft.curved = "shows" in fields and fields["shows"].choice("points", "curve") == "curve"
+    draft.restore(draft.state)  # new rows get numbers after these
+
+
+def _row(row: Row, draft: Draft, names: Mapping[int, str]) -> dict[str, Any]:
+    plain: dict[str, Any] = {"t": float(row.t)}
+    if row.point in names:
+        plain["point"] = names[row.point]
+    elif draft.space == "joint":
+        plain["q"] = row.q.tolist()
+    else:
+        plain |= _pose(row.T)
+    rates = {"qd": row.qd, "qdd": row.qdd}
+    return plain | {key: value.tolist() for key, value in rates.items() if value is not None}
+
+
+def _curve(curve: ToolCurve) -> dict[str, Any]:
+    plain = {"kind": curve.kind, "plane": curve.plane, "time": float(curve.time)}
+    sizes = {name: float(value) for name, value in curve.sizes.items()}
+    return {**plain, **_pose(curve.start), "sizes": sizes}
+
+
+def _pose(T: np.ndarray) -> dict[str, Any]:
+    return {"xyz": T[:3, 3].tolist(), "rpy": rpy_from_matrix(T[:3, :3]).tolist()}
+
+
+def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points) -> Row:
+    given = item.mapping(("t", "point", "q", "xyz", "rpy", "qd", "qdd"))
+    if "t" not in given:
+        item.missing("t")
+    t = given["t"].number()
+    if "point" in given:
+        name = given["point"].identifier()
+        point = points.find(name)
+        if point is None or point.q is None or len(point.q) != arm.n:
+            given["point"].fail(f"no point '{name}' with joint values for {arm.name}")
+        row = Row(number, t, np.array(point.q), arm.fk(point.q), point=point.number)
+    elif "q" in given:
+        q = np.array(given["q"].numbers(arm.n))
+        row = Row(number, t, q, arm.fk(q))
+    else:
+        T = _read_pose(item, given)
+        near = draft.rows[-1].q if draft.rows else None
+        found = arm.ik(T, q0=near)
+        row = Row(number, t, found.q if found.success else np.zeros(arm.n), T)
+    row.qd = np.array(given["qd"].numbers(arm.n)) if "qd" in given else None
+    row.qdd = np.array(given["qdd"].numbers(arm.n)) if "qdd" in given else None
+    return row
+
+
+def _read_curve(field: Field) -> ToolCurve:
+    given = field.mapping(("kind", "plane", "time", "xyz", "rpy", "sizes"))
+    for name in ("kind", "plane", "time"):
+        if name not in given:
+            field.missing(name)
+    known = [f"{kind}.{name}" for kind, sizes in CURVES.items() for name in sizes]
+    sizes = given["sizes"].mapping(known) if "sizes" in given else {}
+    return ToolCurve(
+        _read_pose(field, given),
+        given["kind"].choice(*CURVES),
+        given["plane"].choice(*PLANES),
+        given["time"].number(above=0.0),
+        {name: one.number() for name, one in sizes.items()},
+    )
+
+
+def _read_pose(field: Field, given: Mapping[str, Field]) -> np.ndarray:
+    for name in ("xyz", "rpy"):
+        if name not in given:
+            field.missing(name)
+    T = np.eye(4)
+    T[:3, 3] = given["xyz"].numbers(3)
+    T[:3, :3] = matrix_from_rpy(given["rpy"].numbers(3))
+    if not np.isfinite(T).all():
+        raise BrazoError("pose: the numbers must be finite")
+    return T

@@ -1,0 +1,169 @@
+"""The follower in the scene of the master's page: its robot and cell beside the master arm.
+
+The follower names the shipped cell or robot that it consists of; a cell of the user is given to the
+page.  The robot is drawn at the joint positions that the follower reports, and not at all before
+the first report.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from brazo.body.solids import mesh
+from brazo.errors import BrazoError
+from brazo.lab.app.opening import as_cell
+from brazo.lab.scene.figure import visible_parts
+from brazo.lab.scene.robot_copy import RobotCopy
+from brazo.lab.scene.scene import Scene, node_name, placed
+from brazo.model.description import Part
+from brazo.model.transforms import translate
+from brazo.robot import Robot
+from brazo.simulation.cell_arm import arm_of
+from brazo.teleop.stations.scene_name import is_scene_name
+from brazo.world import Cell
+
+GAP = 0.15  # between master and follower, over the sum of their sizes
+UNKNOWN = "its cell is not known here: start the master with --follower FILE"
+
+
+class FollowerView:
+    """Drawing of the follower.  Use on the lab's thread; `source` is a cell or robot of the user.
+
+    `drawn(parts)` is called with the number of its parts when they were added to the scene.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        post: Callable[[Callable[[], None]], None],
+        drawn: Callable[[int], None],
+        source: Any = None,
+    ) -> None:
+        self._scene, self._post, self._drawn = scene, post, drawn
+        self._asked: Any = None  # source that is loaded or being loaded
+        self._cell: Cell | None = None
+        self._robot = ""
+        self._copy: RobotCopy | None = None
+        self._root = ""  # root node of the scene that it is drawn in
+        self._offset = np.eye(4)
+        self.arm: Robot | None = None
+        self.problem = ""  # why the follower is not drawn
+        if source is not None:
+            self.load(source, "")
+
+    @property
+    def base(self) -> np.ndarray:
+        """Pose (4, 4) of the base of the follower's robot in its cell."""
+        assert self._cell is not None
+        return next(one.base for one in self._cell.robots if one.name == self._robot)
+
+    @property
+    def visible(self) -> bool:
+        """Whether the follower is drawn."""
+        return self._copy is not None and self._root == self._scene.root
+
+    def follow(self, scene: Any, q: tuple[float, ...] | None) -> None:
+        """Draw the follower with reported joint values; `scene` is what it reports of its cell."""
+        if self._asked is None and isinstance(scene, dict):
+            name, robot = scene.get("name"), scene.get("robot")
+            if is_scene_name(name) and isinstance(robot, str):
+                self.load(name, robot)
+            else:
+                self._asked, self.problem = "", UNKNOWN
+        if self.arm is None or q is None:
+            return
+        if len(q) != self.arm.n:
+            self.problem = f"the follower reports {len(q)} joints; its cell has {self.arm.n}"
+            return
+        if not self.visible:
+            self._draw(np.array(q))
+        assert self._copy is not None
+        self._copy.place(self._offset @ self.base, np.array(q))
+
+    def load(self, source: Any, robot: str) -> None:
+        """Load the follower's cell in the background: a name, a path, a `Cell` or a `Robot`."""
+        self._asked, self.problem = source, ""
+
+        def work() -> None:
+            try:
+                cell = as_cell(source)
+                chosen = next((one for one in cell.robots if one.name == robot), cell.robots[0])
+                arm = arm_of(chosen, cell.gravity)
+                arm.frames(chosen.start)  # compiles
+            except (BrazoError, IndexError) as error:
+                text = str(error)
+                self._post(lambda: self._failed(text))
+                return
+            self._post(lambda: self._loaded(cell, chosen.name, arm))
+
+        threading.Thread(target=work, name="brazo follower view", daemon=True).start()
+
+    def _failed(self, text: str) -> None:
+        self.problem = text
+
+    def _loaded(self, cell: Cell, robot: str, arm: Robot) -> None:
+        self._cell, self._robot, self.arm = cell, robot, arm
+
+    def _draw(self, q: np.ndarray) -> None:
+        assert self._cell is not None and self.arm is not None
+        scene, cell = self._scene, self._cell
+        self._root = scene.root
+        low, high = scene.low, scene.high
+        solids = [*_solids(cell)]
+        links = zip(visible_parts(self.arm), self.base @ self.arm.frames(q), strict=True)
+        robot = np.concatenate(
+            [_corners(part, T @ part.pose) for parts, T in links for part in parts]
+        )
+        points = np.concatenate([robot, *(_corners(part, T) for _, part, T in solids)])
+        size = float(np.linalg.norm(np.ptp(points, axis=0)))
+        # Beside the master along y, on the same floor.
+        gap = GAP * (size + scene.size)
+        floor = 0.0 if cell.floor is None else cell.floor.height
+        middle = (low + high) / 2 - sum(_box(points)) / 2
+        y = high[1] + gap - points[:, 1].min()
+        self._offset = translate(middle[0], y, scene.floor_height - floor)
+        name = f"{self._root}/beside-follower"
+        with scene.server.atomic():
+            self._copy = RobotCopy(scene, name, self.arm)
+            self._copy.place(self._offset @ self.base, q)
+            for k, (thing, part, T) in enumerate(solids):
+                surface = mesh(part.shape)
+                _, position, wxyz = placed([""], (self._offset @ T)[None])[0]
+                scene.server.scene.add_mesh_simple(
+                    f"{name}/s/{k}-{node_name(thing)}",
+                    surface.vertices,
+                    surface.faces,
+                    color=part.color,
+                    position=position,
+                    wxyz=wxyz,
+                )
+            self._label("follower", "Follower", self._offset[:3, 3] + _above(*_box(robot), size))
+            self._label("master", "Master", _above(low, high, scene.size))
+        self._drawn(self._copy.part_count)
+
+    def _label(self, name: str, text: str, at: np.ndarray) -> None:
+        self._scene.server.scene.add_label(f"{self._root}/label-{name}", text, position=at)
+
+
+def _solids(cell: Cell) -> list[tuple[str, Part, np.ndarray]]:
+    """Name, part and pose (4, 4) of what is fixed in a cell."""
+    fixtures = [*cell.fixtures, *(chute.fixture for chute in cell.chutes)]
+    return [(one.name, part, one.pose @ part.pose) for one in fixtures for part in one.parts]
+
+
+def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return points.min(axis=0), points.max(axis=0)
+
+
+def _above(low: np.ndarray, high: np.ndarray, size: float) -> np.ndarray:
+    """Return the place (3,) of a label over a box."""
+    return np.array([*(low + high)[:2] / 2, high[2] + 0.05 * size])
+
+
+def _corners(part: Part, T: np.ndarray) -> np.ndarray:
+    vertices = np.asarray(mesh(part.shape).vertices)
+    return vertices @ T[:3, :3].T + T[:3, 3]

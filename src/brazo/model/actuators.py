@@ -1,0 +1,132 @@
+"""Actuators of joints: a DC motor fed by PWM through a gear, with or without a position servo.
+
+An actuator takes a torque command (a DC motor) or the position reference of the joint (a position
+servo) and delivers the torque that its motor, amplifier and gear allow.  It is data of the robot
+file, in use only if the drives of the robot are `real`; ideal drives deliver the commanded torque.
+The equations are in `brazo.control.actuators`.
+
+SI units and radians.  Motor values are at the motor shaft, servo values at the joint.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from brazo.errors import BrazoError
+
+if TYPE_CHECKING:
+    from brazo.model.description import Drive, Model
+
+DriveKind = Literal["ideal", "real"]
+DRIVE_KINDS: tuple[DriveKind, ...] = ("ideal", "real")
+
+
+@dataclass(frozen=True, slots=True)
+class Motor:
+    """DC motor with permanent magnets: L di/dt = V − R i − k ω, torque k i."""
+
+    resistance: float  # ohm
+    inductance: float  # H
+    torque_constant: float  # N m/A, and V s/rad
+    inertia: float  # kg m², of the rotor
+    viscous: float = 0.0  # N m s/rad
+    coulomb: float = 0.0  # N m
+    max_current: float = math.inf  # A, limited by the amplifier
+
+
+@dataclass(frozen=True, slots=True)
+class Pwm:
+    """Pulse-width modulated supply, as its average: voltage = duty cycle · supply.
+
+    The duty cycle is a multiple of 1/steps and changes at most `frequency` times a second.
+    """
+
+    supply: float  # V
+    steps: int = 0  # levels from 0 to the full supply; 0: continuous
+    frequency: float = math.inf  # Hz
+
+
+@dataclass(frozen=True, slots=True)
+class Gear:
+    """Gear: ratio (motor rad per joint rad or m), efficiency, backlash (rad or m at the joint)."""
+
+    ratio: float = 1.0
+    efficiency: float = 1.0
+    backlash: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Servo:
+    """Position servo: a PI position loop around a PI speed loop, with an encoder on the motor."""
+
+    position: float  # 1/s
+    speed: float  # N m s/rad or N s/m
+    position_integral: float = 0.0  # 1/s²
+    speed_integral: float = 0.0  # N m/rad or N/m
+    encoder: float = 0.0  # counts per turn of the motor; 0: exact
+
+
+@dataclass(frozen=True, slots=True)
+class Actuator:
+    """Motor, supply and gear of a joint; with `servo`, it follows the position reference."""
+
+    motor: Motor
+    pwm: Pwm
+    gear: Gear = Gear()
+    current_bandwidth: float | None = None  # rad/s, of a current loop; None: no current sensor
+    servo: Servo | None = None
+
+    @property
+    def kind(self) -> str:
+        """`"dc motor"` or `"servo"`."""
+        return "dc motor" if self.servo is None else "servo"
+
+    @property
+    def armature(self) -> float:
+        """Inertia of the rotor at the joint, kg m² or kg."""
+        return self.gear.ratio**2 * self.motor.inertia
+
+
+def with_drives(model: Model, kind: DriveKind) -> Model:
+    """Return the model with its actuators in use ("real"), or with ideal drives.
+
+    With backlash the rotor moves on its own in the gap, so its inertia is not part of the joint's.
+    """
+    if kind not in DRIVE_KINDS:
+        raise BrazoError(f"drives '{kind}' is not one of {', '.join(DRIVE_KINDS)}")
+    if kind == "ideal":
+        return model.with_each_drive(_ideal) if model.real_drives else model
+    require_actuators(model)
+    return model.with_each_drive(_real)
+
+
+def require_actuators(model: Model) -> None:
+    """Raise an error for a robot that cannot have real drives."""
+    if not any(drive.actuator for drive in model.drives):
+        raise BrazoError(
+            f"robot '{model.name}': drives 'real' needs an actuator in its file; add "
+            "'actuator: {motor: ..., pwm: ...}' to its joints, or use drives 'ideal'"
+        )
+    if model.missing_inertia:
+        raise BrazoError(
+            f"robot '{model.name}' is kinematic only: drives 'real' needs masses; give them in "
+            "its file, or use drives 'ideal'"
+        )
+
+
+def _real(drive: Drive) -> Drive:
+    found = drive.actuator
+    if found is None or drive.real is not None:
+        return drive
+    rotor = 0.0 if found.gear.backlash else found.motor.inertia
+    ideal = (drive.gear, drive.motor_inertia)
+    return replace(drive, gear=found.gear.ratio, motor_inertia=rotor, real=ideal)
+
+
+def _ideal(drive: Drive) -> Drive:
+    if drive.real is None:
+        return drive
+    gear, inertia = drive.real
+    return replace(drive, gear=gear, motor_inertia=inertia, real=None)

@@ -1,0 +1,32 @@
+"""YAML in flow style: one value on one line; numbers read back to the same double."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import yaml
+
+_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$./]*(?: [A-Za-z0-9_$./]+)*")
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+def flow(value: Any) -> str:
+    """YAML text of a value of plain types."""
+    if isinstance(value, str):
+        return plain_text(value)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{plain_text(k)}: {flow(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(flow(one) for one in value) + "]"
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def plain_text(text: str) -> str:
+    """YAML text of a string, quoted if it could be misread."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return text
+    return yaml.dump(text, default_style='"', width=float("inf")).rstrip("\n")

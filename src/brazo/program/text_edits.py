@@ -1,0 +1,259 @@
+"""Edits of single steps in the text of a program file, which keep comments and layout elsewhere.
+
+A step is the lines from its dash to its last value, with the comment lines directly above it.  A
+text whose lists of steps are not in block style (one dash a line) has to be rewritten first
+(`editable`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import yaml
+
+from brazo.errors import BrazoError
+from brazo.program import steps as s
+from brazo.program.flow import plain_text
+from brazo.program.step_paths import StepPath, after_delete
+from brazo.program.writer import step_lines
+
+INDENT = 2
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def editable(text: str) -> bool:
+    """Whether every list of steps is in block style, so that steps can be edited one by one."""
+    try:
+        robots = _robots(text)
+        if robots is None or _is_empty(robots[1]):
+            return True
+        if not isinstance(robots[1], yaml.MappingNode) or robots[1].flow_style:
+            return False
+        lines = text.splitlines()
+        return all(_is_block(block, lines) for _, block in robots[1].value)
+    except (BrazoError, yaml.YAMLError):
+        return False
+
+
+def has_steps(text: str) -> bool:
+    """Whether a text has an entry below `robots`; True for a text that is not YAML."""
+    try:
+        robots = _robots(text)
+    except (BrazoError, yaml.YAMLError):
+        return True
+    return robots is not None and not _is_empty(robots[1])
+
+
+def insert(text: str, robot: str, path: StepPath, step: s.Step) -> str:
+    """Insert a step so that it is at `path`; the robot's list is added if there is none."""
+    return _insert_lines(text, robot, path, step_lines(step))
+
+
+def delete(text: str, robot: str, path: StepPath) -> str:
+    """Delete a step, with the steps inside it."""
+    place = _find(text, robot, path)
+    lines = text.splitlines()
+    del lines[place.first : place.last + 1]
+    if place.alone:
+        lines[place.key] = re.sub(
+            r":\s*(#.*)?$", lambda m: f": [] {m[1] or ''}".rstrip(), lines[place.key]
+        )
+    return _joined(lines)
+
+
+def replace(text: str, robot: str, path: StepPath, step: s.Step) -> str:
+    """Replace a step; a comment behind a step of one line is kept."""
+    place = _find(text, robot, path)
+    lines = text.splitlines()
+    new = [" " * place.indent + line for line in step_lines(step)]
+    if place.start == place.last:
+        behind = lines[place.last][place.column :].strip()
+        if behind.startswith("#"):
+            new[0] += f"  {behind}"
+    lines[place.start : place.last + 1] = new
+    return _joined(lines)
+
+
+def move(
+    text: str, robot: str, path: StepPath, to: StepPath, other: str = ""
+) -> tuple[str, StepPath]:
+    """Move a step to the position before the step that is now at `to` (or at the end of its list).
+
+    `other` is the robot to whose steps it is moved, by default the same one.  Returns the text and
+    the path of the step after the move.
+    """
+    own_list = not other or other == robot
+    if own_list and to[: len(path)] == path and len(to) > len(path):
+        raise BrazoError("a loop cannot be moved into itself")
+    place = _find(text, robot, path)
+    own = text.splitlines()[place.first : place.last + 1]
+    target = to if to == path or not own_list else after_delete(to, path)
+    assert target is not None
+    shorter = delete(text, robot, path)
+    stripped = [line[place.indent :] if line[: place.indent].isspace() else line for line in own]
+    return _insert_lines(shorter, other or robot, target, stripped), target
+
+
+def duplicate(text: str, robot: str, path: StepPath) -> str:
+    """Insert a copy of a step after it."""
+    place = _find(text, robot, path)
+    lines = text.splitlines()
+    lines[place.last + 1 : place.last + 1] = lines[place.start : place.last + 1]
+    return _joined(lines)
+
+
+# ---- places ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Lines of a step, counted from 0."""
+
+    first: int  # with the comments above it
+    start: int  # of the dash
+    last: int
+    column: int  # behind the last character of the last line
+    indent: int  # of the dash
+    alone: bool  # the only step of its list
+    key: int  # line of the key of its list
+
+
+@lru_cache(maxsize=4)
+def _composed(text: str) -> yaml.Node | None:
+    return yaml.compose(text, Loader=_LOADER)
+
+
+def _robots(text: str) -> tuple[yaml.Node, yaml.Node] | None:
+    root = _composed(text)
+    if root is None:
+        return None
+    if not isinstance(root, yaml.MappingNode) or root.flow_style:
+        raise BrazoError("the text is not a program in block style")
+    return _entry(root, "robots")
+
+
+def _entry(node: yaml.Node, key: str) -> tuple[yaml.Node, yaml.Node] | None:
+    assert isinstance(node, yaml.MappingNode)
+    return next(((k, v) for k, v in node.value if k.value == key), None)
+
+
+def _is_empty(node: yaml.Node) -> bool:
+    return not node.value if isinstance(node, yaml.CollectionNode) else node.value == ""
+
+
+def _is_block(node: yaml.Node, lines: list[str]) -> bool:
+    """Whether a list of steps, and those of the loops in it, are in block style."""
+    if _is_empty(node):
+        return True
+    if not isinstance(node, yaml.SequenceNode) or node.flow_style:
+        return False
+    for item in node.value:
+        start = item.start_mark
+        if lines[start.line][: start.column].strip() != "-":
+            return False
+        inner = _inner(item)
+        if inner is not None and not _is_block(inner[1], lines):
+            return False
+        loop = isinstance(item, yaml.MappingNode) and item.value[0][0].value in (
+            "repeat",
+            "for_each",
+        )
+        if loop and item.value[0][1].flow_style:
+            return False
+    return True
+
+
+def _inner(item: yaml.Node) -> tuple[yaml.Node, yaml.Node] | None:
+    """Key and list of the steps inside a loop."""
+    if not isinstance(item, yaml.MappingNode) or not item.value:
+        return None
+    value = item.value[0][1]
+    return _entry(value, "do") if isinstance(value, yaml.MappingNode) else None
+
+
+def _list(text: str, robot: str, above: StepPath) -> tuple[yaml.Node, yaml.Node] | None:
+    """Key and list of a robot, or of the loop at the path `above`; None if there is no list."""
+    robots = _robots(text)
+    if robots is None or _is_empty(robots[1]):
+        return None
+    found = _entry(robots[1], robot)
+    for i in above:
+        if found is None or _is_empty(found[1]) or i >= len(found[1].value):
+            raise BrazoError("that step no longer exists")
+        found = _inner(found[1].value[i])
+    return found
+
+
+def _find(text: str, robot: str, path: StepPath) -> _Place:
+    found = _list(text, robot, path[:-1])
+    if found is None or _is_empty(found[1]) or not 0 <= path[-1] < len(found[1].value):
+        raise BrazoError("that step no longer exists")
+    key, items = found[0], found[1].value
+    item, lines = items[path[-1]], text.splitlines()
+    start = item.start_mark.line
+    indent = lines[start].index("-")
+    line, column = _end(item)
+    above = _end(items[path[-1] - 1])[0] if path[-1] else key.start_mark.line
+    first = start
+    while first - 1 > above and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return _Place(first, start, line, column, indent, len(items) == 1, key.start_mark.line)
+
+
+def _end(node: yaml.Node) -> tuple[int, int]:
+    """Line and column behind the last character of a node.
+
+    The end mark of a block collection is at the next token, behind blank lines and comments.
+    """
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        return _end(last[1] if isinstance(last, tuple) else last)
+    end, start = node.end_mark, node.start_mark
+    if end.column == 0 and end.line > start.line:  # a block scalar
+        return end.line - 1, 1 << 30
+    return end.line, end.column
+
+
+def _insert_lines(text: str, robot: str, path: StepPath, new: Sequence[str]) -> str:
+    """Insert lines of a step, given without indentation, at a path."""
+    lines = text.splitlines()
+    found = _list(text, robot, path[:-1])
+    if found is None:
+        return _joined(_with_robot(text, lines, robot, new))
+    key, node = found
+    if _is_empty(node):
+        at, indent = key.start_mark.line, key.start_mark.column + INDENT
+        lines[at] = re.sub(
+            r":\s*(?:\[\s*\]|\{\s*\})?\s*(#.*)?$", lambda m: f": {m[1] or ''}".rstrip(), lines[at]
+        )
+        at += 1
+    else:
+        index = min(path[-1], len(node.value))
+        here = _find(text, robot, (*path[:-1], min(index, len(node.value) - 1)))
+        indent = here.indent
+        at = here.first if index < len(node.value) else here.last + 1
+    lines[at:at] = [" " * indent + line if line.strip() else line for line in new]
+    return _joined(lines)
+
+
+def _with_robot(text: str, lines: list[str], robot: str, new: Sequence[str]) -> list[str]:
+    """Lines with the list of another robot at the end of the robots."""
+    robots = _robots(text)
+    if robots is None:
+        lines = [*lines, "robots:"]
+        at, indent = len(lines), INDENT
+    elif _is_empty(robots[1]):
+        at = robots[0].start_mark.line
+        lines[at] = re.sub(r":\s*(?:\[\s*\]|\{\s*\})\s*", ":", lines[at]).rstrip()
+        at, indent = at + 1, INDENT
+    else:
+        at, indent = _end(robots[1])[0] + 1, robots[1].start_mark.column
+    block = [f"{plain_text(robot)}:", *(" " * INDENT + line for line in new)]
+    return [*lines[:at], *(" " * indent + line for line in block), *lines[at:]]
+
+
+def _joined(lines: Sequence[str]) -> str:
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""What a person keeps: the files of a project, named points, and the history of edits."""

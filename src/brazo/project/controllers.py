@@ -1,0 +1,93 @@
+"""Controllers and gains as YAML, in the file `controllers.yaml` of a project.
+
+scara1:
+  controller: PID
+  options: {feedforward: gravity}
+  gains: {kp: [900, 400], kd: [30, 12], ki: [0, 0]}
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from brazo.control import Controller
+from brazo.control.base import controller_types
+from brazo.errors import BrazoError
+from brazo.formats.document import Field
+from brazo.program.flow import flow, plain_text
+from brazo.world import Cell
+
+IDEAL = "ideal"
+_FIELDS = ("controller", "options", "gains")
+
+
+def controllers_yaml(chosen: Mapping[str, Controller | str]) -> str:
+    """Text of the file, from the controllers by robot."""
+    lines = []
+    for robot, controller in chosen.items():
+        lines.append(f"{plain_text(robot)}:")
+        if isinstance(controller, str):
+            lines.append(f"  controller: {plain_text(controller)}")
+            continue
+        lines.append(f"  controller: {plain_text(controller.name)}")
+        if options := _options(controller):
+            lines.append(f"  options: {flow(options)}")
+        gains = {name: controller.gains[name].tolist() for name in controller.gains}
+        if gains:
+            lines.append(f"  gains: {flow(gains)}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def read_controllers(root: Field) -> dict[str, Controller | str]:
+    """Read the controllers by robot; they are not yet bound to robots."""
+    found: dict[str, Controller | str] = {}
+    for robot, block in {} if root.is_null else root.mapping().items():
+        fields = block.mapping(_FIELDS)
+        if "controller" not in fields:
+            block.missing("controller")
+        name = fields["controller"].choice(*controller_types(), IDEAL)
+        if name == IDEAL:
+            found[robot] = IDEAL
+            continue
+        kind = controller_types()[name]
+        values: dict[str, Any] = {}
+        gains = [gain.name for gain in kind.GAINS]
+        if "gains" in fields:
+            for gain, field in fields["gains"].mapping(gains).items():
+                values[gain] = [item.quantity().value for item in field.items(100)]
+        if "options" in fields:
+            for option, field in fields["options"].mapping(list(_option_names(kind))).items():
+                text = field.text()
+                values[option] = {"on": True, "off": False}.get(text, text)
+        try:
+            found[robot] = kind(**values)
+        except (BrazoError, TypeError, ValueError) as error:
+            block.fail(str(error))
+    return found
+
+
+def controllers_in(
+    cell: Cell, chosen: Mapping[str, Controller | str]
+) -> dict[str, Controller | str]:
+    """Controllers of the robots of a cell; those of deleted robots, which a file may have, not."""
+    names = {robot.name for robot in cell.robots}
+    return {name: one for name, one in chosen.items() if name in names}
+
+
+def _option_names(kind: type[Controller]) -> list[str]:
+    """Names of the arguments that are neither gains nor numbers from which gains are computed."""
+    gains = {gain.name for gain in kind.GAINS}
+    return [
+        one.name
+        for one in inspect.signature(kind).parameters.values()
+        if one.kind is not one.VAR_KEYWORD
+        and one.name not in gains
+        and isinstance(one.default, str | bool)
+    ]
+
+
+def _options(controller: Controller) -> dict[str, Any]:
+    found = {name: getattr(controller, name) for name in _option_names(type(controller))}
+    return {name: value for name, value in found.items() if value is False or value}

@@ -1,0 +1,198 @@
+"""Path accuracy and repeatability of the tool over cycles, with the names of ISO 9283.
+
+Of n cycles of a commanded path, points c_i are taken at equal intervals of time.  x_ij is where the
+tool crosses, in cycle j, the plane through c_i normal to the path, and x̄_i the mean over the
+cycles:
+
+    path accuracy AT_p         max_i |x̄_i − c_i|
+    path repeatability RT_p    max_i (l̄_i + 3 S_i),   l_ij = |x_ij − x̄_i|, S_i their standard
+                               deviation with n − 1
+    position overshoot OV      max distance from the last commanded position, after the tool first
+                               was within the band of it and moved away again
+    stabilization time t       from that moment until the tool stays within the band
+
+Distances are geometric: a lag of the tool along the path does not count.  Positions only.  The
+names are those of the standard, the conditions (loads, speeds, cube, warm-up, measuring equipment)
+are not: a number from here does not claim conformity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.recording.metrics import AFTER, BAND, motion_span, range_of, settling_time, tool_error
+from brazo.recording.paths import xyz
+from brazo.recording.recording import Recording
+from brazo.recording.robots import RecordedRobot, robots_of
+
+POINTS = 200  # of one cycle
+MAX_CYCLES = 50  # that are recognised
+SAME = 1e-6  # m per m of the path's range; a reference that repeats within this is a cycle
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class PathAccuracy:
+    """Accuracy of the tool over the cycles of a run; SI, NaN where undefined."""
+
+    robot: str
+    cycles: int
+    path_accuracy: float  # AT_p, m
+    path_repeatability: float  # RT_p, m; needs two cycles
+    worst_time: float  # s, in the first cycle, where AT_p is
+    overshoot: float  # OV, m
+    stabilization_time: float  # s; NaN if the tool does not settle
+    band: float  # m, for the last two
+
+    def as_dict(self) -> dict[str, Any]:
+        """The numbers by name."""
+        return asdict(self)
+
+
+def path_accuracy(
+    recording: Recording,
+    cycles: int | None = None,
+    *,
+    robot: str | None = None,
+    band: float | None = None,
+    after: float = AFTER,
+) -> PathAccuracy:
+    """Return the accuracy of a robot's tool over the cycles of its motion.
+
+    Parameters
+    ----------
+    recording : with `R.tool` and `R.tool_ref`, which simulations record.
+    cycles : number of equally long cycles of the motion; default: as often as the reference
+        repeats.
+    robot : its name; default: the first one.
+    band : m, of overshoot and stabilization time; default: 2 % of the range of the path.
+    after : s after the end of the motion that belong to it.
+    """
+    chosen = _robot(recording, robot)
+    start, stop = motion_span(chosen)
+    part = RecordedRobot(recording.between(start, max(start, stop + after)), chosen.name)
+    error = tool_error(part)
+    if error is None:
+        raise BrazoError(
+            f"robot '{chosen.title}': no tool and tool_ref signals in this recording, which path "
+            "accuracy needs"
+        )
+    t, tool = part.recording.t, xyz(part.recording, part.prefix("tool"))
+    known = np.isfinite(error).all(axis=1)
+    t, tool, reference = t[known], tool[known], (error + tool)[known]
+    moving = t <= stop + 1e-9
+    if moving.sum() < 3 or not range_of(reference[moving]) > 0.0:
+        raise BrazoError(f"robot '{chosen.title}': its reference does not move in this recording")
+    if cycles is not None and cycles < 1:
+        raise BrazoError(f"cycles = {cycles}; it must be at least 1")
+    n = cycles or _cycles(t[moving], reference[moving])
+    accuracy, repeatability, worst = _along(t, tool, reference, start, stop, n)
+    if band is None:
+        band = BAND * range_of(reference[moving])
+    elif not band > 0.0:
+        raise BrazoError(f"band = {band:g} m; it must be greater than 0")
+    over, settled = _at_end(t, tool, reference[-1], band)
+    return PathAccuracy(chosen.title, n, accuracy, repeatability, worst, over, settled, band)
+
+
+def _robot(recording: Recording, name: str | None) -> RecordedRobot:
+    robots = robots_of(recording)
+    for one in robots:
+        if name in (None, one.name, one.title):
+            return one
+    known = ", ".join(one.title for one in robots) or "none"
+    raise BrazoError(f"no robot named '{name}' in this recording; robots: {known}")
+
+
+def _cycles(t: Array, reference: Array) -> int:
+    """Largest number of equal parts of the motion in which the reference is the same."""
+    near = SAME * range_of(reference)
+    span = t[-1] - t[0]
+    for n in range(MAX_CYCLES, 1, -1):
+        phase = np.linspace(0.0, span / n, 50)
+        first = _at(t, reference, t[0] + phase)
+        if not range_of(first) > 10.0 * near:
+            continue
+        rest = (_at(t, reference, t[0] + k * span / n + phase) for k in range(1, n))
+        # Between two rows the interpolated reference differs from the true one.
+        if all(np.abs(one - first).max() <= near + _between_rows(t, reference) for one in rest):
+            return n
+    return 1
+
+
+def _between_rows(t: Array, reference: Array) -> float:
+    """Error (m) of linear interpolation between rows, a quarter of the second difference."""
+    if len(t) < 3:
+        return 0.0
+    return 0.25 * float(np.abs(np.diff(reference, 2, axis=0)).max())
+
+
+def _along(
+    t: Array, tool: Array, reference: Array, start: float, stop: float, n: int
+) -> tuple[float, float, float]:
+    """Path accuracy, repeatability (m), and the time (s) in the first cycle of the former."""
+    length = (stop - start) / n
+    phase = length * (np.arange(POINTS) + 0.5) / POINTS
+    h = min(0.25 * length / POINTS, 1e-3)
+    commanded = _at(t, reference, start + phase)
+    tangent = _at(t, reference, start + phase + h) - _at(t, reference, start + phase - h)
+    speed = np.linalg.norm(tangent, axis=1)
+    used = np.flatnonzero(speed > 1e-9 * max(float(speed.max()), 1e-300))
+    crossed = np.full((n, len(used), 3), np.nan)
+    for j in range(n):
+        for k, i in enumerate(used):
+            moment = start + j * length + phase[i]
+            normal = tangent[i] / speed[i]
+            crossed[j, k] = _crossing(t, tool, commanded[i], normal, moment, 0.25 * length)
+    known = np.isfinite(crossed).all(axis=(0, 2))
+    if not known.any():
+        return math.nan, math.nan, math.nan
+    crossed, used = crossed[:, known], used[known]
+    mean = crossed.mean(axis=0)
+    away = np.linalg.norm(mean - commanded[used], axis=1)
+    worst = int(np.argmax(away))
+    repeatability = math.nan
+    if n > 1:
+        spread = np.linalg.norm(crossed - mean, axis=2)
+        repeatability = float((spread.mean(axis=0) + 3.0 * spread.std(axis=0, ddof=1)).max())
+    return float(away[worst]), repeatability, float(start + phase[used[worst]])
+
+
+def _crossing(
+    t: Array, tool: Array, point: Array, normal: Array, moment: float, window: float
+) -> Array:
+    """Where the tool crosses a plane, nearest in time to a moment; NaN if it does not."""
+    low, high = np.searchsorted(t, [moment - window, moment + window])
+    beyond = (tool[low:high] - point) @ normal
+    change = np.flatnonzero((beyond[:-1] <= 0.0) & (beyond[1:] > 0.0))
+    if not len(change):
+        return np.full(3, np.nan)
+    k = int(change[np.argmin(np.abs(t[low + change] - moment))])
+    share = beyond[k] / (beyond[k] - beyond[k + 1])
+    return tool[low + k] + share * (tool[low + k + 1] - tool[low + k])
+
+
+def _at_end(t: Array, tool: Array, last: Array, band: float) -> tuple[float, float]:
+    """Position overshoot (m) and stabilization time (s) at the last commanded position."""
+    away = np.linalg.norm(tool - last, axis=1)
+    # The last time the tool comes from outside the band's surroundings: a cycle may pass the end.
+    outside = np.flatnonzero(away > 0.5 * away.max())
+    begin = int(outside[-1]) if len(outside) else 0
+    inside = np.flatnonzero(away[begin:] <= band)
+    if not len(inside):
+        return math.nan, math.nan
+    first = begin + int(inside[0])
+    settled = settling_time(t[first:], away[first:], band, float(t[first]))
+    rising = np.flatnonzero(np.diff(away[first:]) > 0.0)  # past the first approach
+    over = float(away[first + int(rising[0]) :].max()) if len(rising) else 0.0
+    return over, settled
+
+
+def _at(t: Array, values: Array, times: Array) -> Array:
+    return np.stack([np.interp(times, t, column) for column in values.T], axis=-1)

@@ -1,0 +1,388 @@
+"""Methods of `Robot` for forces, equations of motion, identification and simulation."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from brazo.dynamics import dynamics_of
+from brazo.robot.kinematics import Array, KinematicMethods, compiled_call
+
+if TYPE_CHECKING:
+    from brazo.dynamics.base_parameters import BaseParameters
+    from brazo.dynamics.linear_model import (
+        ForwardDynamicsDerivatives,
+        InverseDynamicsDerivatives,
+        LinearModel,
+    )
+    from brazo.dynamics.regressor import DynamicParameters
+    from brazo.dynamics.simulate import Run
+    from brazo.dynamics.symbolic.equations import Equations
+    from brazo.dynamics.symbolic.mechanism import Parameters
+    from brazo.kinematics.kernels import JacobianFrame
+    from brazo.kinematics.measures import Rows
+
+
+class DynamicMethods(KinematicMethods):
+    """The methods of a robot that need inertia; each calls `brazo.dynamics`."""
+
+    @cached_property
+    def dynamics(self) -> Any:
+        """Dynamics used by the methods below; raises if the robot's inertia is not given."""
+        return dynamics_of(self.model)
+
+    @compiled_call("dynamics")
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        wrench: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        base: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint torques for a given motion, including friction and motor inertia.
+
+        tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
+
+        Parameters
+        ----------
+        q, qd, qdd : (..., n) positions (rad, m), velocities and accelerations of the joints.
+        wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
+        gravity : (..., 3) m/s² in base axes; default: the file's.
+        base : (..., 9) angular velocity, angular and linear acceleration of a moving base.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., n) torques (N m) and forces (N).
+        """
+        return self.dynamics.inverse_dynamics(
+            q, qd, qdd, wrench, gravity, base, out=out, threads=threads
+        )
+
+    @compiled_call("dynamics")
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        wrench: ArrayLike | None = None,
+        gravity: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Joint accelerations for given torques.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        tau : (..., n) torques (N m) and forces (N).
+        wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
+        gravity : (..., 3) m/s² in base axes; default: the file's.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., n) accelerations, rad/s² and m/s².
+        """
+        return self.dynamics.forward_dynamics(q, qd, tau, wrench, gravity, out=out, threads=threads)
+
+    @compiled_call("dynamics")
+    def mass_matrix(
+        self, q: ArrayLike, *, out: Array | None = None, threads: int | None = None
+    ) -> Array:
+        """Joint-space inertia matrix M(q), including motor inertia.
+
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., n, n) symmetric positive definite, SI.
+        """
+        return self.dynamics.mass_matrix(q, out=out, threads=threads)
+
+    @compiled_call("dynamics")
+    def coriolis(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Coriolis and centrifugal matrix C(q, qd) of Christoffel symbols.
+
+        C @ qd is the torque, and dM/dt − 2C is skew-symmetric.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., n, n), SI.
+        """
+        return self.dynamics.coriolis(q, qd, out=out, threads=threads)
+
+    @compiled_call("dynamics")
+    def gravity(
+        self,
+        q: ArrayLike,
+        gravity: ArrayLike | None = None,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Gravity torques G(q), which hold the robot at rest.
+
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        gravity : (..., 3) m/s² in base axes; default: the file's.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., n) torques (N m) and forces (N).
+        """
+        return self.dynamics.gravity(q, gravity, out=out, threads=threads)
+
+    @compiled_call("dynamics")
+    def energy(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Kinetic and potential energy.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., 2) kinetic and potential energy, J.
+        """
+        return self.dynamics.energy(q, qd, out=out, threads=threads)
+
+    @compiled_call("dynamics")
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> InverseDynamicsDerivatives:
+        """Derivatives of `inverse_dynamics` with respect to q, qd and qdd.
+
+        Viscous and smooth Coulomb friction are included; sharp Coulomb friction has slope zero.
+
+        Parameters
+        ----------
+        q, qd, qdd : (..., n) positions (rad, m), velocities and accelerations of the joints.
+        out, threads : array (3, ..., n, n) for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        `(dq, dqd, dqdd)` by name, (..., n, n) each, SI; row i is of torque i, and dqdd is the mass
+        matrix.
+        """
+        return self.dynamics.inverse_dynamics_derivatives(q, qd, qdd, out=out, threads=threads)
+
+    @compiled_call("dynamics")
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> ForwardDynamicsDerivatives:
+        """Derivatives of `forward_dynamics` with respect to q, qd and tau.
+
+        Viscous and smooth Coulomb friction are included; sharp Coulomb friction has slope zero.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints.
+        tau : (..., n) torques (N m) and forces (N).
+        out, threads : array (3, ..., n, n) for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        `(dq, dqd, dtau)` by name, (..., n, n) each, SI; row i is of acceleration i, and dtau is the
+        inverse of the mass matrix.
+        """
+        return self.dynamics.forward_dynamics_derivatives(q, qd, tau, out=out, threads=threads)
+
+    def linearize(
+        self, q: ArrayLike, qd: ArrayLike = 0.0, tau: ArrayLike | None = None
+    ) -> LinearModel:
+        """Linear model of the motion about an operating point: ẋ = A x + B u, x = (q, qd), u = tau.
+
+        Parameters
+        ----------
+        q, qd : (..., n) positions (rad, m) and velocities of the joints; at rest by default.
+        tau : (..., n) torques (N m) and forces (N); by default those that keep qd constant.
+
+        Returns
+        -------
+        `LinearModel`, which unpacks to A (..., 2n, 2n) and B (..., 2n, n), SI;
+        `.to_control()` is a python-control `StateSpace`.
+        """
+        from brazo.dynamics.linear_model import linear_model
+
+        return linear_model(self, self._joint_values(q), qd, tau)
+
+    def regressor(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        drives: bool = False,
+        *,
+        out: Array | None = None,
+        threads: int | None = None,
+    ) -> Array:
+        """Regressor Y of inverse dynamics, which is linear in the dynamic parameters: tau = Y π.
+
+        Parameters
+        ----------
+        q, qd, qdd : (..., n) positions (rad, m), velocities and accelerations of the joints.
+        drives : add the columns of motor inertia and friction.
+        out, threads : array for the result; max number of threads for a large batch.
+
+        Returns
+        -------
+        (..., n, p), SI; π is `dynamic_parameters(drives).values`: ten per moving body (mass, first
+        moment, inertia tensor in the body's frame), and with drives four more per joint.
+        """
+        q = self._joint_values(q)
+        return self.dynamics.regressor(q, qd, qdd, drives, out=out, threads=threads)
+
+    def dynamic_parameters(self, drives: bool = False) -> DynamicParameters:
+        """Names, values and units of the parameters π that `regressor` multiplies.
+
+        `drives` includes friction and motor inertia.
+        """
+        return self.dynamics.parameters(drives)
+
+    def base_parameters(self, drives: bool = False) -> BaseParameters:
+        """The independent combinations of `dynamic_parameters`, which a motion can identify.
+
+        See `BaseParameters`: tau = regressor(q, qd, qdd, drives)[..., columns] @ values.
+        """
+        from brazo.dynamics.base_parameters import base_parameters
+
+        box = self._kinematics.sampling_box
+        return base_parameters(self.dynamics, self.dynamic_parameters(drives), box, drives)
+
+    def operational_inertia(
+        self,
+        q: ArrayLike,
+        rows: Rows = "all",
+        frame: JacobianFrame = "base",
+        tolerance: float = 1e-3,
+    ) -> Array:
+        """Operational-space inertia Λ(q) = (J M⁻¹ Jᵀ)⁻¹ of the tool.
+
+        Directions in which the tool cannot move, in which Λ would be infinite, are left out.
+
+        Parameters
+        ----------
+        q : (..., n) joint positions, rad and m.
+        rows : "all" (6), "linear" (3, kg) or "angular" (3, kg m²).
+        frame : "base" or "tool" axes.
+        tolerance : smallest singular value of J of a direction that is kept, relative to the max.
+
+        Returns
+        -------
+        (..., m, m) symmetric, m = 6 or 3, SI.
+        """
+        from brazo.dynamics.operational import operational_inertia
+
+        return operational_inertia(self, self._joint_values(q), rows, frame, tolerance)
+
+    def derive(self, parameters: Parameters = "symbolic", **options: Any) -> Equations:
+        """Symbolic equations of motion: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
+
+        See `brazo.dynamics.symbolic.derive` for the options; `parameters="numeric"` substitutes
+        the file's values.
+        """
+        from brazo.dynamics.symbolic import derive
+
+        return derive(self, parameters, **options)
+
+    def simulate(
+        self,
+        torque: Any = None,
+        q0: ArrayLike | None = None,
+        qd0: ArrayLike | None = None,
+        t_end: float = 2.0,
+        **options: Any,
+    ) -> Run:
+        """Simulate the robot under joint torques (N m) and forces (N).
+
+        `torque` is None, a constant (n,) or a function `(t, q, qd)` that returns (n,).  The run
+        starts at q0 and qd0 (n,), by default the file's first pose at rest, and ends at t_end
+        (s).  See `brazo.dynamics.simulate.simulate` for the options method, dt, rtol, atol, stops
+        and restitution.
+        """
+        from brazo.dynamics.simulate import simulate
+
+        return simulate(self, torque, self._joint_values(q0), qd0, t_end, **options)
+
+    def closed_loop(self, controller: Any, trajectory: Any, t_end: float, **options: Any) -> Any:
+        """Run many closed loops at once, and measure each.
+
+        Gains, start and conditions have leading batch dimensions, one for each run; a run is
+        bit-identical to the same run alone.
+
+        Parameters
+        ----------
+        controller : a compiled controller of `brazo.control`, such as `PID()`.  One that is bound
+            to this robot keeps its gains.
+        trajectory : function t -> (q, qd, qdd), each (n,); or their values at every period up to
+            t_end, (3, m, n).
+        t_end : end of the runs, s.
+        dt, substeps : control period (s, default 1e-3), and Runge–Kutta steps in each (default 1).
+        q0, qd0 : (..., n) start; on the trajectory by default.
+        gains : values by name, (..., n) or a number for all joints; default: the controller's.
+        conditions : `brazo.control.LoopConditions`: payload, faults, noise, delay, disturbance.
+        every : keep every `every`-th row of positions, speeds and torques (default 0: none).
+        threads : max number of threads.
+
+        Returns
+        -------
+        `brazo.control.ClosedLoopRuns`: metrics by name, (..., n) for the joints and (...) for the
+        tool (`rms_error.tool`); the time at which a run diverged; the rows that were kept.
+        """
+        return controller.closed_loop(self, trajectory, t_end, **options)
+
+    def follow(self, trajectory: Any, t_end: float | None = None, dt: float = 1e-3) -> Run:
+        """Move the robot along a trajectory and compute the required torques.
+
+        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) sampled every dt
+        (s), of which the samples up to `t_end` (s) are used; None uses all.
+        """
+        from brazo.dynamics.simulate import follow
+
+        return follow(self, trajectory, t_end, dt)

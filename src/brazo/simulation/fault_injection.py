@@ -1,0 +1,89 @@
+"""`FaultInjection`: activates and clears faults of the robots, at once or at a given time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.simulation.faults import Fault
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+
+class FaultInjection:
+    """Faults of a simulation; `sim.faults`."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self._scheduled: list[tuple[float, Fault]] = []
+        self._injected = 0  # number of faults so far
+
+    @property
+    def scheduled(self) -> tuple[tuple[float, Fault], ...]:
+        """Pending faults, each with its time (s), earliest first."""
+        return tuple(self._scheduled)
+
+    def inject(self, fault: Fault, at: float | None = None) -> None:
+        """Activate a fault, now or at a time (s)."""
+        sim = self._sim
+        with sim.lock:
+            if not isinstance(fault, Fault):
+                raise BrazoError(f"a fault is one of brazo.simulation.faults, not {fault!r}")
+            fault.check(sim.robots[fault.robot].world, sim.dt)
+            if at is None:
+                self._activate(fault)
+            elif not np.isfinite(at) or at < sim.time - 0.5 * sim.dt:
+                raise BrazoError(f"a fault at {at:g} s: the time is {sim.time:g} s already")
+            else:
+                self._scheduled.append((float(at), fault))
+                self._scheduled.sort(key=lambda entry: entry[0])
+
+    def clear(self, robot: str | None = None, fault: Fault | None = None) -> None:
+        """Clear one fault, all of a robot, or all faults, including scheduled ones."""
+        sim = self._sim
+        with sim.lock:
+            names = list(sim.robots) if robot is None else [sim.robots[robot].name]
+            self._scheduled = [
+                (at, one)
+                for at, one in self._scheduled
+                if one.robot not in names or fault not in (None, one)
+            ]
+            for name in names:
+                for cleared in sim.robots[name].control.clear(fault):
+                    text, data = fault_event(cleared)
+                    sim.log("fault cleared", text, **data)
+
+    @property
+    def due(self) -> float:
+        """Time (s) before which no step has to begin with a fault; infinite without one."""
+        # A fault begins in the step nearest to its time.
+        return self._scheduled[0][0] - 0.5 * self._sim.dt if self._scheduled else np.inf
+
+    def activate_due(self) -> None:
+        """Activate the scheduled faults whose time has come."""
+        while self._scheduled and self._scheduled[0][0] <= self._sim.time + 0.5 * self._sim.dt:
+            self._activate(self._scheduled.pop(0)[1])
+
+    def _activate(self, fault: Fault) -> None:
+        # Each fault has its own stream of random numbers, which is the same in every run.
+        rng = np.random.default_rng([self._sim.seed, self._injected])
+        self._injected += 1
+        self._sim.robots[fault.robot].control.inject(fault, rng)
+        text, data = fault_event(fault)
+        self._sim.log("fault", text, **data)
+
+    def save(self) -> tuple[tuple[tuple[float, Fault], ...], int]:
+        """Return the pending faults and the number of faults so far."""
+        return self.scheduled, self._injected
+
+    def restore(self, scheduled: tuple[tuple[float, Fault], ...] = (), injected: int = 0) -> None:
+        """Return to a saved schedule, by default an empty one."""
+        self._scheduled, self._injected = list(scheduled), injected
+
+
+def fault_event(fault: Fault) -> tuple[str, dict[str, Any]]:
+    """Return text and data of the event that reports a fault."""
+    return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}

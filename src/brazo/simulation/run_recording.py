@@ -1,0 +1,125 @@
+"""`RunRecording`: starts and ends the recording of a simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from brazo.errors import BrazoError
+from brazo.recording.recording import Recording
+from brazo.simulation.events import Event
+from brazo.simulation.fault_injection import fault_event
+from brazo.simulation.recorder import RunRecorder
+from brazo.simulation.signals import Signals
+from brazo.world.recorded_cell import recorded_source
+
+if TYPE_CHECKING:
+    from brazo.simulation.simulation import Simulation
+
+_OF_STATES = ("control", "fault", "grasped")  # event kinds of lasting states; see `_present`
+
+
+class RunRecording:
+    """Recording of a simulation; `sim.recording`.  It is true while steps are recorded."""
+
+    def __init__(self, sim: Simulation) -> None:
+        self._sim = sim
+        self.recorder: RunRecorder | None = None
+        #: The last recording in memory that a change of the cell ended.
+        self.ended: Recording | None = None
+
+    def __bool__(self) -> bool:
+        return self.recorder is not None
+
+    def start(self, path: str | Path | None = None, *, replace: bool = False) -> None:
+        """Record every step from now on, in memory or streamed to a .parquet file.
+
+        An existing file is rejected unless `replace` is True.  If the file cannot be written any
+        more (full disk), the simulation pauses with an event of kind `recording`; it can be resumed
+        without the recording, and the data written so far stays readable.
+        """
+        sim = self._sim
+        with sim.lock:
+            if self.recorder is not None:
+                raise BrazoError("a recording is already running; stop it first")
+            self.recorder = RunRecorder(
+                Signals(sim.world, sim.robots),
+                None if path is None else Path(path),
+                describe(sim) | recorded_source(sim.cell),
+                sim.meter,
+                replace=replace,
+                on_failure=self._failed,
+            )
+            for event in self._present():
+                self.recorder.event(event)
+
+    def stop(self) -> Recording:
+        """End the recording and return it."""
+        with self._sim.lock:
+            recorder, self.recorder = self.recorder, None
+            if recorder is None:
+                raise BrazoError("no recording is running; start one first")
+            return recorder.finish()
+
+    def abandon(self) -> None:
+        """End the recording; a streamed file stays readable up to here."""
+        with self._sim.lock:
+            recorder, self.recorder = self.recorder, None
+            if recorder is not None:
+                recorder.abandon()
+
+    def rebind(self) -> None:
+        """Continue with a changed world; the recording ends if its signals are others."""
+        sim, recorder = self._sim, self.recorder
+        if recorder is None:
+            return
+        signals = Signals(sim.world, sim.robots)
+        if signals.columns == recorder.signals.columns:
+            recorder.rebind(signals)
+            return
+        sim.log("recording", "the recording ends here: robots or bodies of the cell changed")
+        self.recorder = None
+        if recorder.streamed:  # converting a long file now would delay the simulation
+            recorder.abandon()
+        else:
+            self.ended = recorder.finish()
+
+    def _failed(self, reason: str) -> None:
+        """Pause and log the failure; called once, from the writer's thread."""
+        self._sim.player.pause()
+        self._sim.log("recording", reason)
+
+    def _present(self) -> Iterator[Event]:
+        """Yield the events that describe the state at the start of a recording.
+
+        These are controllers, faults and grasps, and other events logged at the current time, such
+        as the start of a program.
+        """
+        sim, t = self._sim, self._sim.time
+        yield from (e for e in sim.events if e.t == t and e.kind not in _OF_STATES)
+        for robot in sim.robots.values():
+            yield Event(t, "control", *robot.control.event())
+            for fault in robot.faults:
+                yield Event(t, "fault", *fault_event(fault))
+            body = sim.world.observer.held.get(robot.name)
+            if body is not None:
+                data = {"robot": robot.name, "body": body}
+                yield Event(t, "grasped", f"{robot.name} holds {body}", data)
+
+
+def describe(sim: Simulation) -> dict[str, str]:
+    """Return the description of a run for recordings and dumps."""
+    cell = sim.cell
+    return {
+        "brazo": version("brazo"),
+        "cell": cell.name,
+        "mode": sim.world.mode,
+        "dt": repr(sim.dt),
+        "seed": str(sim.seed),
+        "robots": ", ".join(f"{r.name} ({r.controller_name})" for r in sim.robots.values()),
+        "bodies": ", ".join(body.name for body in cell.bodies),
+        # Needed to draw a replay; empty for a cell made in Python.
+        "cell_file": "" if cell.path is None else str(cell.path.absolute()),
+    }

@@ -1,0 +1,157 @@
+"""What is simulated in a study: cases, payload, faults, tasks and controllers."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo.control import Controller, controllers
+from brazo.control.benchmark import quintic, sines
+from brazo.errors import BrazoError
+from brazo.robot import Robot
+from brazo.trajectory.files import read_via_points
+
+Task = Callable[[float], Any]  # t -> (q, qd, qdd)
+FaultKind = Literal["torque loss", "unpowered", "encoder bias", "encoder stuck", "joint locked"]
+FAULTS = ("torque loss", "unpowered", "encoder bias", "encoder stuck", "joint locked")
+VALUED = ("torque loss", "encoder bias")  # faults with a value
+COMPILED = ("torque loss", "unpowered", "encoder bias")  # faults of the compiled loop
+TASKS = ("sines", "quintic", "step")
+STEP = 0.1  # rad; a tenth of it in m for prismatic joints
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFault:
+    """A fault of one joint, active from the time `at` (s) on.
+
+    `joint` is a name or a number from 1.  `value` is the fraction lost (torque loss) or the offset
+    in rad or m (encoder bias).
+    """
+
+    kind: FaultKind
+    joint: str | int
+    at: float = 0.0
+    value: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in FAULTS:
+            raise BrazoError(f"fault '{self.kind}' is not one of {', '.join(FAULTS)}")
+        if self.kind == "torque loss" and not 0.0 <= self.value <= 1.0:
+            raise BrazoError(f"torque loss {self.value:g}: must be from 0 to 1")
+        if not (math.isfinite(self.at) and self.at >= 0.0 and math.isfinite(self.value)):
+            raise BrazoError(f"fault '{self.kind}': time and value must be finite, time 0 or more")
+
+    def index(self, robot: Robot) -> int:
+        """Index of the joint."""
+        return joint_index(robot, self.joint, f"fault '{self.kind}'")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Conditions of a run, where they differ from the nominal ones."""
+
+    name: str = "nominal"
+    payload: float = 0.0  # kg, at the tool
+    payload_com: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m, tool frame
+    payload_known: bool = False  # whether the controller knows it
+    mass_error: float = 0.0  # fraction by which the masses differ from those of the robot file
+    position_noise: float = 0.0  # standard deviation of the encoders, rad and m
+    velocity_noise: float = 0.0  # rad/s and m/s
+    start_error: float = 0.0  # standard deviation of the start from the reference, rad and m
+    delay: float = 0.0  # s, until a torque reaches the drives
+    disturbance: float = 0.0  # N m or N, on the joint `disturbance_joint`
+    disturbance_joint: str | int = 1
+    disturbance_start: float = 0.0  # s
+    disturbance_stop: float = math.inf  # s
+    faults: tuple[StudyFault, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("payload", "position_noise", "velocity_noise", "start_error", "delay"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise BrazoError(f"{name} = {value}; it must be finite and 0 or more")
+        if not (math.isfinite(self.mass_error) and self.mass_error > -1.0):
+            raise BrazoError(f"mass_error = {self.mass_error}; it must be greater than -1")
+        if not self.disturbance_start < self.disturbance_stop:
+            raise BrazoError(
+                f"the disturbance ends at {self.disturbance_stop:g} s, before its start at "
+                f"{self.disturbance_start:g} s"
+            )
+
+
+#: Numbers of a case that can be factors.
+CASE_FACTORS = (
+    "payload", "mass_error", "position_noise", "velocity_noise", "start_error", "delay",
+    "disturbance",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerChoice:
+    """A controller by name, with its options and gains."""
+
+    kind: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self) -> Controller:
+        """A new controller, not bound to a robot."""
+        known = controllers()
+        if self.kind not in known:
+            raise BrazoError(f"no controller '{self.kind}'; controllers: {', '.join(known)}")
+        kind = known[self.kind]
+        allowed = list(inspect.signature(kind).parameters)
+        for name in self.options:
+            if name not in allowed:
+                raise BrazoError(
+                    f"{self.kind} has no option '{name}'; options: {', '.join(allowed)}"
+                )
+        try:
+            return kind(**self.options)
+        except TypeError as error:
+            raise BrazoError(f"{self.kind}: {error}") from None
+
+
+def make_controller(choice: Controller | ControllerChoice) -> Controller:
+    """An independent controller for one group of runs."""
+    return copy.deepcopy(choice) if isinstance(choice, Controller) else choice.make()
+
+
+def make_task(robot: Robot, task: str | Path | Callable[[Robot], Task]) -> Task:
+    """The trajectory of a task for a robot."""
+    if callable(task):
+        return task(robot)
+    if task == "sines":
+        return sines(robot)
+    if task == "quintic":
+        return quintic(robot)
+    if task == "step":
+        return step(robot)
+    return read_via_points(task, robot)
+
+
+def step(robot: Robot) -> Task:
+    """A step of every joint at t = 0.05 s from the first pose, within its limits."""
+    start = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
+    size = np.array([STEP if kind == "revolute" else 0.1 * STEP for kind in robot.joint_kinds])
+    goal = np.where(start + size > robot.limits[:, 1], start - size, start + size)
+    zero = np.zeros(robot.n)
+    return lambda t: (start if t < 0.05 else goal, zero, zero)
+
+
+def joint_index(robot: Robot, joint: str | int, what: str) -> int:
+    """Index of a joint given by name or number from 1."""
+    if isinstance(joint, str) and joint in robot.joint_names:
+        return robot.joint_names.index(joint)
+    if isinstance(joint, int) and 1 <= joint <= robot.n:
+        return joint - 1
+    raise BrazoError(
+        f"{what}: robot '{robot.name}' has no joint {joint!r}; joints: "
+        f"{', '.join(robot.joint_names)}, or 1 to {robot.n}"
+    )

@@ -1,0 +1,405 @@
+"""`Study`: many runs of robots, tasks, cases and controllers, with factors and repetitions.
+
+    study = brazo.Study(
+        robots=["puma560"],
+        controllers={"PID": brazo.control.PID()},
+        tasks=["sines"],
+        factors={"payload": grid(0.0, 3.0, 4), "PID.kp.scale": loguniform(0.5, 2.0)},
+        samples=256,
+        duration=1.0,
+    )
+    results = study.run("results/pid")
+
+Runs are numbered: all combinations of robot, task, case and controller are groups, and each group
+has one run for each row of the factors and each repetition.  Row and repetition alone determine the
+random numbers of a run, so that all controllers meet the same noise, payloads and starts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.control import CompiledController, Controller
+from brazo.dynamics.reading import sample_trajectory
+from brazo.dynamics.simulate import sample_times
+from brazo.errors import BrazoError
+from brazo.recording.metrics import TOOL
+from brazo.robot import Robot, load
+from brazo.study.factors import SAMPLINGS, Factor, Sampling, factor_rows
+from brazo.study.scenario import (
+    CASE_FACTORS,
+    COMPILED,
+    Case,
+    ControllerChoice,
+    Task,
+    joint_index,
+    make_controller,
+    make_task,
+)
+
+if TYPE_CHECKING:
+    from brazo.study.results import StudyResults
+
+#: Metrics of each joint; those in `TOOL_METRICS` also of the tool, as `NAME.tool`.
+JOINT_METRICS = (
+    "rms_error", "max_error", "overshoot", "settling_time", "energy", "peak_torque", "saturation",
+    "jerk",
+)  # fmt: skip
+TOOL_METRICS = ("rms_error", "max_error", "overshoot", "settling_time")
+TOTALS = ("energy", "saturation")  # sum of the joints; largest of the joints
+PHYSICS = ("exact", "contact")
+_PERIODS = 4_000_000  # of one chunk; also limits what Ctrl+C or a lost process can lose
+_NOISY_PERIODS = 500_000  # with random numbers for each period, which need memory
+_SIMULATED_PERIODS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """Runs with the same robot, task, case and controller, by index."""
+
+    robot: int
+    task: int
+    case: int
+    controller: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunChunk:
+    """Consecutive runs of one group, computed and stored together."""
+
+    number: int
+    group: RunGroup
+    first: int  # number of the first run
+    rows: np.ndarray  # (count,) rows of the factors
+    repetitions: np.ndarray  # (count,)
+
+
+class Study:
+    """A study; see the module and `brazo.study.load_study` for files.
+
+    Parameters
+    ----------
+    robots : names, paths or `Robot` objects.
+    controllers : mapping of a name to a controller, or names of controllers.
+    tasks : "sines", "quintic", "step", paths of via-point files, or functions robot -> trajectory.
+    cases : conditions of the runs; default: nominal.
+    factors : what varies, by name: a number of the case (payload, mass_error, position_noise,
+        velocity_noise, start_error, delay, disturbance), or a gain: "PID.kp" for all joints,
+        "PID.kp.elbow" for one, "PID.kp.scale" as a multiple of the controller's own gains.
+    samples, sampling : rows of the factors that are distributions, and how they are drawn.
+    repetitions : runs of each row, with other random numbers.
+    seed : of all random numbers.
+    duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps in each.
+    success : max value of metrics, e.g. {"max_error.tool": 5e-3}; a run that exceeds one, or does
+        not finish, is not successful.
+    physics : "exact" (no contacts), or "contact": the steps of `brazo.Simulation` on a floor.
+    """
+
+    def __init__(
+        self,
+        robots: Sequence[str | Path | Robot] | str | Path | Robot,
+        controllers: Mapping[str, Controller | ControllerChoice] | Sequence[str],
+        tasks: Sequence[str | Path | Callable[[Robot], Task]] = ("sines",),
+        *,
+        name: str = "study",
+        about: str = "",
+        cases: Sequence[Case] = (Case(),),
+        factors: Mapping[str, Factor] | None = None,
+        samples: int = 1,
+        sampling: Sampling = "random",
+        repetitions: int = 1,
+        seed: int = 0,
+        duration: float = 2.0,
+        dt: float = 1e-3,
+        substeps: int = 1,
+        success: Mapping[str, float] | None = None,
+        physics: str = "exact",
+    ) -> None:
+        self.name, self.about = name, about
+        given = [robots] if isinstance(robots, (str, Path, Robot)) else list(robots)
+        self.robots = [r if isinstance(r, Robot) else load(r) for r in given]
+        self.controllers: dict[str, Controller | ControllerChoice] = (
+            dict(controllers)
+            if isinstance(controllers, Mapping)
+            else {one: ControllerChoice(one) for one in controllers}
+        )
+        self.tasks, self.cases = list(tasks), list(cases)
+        self.factors = dict(factors or {})
+        self.samples = samples
+        self.sampling: Sampling = sampling
+        self.repetitions, self.seed = repetitions, seed
+        self.duration, self.dt, self.substeps = duration, dt, substeps
+        self.success, self.physics = dict(success or {}), physics
+        self._forget()
+        self._check()
+
+    def __repr__(self) -> str:
+        return f"<brazo.Study {self.name}: {self.runs} runs of {self.duration:g} s>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        derived = ("rows", "chunks", "fingerprint", "columns", "groups")
+        return {k: v for k, v in vars(self).items() if k not in derived and not k.startswith("_")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Start without what is derived from the description."""
+        self._bound: dict[tuple[int, int], Controller] = {}
+        self._references: dict[tuple[int, int], np.ndarray] = {}
+        self._locks: dict[tuple[int, int], threading.Lock] = {}
+
+    # ---- plan ------------------------------------------------------------------------------
+
+    @cached_property
+    def rows(self) -> dict[str, np.ndarray]:
+        """Values (rows,) of the factors, by name."""
+        return factor_rows(self.factors, self.samples, self.sampling, self.seed)
+
+    @property
+    def row_count(self) -> int:
+        """Number of rows of the factors."""
+        return len(next(iter(self.rows.values()))) if self.rows else 1
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return len(self.groups) * self.row_count * self.repetitions
+
+    @cached_property
+    def groups(self) -> list[RunGroup]:
+        """All combinations of robot, task, case and controller."""
+        return [
+            RunGroup(r, t, s, c)
+            for r in range(len(self.robots))
+            for t in range(len(self.tasks))
+            for s in range(len(self.cases))
+            for c in range(len(self.controllers))
+        ]
+
+    @cached_property
+    def chunks(self) -> list[RunChunk]:
+        """The runs in pieces that do not depend on the computer."""
+        found: list[RunChunk] = []
+        per_group = self.row_count * self.repetitions
+        for k, group in enumerate(self.groups):
+            size = max(1, min(self._periods(group) // round(self.duration / self.dt), 8192))
+            for start in range(0, per_group, size):
+                within = np.arange(start, min(start + size, per_group))
+                rows, repetitions = np.divmod(within, self.repetitions)
+                found.append(RunChunk(len(found), group, k * per_group + start, rows, repetitions))
+        return found
+
+    def compiled(self, group: RunGroup) -> bool:
+        """Whether the runs of a group are computed by the compiled loop."""
+        controller = list(self.controllers.values())[group.controller]
+        case = self.cases[group.case]
+        return (
+            self.physics == "exact"
+            and isinstance(make_controller(controller), CompiledController)
+            and all(fault.kind in COMPILED for fault in case.faults)
+        )
+
+    def _periods(self, group: RunGroup) -> int:
+        if not self.compiled(group):
+            return _SIMULATED_PERIODS
+        case = self.cases[group.case]
+        noisy = case.position_noise or case.velocity_noise
+        noisy = noisy or {"position_noise", "velocity_noise"} & self.factors.keys()
+        return _NOISY_PERIODS if noisy else _PERIODS
+
+    def run_seeds(self, rows: np.ndarray, repetitions: np.ndarray) -> np.ndarray:
+        """Seeds (count,) of the random numbers of runs; the same for all groups."""
+        pairs = zip(rows.tolist(), repetitions.tolist(), strict=True)
+        return np.array(
+            [np.random.SeedSequence([self.seed, *pair]).generate_state(1)[0] for pair in pairs],
+            dtype=np.int64,
+        )
+
+    def bound(self, group: RunGroup) -> Controller:
+        """The controller of a group, bound to its robot; groups share it and its machine code."""
+        key = group.robot, group.controller
+        if key not in self._bound:
+            controller = make_controller(list(self.controllers.values())[group.controller])
+            controller.bind(self.robots[group.robot], self.dt)
+            self._bound[key] = controller
+        return self._bound[key]
+
+    def compiling(self, group: RunGroup) -> threading.Lock:
+        """Lock of the threads that may compile the same code."""
+        return self._locks.setdefault((group.robot, group.controller), threading.Lock())
+
+    def task(self, group: RunGroup) -> Task:
+        """The trajectory of a group."""
+        return make_task(self.robots[group.robot], self.tasks[group.task])
+
+    def reference(self, group: RunGroup) -> np.ndarray:
+        """The trajectory of a group at every period, (3, m, n)."""
+        key = group.robot, group.task
+        if key not in self._references:
+            t = sample_times(self.duration, self.dt)
+            self._references[key] = sample_trajectory(self.task(group), t, self.robots[key[0]])
+        return self._references[key]
+
+    # ---- results ---------------------------------------------------------------------------
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Columns of the results and their units."""
+        found = {"run": "", "robot": "", "task": "", "case": "", "controller": ""}
+        found |= {"row": "", "repetition": ""}
+        found |= dict.fromkeys(self.factors, "")
+        found |= {"success": "", "failed_at": "s"}
+        for metric in TOOL_METRICS:
+            found[f"{metric}.{TOOL}"] = unit_of(metric, "prismatic")
+        for metric in TOTALS:
+            found[metric] = unit_of(metric, "revolute")
+        for metric in JOINT_METRICS:
+            for robot in self.robots:
+                for joint, kind in zip(robot.joint_names, robot.joint_kinds, strict=True):
+                    found[f"{metric}.{joint}"] = unit_of(metric, kind)
+        return found
+
+    @property
+    def task_names(self) -> list[str]:
+        """Names of the tasks."""
+        return [
+            getattr(task, "__name__", str(task)) if callable(task) else Path(task).stem
+            for task in self.tasks
+        ]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A key that is equal only for studies with the same results."""
+        from importlib.metadata import version
+
+        content = {
+            "brazo": version("brazo"),
+            "robots": [_robot_text(robot) for robot in self.robots],
+            "controllers": {k: _controller_text(v) for k, v in self.controllers.items()},
+            "tasks": [
+                name if callable(task) or not Path(str(task)).is_file() else Path(task).read_text()
+                for name, task in zip(self.task_names, self.tasks, strict=True)
+            ],
+            "cases": [asdict(case) for case in self.cases],
+            "factors": {name: asdict(factor) for name, factor in self.factors.items()},
+            "numbers": [
+                self.samples, self.sampling, self.repetitions, self.seed, self.duration, self.dt,
+                self.substeps, self.success, self.physics,
+            ],
+        }  # fmt: skip
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def run(self, folder: str | Path, **options: Any) -> StudyResults:
+        """Compute all runs that the folder does not have yet; see `brazo.study.run_study`."""
+        from brazo.study.execution import run_study
+
+        return run_study(self, folder, **options)
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        for what, parts in (
+            ("robots", self.robots),
+            ("controllers", self.controllers),
+            ("tasks", self.tasks),
+            ("cases", self.cases),
+        ):
+            if not parts:
+                raise BrazoError(f"study: no {what}; give at least one")
+        names = [robot.name for robot in self.robots]
+        cases = [case.name for case in self.cases]
+        for what, listed in (("robots", names), ("cases", cases)):
+            if len(set(listed)) < len(listed):
+                raise BrazoError(f"study: two {what} have the same name: {', '.join(listed)}")
+        for name in ("samples", "repetitions", "substeps"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise BrazoError(f"study: {name} = {value!r}; it must be an integer of at least 1")
+        if self.sampling not in SAMPLINGS:
+            raise BrazoError(f"study: sampling '{self.sampling}': {' or '.join(SAMPLINGS)}")
+        if self.physics not in PHYSICS:
+            raise BrazoError(f"study: physics '{self.physics}': {' or '.join(PHYSICS)}")
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise BrazoError(f"study: seed = {self.seed!r}; it must be an integer of at least 0")
+        sample_times(self.duration, self.dt)
+        for name in self.factors:
+            self.check_factor(name)
+        for name, limit in self.success.items():
+            self.check_metric(name)
+            if not math.isfinite(limit):
+                raise BrazoError(f"success: {name}: the limit must be finite")
+        for case in self.cases:
+            for robot in self.robots:
+                for fault in case.faults:
+                    fault.index(robot)
+                if case.disturbance or "disturbance" in self.factors:
+                    joint_index(robot, case.disturbance_joint, "disturbance")
+
+    def check_metric(self, name: str) -> None:
+        """Raise if the results have no such metric."""
+        first = list(self.columns).index("failed_at")
+        allowed = list(self.columns)[first + 1 :]
+        if name not in allowed:
+            raise BrazoError(f"no metric '{name}'; metrics: {', '.join(allowed)}")
+
+    def check_factor(self, name: str) -> None:
+        """Raise if there is no such factor."""
+        if name in CASE_FACTORS:
+            return
+        owner, _, gain = name.partition(".")
+        if owner in self.controllers and gain:
+            gain, _, entry = gain.partition(".")
+            controller = make_controller(self.controllers[owner])
+            kinds = {one.name: one for one in controller.GAINS}
+            if gain not in kinds:
+                raise BrazoError(
+                    f"factor '{name}': {owner} has no gain '{gain}'; gains: {', '.join(kinds)}"
+                )
+            for robot in self.robots:
+                labels = kinds[gain].entries or tuple(robot.joint_names)
+                if entry and entry != "scale" and entry not in labels:
+                    raise BrazoError(
+                        f"factor '{name}': no '{entry}'; scale or one of {', '.join(labels)}"
+                    )
+            return
+        gains = ", ".join(f"{one}.GAIN" for one in self.controllers)
+        raise BrazoError(f"unknown factor '{name}'; factors: {', '.join(CASE_FACTORS)}, {gains}")
+
+
+def unit_of(metric: str, kind: str) -> str:
+    """Unit of a metric of a joint of a kind; a tool position is like a prismatic joint."""
+    length = "rad" if kind == "revolute" else "m"
+    units = {"rms_error": length, "max_error": length, "settling_time": "s", "energy": "J"}
+    units |= {"peak_torque": "N m" if kind == "revolute" else "N", "jerk": f"{length}/s³"}
+    return units.get(metric, "")
+
+
+def _robot_text(robot: Robot) -> str:
+    try:
+        return robot.to_yaml()
+    except BrazoError:
+        return robot.to_urdf()
+
+
+def _controller_text(choice: Controller | ControllerChoice) -> str:
+    if isinstance(choice, ControllerChoice):
+        return f"{choice.kind} {sorted(choice.options.items())}"
+    options = {
+        name: value
+        for name, value in vars(choice).items()
+        if not name.startswith("_") and isinstance(value, (int, float, str, list, tuple))
+    }
+    given = {k: np.asarray(v).tolist() for k, v in choice._given.items()}
+    return f"{type(choice).__qualname__} {sorted(options.items())} {sorted(given.items())}"

@@ -1,0 +1,63 @@
+"""Where the joints, drives and bodies of a robot are in the engine's arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.model.description import Array
+from brazo.world.gripper import WorldGripper
+from brazo.world.robot_elements import RobotElements
+
+if TYPE_CHECKING:
+    from brazo.world.world import World
+
+
+class EngineIndices:
+    """Indices of one robot in the arrays of the world's `MjModel` and `MjData`."""
+
+    def __init__(self, world: World, elements: RobotElements, gripper: WorldGripper | None) -> None:
+        self._model, self._elements = world.mj_model, elements
+        self.joint_q, self.joint_v = self._addresses(elements.joints)  # (n,) in qpos and in qvel
+        self.drives = np.array([int(drive.id) for drive in elements.drives], int)  # (n,) actuators
+        # All joints, including mimic joints and passive joints of loops.
+        self.member_q, self.member_v = self._addresses([one.element for one in elements.members])
+        bodies = [int(body.id) for body in elements.bodies]
+        fingers = () if gripper is None else gripper.finger_ids
+        self.bodies = np.array([*dict.fromkeys(bodies), *fingers], int)  # base first
+        grasps = list(world.compiled.grasps)
+        name = elements.robot.name
+        self.gripper_row = grasps.index(name) if name in grasps else -1  # in `Observer.grips`
+
+    def _addresses(self, joints: list[Any]) -> tuple[Array, Array]:
+        found = [self._model.joint(joint.name) for joint in joints]
+        q = np.array([int(joint.qposadr[0]) for joint in found], int)
+        return q, np.array([int(joint.dofadr[0]) for joint in found], int)
+
+    def members(self) -> tuple[Array, Array]:
+        """Return the degrees of freedom of all joints, and their armatures."""
+        return self.member_v, np.array(self._model.dof_armature[self.member_v])
+
+    def shares(self) -> tuple[Array, Array]:
+        """Return which bodies each joint of `members` carries, and its rate per joint coordinate.
+
+        Shapes (members, bodies) and (members, n).  With these, wrenches on the bodies are mapped to
+        joint torques.  For a robot with loops the second array is zero, because there the map
+        depends on the pose.
+        """
+        members = self._elements.members
+        carried = np.zeros((len(members), len(self.bodies)))
+        rates = np.zeros((len(members), len(self.joint_q)))
+        for row, member in enumerate(members):
+            carrier = int(self._model.dof_bodyid[self.member_v[row]])
+            carried[row] = [self._carries(carrier, body) for body in self.bodies.tolist()]
+            if member.coordinate is not None and not self._elements.loops:
+                rates[row, member.coordinate] = member.multiplier
+        return carried, rates
+
+    def _carries(self, carrier: int, body: int) -> bool:
+        """Whether a body moves with the joint of another body."""
+        while body > carrier:
+            body = int(self._model.body_parentid[body])
+        return body == carrier

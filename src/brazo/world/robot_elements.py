@@ -1,0 +1,124 @@
+"""Location of a robot's bodies, joints and drives in the model under construction.
+
+Elements are those of the spec; their ids (`.id`) are valid after compilation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
+from brazo.model.description import Array, Drive, Friction, Model
+from brazo.world.assembly import Assembly, Surface, limited
+from brazo.world.cell import CellRobot, ContactSettings
+
+ROBOT_SURFACE, FIXTURE_SURFACE, PAD_SURFACE = 0, 1, 2  # priorities: the higher one applies
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A joint of the spec with the value multiplier·q[coordinate] + offset.
+
+    `coordinate` is None for joints that follow from loop constraints.
+    """
+
+    element: Any
+    coordinate: int | None
+    multiplier: float = 1.0
+    offset: float = 0.0
+    friction: Friction = Friction()
+
+
+@dataclass(slots=True, eq=False)
+class GripperElements:
+    """Elements of a gripper: finger bodies, slides, pads and the drive that moves both."""
+
+    fingers: tuple[Any, Any]
+    slides: tuple[Any, Any]
+    pads: tuple[Any, Any]  # geoms
+    drive: Any
+    welds: list[tuple[Any, str]] = field(default_factory=list)  # equality, name of the free body
+
+
+@dataclass(slots=True, eq=False)
+class RobotElements:
+    """Elements of one robot in the spec."""
+
+    robot: CellRobot
+    bodies: list[Any]  # all bodies, base first
+    tip: Any  # the body that carries the tool
+    joints: list[Any]  # in the order of q
+    members: list[Member]  # all joints, including mimic joints and passive joints of loops
+    drives: list[Any]  # in the order of q
+    loops: list[Any] = field(default_factory=list)  # equalities that close the kinematic loops
+    locks: list[Any] = field(default_factory=list)  # inactive equalities, in the order of q
+    gripper: GripperElements | None = None
+
+
+def add_joint(
+    body: Any,
+    name: str,
+    kind: str,
+    axis: Array,
+    position: Array,
+    *,
+    contact: ContactSettings,
+    limits: tuple[float, float] | None = None,
+    drive: Drive | None = None,
+    viscous: float = 0.0,
+    coulomb: float = 0.0,
+    ref: float = 0.0,
+) -> Any:
+    """Add a hinge or slide joint; axis and position are in the body frame."""
+    kinds = engine().mjtJoint
+    joint = body.add_joint(
+        name=name,
+        type=kinds.mjJNT_HINGE if kind == "revolute" else kinds.mjJNT_SLIDE,
+        axis=axis,
+        pos=position,
+        ref=ref,
+    )
+    joint.solref_limit, joint.solimp_limit = contact.solref, contact.solimp
+    joint.solref_friction, joint.solimp_friction = contact.solref, contact.solimp
+    limited(joint, limits or (-float("inf"), float("inf")))
+    if drive is not None:
+        joint.armature = drive.armature
+    joint.damping = [viscous, 0.0, 0.0]
+    joint.frictionloss = coulomb
+    return joint
+
+
+def add_motor(assembly: Assembly, joint: str, max_force: float) -> Any:
+    """Add a torque or force actuator whose command is limited to ±`max_force`."""
+    motor = assembly.spec.add_actuator(name=joint, target=joint)
+    motor.trntype = engine().mjtTrn.mjTRN_JOINT
+    motor.set_to_motor()
+    if max_force < float("inf"):
+        motor.ctrllimited = 1
+        motor.ctrlrange = [-max_force, max_force]
+    return motor
+
+
+def link_surface(contact: ContactSettings) -> Surface:
+    return Surface(contact.link_friction, ROBOT_SURFACE, 3, contact.warning)
+
+
+def require_dynamics(model: Model) -> None:
+    """Raise an error for a model without inertias, which forces cannot move."""
+    if missing := model.missing_inertia:
+        raise BrazoError(
+            f"robot '{model.name}' is kinematic only (no inertia for {', '.join(missing)}): "
+            "forces cannot move it; give the masses in its file"
+        )
+
+
+def coulomb_loss(friction: Friction, in_engine: bool) -> float:
+    """Return the friction loss for the engine: the mean of both directions, or 0.
+
+    It is 0 where friction is applied as torques instead (see `brazo.world.friction`).
+    """
+    if not in_engine or friction.smooth:
+        return 0.0
+    return sum(friction.coulomb) / 2.0

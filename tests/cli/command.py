@@ -1,0 +1,100 @@
+"""Run `brazo` commands as processes without paying for the imports of each.
+
+A command spends half a second or more on imports.  A server process imports brazo once and forks
+for every command: the fork has its own arguments, environment, folder, output and exit code, like
+a process of `python -m brazo`.  Where there is no fork, a process is started instead.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+_SERVER = """
+import gc, json, os, runpy, sys
+import brazo.cli.main, brazo.lab.app.opening, brazo.recording.recording, brazo.robot
+import brazo.simulation.simulation, llvmlite.binding, llvmlite.ir, numpy.random, pyarrow.parquet
+import pydantic.type_adapter, rich.console, rich.progress, rich.table
+gc.freeze()
+
+def command(job):
+    for number, path in ((0, os.devnull), (1, job["stdout"]), (2, job["stderr"])):
+        opened = os.open(path, os.O_RDONLY if number == 0 else os.O_WRONLY)
+        os.dup2(opened, number)
+        os.close(opened)
+    os.environ.clear()
+    os.environ.update(job["environment"])
+    os.chdir(job["folder"])
+    sys.argv = ["brazo", *job["arguments"]]
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8")
+    runpy.run_module("brazo", run_name="__main__", alter_sys=True)
+
+answers = os.fdopen(os.dup(1), "w")
+for line in iter(sys.stdin.readline, ""):
+    child = os.fork()
+    if child == 0:
+        answers.close()
+        command(json.loads(line))
+        sys.exit()
+    answers.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\\n")
+    answers.flush()
+"""
+
+
+@cache
+def _server() -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def end() -> None:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait(30)
+
+    atexit.register(end)
+    return process
+
+
+def brazo(
+    *arguments: object, cwd: str | Path | None = None, columns: int = 140
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end; outputs are text."""
+    texts = [str(one) for one in arguments]
+    environment = {**os.environ, "COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8"}
+    if not hasattr(os, "fork"):
+        return subprocess.run(
+            [sys.executable, "-m", "brazo", *texts],
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            cwd=cwd,
+            timeout=120,
+            env=environment,
+        )
+    with tempfile.TemporaryDirectory() as folder:
+        out, error = Path(folder, "out"), Path(folder, "error")
+        for path in (out, error):
+            path.touch()
+        job = {
+            "arguments": texts,
+            "environment": environment,
+            "folder": str(cwd or Path.cwd()),
+            "stdout": str(out),
+            "stderr": str(error),
+        }
+        server = _server()
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write(json.dumps(job) + "\n")
+        server.stdin.flush()
+        code = int(server.stdout.readline())
+        return subprocess.CompletedProcess(
+            ["brazo", *texts], code, out.read_text("utf-8"), error.read_text("utf-8")
+        )

@@ -1,0 +1,112 @@
+"""Three ways to the same numbers, which of them is taken, and what is said about it."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from brazo.codegen import compile_solver, jit
+from brazo.codegen.call_route import ROUTES, native, route
+from brazo.errors import BrazoError
+from brazo.internals import cpython
+from tests.codegen.arms import PUMA, ik_graph, pose
+
+
+@pytest.fixture
+def choose(monkeypatch):
+    def choose(name: str) -> None:
+        monkeypatch.setenv("BRAZO_ROUTE", name)
+        route.cache_clear()
+
+    yield choose
+    route.cache_clear()
+
+
+def test_the_best_way_is_taken_by_itself(choose):
+    choose("")
+    assert route() == "builtin" and native()
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_a_way_can_be_chosen(choose, name):
+    choose(name)
+    assert route() == name and native() == (name != "numpy")
+
+
+def test_a_way_that_is_none_is_refused(choose):
+    choose("gpu")
+    with pytest.raises(BrazoError, match="'gpu'; it must be one of builtin, ctypes, numpy"):
+        route()
+
+
+def test_where_objects_lie_otherwise_ctypes_serves(choose, monkeypatch):
+    monkeypatch.setattr(cpython, "unusable", lambda: "another layout")
+    choose("")
+    assert route() == "ctypes"
+    choose("builtin")
+    with pytest.raises(BrazoError, match="ctypes works here"):
+        route()
+
+
+def test_where_no_code_can_be_made_kernels_are_interpreted_and_that_is_said(choose, monkeypatch):
+    monkeypatch.setattr(jit, "unusable", lambda: "no such CPU")
+    choose("")
+    with pytest.warns(RuntimeWarning, match="interprets its kernels.*no such CPU"):
+        assert route() == "numpy"
+    choose("ctypes")
+    with pytest.raises(BrazoError, match="machine code cannot be generated: no such CPU"):
+        route()
+
+
+def test_the_solver_finds_the_same_on_every_way(choose):
+    q = np.random.default_rng(1).uniform(*PUMA.limits.T, (3, 6))
+    goals = np.array([pose(PUMA, row) for row in q])
+    graph, e, J, cost = ik_graph(PUMA)
+    found = []
+    for name in ROUTES:
+        choose(name)
+        solver = compile_solver(
+            "reach", graph, e, J, *PUMA.limits.T, split=3, periodic=True, cost=cost
+        )
+        found.append(solver(goals, attempts=20))
+    for other in found[1:]:
+        assert other.success.all() and np.array_equal(other.attempts, found[0].attempts)
+        assert np.abs(other.x - found[0].x).max() < 1e-9
+    assert np.array_equal(found[0].x, found[1].x)
+
+
+WITHOUT_LLVM = """
+import sys, warnings
+sys.modules["llvmlite"] = None
+import numpy as np
+import brazo
+from brazo.dynamics.closed_loop import PIDGains, closed_loop
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("always")
+    arm = brazo.load("scara1")
+    q = np.full(arm.n, 0.1)
+    tau = arm.inverse_dynamics(q, q, q)
+assert len(said) == 1 and "llvmlite cannot be imported" in str(said[0].message), said
+run = closed_loop(arm, PIDGains(kp=1.0), q, steps=5)
+assert arm.ik(arm.fk(q)).success
+print(*tau, *arm.forward_dynamics(q, q, tau), *run.end_q)
+"""
+
+
+def test_without_llvmlite_a_robot_still_has_its_numbers():
+    import brazo
+    from brazo.dynamics.closed_loop import PIDGains, closed_loop
+
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LLVM], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    arm = brazo.load("scara1")
+    q = np.full(arm.n, 0.1)
+    tau = arm.inverse_dynamics(q, q, q)
+    end = closed_loop(arm, PIDGains(kp=1.0), q, steps=5).end_q
+    expected = [*tau, *q, *end]
+    assert np.allclose([float(x) for x in done.stdout.split()], expected, rtol=1e-12, atol=1e-13)
