@@ -21,20 +21,27 @@ export const HELP = {
   right: ["Hold trigger: move", "Stick: up, down, turn", "Hold grip: tilt", "A, B: STOP"],
 };
 
-// {enable: "move", "rotate" or "", stop, left: [right, up], right: [right, up]} of input sources.  A
-// controller of which the headset has no pose enables nothing.
+// {enable: "move", "rotate" or "", stop, released, left: [right, up], right: [right, up]} of input
+// sources.  A controller of which the headset has no pose enables nothing; released are those that are
+// all known, and enable nothing.
 export function readControllers(sources, tracked = (_source) => true) {
-  const found = { enable: "", stop: false, left: [0, 0], right: [0, 0] };
+  const found = { enable: "", stop: false, released: false, left: [0, 0], right: [0, 0] };
+  let [known, lost] = [0, 0];
   for (const source of sources) {
     const { handedness, gamepad } = source;
     if (!gamepad || !(handedness in HELP)) continue;
     const down = (i) => (gamepad.buttons[i]?.value ?? 0) > PRESSED || Boolean(gamepad.buttons[i]?.pressed);
     found.stop ||= STOPS.some(down);
-    if (!tracked(source)) continue;
+    if (!tracked(source)) {
+      lost++;
+      continue;
+    }
+    known++;
     found[handedness] = [read(gamepad, STICK[0]), -read(gamepad, STICK[1])];
     if (down(TRIGGER)) found.enable = "move";
     else if (down(SQUEEZE)) found.enable ||= "rotate";
   }
+  found.released = !found.enable && known > 0 && !lost;
   return found;
 }
 

@@ -29,6 +29,7 @@ export async function enterHeadset(ended) {
   let [sent, sentAt] = ["", 0];
 
   session.addEventListener("visibilitychange", () => session.visibilityState !== "visible" && release());
+  session.addEventListener("inputsourceschange", () => release()); // one may come back with its trigger held
   session.addEventListener("end", end);
   addEventListener("pagehide", end);
   try {
@@ -54,7 +55,7 @@ export async function enterHeadset(ended) {
     }
     stopping = state.stop;
     const why = hindrance(known);
-    if (!state.enable) armed = !why;
+    if (state.released) armed = !why;
     if (running && (state.enable !== running || why)) release(Boolean(why));
     else if (state.enable && armed && !why && !state.stop) run(state, pose);
     tell(why);
