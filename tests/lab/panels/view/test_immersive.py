@@ -86,6 +86,8 @@ class Headset:
             for one in ("trigger", "squeeze", *(f"{b}-button" for b in buttons)):
                 self.hand(side, one, 0.0)
         until(self.page, lambda: not self.lab.sim.moving and not self.keys.switch.held)
+        if self.presents:
+            self.frames(2)  # a press counts after the buttons were seen up
 
     @property
     def keys(self):
