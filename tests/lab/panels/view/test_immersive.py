@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,143 +13,14 @@ from playwright.sync_api import expect
 
 from tests.lab.panels.acting import until
 from tests.lab.panels.view import headset
+from tests.lab.panels.view.headset import DOWN, Headset, centres, eyes, projected
 
 pytestmark = pytest.mark.browser
 
 SIZE = {"width": 790, "height": 420}
 MARKER = (0.18, 0.32, 0.9)  # m, in the cell
+CHANNEL = ("CHANNEL", "'/lab/server/page/channel.js'")
 FORWARD = np.array([-1.0, 1.0, 0.0]) / math.sqrt(2)  # from where the oblique view looks
-DOWN = math.radians(-25)  # pitch of the head
-
-
-@dataclass
-class Headset:
-    """A page with an emulated headset, and the lab behind it."""
-
-    opened: object
-
-    @property
-    def lab(self):
-        return self.opened.lab
-
-    @property
-    def page(self):
-        return self.opened.page
-
-    @property
-    def presents(self) -> bool:
-        return self.page.evaluate("() => Boolean(headset.activeSession)")
-
-    def enter(self) -> None:
-        """Begin a session and wait for its first frames."""
-        self.opened.panel.get_by_role("button", name="Enter VR").click()
-        until(self.page, lambda: self.presents)
-        self.look(DOWN)
-        self.frames(3)
-
-    def frames(self, n: int) -> None:
-        """Wait for so many frames of the headset."""
-        self.page.evaluate(
-            """(n) => new Promise((done) => {
-                const next = () => (n-- > 0 ? headset.activeSession.requestAnimationFrame(next) : done());
-                next();
-            })""",
-            n,
-        )
-
-    def look(self, pitch: float) -> None:
-        """Turn the head up or down (rad)."""
-        half = pitch / 2
-        turned = [math.sin(half), 0, 0, math.cos(half)]
-        self.page.evaluate("(q) => headset.quaternion.set(...q)", turned)
-
-    def hand(self, side: str, button: str = "", value: float = 0.0, stick=None) -> None:
-        """Press a button of a controller, or move its stick to (right, up)."""
-        if stick is not None:
-            x, y = stick
-            self.page.evaluate(
-                "([s, x, y]) => headset.controllers[s].updateAxes('thumbstick', x, y)",
-                [side, x, -y],
-            )
-        if button:
-            self.page.evaluate(
-                "([s, b, v]) => headset.controllers[s].updateButtonValue(b, v)",
-                [side, button, value],
-            )
-
-    def rest(self) -> None:
-        """Release everything and wait until the robot is at rest."""
-        for side, buttons in (("left", "xy"), ("right", "ab")):
-            self.hand(side, stick=(0, 0))
-            for one in ("trigger", "squeeze", *(f"{b}-button" for b in buttons)):
-                self.hand(side, one, 0.0)
-        until(self.page, lambda: not self.lab.sim.moving and not self.keys.switch.held)
-        if self.presents:
-            self.frames(2)  # a press counts after the buttons were seen up
-
-    @property
-    def keys(self):
-        return self.lab.panels["pendant"].keys
-
-    def moves(self) -> None:
-        """Hold a trigger and push a stick, and wait until the robot moves."""
-        self.hand("left", stick=(0, 0.9))
-        self.hand("right", "trigger", 1.0)
-        until(self.page, lambda: self.keys.jog is not None and self.lab.sim.moving)
-
-    def stays(self) -> None:
-        """Wait until the robot is at rest, and for some frames more, with the trigger still held."""
-        until(self.page, lambda: not self.lab.sim.moving)
-        self.frames(3)
-        assert not self.lab.sim.moving and not self.keys.switch.held
-
-    def picture(self) -> np.ndarray:
-        """What is drawn on the canvas, (height, width, 3)."""
-        url = self.page.evaluate("() => window.brazoViewer.canvas.toDataURL()")
-        image = Image.open(io.BytesIO(base64.b64decode(url.split(",")[1])))
-        return np.asarray(image.convert("RGB"), int)
-
-    def marker(self) -> np.ndarray:
-        """Position (3,) of the marker in three.js's world."""
-        return np.array(
-            self.page.evaluate(
-                """() => {
-                    const node = window.__viserMutable.nodeRefFromName["/marker"];
-                    node.updateWorldMatrix(true, false);
-                    return node.matrixWorld.elements.slice(12, 15);
-                }"""
-            )
-        )
-
-    def camera(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position (3,) and rotation (3, 3) of viser's camera."""
-        m = self.page.evaluate("() => window.__viserMutable.camera.matrixWorld.elements")
-        T = np.reshape(m, (4, 4)).T
-        return T[:3, 3], T[:3, :3]
-
-
-def centres(picture: np.ndarray) -> list[np.ndarray]:
-    """Centre (x, y) of the magenta marker in the left and the right half, in pixels of the half."""
-    width = picture.shape[1] // 2
-    found = []
-    for half in (picture[:, :width], picture[:, -width:]):
-        red, green, blue = np.moveaxis(half, -1, 0)
-        y, x = np.nonzero((red - green > 60) & (blue - green > 60))
-        found.append(
-            np.array([x.mean() + 0.5, y.mean() + 0.5]) if len(x) > 20 else np.full(2, -99.0)
-        )
-    return found
-
-
-def projected(point, eye, R, focal: float, width: float, height: float) -> np.ndarray:
-    """Pixel (x, y) of a point for a pinhole camera that looks along its -z axis."""
-    x, y, z = R.T @ (point - eye)
-    assert z < 0
-    return np.array([width / 2 - focal * x / z, height / 2 + focal * y / z])
-
-
-def eyes(head, R, ipd: float) -> list[np.ndarray]:
-    return [head + side * ipd / 2 * R[:, 0] for side in (-1, 1)]
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +68,7 @@ SOURCES = """async ([buttons, tracked]) => {
     const { readControllers } = await import("/lab/panels/view/xr_controllers.js");
     const pad = (down) => ({
         mapping: "xr-standard", axes: [0, 0, 0.5, -1],
-        buttons: Array.from({ length: 6 }, (_, i) => ({ pressed: i === down, value: Number(i === down) })),
+        buttons: [0, 1, 2, 3, 4, 5].map((i) => ({ pressed: i === down, value: Number(i === down) })),
     });
     const sides = Object.entries(buttons);
     const sources = sides.map(([handedness, down]) => ({ handedness, gamepad: pad(down) }));
@@ -232,15 +101,17 @@ def test_buttons_of_controllers(opened, buttons, tracked, expected):
 @pytest.mark.parametrize("yaw", [0.0, 0.7, 2.5, -1.9])
 def test_directions_are_those_of_the_operator(opened, yaw):
     """Forward, right, up, tilt forward (about the left), tilt right (about forward) and turn."""
+    rest, up, right = [0, 0], [0, 0.5], [0.5, 0]
+    sticks = [[up, rest], [right, rest], [rest, up], [rest, right]]
     move, rotate = opened.page.evaluate(
-        """async (forward) => {
+        """async ([forward, sticks]) => {
             const { deflections } = await import("/lab/panels/view/xr_controllers.js");
             const settings = { dead: 0, gain: 100, response: "linear" };
-            const of = (enable) => [[[0, 0.5], [0, 0]], [[0.5, 0], [0, 0]], [[0, 0], [0, 0.5]], [[0, 0], [0.5, 0]]]
-                .map(([left, right]) => deflections({ enable, left, right }, forward, settings));
+            const of = (enable) => sticks.map(([left, right]) =>
+                deflections({ enable, left, right }, forward, settings));
             return [of("move"), of("rotate")];
         }""",
-        [math.cos(yaw), math.sin(yaw)],
+        [[math.cos(yaw), math.sin(yaw)], sticks],
     )
     forward = np.array([math.cos(yaw), math.sin(yaw), 0.0])
     up = np.array([0.0, 0.0, 1.0])
@@ -351,8 +222,8 @@ def test_what_interrupts_the_operator_releases_the_jog(worn, how):
             "() => { headset.controllers.right.connected = true; }",
         ),
         "mode": (
-            "async () => (await import('/lab/server/page/channel.js')).send('pendant/mode', 'base')",
-            "async () => (await import('/lab/server/page/channel.js')).send('pendant/mode', 'world')",
+            "async () => (await import(CHANNEL)).send('pendant/mode', 'base')".replace(*CHANNEL),
+            "async () => (await import(CHANNEL)).send('pendant/mode', 'world')".replace(*CHANNEL),
         ),
     }[how]
     worn.page.evaluate(interrupted)
@@ -390,14 +261,26 @@ def stereo(opened) -> Iterator[Headset]:
     """The page as a stereo pair, without a headset."""
     page = opened.page
     page.evaluate("() => headset.activeSession?.end()")
+    lens = "() => [window.__viserMutable.camera.fov, window.__viserMutable.camera.aspect]"
+    page.wait_for_function("() => window.__viserMutable.camera.fov < 50")
+    opened.lens = page.evaluate(lens)
     opened.panel.get_by_role("button", name="Stereo view").click()
     page.wait_for_function("() => document.documentElement.hasAttribute('data-brazo-stereo')")
     yield Headset(opened)
-    page.evaluate(
-        "() => document.querySelector('.brazo-stereo') && dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true }))"
-    )
+    if page.locator(".brazo-stereo").is_visible():
+        page.keyboard.press("Escape")
     expect(page.locator(".brazo-stereo")).to_be_hidden()
     assert opened.errors == []
+
+
+def moved_head(stereo, fov: float) -> tuple[np.ndarray, np.ndarray]:
+    """Head (3,) and camera rotation: near enough to see of the target what the page showed."""
+    eye, R = stereo.camera()
+    target = np.array(stereo.page.evaluate("() => window.brazoViewer.camera().target"))
+    (fov_page, aspect), half = stereo.opened.lens, SIZE["width"] / 2 / SIZE["height"]
+    height = math.tan(math.radians(fov_page) / 2)  # of what is seen, by distance
+    nearest = max(height, height * aspect / half) / math.tan(math.radians(fov) / 2)
+    return target + nearest * (eye - target), R
 
 
 def pair(page) -> np.ndarray:
@@ -415,14 +298,14 @@ def expected_pair(shape, point, head, R, ipd: float, fov: float) -> list[np.ndar
 def test_the_stereo_pair_has_the_parallax_of_two_eyes(stereo):
     """A point at depth z is shifted by f d / z between the pictures, as between pinhole cameras."""
     page, point = stereo.page, stereo.marker()
-    head, R = stereo.camera()
+    head, R = moved_head(stereo, 60)
     shape = pair(page).shape
     assert shape[:2] == (SIZE["height"], SIZE["width"])
     expected = expected_pair(shape, point, head, R, 0.064, 60)
     until(page, lambda: np.allclose(centres(pair(page)), expected, atol=0.5))
     shift = expected[0][0] - expected[1][0]
     focal = shape[0] / 2 / math.tan(math.radians(30))
-    assert shift == pytest.approx(focal * 0.064 / -(R.T @ (point - head))[2], abs=1e-6)
+    assert shift == pytest.approx(focal * 0.064 / -(R.T @ (point - head))[2], abs=1e-4)
     found = centres(pair(page))
     assert found[0][0] - found[1][0] == pytest.approx(shift, abs=0.3)
 
@@ -430,7 +313,7 @@ def test_the_stereo_pair_has_the_parallax_of_two_eyes(stereo):
 def test_the_stereo_pair_turns_with_the_phone(stereo):
     """The heading at first is the page's; the phone is held upright, then turned 8 degrees left."""
     page, point = stereo.page, stereo.marker()
-    head, R = stereo.camera()
+    head, R = moved_head(stereo, 60)
     turn = page.context.new_cdp_session(page)
 
     def held(alpha: float, beta: float) -> None:
@@ -468,10 +351,14 @@ def test_a_tap_or_escape_ends_the_stereo_pair_and_a_drag_turns_the_camera(stereo
     expect(page.locator(".brazo-stereo")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".brazo-stereo")).to_be_hidden()
+    opened_tab = page.get_by_role("tab", name="Pendant")
+    expect(opened_tab).to_have_attribute("aria-selected", "true")
     stereo.opened.panel.get_by_role("button", name="Stereo view").click()
     expect(page.locator(".brazo-stereo")).to_be_visible()
-    page.mouse.click(200, 200)
+    tab = page.locator("[role=tab][aria-selected=false]").first.bounding_box() or {}
+    page.mouse.click(tab["x"] + tab["width"] / 2, tab["y"] + tab["height"] / 2)
     expect(page.locator(".brazo-stereo")).to_be_hidden()
     assert not page.evaluate("() => document.documentElement.hasAttribute('data-brazo-stereo')")
+    expect(opened_tab).to_have_attribute("aria-selected", "true")  # the tap is not for the page
     stereo.opened.settle()
     assert (lab.channel.get("stops") or 0) == stops  # Escape closed something

@@ -39,23 +39,23 @@ export function showStereo(settings) {
   cover.setAttribute("aria-label", "Stereo view; press Esc or tap to return");
   for (const _ of "lr") cover.append(element("span", "", { textContent: "Tap or Esc to exit" }));
   const hint = setTimeout(() => cover.classList.add("quiet"), HINT);
-  let from = null; // where a finger went down, and whether it has moved
+  let from = null; // where a pointer went down, or was last
+  let moved = false;
   cover.onpointerdown = (event) => {
-    from = { x: event.clientX, y: event.clientY, moved: false };
+    from = { x: event.clientX, y: event.clientY };
+    moved = false;
     cover.setPointerCapture(event.pointerId);
   };
   cover.onpointermove = (event) => {
     if (!from) return;
     const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
-    if (!from.moved && Math.hypot(dx, dy) < TAP) return;
+    if (!moved && Math.hypot(dx, dy) < TAP) return;
     immersive.orbit(dx, dy);
-    from = { x: event.clientX, y: event.clientY, moved: true };
+    from = { x: event.clientX, y: event.clientY };
+    moved = true;
   };
-  cover.onpointerup = () => {
-    if (from && !from.moved) leave?.();
-    from = null;
-  };
-  cover.onpointercancel = () => (from = null);
+  cover.onpointerup = cover.onpointercancel = () => (from = null);
+  cover.onclick = () => !moved && leave?.(); // not when it comes up: the page below would be clicked
   const onEscape = (event) => {
     if (event.key !== "Escape") return;
     event.preventDefault(); // it closes something: no STOP

@@ -4,12 +4,16 @@
 // parallel, so a point at depth z is seen shifted by f d / z pixels, where d is the distance of the
 // eyes and f the focal length in pixels, (height / 2) / tan(fov / 2).  What is far away is at the same
 // place in both pictures.  With `turned` the head turns them instead of the mouse.
+//
+// The pictures are wider than the page's and narrower in shape: the eyes go so far to or from what the
+// camera looks at that they see as much of it as the page did.
 
 export const USUAL_STEREO = { ipd: 64, fov: 60 }; // mm; degrees, vertical
 export const STEREO_LIMITS = { ipd: [50, 80], fov: [30, 100] };
 
 export function makeStereo({ mutable, renderer }) {
   let wanted = null;
+  let page = null; // {aspect, fov} of the page's camera
   const eyes = [];
 
   // Draw the scene once, or in each half of the canvas for one eye.
@@ -41,6 +45,8 @@ export function makeStereo({ mutable, renderer }) {
     eyes[i] ??= camera.clone();
     const one = eyes[i];
     camera.matrixWorld.decompose(one.position, one.quaternion, one.scale);
+    const target = mutable.cameraControl.getTarget(one.up.clone());
+    one.position.lerpVectors(target, one.position, nearness(page, { aspect, fov: wanted.fov }));
     if (wanted.turned?.()) one.quaternion.copy(facing(wanted.turned(), one.quaternion));
     one.translateX((side * wanted.ipd) / 2000);
     const { near, far } = camera;
@@ -71,6 +77,7 @@ export function makeStereo({ mutable, renderer }) {
     // Show two pictures with {ipd (mm), fov (degrees), turned() -> angles of the phone or null}; null ends it.
     set(settings) {
       wanted = settings;
+      page = { aspect: mutable.camera.aspect, fov: mutable.camera.fov };
       start = null;
       mutable.requestRender?.();
     },
@@ -79,6 +86,12 @@ export function makeStereo({ mutable, renderer }) {
     },
     draws: (camera) => eyes.includes(camera),
   };
+}
+
+// Distance at which a camera sees all that another one sees of what is before it, by the distance of that one.
+export function nearness(one, other) {
+  const tan = ({ fov }) => Math.tan((fov * Math.PI) / 360);
+  return (tan(one) / tan(other)) * Math.max(1, one.aspect / other.aspect);
 }
 
 // Angle about the vertical axis of what a camera looks at.
