@@ -2,14 +2,14 @@
 //
 // Deflections are sent with every frame of the headset, as a gamepad sends them (gamepad.js): the lab
 // stops when they cease.  Releasing the button, a headset that is taken off or loses its tracking, a menu
-// of the system, another mode of the pendant and the end of the session release the jog; the end of the
-// session is a STOP too, if this page is in control.
+// of the system and the end of the session release the jog; the end of the session is a STOP too, if this
+// page is in control.
 import { drives, send, value } from "../../server/page/channel.js";
+import { stop } from "../../server/page/keys.js";
 import { load } from "../common/gamepad_input.js";
 import { HELP, deflections, facing, readControllers } from "./xr_controllers.js";
 
 const RENEW = 50; // ms
-const JOG = "world"; // mode of the pendant in which the directions are right
 const AXES = 6;
 
 // Begin a session; `ended` is called when it is over.
@@ -17,8 +17,7 @@ export async function enterHeadset(ended) {
   const { xr } = /** @type {any} */ (navigator);
   const session = await xr.requestSession("immersive-vr", { requiredFeatures: ["local-floor"], optionalFeatures: ["layers"] });
   const { settings } = load("tool", AXES, null, []);
-  const jogs = () => value("pendant/mode") !== undefined && !value("replay");
-  const before = value("pendant/mode");
+  const jogs = () => (value("panels") ?? []).some(({ id }) => id === "pendant"); // not in a replay
   let view = null; // of immersive_view.js
   let running = "";
   let armed = false; // the buttons were seen up: only then a press counts
@@ -39,7 +38,6 @@ export async function enterHeadset(ended) {
     session.end().catch(() => {});
     throw error;
   }
-  if (jogs() && drives() && before !== JOG) send("pendant/mode", JOG);
   session.requestAnimationFrame(frame);
 
   function frame(_time, now) {
@@ -50,7 +48,7 @@ export async function enterHeadset(ended) {
     const tracked = (source) => Boolean(now.getPose(source.gripSpace ?? source.targetRaySpace, view.space));
     const state = readControllers([...session.inputSources], tracked);
     if (state.stop && !stopping) {
-      send("stop");
+      stop();
       release();
     }
     stopping = state.stop;
@@ -66,8 +64,7 @@ export async function enterHeadset(ended) {
     if (!jogs()) return "View only";
     if (!drives()) return "View only: request control";
     if (session.visibilityState !== "visible") return "Paused by the headset";
-    if (!known) return "Tracking lost";
-    return value("pendant/mode") === JOG ? "" : "Pendant: select World";
+    return known ? "" : "Tracking lost";
   }
 
   function run(state, pose) {
@@ -78,7 +75,7 @@ export async function enterHeadset(ended) {
     const text = shares.join();
     if (!fresh && text === sent && now - sentAt < RENEW) return;
     [running, sent, sentAt] = [state.enable, text, now];
-    send("pendant/stick", shares, fresh);
+    send("pendant/stick-world", shares, fresh);
   }
 
   function release(must = true) {
@@ -98,10 +95,7 @@ export async function enterHeadset(ended) {
   function end() {
     removeEventListener("pagehide", end);
     release();
-    if (drives() && jogs()) {
-      send("stop");
-      if (before !== JOG && value("pendant/mode") === JOG) send("pendant/mode", before);
-    }
+    if (drives() && jogs()) stop();
     ended();
   }
   return session;
