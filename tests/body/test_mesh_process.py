@@ -184,7 +184,7 @@ def test_a_file_that_takes_too_much_memory_is_refused_and_the_next_is_read(
     [
         pytest.param("import time; time.sleep(600)", 0.3, id="waits"),
         pytest.param(
-            "w.CPU_TIME = 0\ndef busy(*_):\n    while True: pass\nw.read_triangles = busy",
+            "def busy(*_):\n    while True: pass\nw.read_parts = busy",
             100.0,
             id="computes",
             marks=pytest.mark.skipif(os.name == "nt", reason="processor time is limited on POSIX"),
@@ -197,6 +197,7 @@ def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(
     path = box(tmp_path / "box.stl")
     with monkeypatch.context() as patched:
         patched.setattr(mesh_process, "TIME", wall)
+        patched.setattr(mesh_process, "CPU_TIME", 0.0)
         spoil(patched, code)
         with pytest.raises(BrazoError, match=r"box\.stl: takes too long to read"):
             own_reader.read(path, 100)
@@ -238,7 +239,7 @@ def test_the_process_stops_when_it_is_idle(tmp_path, own_reader, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX")
 def test_a_fork_has_a_process_of_its_own(tmp_path):
-    path = box(tmp_path / "box.stl")
+    path = box(tmp_path / "box.obj")
     load_triangles(path)
     before = reader._process.pid
     child = os.fork()

@@ -1,6 +1,7 @@
 """Conversion of mesh files to triangles in metres, and of triangles to STL.
 
-Files are read by `brazo.body.mesh_worker` in a separate process.
+Files are read by `brazo.body.mesh_worker` in a separate process; binary STL is read here, because
+its records have a fixed size that the file size confirms.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from brazo.model.shapes import Mesh
 MAX_BYTES = 200_000_000
 MAX_TRIANGLES = 2_000_000
 MAX_COORDINATE = 1e6  # m
+SUFFIXES = (
+    ".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off", ".wrl", ".step", ".stp"
+)  # fmt: skip
+
+_STL_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 
 Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 3) int32
 
@@ -50,19 +56,48 @@ def load_triangles(path: str | Path) -> Triangles:
     A separate process reads it, with limits on memory and time.
     """
     path = Path(path)
+    require_readable(path)
+    from brazo.body.mesh_process import reader
+
+    try:
+        found = _binary_stl(path)
+        vertices, faces = reader.read(path, MAX_TRIANGLES) if found is None else found
+        return checked(vertices, faces)
+    except BrazoError as error:
+        text = str(error)
+        raise BrazoError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+
+
+def require_readable(path: Path) -> None:
+    """Raise BrazoError if a mesh file does not exist or is too large."""
     try:
         size = require_regular(path).st_size
     except FileNotFoundError:
         raise BrazoError(f"{path}: no such mesh file") from None
     if size > MAX_BYTES:
         raise BrazoError(f"{path}: {size} bytes; mesh files up to {MAX_BYTES} are read")
-    from brazo.body.mesh_process import reader
 
-    vertices, faces = reader.read(path, MAX_TRIANGLES)
-    try:
-        return checked(vertices, faces)
-    except BrazoError as error:
-        raise BrazoError(f"{path}: {error}") from None
+
+def _binary_stl(path: Path) -> Triangles | None:
+    """Return the triangles of a binary STL file, with shared vertices; None for other files."""
+    if path.suffix.lower() != ".stl":
+        return None
+    with path.open("rb") as file:
+        head = file.read(84)
+        count = int.from_bytes(head[80:84], "little")
+        if len(head) < 84 or path.stat().st_size != 84 + 50 * count:
+            return None
+        if count > MAX_TRIANGLES:
+            raise BrazoError(f"{count} triangles; up to {MAX_TRIANGLES} are read: simplify it")
+        records = np.frombuffer(file.read(50 * count), _STL_RECORD)
+    corners = np.ascontiguousarray(records["corners"]).reshape(-1, 3) + np.float32(0.0)
+    # Equal corners have equal bytes: adding zero has turned -0 into 0.
+    keys = np.ascontiguousarray(corners).view(np.dtype((np.void, 12))).reshape(-1)
+    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # vertices in the order of the file
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return corners[first[order]].astype(np.float64), rank[index].reshape(-1, 3).astype(np.int32)
 
 
 def checked(vertices: Any, faces: Any) -> Triangles:
@@ -98,7 +133,6 @@ def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:
     across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(across, axis=1, keepdims=True)
     normals = np.divide(across, length, out=np.zeros_like(across), where=length > 0.0)
-    record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    data = np.zeros(len(corners), dtype=record)
+    data = np.zeros(len(corners), dtype=_STL_RECORD)
     data["normal"], data["corners"] = normals, corners
     return b"brazo".ljust(80, b"\0") + np.uint32(len(corners)).tobytes() + data.tobytes()
