@@ -24,6 +24,7 @@ import numpy as np
 from manifold3d import CrossSection, Manifold
 from step_writer import Solid, step_text
 
+from brazo.body.convex import convex_pieces
 from brazo.body.meshes import stl_bytes
 
 OA, AB, BC, CD, DE = 0.2975, 0.250, 0.160, 0.0653, 0.0793  # m, sizes of the paper
@@ -259,16 +260,21 @@ def triangles(solid: Manifold) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mesh_files(segments: int = FINE) -> dict[str, bytes]:
-    """Binary STL of every casting and trim in the axes of its link, by file name."""
+    """Binary STL of castings, trim and convex pieces in the axes of their link, by file name."""
     files = {}
     for name, solids in parts(segments).items():
-        placed = LINKS[name]
+        placed, stem = LINKS[name], name.replace(" ", "_")
+
+        def local(vertices: np.ndarray, placed: Placed = placed) -> np.ndarray:
+            return (vertices - placed.origin) @ placed.axes
+
         for solid, suffix in zip(solids, ("", "_trim"), strict=True):
-            if solid.is_empty():
-                continue
-            vertices, faces = triangles(solid)
-            local = (vertices - placed.origin) @ placed.axes
-            files[f"{name.replace(' ', '_')}{suffix}.stl"] = stl_bytes(local, faces)
+            if not solid.is_empty():
+                vertices, faces = triangles(solid)
+                files[f"{stem}{suffix}.stl"] = stl_bytes(local(vertices), faces)
+        vertices, faces = triangles(solids[0] + solids[1])
+        for k, (corners, sides) in enumerate(convex_pieces(vertices, faces), start=1):
+            files[f"{stem}_hull_{k}.stl"] = stl_bytes(local(corners), sides)
     return files
 
 

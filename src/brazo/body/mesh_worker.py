@@ -57,7 +57,7 @@ def serve() -> None:
 
     with contextlib.suppress(ImportError):
         import cascadio  # noqa: F401 (likewise)
-    np.ones((64, 3)) @ np.eye(3)  # allocates the buffers of the BLAS
+    np.linalg.det(np.ones((300, 300)) @ np.ones((300, 3)) @ np.ones((3, 300)))  # buffers of BLAS
     _limit_memory()
     sys.addaudithook(_refuse_pipes)
     for line in requests:

@@ -17,13 +17,14 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
+from brazo.body.meshes import SUFFIXES
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.lab.server.transfers import Upload, safe_name
 from brazo.project.folder import IMPORT_PREFIX
 
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
-MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
+MESHES = SUFFIXES
 BESIDE = (".mtl", ".bin", ".png", ".jpg", ".jpeg")  # accepted in archives only
 ARCHIVE = ".zip"
 TAKEN = (*DESCRIPTIONS, *MESHES, ARCHIVE)
