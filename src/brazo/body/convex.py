@@ -108,7 +108,7 @@ def _volume(triangles: Array) -> float:
     from scipy.spatial import ConvexHull, QhullError
 
     try:
-        return float(ConvexHull(np.unique(triangles.reshape(-1, 3), axis=0)).volume)
+        return float(ConvexHull(triangles.reshape(-1, 3)).volume)
     except (QhullError, ValueError):
         return 0.0
 

@@ -70,7 +70,9 @@ def read_parts(field: Field, names: Names) -> tuple[Part, ...]:
 
 
 def _part(block: Field, index: int, names: Names) -> Part:
-    fields = block.mapping(("name", "xyz", "rpy", "color", "collides", "collision", "scale", *_SHAPES))
+    fields = block.mapping(
+        ("name", "xyz", "rpy", "color", "collides", "collision", "scale", *_SHAPES)
+    )
     shapes = [key for key in _SHAPES if key in fields]
     if len(shapes) != 1:
         block.fail(f"give exactly one of {', '.join(_SHAPES)}")
