@@ -150,7 +150,7 @@ def import_cad(
     text = robot_yaml(edited(file.root, fields))
     empty = [links[i] for i in range(len(links)) if all(one.body != i for one in placed)]
     report = report_text(
-        Path(source), file.root.path or Path(str(robot)), output, rows, left, empty,
+        Path(source), Path(robot), output, rows, left, empty,
         pose_name, q, model, scale, up, all(part.sized for part in parts), mass,
     )  # fmt: skip
     _verify(text, output, files, model)

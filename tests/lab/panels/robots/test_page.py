@@ -47,7 +47,7 @@ def panel(page) -> Locator:
 def bring(panel: Locator, name: str, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     file = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
-    panel.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
+    panel.locator("input[type=file]").first.set_input_files([file])  # type: ignore[list-item]
 
 
 def test_shipped_cells_and_robots_are_opened_by_a_click(lab, page, panel):
