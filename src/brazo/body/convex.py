@@ -17,7 +17,7 @@ from brazo.model.description import Array
 
 MOST_PIECES = 6
 WORTH = 0.04  # of the volume of one hull of the whole
-MOST_CORNERS = 64  # of a piece
+MOST_CORNERS = 256  # of a piece
 _FRACTIONS = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)
 _MOST_TRIANGLES = 20_000  # more are merged on a grid
 _GRID = 100  # cells along the longest side
@@ -44,7 +44,7 @@ def convex_pieces(
         if gain < worth:
             break
         pieces[-index : -index + 1] = known[id(pieces[-index][0])][1]
-    return [hull_of(_thinned(piece.reshape(-1, 3))) for piece, _ in pieces]
+    return [_hull(piece.reshape(-1, 3)) for piece, _ in pieces]
 
 
 def _moderate(vertices: Array, faces: Array) -> Array:
@@ -113,14 +113,26 @@ def _volume(triangles: Array) -> float:
         return 0.0
 
 
-def _thinned(points: Array) -> Array:
-    """Return the points that are extreme in `MOST_CORNERS` evenly spread directions."""
-    points = np.unique(points, axis=0)
-    if len(points) <= MOST_CORNERS:
-        return points
+def _hull(points: Array) -> tuple[Array, Array]:
+    """Return a hull that contains the points.
+
+    If it has more than `MOST_CORNERS`, the hull of those that are extreme in as many evenly spread
+    directions is scaled up instead.
+    """
+    vertices, faces = hull_of(points)
+    if len(vertices) <= MOST_CORNERS:
+        return vertices, faces
     k = np.arange(MOST_CORNERS) + 0.5
     z, turn = 1.0 - 2.0 * k / MOST_CORNERS, k * math.pi * (1.0 + math.sqrt(5.0))
     r = np.sqrt(1.0 - z * z)
     directions = np.column_stack([r * np.cos(turn), r * np.sin(turn), z])
-    centred = (points - points.mean(axis=0)) / np.maximum(np.ptp(points, axis=0), 1e-12)
-    return points[np.unique((centred @ directions.T).argmax(axis=0))]
+    middle = vertices.mean(axis=0)
+    centred = vertices - middle
+    extreme = (centred / np.ptp(centred, axis=0)) @ directions.T
+    few, sides = hull_of(centred[np.unique(extreme.argmax(axis=0))])
+    a, b, c = (few[sides[:, i]] for i in range(3))
+    normals = np.cross(b - a, c - a)
+    heights = np.einsum("fi,fi->f", normals, a)
+    kept = heights > 1e-9 * heights.max()
+    factor = float(((centred @ normals[kept].T) / heights[kept]).max())
+    return middle + max(1.0, factor) * few, sides

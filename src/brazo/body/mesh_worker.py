@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.body.binary_stl import read_binary_stl
 from brazo.body.mesh_counts import require_moderate
 from brazo.body.vrml import read_vrml
 from brazo.errors import BrazoError
@@ -55,8 +56,6 @@ def serve() -> None:
     requests, answers = sys.stdin.buffer, _own_output()
     import trimesh  # noqa: F401 (before the limits: its memory is no file's)
 
-    with contextlib.suppress(ImportError):
-        import cascadio  # noqa: F401 (likewise)
     np.linalg.det(np.ones((300, 300)) @ np.ones((300, 3)) @ np.ones((3, 300)))  # buffers of BLAS
     _limit_memory()
     sys.addaudithook(_refuse_pipes)
@@ -118,9 +117,15 @@ def _parts(path: Path, max_triangles: int) -> list[MeshPart]:
             ]
         case ".step" | ".stp":
             return _scene_parts(_step_scene(path))
+        case ".stl":
+            found = read_binary_stl(path, max_triangles)
+            if found is not None:
+                return [MeshPart((), *found)]
     import trimesh
 
-    return _scene_parts(trimesh.load_scene(path, skip_materials=True, split_object=True))
+    # Without processing, which would drop triangles with numbers that are not finite.
+    options: dict[str, Any] = {"skip_materials": True, "split_object": True, "process": False}
+    return _scene_parts(trimesh.load_scene(path, **options))
 
 
 def _step_scene(path: Path) -> Any:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.body.binary_stl import Triangles, read_binary_stl
+from brazo.body.binary_stl import stl_bytes as stl_bytes
 from brazo.errors import BrazoError
 from brazo.files import require_regular
 from brazo.model.shapes import Mesh
@@ -21,10 +23,6 @@ MAX_COORDINATE = 1e6  # m
 SUFFIXES = (
     ".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off", ".wrl", ".step", ".stp"
 )  # fmt: skip
-
-_STL_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-
-Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 3) int32
 
 
 def mesh_triangles(mesh: Mesh) -> Triangles:
@@ -60,9 +58,9 @@ def load_triangles(path: str | Path) -> Triangles:
     from brazo.body.mesh_process import reader
 
     try:
-        found = _binary_stl(path)
-        vertices, faces = reader.read(path, MAX_TRIANGLES) if found is None else found
-        return checked(vertices, faces)
+        is_stl = path.suffix.lower() == ".stl"
+        found = read_binary_stl(path, MAX_TRIANGLES) if is_stl else None
+        return checked(*(found or reader.read(path, MAX_TRIANGLES)))
     except BrazoError as error:
         text = str(error)
         raise BrazoError(text if text.startswith(str(path)) else f"{path}: {text}") from None
@@ -76,28 +74,6 @@ def require_readable(path: Path) -> None:
         raise BrazoError(f"{path}: no such mesh file") from None
     if size > MAX_BYTES:
         raise BrazoError(f"{path}: {size} bytes; mesh files up to {MAX_BYTES} are read")
-
-
-def _binary_stl(path: Path) -> Triangles | None:
-    """Return the triangles of a binary STL file, with shared vertices; None for other files."""
-    if path.suffix.lower() != ".stl":
-        return None
-    with path.open("rb") as file:
-        head = file.read(84)
-        count = int.from_bytes(head[80:84], "little")
-        if len(head) < 84 or path.stat().st_size != 84 + 50 * count:
-            return None
-        if count > MAX_TRIANGLES:
-            raise BrazoError(f"{count} triangles; up to {MAX_TRIANGLES} are read: simplify it")
-        records = np.frombuffer(file.read(50 * count), _STL_RECORD)
-    corners = np.ascontiguousarray(records["corners"]).reshape(-1, 3) + np.float32(0.0)
-    # Equal corners have equal bytes: adding zero has turned -0 into 0.
-    keys = np.ascontiguousarray(corners).view(np.dtype((np.void, 12))).reshape(-1)
-    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)  # vertices in the order of the file
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return corners[first[order]].astype(np.float64), rank[index].reshape(-1, 3).astype(np.int32)
 
 
 def checked(vertices: Any, faces: Any) -> Triangles:
@@ -125,14 +101,3 @@ def checked(vertices: Any, faces: Any) -> Triangles:
 
 def _name(mesh: Mesh) -> str:
     return str(mesh.path) if mesh.path else "mesh"
-
-
-def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:
-    """Return the triangles as binary STL (single precision, as the format requires)."""
-    corners = np.asarray(vertices)[np.asarray(faces)]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    length = np.linalg.norm(across, axis=1, keepdims=True)
-    normals = np.divide(across, length, out=np.zeros_like(across), where=length > 0.0)
-    data = np.zeros(len(corners), dtype=_STL_RECORD)
-    data["normal"], data["corners"] = normals, corners
-    return b"brazo".ljust(80, b"\0") + np.uint32(len(corners)).tobytes() + data.tobytes()
