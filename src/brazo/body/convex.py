@@ -18,7 +18,8 @@ from brazo.model.description import Array
 MOST_PIECES = 6
 WORTH = 0.04  # of the volume of one hull of the whole
 MOST_CORNERS = 256  # of a piece
-_FRACTIONS = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 5 / 8, 3 / 4, 7 / 8)
+_FRACTIONS = (1 / 6, 1 / 3, 1 / 2, 2 / 3, 5 / 6)  # of the extent, where cuts are tried,
+_FACES = 4  # and in the planes of as many faces
 _MOST_TRIANGLES = 20_000  # more are merged on a grid
 _GRID = 100  # cells along the longest side
 
@@ -65,8 +66,8 @@ def _best_cut(triangles: Array, volume: float) -> tuple[float, list[tuple[Array,
     best: tuple[float, list[tuple[Array, float]]] = (0.0, [])
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     for axis in range(3):
-        for fraction in _FRACTIONS:
-            at = low[axis] + fraction * (high[axis] - low[axis])
+        fractions = low[axis] + np.array(_FRACTIONS) * (high[axis] - low[axis])
+        for at in (*fractions.tolist(), *_faces_across(triangles, axis)):
             halves = [_clipped(triangles, axis, at, side) for side in (1.0, -1.0)]
             if min(map(len, halves)) == 0:
                 continue
@@ -75,6 +76,18 @@ def _best_cut(triangles: Array, volume: float) -> tuple[float, list[tuple[Array,
             if gain > best[0] and all(size > 0.0 for _, size in sized):
                 best = (gain, sized)
     return best
+
+
+def _faces_across(triangles: Array, axis: int) -> list[float]:
+    """Return the coordinates of the largest plane faces normal to an axis."""
+    along = triangles[:, :, axis]
+    size = float(np.ptp(triangles, axis=(0, 1)).max())
+    flat = triangles[np.ptp(along, axis=1) <= 1e-7 * size]
+    sides = flat[:, 1:] - flat[:, :1]
+    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    places, index = np.unique(np.round(flat[:, 0, axis] / (1e-6 * size)), return_inverse=True)
+    largest = np.argsort(-np.bincount(index, area, len(places)), kind="stable")[:_FACES]
+    return (places[largest] * (1e-6 * size)).tolist()
 
 
 def _clipped(triangles: Array, axis: int, at: float, side: float) -> Array:

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from brazo.body.creases import same_place
 from brazo.errors import BrazoError
 
 MAX_DEPTH = 200
@@ -342,7 +343,8 @@ def _turned(profile: list[tuple[float, float]]) -> Triangles:
         a, b = k * ROUND + here, k * ROUND + there
         faces += [np.column_stack([a, b, b + ROUND]), np.column_stack([a, b + ROUND, a + ROUND])]
     faces.append(np.column_stack([np.full(ROUND, high), last + here, last + there]))
-    return vertices, np.concatenate(faces)
+    places = same_place(vertices)[np.concatenate(faces)]  # a ring on the axis is a point
+    return vertices, places[(places != np.roll(places, 1, axis=1)).all(axis=1)]
 
 
 def _cylinder(node: _Node) -> Triangles:
