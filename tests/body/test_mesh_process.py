@@ -250,3 +250,34 @@ def test_a_fork_has_a_process_of_its_own(tmp_path):
         os._exit(0 if count == 12 and other != before else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(load_triangles(path)[1]) == 12
+
+
+def test_a_check_that_raises_ends_the_reading_at_once(tmp_path, own_reader, monkeypatch):
+    class Cancelled(Exception):
+        pass
+
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise Cancelled
+
+    path = box(tmp_path / "box.obj")
+    with monkeypatch.context() as patched:
+        spoil(patched, "import time; time.sleep(600)")
+        with pytest.raises(Cancelled):
+            own_reader.read_parts(path, 100, check=check)
+    assert len(own_reader.read_parts(path, 100)) == 1
+
+
+def test_parts_have_the_names_and_places_of_the_file(tmp_path, own_reader):
+    scene = trimesh.Scene()
+    for k, name in enumerate(("arm", "base")):
+        at = trimesh.transformations.translation_matrix((k, 0, 0))
+        scene.add_geometry(trimesh.creation.box(), node_name=name, geom_name="box", transform=at)
+    scene.export(tmp_path / "robot.glb")
+    parts = own_reader.read_parts(tmp_path / "robot.glb", 100)
+    assert [part.names[-1] for part in parts] == ["arm", "base"]
+    assert [part.vertices[:, 0].mean() for part in parts] == [0.0, 1.0]
+    assert all(part.sized for part in parts)

@@ -191,10 +191,11 @@ def _is_number(word: str) -> bool:
 
 
 class _Budget:
-    """Numbers of shapes and triangles that may still be built."""
+    """Numbers of shapes and triangles that may still be built, and those that were."""
 
     def __init__(self, triangles: int) -> None:
         self.triangles, self.most, self.shapes = triangles, triangles, MAX_SHAPES
+        self.built: dict[int, Triangles] = {}  # by geometry node, which may be used many times
 
     def spend(self, triangles: int) -> None:
         self.shapes -= 1
@@ -238,10 +239,13 @@ def _shape(node: _Node, T: np.ndarray, names: tuple[str, ...], budget: _Budget) 
         return
     if geometry.name:
         names = (*names, geometry.name)
-    built = _BUILDERS[geometry.kind](geometry) if geometry.kind in _BUILDERS else None
-    if built is None or not len(built[1]):
+    if geometry.kind not in _BUILDERS:
         return
-    vertices, faces = built
+    if id(geometry) not in budget.built:
+        budget.built[id(geometry)] = _BUILDERS[geometry.kind](geometry)
+    vertices, faces = budget.built[id(geometry)]
+    if not len(faces):
+        return
     budget.spend(len(faces))
     if np.linalg.det(T[:3, :3]) < 0.0:
         faces = faces[:, ::-1]
