@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from brazo import world as world
     from brazo.dynamics.identification import Identification, identify
     from brazo.dynamics.simulate import Run
+    from brazo.formats.cad import CadImport, import_cad
     from brazo.kinematics.result import Branch, IKBatch, IKResult
     from brazo.program import Program, is_free, load_program, plan
     from brazo.recording import Comparison, Recording, compare
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Branch",
     "BrazoError",
+    "CadImport",
     "Comparison",
     "IKBatch",
     "IKResult",
@@ -55,6 +57,7 @@ __all__ = [
     "compare",
     "control",
     "identify",
+    "import_cad",
     "is_free",
     "lab",
     "load",
@@ -89,6 +92,7 @@ _MODULES = (
 # Imported on first use, so that `import brazo` is fast.
 _LAZY = {
     "Branch": "brazo.kinematics.result",
+    "CadImport": "brazo.formats.cad",
     "Comparison": "brazo.recording",
     "IKBatch": "brazo.kinematics.result",
     "IKResult": "brazo.kinematics.result",
@@ -102,6 +106,7 @@ _LAZY = {
     "Tracker": "brazo.trajectory.tracker",
     "compare": "brazo.recording",
     "identify": "brazo.dynamics.identification",
+    "import_cad": "brazo.formats.cad",
     "is_free": "brazo.program",
     "load": "brazo.robot",
     "load_cell": "brazo.world",

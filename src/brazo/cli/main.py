@@ -15,6 +15,7 @@ import typer.core
 
 from brazo.cli import (
     bench,
+    cad,
     derive,
     doctor,
     dynamics,
@@ -62,6 +63,7 @@ identify.register(app)
 derive.register(app)
 doctor.register(app)
 bench.register(app)
+cad.register(app)
 run.register(app)
 recordings.register(app)
 study.register(app)

@@ -83,7 +83,7 @@ joints: [{a: 1, mass: 1, com: {a: -0.5, alpha: 90deg}, inertia: [1, 2, 3]}]
         ("a: L1,", "a: L3,", "joints[0].a: unknown name 'L3' in 'L3'; parameters: L1, L2"),
         ("[-150deg, 150deg]", "[150deg, -150deg]", "the lower limit must be below the upper"),
         ("[-150deg, 150deg]", "[1deg]", "joints[0].limits: expected a list of 2 numbers"),
-        ("type: prismatic", "type: ball", "joints[1].type: 'ball' is not allowed; choose"),
+        ("type: prismatic", "type: sphere", "joints[1].type: 'sphere' is not allowed; choose"),
         ("theta: 90deg", "d: 1cm", "joints[1].d: d is the variable of a prismatic joint"),
         ("name: b", "name: a", "joint name 'a' is used twice"),
         ("{home: [45deg, 5cm]}", "{home: [45deg]}", "poses.home: 1 values for 2 joints"),

@@ -104,7 +104,7 @@ class SceneTree extends Tied {
   }
 }
 
-// <brazo-entry name="name" event="rename" label="Name">: a line of text.
+// <brazo-entry name="name" event="rename" label="Name" maxlength="80">: a line of text.
 class Entry extends Tied {
   build() {
     this.field = new Field(
@@ -112,7 +112,8 @@ class Entry extends Tied {
       () => this.value ?? "",
       (text) => this.send(text),
     );
-    Object.assign(this.field.input, { inputMode: "text", maxLength: 80 });
+    const most = Number(this.getAttribute("maxlength") ?? 80);
+    Object.assign(this.field.input, { inputMode: "text", maxLength: most });
     this.append(this.field.input);
   }
   told(news) {
