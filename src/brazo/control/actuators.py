@@ -22,10 +22,9 @@ joint or a diagonal M, and stable for any step.
 
 *Friction.*  Coulomb friction of the motor and the loss of the gear, (1 − η) of the torque of a
 driving and (1/η − 1) of that of a driven motor, are a dry friction of at most F.  If the torque
-that brings the joint to rest at the end of the step is below F, the joint sticks: it is held by a
-viscous friction F/w_s, with a small w_s, which also carries the torques of the other joints.
-Otherwise it slides, against a constant torque F.  So friction never adds energy and never exceeds
-F while it slides.
+that brings the joint to rest at the end of the step is below F, the joint sticks: B is so high that
+it rests after the step, also with the torques of the other joints.  Otherwise it slides, against a
+constant torque F.  So friction never adds energy, and never exceeds F while the joint slides.
 
 *Backlash.*  The rotor has a position and speed of its own.  In the gap it turns alone, and the
 joint gets no torque.  At a flank both move together after an inelastic impact, until the flank
@@ -63,7 +62,7 @@ __all__ = ["Drives", "MotorStep", "motor_step"]
 
 Scalar = Any
 Vector = list[Scalar]
-SLOW = 0.05  # rad/s of the motor; w_s, at which the friction of a stuck motor reaches F
+STUCK = 100.0  # the speed of a stuck joint decays by e^−STUCK in a step
 _NUMERATOR, _DENOMINATOR = (
     [
         s**j
@@ -190,7 +189,6 @@ class JointActuator:
         self.K = gear.ratio * motor.torque_constant
         self.N = abs(gear.ratio)
         self.rotor = actuator.armature
-        self.slip = SLOW / self.N
         self.half = 0.5 * gear.backlash
         self.holds = pwm.frequency * dt < 1.0  # the duty cycle changes in some steps only
         self.count = 0.0  # joint value of an encoder count
@@ -288,7 +286,8 @@ class JointActuator:
             most = most + share * absolute(self.K * self.i)
         beyond = absolute(end) - most * sliding.speed_by_load
         sliding = sliding.more(0.0, -sign(end) * most)
-        return _chosen(beyond, sliding, self._step(inertia, speed, viscous + most / self.slip))
+        stuck = self._step(inertia, speed, viscous + STUCK * inertia / self.dt)
+        return _chosen(beyond, sliding, stuck)
 
     def _step(self, inertia: Scalar, speed: Scalar, friction: Scalar) -> MotorStep:
         return motor_step(
