@@ -7,7 +7,7 @@ from typing import Any
 
 from brazo.control import controllers
 from brazo.operate import Point
-from brazo.program.curve_fields import CURVES
+from brazo.trajectory.curve_fields import CURVES
 from brazo.program.frames import frame_names
 from brazo.program.program import PLANNERS, WATCHES
 from brazo.program.steps import ORIENTATIONS, PLANS
