@@ -30,7 +30,8 @@ gravity: [0, 0, 0]
 joints:
   - {{name: axis, d: 0.1, a: 0.2, mass: 1.0, com: {{a: -0.1}}, inertia: {{box: [0.2, 0.05, 0.05]}},
       actuator: {{motor: {{resistance: {R}ohm, inductance: {L}H, torque_constant: 0.05Nm/1A,
-                         inertia: 2e-5, friction: {{viscous: {VISCOUS}, coulomb: {coulomb}}}{motor}}},
+                         inertia: 2e-5,
+                         friction: {{viscous: {VISCOUS}, coulomb: {coulomb}}}{motor}}},
                  pwm: {{supply: {SUPPLY}V{pwm}}}, gear: {{ratio: {RATIO}{gear}}}{more}}}}}
 poses: {{home: [0]}}
 """

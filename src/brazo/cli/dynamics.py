@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from brazo import units
+from brazo.cli.given_motion import given_motion
 from brazo.cli.interruption import samples_kept
 from brazo.cli.kinematics import joint_values, number_of
 from brazo.cli.output import number, print_json, print_line, progress_bar, table
@@ -18,7 +19,6 @@ from brazo.cli.overwriting import FORCE, require_replaceable
 from brazo.cli.quoted_values import QuotedValuesCommand
 from brazo.cli.robot_options import ARG, JSON, RAD, RAD_IN_AND_OUT, ROBOT, TIP
 from brazo.cli.unit_warnings import load_robot
-from brazo.cli.given_motion import given_motion
 from brazo.cli.user_code import load_function
 from brazo.errors import BrazoError
 

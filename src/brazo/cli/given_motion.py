@@ -1,9 +1,9 @@
 """`--trajectory`: the motion in a file, by its kind.
 
-    .py        a function `trajectory(t)`, or `tool(t)` and a number `duration`
-    .npy       positions, velocities and accelerations
-    .yaml      a trajectory file: via points, or a tool path
-    .parquet   a recording, whose tool path is followed; .csv too
+.py        a function `trajectory(t)`, or `tool(t)` and a number `duration`
+.npy       positions, velocities and accelerations
+.yaml      a trajectory file: via points, or a tool path
+.parquet   a recording, whose tool path is followed; .csv too
 """
 
 from __future__ import annotations

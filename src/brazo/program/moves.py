@@ -20,13 +20,13 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, matrix_from_rpy
 from brazo.program import steps as s
 from brazo.program.collision import Checker, Hit, MovingRobot
-from brazo.trajectory.curve_fields import curve_in_base
 from brazo.program.frames import frame_pose, in_hand, reference_tool, target_pose, to_base
 from brazo.program.ik_candidates import JointCandidate, ik_candidates
 from brazo.program.motions import MakePath, along, motion_limits, straight, through
 from brazo.program.planner import NoPath
 from brazo.simulation import SimRobot
 from brazo.trajectory import CartesianPath, PathInfeasible, Timing, Trajectory, line
+from brazo.trajectory.curve_fields import curve_in_base
 
 if TYPE_CHECKING:
     from brazo.program.execution import Execution

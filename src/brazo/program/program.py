@@ -220,8 +220,9 @@ class StepList:
         orientation: s.Orientation = "full",
         **values: Any,
     ):
-        """Move the tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline, text,
-        svg or strokes."""
+        """Move the tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline;
+        text, svg or strokes with a pen.
+        """
         check_curve(curve, values)
         return self.add(
             s.FollowPath(

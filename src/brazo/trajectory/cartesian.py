@@ -82,7 +82,9 @@ class CartesianPath(ABC):
         """(..., 6): of the tool point (m/s²), then angular (rad/s²), in base axes."""
         return self.sample(t).acceleration
 
-    def moved(self, shift: Any = (0.0, 0.0, 0.0), scale: float = 1.0, about: Any = None) -> CartesianPath:
+    def moved(
+        self, shift: Any = (0.0, 0.0, 0.0), scale: float = 1.0, about: Any = None
+    ) -> CartesianPath:
         """The path scaled about a point (default: its start) and shifted (m), in the same time.
 
         The orientation keeps its rule: constant, or that of the new positions.

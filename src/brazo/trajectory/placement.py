@@ -76,7 +76,9 @@ def nearest_placement(
         moved = path.moved(shift, scale, centre)
         try:
             plan_path(robot, moved, q0, orientation=orientation, tolerance=_COARSE, dt=2.0 * dt)
-            motion = plan_path(robot, moved, q0, orientation=orientation, tolerance=tolerance, dt=dt)
+            motion = plan_path(
+                robot, moved, q0, orientation=orientation, tolerance=tolerance, dt=dt
+            )
         except PathInfeasible as error:
             why = f": {error}"
             continue
@@ -151,8 +153,8 @@ class _Search:
         step = np.abs(np.diff(found.all_q, axis=1))
         rotary = np.array([kind == "revolute" for kind in self.robot.joint_kinds])
         turns = np.where(rotary, 2.0 * math.pi * np.round(step / (2.0 * math.pi)), 0.0)
-        calm = (np.abs(step - turns) < _JUMP).all(axis=-1)
-        return (fits.all(axis=1) & calm.all(axis=1)).any(axis=-1)
+        calm: Array = np.all(np.abs(step - turns) < _JUMP, axis=-1)
+        return np.asarray((fits.all(axis=1) & calm.all(axis=1)).any(axis=-1))
 
     def _poses(self, shift: Array, scale: float) -> Array:
         if self._rigid:

@@ -47,7 +47,9 @@ def parse_svg(data: bytes | str, name: str = "SVG") -> Drawing:
         strokes = [
             stroke
             for element in document.elements(_drawn)
-            for stroke in _strokes(svg.Path(element) if not isinstance(element, svg.Path) else element)
+            for stroke in _strokes(
+                svg.Path(element) if not isinstance(element, svg.Path) else element
+            )
         ]
     except ParseError as error:
         raise BrazoError(f"{name}:{error.position[0]}: not valid XML: {error}") from None
@@ -64,11 +66,11 @@ def parse_svg(data: bytes | str, name: str = "SVG") -> Drawing:
 def _drawn(element: Any) -> bool:
     import svgelements as svg
 
-    return (
-        isinstance(element, svg.Shape)
-        and element.values.get("visibility") not in ("hidden", "collapse")
-        and element.values.get("display") != "none"
-    )
+    if not isinstance(element, svg.Shape):
+        return False
+    values = element.values or {}
+    hidden = values.get("visibility") in ("hidden", "collapse")
+    return not hidden and values.get("display") != "none"
 
 
 def _strokes(path: Any) -> list[Stroke]:

@@ -1,7 +1,7 @@
 """`ToolTrace`: where a tool was over time, with the state of its pen, as a CSV file.
 
-    t [s],x [m],y [m],z [m],pen
-    0.0,0.3218,0.0,0.2721,up
+t [s],x [m],y [m],z [m],pen
+0.0,0.3218,0.0,0.2721,up
 """
 
 from __future__ import annotations
