@@ -1,8 +1,8 @@
 """`Playing`: a trajectory run on a robot, once or in a loop, after an approach to its start.
 
 The robot first moves from its current position to the start of the trajectory, as fast as its
-limits allow.  STOP, or any other motion of the robot, ends the run.  `trace` is the actual tool path
-of the last round, sampled every `TRACE_DT`.
+limits allow.  STOP, or any other motion of the robot, ends the run.  `trace` is the actual tool
+path of the last round, sampled every `TRACE_DT`.
 """
 
 from __future__ import annotations
