@@ -43,13 +43,12 @@ def parse_svg(data: bytes | str, name: str = "SVG") -> Drawing:
     if b"<!ENTITY" in raw:
         raise BrazoError(f"{name}: entities are not allowed in an SVG file; remove its <!ENTITY>")
     try:
-        document = svg.SVG.parse(io.BytesIO(raw), reify=True, ppi=96.0)
+        # Transforms are applied here: those of the library keep the axes of an ellipse orthogonal.
+        document = svg.SVG.parse(io.BytesIO(raw), reify=False, ppi=96.0)
         strokes = [
             stroke
             for element in document.elements(_drawn)
-            for stroke in _strokes(
-                svg.Path(element) if not isinstance(element, svg.Path) else element
-            )
+            for stroke in _strokes(element.segments(transformed=False), element.transform)
         ]
     except ParseError as error:
         raise BrazoError(f"{name}:{error.position[0]}: not valid XML: {error}") from None
@@ -73,51 +72,55 @@ def _drawn(element: Any) -> bool:
     return not hidden and values.get("display") != "none"
 
 
-def _strokes(path: Any) -> list[Stroke]:
-    """Strokes of an SVG path, in m."""
+def _strokes(segments: Any, matrix: Any) -> list[Stroke]:
+    """Strokes of an SVG shape with its transform, in m."""
     import svgelements as svg
 
     found: list[Stroke] = []
     pieces: list[Curve] = []
+
+    def at(p: Any) -> tuple[float, float]:
+        return _point(p, matrix)
 
     def end() -> None:
         if pieces:
             found.append(chain(pieces))
             pieces.clear()
 
-    for segment in path:
+    for segment in segments:
         if isinstance(segment, svg.Move):
             end()
         elif isinstance(segment, (svg.Line, svg.Close)):
             if segment.start is not None and segment.end is not None:
-                pieces += bezier([_point(segment.start), _point(segment.end)])
+                pieces += bezier([at(segment.start), at(segment.end)])
             if isinstance(segment, svg.Close):
                 end()
         elif isinstance(segment, svg.QuadraticBezier):
-            pieces += bezier([_point(p) for p in (segment.start, segment.control, segment.end)])
+            pieces += bezier([at(p) for p in (segment.start, segment.control, segment.end)])
         elif isinstance(segment, svg.CubicBezier):
             controls = (segment.start, segment.control1, segment.control2, segment.end)
-            pieces += bezier([_point(p) for p in controls])
+            pieces += bezier([at(p) for p in controls])
         elif isinstance(segment, svg.Arc):
-            pieces += _arc(segment)
+            pieces += _arc(segment, matrix)
     end()
     return found
 
 
-def _arc(segment: Any) -> list[Curve]:
-    centre = np.array([*_point(segment.center), 0.0])
-    a = np.array([*_point(segment.prx), 0.0]) - centre
-    b = np.array([*_point(segment.pry), 0.0]) - centre
+def _arc(segment: Any, matrix: Any) -> list[Curve]:
+    centre = np.array([*_point(segment.center, matrix), 0.0])
+    a = np.array([*_point(segment.prx, matrix), 0.0]) - centre
+    b = np.array([*_point(segment.pry, matrix), 0.0]) - centre
     if min(np.linalg.norm(a), np.linalg.norm(b)) < 1e-12 or not segment.sweep:
-        return bezier([_point(segment.start), _point(segment.end)])
+        return bezier([_point(segment.start, matrix), _point(segment.end, matrix)])
     start = float(segment.get_start_t())
     if not math.isfinite(start + segment.sweep):
         raise ValueError("an arc has no finite angles")
     return [Ellipse(centre, a, b, (start, start + float(segment.sweep)))]
 
 
-def _point(p: Any) -> tuple[float, float]:
-    x, y = _METRES * float(p.x), -_METRES * float(p.y)
+def _point(p: Any, matrix: Any) -> tuple[float, float]:
+    moved = matrix.point_in_matrix_space(p)
+    x, y = _METRES * float(moved.x), -_METRES * float(moved.y)
     if not (math.isfinite(x) and math.isfinite(y)):
         raise ValueError("a coordinate is not finite")
     return x, y
