@@ -311,6 +311,25 @@ class Table extends Tied {
   }
 }
 
+// <brazo-entry name="name" event="rename" label="Name">: a line of text.
+class Entry extends Tied {
+  build() {
+    this.field = new Field(
+      this.getAttribute("label"),
+      () => this.value ?? "",
+      (text) => this.send(text),
+    );
+    const most = Number(this.getAttribute("maxlength") ?? 80);
+    Object.assign(this.field.input, { inputMode: "text", maxLength: most });
+    this.append(this.field.input);
+  }
+  told(news) {
+    this.value = news;
+    this.field.show();
+  }
+}
+
+customElements.define("brazo-entry", Entry);
 customElements.define("brazo-number", NumberField);
 customElements.define("brazo-slider", Slider);
 customElements.define("brazo-table", Table);
