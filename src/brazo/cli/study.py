@@ -59,6 +59,7 @@ def compare(
     from brazo.study import Study, load_study
 
     study = load_study("compare")
+    assert isinstance(study, Study)
     if robots or samples is not None:
         study = Study(
             robots or study.robots,
@@ -103,19 +104,46 @@ def _run(
     if json:
         print_json(_numbers(results))
     else:
-        for robot in results.group_names("robot"):
-            if results.select(robot=robot).any():
-                _print_ranking(results, robot)
+        _print_results(results)
         if results.failures:
             print_line(f"{len(results.failures)} runs failed; the report has their reasons")
         print_line(f"results: {folder / 'results.parquet'}")
         if report is not None:
             print_line(f"report: {report}")
+        _print_cost(results, folder / "results.parquet")
     if stopped:
         done, total = len(results), results.names["runs"]
         print(f"stopped by user after {done} of {total} runs", file=sys.stderr)
         print("the same command continues", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
+
+
+def _print_results(results: Any) -> None:
+    if results.names.get("kind") == "cell":
+        from brazo.study.cell_report import SUCCESS_HEAD, success_rows
+
+        table(results.title, SUCCESS_HEAD, success_rows(results), left=2)
+        return
+    for robot in results.group_names("robot"):
+        if results.select(robot=robot).any():
+            _print_ranking(results, robot)
+
+
+def _print_cost(results: Any, file: Path) -> None:
+    """Time of one core and bytes on disk for one run; steps of cells per second."""
+    size = file.stat().st_size / max(len(results), 1)
+    cost = results.cost
+    if cost is None or not cost.runs:
+        print_line(f"{size:.0f} bytes per run")
+        return
+    parts = [f"{cost.runs} runs in {cost.seconds:.1f} s"]
+    if cost.jobs is not None:
+        parts[0] += f" on {cost.jobs} cores"
+        parts.append(f"{1e3 * cost.core_seconds:.3g} ms of one core per run")
+    if results.names.get("kind") == "cell" and cost.runs == len(results):
+        steps = float(results["steps"][results["steps"] > 0].sum())
+        parts.append(f"{steps / cost.seconds:.0f} cell steps/s")
+    print_line(", ".join([*parts, f"{size:.0f} bytes per run"]))
 
 
 def _print_ranking(results: Any, robot: str) -> None:
@@ -144,6 +172,8 @@ def _print_ranking(results: Any, robot: str) -> None:
 
 
 def _numbers(results: Any) -> dict[str, Any]:
+    if results.names.get("kind") == "cell":
+        return _cell_numbers(results)
     return {
         "study": results.title,
         "runs": len(results),
@@ -167,6 +197,26 @@ def _numbers(results: Any) -> dict[str, Any]:
     }
 
 
+def _cell_numbers(results: Any) -> dict[str, Any]:
+    groups = []
+    for case in results.group_names("case"):
+        for controller in results.group_names("controller"):
+            mask = results.select(case=case, controller=controller)
+            if mask.any():
+                rate = results.success(mask)
+                interval = [rate.value, rate.low, rate.high]
+                groups.append({"case": case, "controller": controller, "success": interval})
+    rate = results.success()
+    return {
+        "study": results.title,
+        "runs": len(results),
+        "complete": results.complete,
+        "success": [rate.value, rate.low, rate.high],
+        "groups": groups,
+        "failed": {str(run): text for run, text in results.failures.items()},
+    }
+
+
 @contextlib.contextmanager
 def _progress(text: str) -> Iterator[Callable[[Any], None]]:
     """A bar with runs, rate and remaining time on stderr, if it is a terminal."""
@@ -184,7 +234,7 @@ def _progress(text: str) -> Iterator[Callable[[Any], None]]:
         task = bar.add_task(one_line(text), total=None, rate="")
 
         def show(now: Any) -> None:
-            rate = f"{now.rate:.0f} runs/s, {now.remaining:.0f} s left" if now.rate > 0.0 else ""
+            rate = f"{now.rate:.3g} runs/s, {now.remaining:.0f} s left" if now.rate > 0.0 else ""
             bar.update(task, completed=now.done, total=now.total, rate=rate)
 
         yield show

@@ -1,18 +1,21 @@
 """Studies: many runs of controllers, robots and conditions, their metrics, and reports."""
 
+from brazo.study.cell_study import CellStudy
 from brazo.study.execution import StudyProgress, run_study
 from brazo.study.factors import Factor, grid, loguniform, normal, uniform, values
-from brazo.study.results import Interval, Rank, StudyResults, read_results
+from brazo.study.results import Interval, Rank, RunCost, StudyResults, read_results
 from brazo.study.scenario import Case, ControllerChoice, StudyFault
 from brazo.study.study import Study
-from brazo.study.study_file import load_study, parse_study
+from brazo.study.study_file import load_study, parse_study, study_names
 
 __all__ = [
     "Case",
+    "CellStudy",
     "ControllerChoice",
     "Factor",
     "Interval",
     "Rank",
+    "RunCost",
     "Study",
     "StudyFault",
     "StudyProgress",
@@ -24,6 +27,7 @@ __all__ = [
     "parse_study",
     "read_results",
     "run_study",
+    "study_names",
     "uniform",
     "values",
 ]
