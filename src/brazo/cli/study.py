@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 from brazo.cli.interruption import INTERRUPTED
-from brazo.cli.output import number, print_json, print_line, table
+from brazo.cli.output import print_json, print_line, table
 from brazo.text import one_line
 
 OUT = typer.Option(None, "--out", "-o", help="Folder of the results; default: the study's name.")
@@ -119,14 +119,10 @@ def _run(
 
 
 def _print_results(results: Any) -> None:
-    if results.names.get("kind") == "cell":
-        from brazo.study.cell_report import SUCCESS_HEAD, success_rows
+    from brazo.study.tables import result_tables
 
-        table(results.title, SUCCESS_HEAD, success_rows(results), left=2)
-        return
-    for robot in results.group_names("robot"):
-        if results.select(robot=robot).any():
-            _print_ranking(results, robot)
+    for found in result_tables(results):
+        table(found.title, found.columns, found.rows, left=2)
 
 
 def _print_cost(results: Any, file: Path) -> None:
@@ -144,31 +140,6 @@ def _print_cost(results: Any, file: Path) -> None:
         steps = float(results["steps"][results["steps"] > 0].sum())
         parts.append(f"{steps / cost.seconds:.0f} cell steps/s")
     print_line(", ".join([*parts, f"{size:.0f} bytes per run"]))
-
-
-def _print_ranking(results: Any, robot: str) -> None:
-    rows = []
-    for rank in results.ranking(robot):
-        mask = results.select(robot=robot, controller=rank.controller)
-        score, good = rank.score, rank.success
-        first, last = rank.ranks
-        rows.append(
-            (
-                str(rank.rank),
-                rank.controller,
-                number(1e3 * score.value, 3),
-                f"{number(1e3 * score.low, 3)} to {number(1e3 * score.high, 3)}",
-                str(first) if first == last else f"{first} to {last}",
-                f"{100 * good.value:.1f}",
-                f"{100 * good.low:.1f} to {100 * good.high:.1f}",
-                number(results.mean("energy", mask).value, 2),
-            )
-        )
-    columns = (
-        "", "controller", "RMS tool error, mm", "95 %", "rank, 95 %", "success, %", "95 %",
-        "energy, J",
-    )  # fmt: skip
-    table(robot, columns, rows, left=2)
 
 
 def _numbers(results: Any) -> dict[str, Any]:
