@@ -10,6 +10,7 @@ from typing import Any
 
 import typer
 
+from brazo.cli.design import register_design
 from brazo.cli.interruption import INTERRUPTED
 from brazo.cli.output import print_json, print_line, table
 from brazo.text import one_line
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     )
     group.command("run")(run)
     group.command("compare")(compare)
+    register_design(group)
     app.add_typer(group, name="study")
 
 
