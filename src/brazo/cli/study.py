@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -145,8 +146,8 @@ def _print_cost(results: Any, file: Path) -> None:
 
 
 def _numbers(results: Any) -> dict[str, Any]:
-    if results.names.get("kind") == "cell":
-        return _cell_numbers(results)
+    if results.names.get("kind") in ("cell", "delay"):
+        return _success_numbers(results)
     return {
         "study": results.title,
         "runs": len(results),
@@ -170,15 +171,16 @@ def _numbers(results: Any) -> dict[str, Any]:
     }
 
 
-def _cell_numbers(results: Any) -> dict[str, Any]:
+def _success_numbers(results: Any) -> dict[str, Any]:
+    """Success of each case and controller, or scheme."""
+    kinds = [kind for kind in ("case", "controller") if f"{kind}s" in results.names]
     groups = []
-    for case in results.group_names("case"):
-        for controller in results.group_names("controller"):
-            mask = results.select(case=case, controller=controller)
-            if mask.any():
-                rate = results.success(mask)
-                interval = [rate.value, rate.low, rate.high]
-                groups.append({"case": case, "controller": controller, "success": interval})
+    for names in itertools.product(*(results.group_names(kind) for kind in kinds)):
+        group = dict(zip(kinds, names, strict=True))
+        mask = results.select(**group)
+        if mask.any():
+            rate = results.success(mask)
+            groups.append({**group, "success": [rate.value, rate.low, rate.high]})
     rate = results.success()
     return {
         "study": results.title,

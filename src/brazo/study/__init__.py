@@ -1,6 +1,7 @@
 """Studies: many runs of controllers, robots and conditions, their metrics, and reports."""
 
 from brazo.study.cell_study import CellStudy
+from brazo.study.delay_study import DelayStudy
 from brazo.study.design_sensitivity import ParameterSensitivity, Sensitivity, sensitivity
 from brazo.study.execution import StudyProgress, run_study
 from brazo.study.factors import Factor, grid, loguniform, normal, uniform, values
@@ -14,6 +15,7 @@ __all__ = [
     "Case",
     "CellStudy",
     "ControllerChoice",
+    "DelayStudy",
     "Factor",
     "Interval",
     "ParameterSensitivity",

@@ -151,7 +151,7 @@ class CellStudy(StudyPlan):
 
         content = {
             "versions": [version("brazo"), version("mujoco")],
-            "cell": cell_files(self.cell, _file_key),
+            "cell": cell_key(self.cell),
             "program": self.program.to_yaml(),
             "cases": self.cases,
             "controllers": {
@@ -200,6 +200,11 @@ def _program(given: str | Path | Program | None, cell: Cell) -> Program:
             raise BrazoError(f"no program is shipped for cell '{cell.name}'; give one")
         given = cell.name
     return load_program(given)
+
+
+def cell_key(cell: Cell) -> dict[str, str]:
+    """The content of a cell, its robots and meshes, which does not depend on their folders."""
+    return cell_files(cell, _file_key)
 
 
 def _file_key(path: Path) -> str:

@@ -25,8 +25,16 @@ from brazo.formats.document import Field, Mistake
 from brazo.program import Program, load_program
 from brazo.study.cell_factors import factor_dimension
 from brazo.study.cell_study import CellStudy
+from brazo.study.delay_study import SCHEMES, DelayStudy
 from brazo.study.factors import SAMPLINGS, Factor
-from brazo.study.study_fields import controllers_of, factor_of, located, stem_of, whole_number
+from brazo.study.study_fields import (
+    controllers_of,
+    factor_of,
+    items_of,
+    located,
+    stem_of,
+    whole_number,
+)
 from brazo.world import Cell, load_cell
 
 _FIELDS = (
@@ -80,6 +88,48 @@ def read_cell_study(root: Field) -> CellStudy:
         success[name] = field.quantity().value
         located(field, lambda: made(success=success))
     return located(root, lambda: made(factors=factors, success=success))
+
+
+_DELAY = (
+    "name", "about", "teleop", "schemes", "factors", "samples", "sampling", "repetitions", "seed",
+    "duration", "success",
+)  # fmt: skip
+
+
+def read_delay_study(root: Field) -> DelayStudy:
+    """Read the fields of a study of delays."""
+    fields = root.mapping(_DELAY)
+    folder = Path() if root.path is None else root.path.parent
+    cell: Cell = _loaded(fields["teleop"], folder, load_cell)
+    options: dict[str, Any] = {
+        "name": fields["name"].identifier() if "name" in fields else stem_of(root),
+        "about": fields["about"].text().strip() if "about" in fields else "",
+    }
+    if "duration" in fields:
+        options["duration"] = fields["duration"].number(units.TIME, above=0.0)
+    for name, least in (("samples", 1), ("repetitions", 1), ("seed", 0)):
+        if name in fields:
+            options[name] = whole_number(fields[name], least)
+    if "sampling" in fields:
+        options["sampling"] = fields["sampling"].choice(*SAMPLINGS)
+    if "schemes" in fields:
+        options["schemes"] = [one.choice(*SCHEMES) for one in items_of(fields["schemes"])]
+
+    def made(**more: Any) -> DelayStudy:
+        return DelayStudy(cell, **options, **more)
+
+    located(fields["teleop"], made)
+    factors: dict[str, Factor] = {}
+    for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
+        factors[name] = factor_of(field, units.TIME if name == "delay" else units.NUMBER)
+        located(field, lambda: made(factors=factors))
+    if "success" in fields:
+        success: dict[str, float] = {}
+        for name, field in fields["success"].mapping().items():
+            success[name] = field.quantity().value
+            located(field, lambda: made(success=success))
+        options["success"] = success
+    return located(root, lambda: made(factors=factors))
 
 
 def _dimension(cell: Cell, name: str, field: Field) -> units.Dimension:

@@ -30,6 +30,10 @@ def write_study_report(results: StudyResults, path: str | Path) -> Path:
         from brazo.study.cell_report import write_cell_report
 
         return write_cell_report(results, path)
+    if results.names.get("kind") == "delay":
+        from brazo.study.delay_report import write_delay_report
+
+        return write_delay_report(results, path)
     parts = [_header(results)]
     for robot in results.group_names("robot"):
         if not results.select(robot=robot).any():

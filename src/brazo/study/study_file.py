@@ -32,7 +32,8 @@ from brazo.formats.document import Field, Mistake, parse_document, read_document
 from brazo.formats.library import FileLibrary
 from brazo.robot import Robot, load
 from brazo.study.cell_study import CellStudy
-from brazo.study.cell_study_file import read_cell_study
+from brazo.study.cell_study_file import read_cell_study, read_delay_study
+from brazo.study.delay_study import DelayStudy
 from brazo.study.factors import SAMPLINGS, Factor
 from brazo.study.scenario import FAULTS, TASKS, VALUED, Case, StudyFault
 from brazo.study.study import PHYSICS, Study
@@ -45,6 +46,7 @@ from brazo.study.study_fields import (
     whole_number,
 )
 
+AnyStudy = Study | CellStudy | DelayStudy
 STUDIES = FileLibrary("study", "studies")
 _FIELDS = (
     "name", "about", "robots", "tasks", "duration", "dt", "substeps", "controllers", "cases",
@@ -57,7 +59,7 @@ _CASE = {
 _ANY = ("position_noise", "velocity_noise", "start_error", "disturbance")  # rad or m, N m or N
 
 
-def load_study(name_or_path: str | Path) -> Study | CellStudy:
+def load_study(name_or_path: str | Path) -> AnyStudy:
     """Read a study by its shipped name, or from a .yaml file."""
     return read_study(read_document(STUDIES.find(name_or_path)))
 
@@ -67,15 +69,17 @@ def study_names() -> list[str]:
     return STUDIES.names()
 
 
-def parse_study(text: str | bytes, path: Path | None = None) -> Study | CellStudy:
+def parse_study(text: str | bytes, path: Path | None = None) -> AnyStudy:
     """Read a study from text; `path` is used in messages, and for paths in the text."""
     return read_study(parse_document(text, path))
 
 
-def read_study(root: Field) -> Study | CellStudy:
-    """Read the fields of a study file; one with the field `cell` is a study of a cell."""
+def read_study(root: Field) -> AnyStudy:
+    """Read the fields of a study file; `cell` and `teleop` are fields of other kinds of studies."""
     if not root.is_mapping:
         root.fail("expected a study file: fields such as robots, controllers, tasks, or cell")
+    if "teleop" in root.mapping():
+        return read_delay_study(root)
     if "cell" in root.mapping():
         return read_cell_study(root)
     fields = root.mapping(_FIELDS)

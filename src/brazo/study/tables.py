@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from brazo.recording.display import number
 from brazo.study.cell_report import SUCCESS_HEAD, success_rows
+from brazo.study.delay_report import DELAY_HEAD, delay_rows
 from brazo.study.results import StudyResults
 
 
@@ -22,6 +23,8 @@ def result_tables(results: StudyResults) -> list[TextTable]:
     """Ranking of the controllers of each robot, or success of a study of a cell."""
     if results.names.get("kind") == "cell":
         return [TextTable(results.title, SUCCESS_HEAD, success_rows(results))]
+    if results.names.get("kind") == "delay":
+        return [TextTable(results.title, DELAY_HEAD, delay_rows(results))]
     return [
         ranking_table(results, robot)
         for robot in results.group_names("robot")
