@@ -100,7 +100,10 @@ class Moves:
         yield from self._along(lambda timing: line(T0, T1, timing), step)
 
     def _path(self, step: s.FollowPath) -> Iterator[float]:
-        T = to_base(self.robot, frame_pose(self.sim, self.robot, step.frame))
+        T = frame_pose(self.sim, self.robot, step.frame)
+        if self.execution.frame_errors is not None:
+            T = self.execution.frame_errors.apply(self.robot, step.frame, T)
+        T = to_base(self.robot, T)
         R = to_base(self.robot, reference_tool(self.robot))[:3, :3]
         if step.rpy is not None:
             R = T[:3, :3] @ matrix_from_rpy(step.rpy)
@@ -272,7 +275,7 @@ class Moves:
 
     def _target(self, target: s.Target) -> Array:
         held = self.execution.monitor.held.get(self.robot.name)
-        return target_pose(self.sim, self.robot, target, held)
+        return target_pose(self.sim, self.robot, target, held, self.execution.frame_errors)
 
     # ---- collision check --------------------------------------------------------------------
 
