@@ -184,7 +184,7 @@ def test_gripping_is_an_event_and_carrying_takes_the_droop_away():
         (lambda s: s.robots["scara1"].carry("bar 9"), "no free body named 'bar 9'"),
         (lambda s: s.robots["scara1"].follow(3), "cannot be followed"),
         (lambda s: s.recording.stop(), "no recording is running"),
-        (lambda s: s.run(until=np.inf), "wanted a finite time"),
+        (lambda s: s.run(until=np.inf), "expected a finite time"),
     ],
 )
 def test_mistakes_are_reported(sim, call, match):
@@ -207,7 +207,7 @@ def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
 
     sim.reset()
     sim.robots["scara1"].follow(Empty())
-    with pytest.raises(brazo.BrazoError, match=r"Empty gave a NoneType; wanted q, qd and qdd"):
+    with pytest.raises(brazo.BrazoError, match=r"Empty gave a NoneType; expected q, qd and qdd"):
         sim.step()
 
     class OneNumber:

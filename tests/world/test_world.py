@@ -410,7 +410,7 @@ def test_wrong_requests_say_what_is_wanted():
     for call, said in (
         (lambda: world.step(-1), "cannot step -1 times"),
         (lambda: World("cooperative", mode="fast"), "mode 'fast' is not one of contact, exact"),  # type: ignore[arg-type]
-        (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); wanted \(5,\)"),
+        (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); expected \(5,\)"),
         (lambda: robot.set_torque([np.nan] * 5), "torque of 'scara1': every value must be finite"),
         (lambda: robot.set_state("abc"), "q of 'scara1': not an array of numbers"),
         (lambda: robot.gripper.grip(500), "a force of 500 N; at most 120 N"),

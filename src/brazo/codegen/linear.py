@@ -40,7 +40,7 @@ def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[
 def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
     """As `ldl_solve`, but where A is not positive definite some of the result is infinite or NaN.
 
-    The test runs beside the solution, so that nothing has to wait for it.
+    The test is computed in parallel with the solution and adds no latency.
     """
     return definite_columns(A, b)[0]
 

@@ -158,7 +158,7 @@ class Live:
             fits = False
         if not fits:
             raise BrazoError(
-                f"{type(self.source).__name__} gave a {type(sample).__name__}; wanted q, qd and "
+                f"{type(self.source).__name__} gave a {type(sample).__name__}; expected q, qd and "
                 f"qdd, each of shape ({len(self.q)},)"
             )
         if not np.isfinite(self.row).all():

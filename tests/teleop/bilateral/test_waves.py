@@ -284,9 +284,9 @@ def test_time_does_not_go_back():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"impedance": 0.0}, "impedance is 0.0; wanted a finite number greater than 0"),
+        ({"impedance": 0.0}, "impedance is 0.0; expected a finite number greater than 0"),
         ({"stiffness": float("nan")}, "stiffness"),
-        ({"damping": -1.0}, "damping is -1.0; wanted a finite number at least 0"),
+        ({"damping": -1.0}, "damping is -1.0; expected a finite number at least 0"),
         ({"drag": float("inf")}, "drag"),
         ({"smoothing": -0.1}, "smoothing"),
     ],

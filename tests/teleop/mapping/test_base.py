@@ -49,8 +49,8 @@ def test_lengths_scale_and_directions_turn():
     ("options", "said"),
     [
         ({"scale": 0.0}, "greater than 0"),
-        ({"scale": 5e-324}, "wanted 0.001 to 1000"),
-        ({"scale": 1e308}, "wanted 0.001 to 1000"),
+        ({"scale": 5e-324}, "expected 0.001 to 1000"),
+        ({"scale": 1e308}, "expected 0.001 to 1000"),
         ({"directions": np.full((3, 3), 1e308)}, "must be a rotation"),
         ({"scale": float("nan")}, "greater than 0"),
         ({"directions": np.diag([1, 1, -1])}, "must be a rotation"),

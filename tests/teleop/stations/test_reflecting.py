@@ -221,7 +221,7 @@ def test_a_change_of_the_mapping_and_a_clutch_join_again_and_move_nothing():
         # A finer follower pushes with more of the scheme's force, but never beyond its own limit.
         assert pair.follower.scheme.force_limit == 40.0 / 2.0
         pair.master.link.set("scale", 5.0)
-        assert pair.pass_(20.0, lambda: any("wanted 0.25 to 4" in text for text in said(pair)))
+        assert pair.pass_(20.0, lambda: any("expected 0.25 to 4" in text for text in said(pair)))
         assert pair.follower.mapping.settings()["scale"] == 2.0
         with pytest.raises(BrazoError, match="force-controlled"):
             pair.follower.move_to(np.zeros(3))

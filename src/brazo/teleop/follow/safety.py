@@ -82,7 +82,7 @@ class Rules:
         The delay is added to all age limits, so HOLD is guaranteed later by the same time.
         """
         if not (math.isfinite(delay) and delay >= 0.0):
-            raise BrazoError(f"a delay of {delay} s; wanted a finite number from 0")
+            raise BrazoError(f"a delay of {delay} s; expected a finite number from 0")
         plain = cls()
         return cls(
             plain.degrade + delay, plain.recover + delay, plain.stale + delay, plain.late,

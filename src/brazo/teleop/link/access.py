@@ -40,7 +40,7 @@ class LinkAccess:
         """
         if isinstance(token, str) and (len(token) < SHORTEST_TOKEN or len(token) > 256):
             raise BrazoError(
-                f"a token of {len(token)} characters; wanted {SHORTEST_TOKEN} to 256, "
+                f"a token of {len(token)} characters; expected {SHORTEST_TOKEN} to 256, "
                 "or none at all: then one is made up"
             )
         if not isinstance(token, str):

@@ -76,7 +76,7 @@ class FollowerLink(InBackground):
         rules: LinkRules | None = None,
     ) -> None:
         if not 0 <= port <= 65535:
-            raise BrazoError(f"port {port}; wanted 0 to 65535")
+            raise BrazoError(f"port {port}; expected 0 to 65535")
         if not 0 <= joints <= MAX_JOINTS:
             raise BrazoError(f"{joints} joints; at most {MAX_JOINTS}")
         super().__init__("teleop-follower")

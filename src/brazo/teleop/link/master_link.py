@@ -196,7 +196,7 @@ class MasterLink(InBackground):
         if len(q) > MAX_JOINTS:
             raise BrazoError(f"{len(q)} joint values; at most {MAX_JOINTS}")
         if pose is not None and len(pose) != 7:
-            raise BrazoError(f"a pose of {len(pose)} numbers; wanted x, y, z and w, x, y, z")
+            raise BrazoError(f"a pose of {len(pose)} numbers; expected x, y, z and w, x, y, z")
         self._pending = _Pending(
             now_us(),
             (RUN if run else 0) | (CLUTCH if clutch else 0),

@@ -87,7 +87,7 @@ def _clock_start(recording: Recording, station: str) -> float:
     except ValueError:
         start = math.nan
     if not math.isfinite(start):
-        raise BrazoError(f"the {station}'s recording: clock_start is '{text}'; wanted a number")
+        raise BrazoError(f"the {station}'s recording: clock_start is '{text}'; expected a number")
     return start
 
 
