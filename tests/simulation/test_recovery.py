@@ -75,7 +75,7 @@ def test_a_robot_without_joints_to_spare_says_how_near_it_gets():
     robot = sim.robots["scara1"]
     recovery = plan_recovery(robot, {1: robot.q[1]}, sim.dt)
     assert recovery.position_error > 1e-3
-    with pytest.raises(brazo.BrazoError, match="at least one of 5 must be left"):
+    with pytest.raises(brazo.BrazoError, match="at least one of 5 must remain free"):
         plan_recovery(robot, dict.fromkeys(range(5), 0.0), sim.dt)
 
 

@@ -207,7 +207,7 @@ def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
 
     sim.reset()
     sim.robots["scara1"].follow(Empty())
-    with pytest.raises(brazo.BrazoError, match=r"Empty gave a NoneType; expected q, qd and qdd"):
+    with pytest.raises(brazo.BrazoError, match=r"Empty returned NoneType; expected q, qd and qdd"):
         sim.step()
 
     class OneNumber:

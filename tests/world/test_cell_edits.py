@@ -98,8 +98,8 @@ def test_a_chute_is_turned_and_tilted_but_not_upwards(cell):
     [
         ("table", "is the name of a fixture already"),
         ("a/b", "has no '/'"),
-        ("floor", "a name of the cell's own"),
-        ("tool", "a name of the cell's own"),
+        ("floor", "a reserved name"),
+        ("tool", "a reserved name"),
         ("", "is not a name"),
         (" box", "without spaces at its ends"),
         ("a\nb", "is not a name"),

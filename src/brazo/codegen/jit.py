@@ -173,6 +173,6 @@ def _offer_fma(llvm: Any) -> None:
     library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
     try:
         address = ctypes.cast(library.fma, ctypes.c_void_p).value
-    except AttributeError:  # linked statically elsewhere; LLVM's own search is then the last word
+    except AttributeError:  # linked statically elsewhere; LLVM then searches itself
         return
     llvm.add_symbol("fma", address)

@@ -81,7 +81,7 @@ def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> li
         y.append(_less(b[i], L[i][:i], y))
     x = [y[i] * inverse[i] for i in range(n)]
     for i in reversed(range(n)):
-        later = range(n - 1, i, -1)  # the one known last comes last
+        later = range(n - 1, i, -1)  # the value computed last is used last
         x[i] = _less(x[i], [L[k][i] for k in later], [x[k] for k in later])
     return x
 

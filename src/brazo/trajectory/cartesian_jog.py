@@ -82,7 +82,7 @@ class _Attempt:
     state: Sample
     T: Array
     margin: float  # how far from singular
-    why: str  # what speaks against it
+    why: str  # why it is not possible
 
 
 class CartesianJog:
@@ -122,7 +122,7 @@ class CartesianJog:
         self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
         # Why the tool does not move as asked, with the joint and its limit; "" while it does.
         self.reason = ""
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
 
     @property
     def state(self) -> Sample:
@@ -301,7 +301,7 @@ class CartesianJog:
         q = self._state.q
         steady = self._motion.rates(q, wanted, np.zeros(6))
         speed = _share(0.95 * self.limits.speed, steady.qd)
-        # What a steady motion of the tool asks of the joints grows with the square of its speed.
+        # Joint accelerations of a steady tool motion grow with the square of its speed.
         bend = math.sqrt(_share(0.3 * self.limits.acceleration, steady.qdd))
         wanted = min(speed, bend) * wanted
         planner = self._planner(q, self._twist, (wanted != 0.0) | (self._twist != 0.0))
@@ -370,7 +370,7 @@ class CartesianJog:
                 return f"{self._joint(i)} would pass its {what} limit{near}"
         rest = reach(self._stopper.plan(new.q, new.qd, new.qdd, np.zeros(limits.n)))
         for i, (lowest, highest) in enumerate(rest):
-            # A joint that stands outside its limits may come back.
+            # A joint outside its limits may move back.
             low = min(limits.position[i, 0], old.q[i]) - LIMIT_TOLERANCE
             high = max(limits.position[i, 1], old.q[i]) + LIMIT_TOLERANCE
             if highest > high or lowest < low:

@@ -41,7 +41,7 @@ class GoTo:
         self._state = Sample(q, qd, qdd)
         self._plan: Any = None
         self._t = 0.0
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
         self.stop()
 
     @property

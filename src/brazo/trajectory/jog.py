@@ -35,7 +35,7 @@ class Jog:
         q = vector(q0, limits.n, "q0")
         self.limits = limits
         self._axes = [_Axis(limits, i, float(value)) for i, value in enumerate(q)]
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
 
     @property
     def state(self) -> Sample:

@@ -71,7 +71,7 @@ class NullSpaceJog:
         self._blocked = 0.0  # direction in which it was stopped
         self._planner = RuckigPlanner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
         self.reason = ""
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
 
     @property
     def state(self) -> Sample:

@@ -100,7 +100,7 @@ def pursue(
     shift = pose_shift(T, path(1.0))
     share = 1.0
     if np.linalg.norm(shift[:3]) > _NEAR * motion.reach or np.linalg.norm(shift[3:]) > _NEAR:
-        # From far, Newton's method may end elsewhere.
+        # From a distant start, Newton's method may converge to another solution.
         share = min(1.0, 0.99 / max(float(np.max(np.abs(inverse @ shift) / most)), 1e-9))
     for _ in range(5):
         if share < _FEW:

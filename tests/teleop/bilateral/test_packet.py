@@ -71,10 +71,10 @@ def test_packets_survive_the_wire_bit_for_bit(values, energy, seq, echo):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({0: 0.0}, "number is a whole number from 1"),
+        ({0: 0.0}, "number must be an integer from 1"),
         ({0: 1.5}, "number is a whole number"),
-        ({2: 0.0}, "id is a whole number from 1"),
-        ({3: -1.0}, "peer is a whole number from 0"),
+        ({2: 0.0}, "id must be an integer from 1"),
+        ({3: -1.0}, "peer must be an integer from 0"),
         ({7: math.nan}, "not finite"),
         ({16: -1.0}, "at least 0"),
         ({16: math.inf}, "not finite"),

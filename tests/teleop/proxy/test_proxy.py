@@ -51,7 +51,7 @@ def test_a_script_says_what_is_wrong_when():
         ("steps: [{at: 1s}]", "bad.yaml:1: steps[0]: a step does something"),
         ("steps:\n  - {delay: 1ms}", "bad.yaml:2: steps[0]: a step needs its start time"),
         ("steps: [{at: 0, delay: 1m}]", "expected a time"),
-        ("steps: [{at: 0, loss: 2}]", "expected a share, 0 to 1"),
+        ("steps: [{at: 0, loss: 2}]", "expected a fraction, 0 to 1"),
         ("steps: [{at: 0, delay: -1s}]", "at least 0"),
         ("steps: [{at: 0, throttle: 0}]", "above 0"),
         ("steps: [{at: 0, direction: side, cut: true}]", "choose up or down or both"),
@@ -229,7 +229,7 @@ def test_no_one_behind_the_proxy():
         assert not master.connected
     with pytest.raises(BrazoError, match="expected host:port"):
         FaultProxy("nowhere")
-    with pytest.raises(BrazoError, match="a share"):
+    with pytest.raises(BrazoError, match="a fraction"):
         FaultProxy("a:1").set(loss=math.nan)
 
 

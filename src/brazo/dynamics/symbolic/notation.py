@@ -41,7 +41,7 @@ class Notation:
         self._joint = {q: k + 1 for k, q in enumerate(equations.q)}
         self._speeds = set(equations.qd) | set(equations.qdd)
         self._orders: dict[Expr, tuple] = {}
-        self.abbreviations: dict[str, Expr] = {}  # what stands for what, as it was used
+        self.abbreviations: dict[str, Expr] = {}  # the abbreviations used so far
 
     # -- what the notations differ in ----------------------------------------------------------
 

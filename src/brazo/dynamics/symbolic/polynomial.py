@@ -21,7 +21,7 @@ Expr = Any
 Number = Any  # int, Fraction or float
 
 _BYTE = 8
-_MAX_POWER = 12  # a higher power of an expression is kept as a name of its own
+_MAX_POWER = 12  # a higher power of an expression becomes a variable
 
 
 class TooManyTerms(Exception):

@@ -253,8 +253,9 @@ class FiveAxis(ClosedForm):
         radius = length(A, B)
         on_axis = self.negligible - radius
         yaw = both_roots(A, B, lateral, yaws[side])[side]
-        # Close to axis 1 the position tells the yaw with few digits.  Where the orientation's
-        # own yaw keeps the position to rounding, on the same side, it is the better one.
+        # Close to axis 1 the position determines the yaw with few digits only.  Where the
+        # orientation's own yaw keeps the position to rounding, on the same side, it is the better
+        # one.
         own = select(dot2(yaws[0], yaw) - dot2(yaws[1], yaw), yaws[0], yaws[1])
         off = absolute(A * own[0] + B * own[1] - lateral)
         ahead = (A * own[1] - B * own[0]) * (1.0 - 2.0 * side)

@@ -97,12 +97,12 @@ class Rules:
         if not self.recover <= self.degrade < self.stale:
             raise BrazoError(
                 f"recover {self.recover:g}, degrade {self.degrade:g} and stale {self.stale:g} s "
-                "must stand in this order: recover ≤ degrade < stale"
+                "must be in ascending order: recover ≤ degrade < stale"
             )
         if self.slowest > 1.0:
-            raise BrazoError(f"slowest is {self.slowest:g}; a share of full speed is at most 1")
+            raise BrazoError(f"slowest is {self.slowest:g}; a fraction of full speed, at most 1")
         if self.gap < 1:
-            raise BrazoError(f"gap is {self.gap}; at least 1 number")
+            raise BrazoError(f"gap is {self.gap}; it must be at least 1")
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,7 @@ class FollowerLink(InBackground):
             async with asyncio.timeout(self.rules.hello):
                 hello = wire_format.read_from_master(await connection.recv())
             if not isinstance(hello, Hello):
-                raise Malformed("the first frame is no hello")
+                raise Malformed("the first frame is not a Hello")
             refused = await self._judge(hello)
         except TimeoutError:
             self.counts["no hello"] += 1

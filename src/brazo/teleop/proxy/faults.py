@@ -47,12 +47,14 @@ class Faults:
     def __post_init__(self) -> None:
         for name in ("loss", "duplicate", "reorder"):
             if not 0.0 <= getattr(self, name) <= 1.0:
-                raise BrazoError(f"{name} is {getattr(self, name)}; expected a share, 0 to 1")
+                raise BrazoError(f"{name} is {getattr(self, name)}; expected a fraction, 0 to 1")
         for name in ("delay", "jitter", "stall", "overtaken"):
             if not 0.0 <= getattr(self, name) < math.inf:
                 raise BrazoError(f"{name} is {getattr(self, name)}; expected seconds, at least 0")
         if not self.throttle > 0.0:
-            raise BrazoError(f"throttle is {self.throttle}; expected bytes a second, above 0")
+            raise BrazoError(
+                f"throttle is {self.throttle}; expected bytes per second, greater than 0"
+            )
 
 
 NONE = Faults()

@@ -177,7 +177,7 @@ def test_bad_input_gives_a_reason(lab, page):
         (["scene/property", "size-0", "2 kg"], "kg"),
         (["scene/pose-x", 1e9], "more than 100 m"),
         (["scene/add", "sofa"], "no element 'sofa'"),
-        (["scene/add-robot", "robot:/etc/passwd"], "choose a robot of the list"),
+        (["scene/add-robot", "robot:/etc/passwd"], "choose a robot from the list"),
         (["scene/attach", "gripper"], ""),
     ):
         send(page, event)
