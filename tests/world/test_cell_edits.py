@@ -97,7 +97,7 @@ def test_a_chute_is_turned_and_tilted_but_not_upwards(cell):
     ("name", "message"),
     [
         ("table", "is the name of a fixture already"),
-        ("a/b", "has no '/'"),
+        ("a/b", "must not contain '/'"),
         ("floor", "a reserved name"),
         ("tool", "a reserved name"),
         ("", "is not a name"),
