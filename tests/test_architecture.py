@@ -19,7 +19,7 @@ def written(walk: str) -> tuple[list[str], str]:
 
 
 @pytest.mark.parametrize("walk", WALKS)
-def test_the_page_lists_the_files_of_a_walk_in_order(walk):
+def test_documentation_lists_the_files_of_an_operation_in_order(walk):
     files, counts = written(walk)
     assert files == trace(WALKS[walk]())
     assert counts == f"{len(files)} files, {folder_changes(files)}"

@@ -65,7 +65,7 @@ def test_numpy_numbers_and_object_arrays_mix_with_expressions():
         (lambda g, a: g.constant(1e300) * g.constant(1e300), "overflow"),
     ],
 )
-def test_what_makes_no_sense_is_refused(build, words):
+def test_invalid_operations_are_rejected(build, words):
     g = Graph()
     (a,) = g.inputs("x", 1)
     with pytest.raises(BrazoError, match=words):

@@ -58,7 +58,7 @@ def test_computed_torque_cancels_friction_and_motors(any_robot):
         assert np.abs(got - v).max() < 1e-7 * np.abs(v).max()
 
 
-def test_computed_torque_with_a_load_it_was_reported_of(puma):
+def test_computed_torque_with_a_known_load(puma):
     load = (2.0, (0.0, 0.0, 0.1))
     heavy, path = puma.with_payload(*load), sines(puma)
     ignorant = track(heavy, ComputedTorque(), path, 1.0, model=puma)
@@ -70,7 +70,7 @@ def test_computed_torque_with_a_load_it_was_reported_of(puma):
     assert ignorant.max_error.max() > 100 * reported.max_error.max()
 
 
-def test_computed_torque_with_an_integral_carries_a_load_it_was_not_reported_of(puma):
+def test_computed_torque_with_integral_compensates_an_unknown_load(puma):
     heavy, still = puma.with_payload(2.0), hold(puma.poses["nominal"])
     without = track(heavy, ComputedTorque(), still, 3.0, model=puma)
     integral = track(heavy, ComputedTorque(ki=5000.0), still, 3.0, model=puma)
@@ -78,7 +78,7 @@ def test_computed_torque_with_an_integral_carries_a_load_it_was_not_reported_of(
     assert np.abs(integral.error[-1]).max() < 1e-6
 
 
-def test_pd_with_gravity_rests_anywhere(any_robot):
+def test_pd_with_gravity_is_at_rest_in_any_pose(any_robot):
     """At rest on the reference its torque is what holds the robot, to the last digits."""
     arm, law = any_robot, PDGravity()
     law.bind(arm, 1e-3)
@@ -88,7 +88,7 @@ def test_pd_with_gravity_rests_anywhere(any_robot):
         assert np.abs(law.wanted - arm.gravity(q)).max() < 1e-12 * (1 + np.abs(law.wanted).max())
 
 
-def test_pd_with_gravity_loses_energy_all_the_way(puma):
+def test_energy_decreases_with_pd_and_gravity(puma):
     """½ q̇ᵀMq̇ + ½ eᵀKp e falls by exactly what the damping takes."""
     law, goal = PDGravity(wn=8.0, zeta=0.3), np.array(puma.poses["nominal"])
     q0 = goal + [0.4, -0.3, 0.5, -0.4, 0.3, 0.6]
@@ -129,7 +129,7 @@ def test_sliding_mode_reaches_its_layer_in_time_and_slides(puma):
     assert np.abs(ratio - np.exp(-10.0 * 1e-3)).max() < 1e-6
 
 
-def test_sliding_mode_holds_what_a_load_does_within_its_layer(puma):
+def test_sliding_mode_bounds_the_effect_of_a_load(puma):
     """Not told of 2 kg at the wrist's centre, which arm and not wrist must carry."""
     heavy = puma.with_payload(2.0)
     law = SlidingMode()

@@ -24,13 +24,13 @@ def stated() -> dict[tuple[str, str], list[float]]:
     return {(m[1], m[2]): [float(x) for x in m.groups()[2:]] for m in ROW.finditer(text)}
 
 
-def test_the_page_states_every_law():
+def test_documentation_lists_every_controller():
     assert set(stated()) == {(law, motion) for law in NAMES for motion in MOTIONS}
 
 
 @pytest.mark.parametrize("motion", MOTIONS)
 @pytest.mark.parametrize("name", NAMES)
-def test_errors_are_those_of_the_page(puma, scara, name, motion):
+def test_errors_match_the_documentation(puma, scara, name, motion):
     measured = []
     for arm in (puma, scara):
         result = track(arm, fresh(name, arm), MOTIONS[motion](arm), T_END)
@@ -76,7 +76,7 @@ def test_figures_of_a_run(scara):
     assert np.array_equal(q, result.run.q[8]) and np.array_equal(qd, result.run.qd[8])
 
 
-def test_substeps_change_the_robot_not_the_law(scara):
+def test_substeps_apply_to_the_robot_not_the_controller(scara):
     one = track(scara, ComputedTorque(), sines(scara), 0.2)
     ten = track(scara, ComputedTorque(), sines(scara), 0.2, substeps=10)
     assert 0.0 < np.abs(one.run.q - ten.run.q).max() < 1e-9

@@ -125,7 +125,7 @@ def test_a_batch_has_the_bits_of_each_row(case):
 
 
 @pytest.mark.parametrize("way", ROUTES)
-def test_loops_are_the_same_robot_as_straight_code(monkeypatch, way):
+def test_looped_and_unrolled_code_agree(monkeypatch, way):
     monkeypatch.setenv("BRAZO_ROUTE", way)
     route.cache_clear()
     model = random_robot(4, 6)

@@ -217,7 +217,7 @@ def test_start_values_that_do_not_fit_are_refused() -> None:
         arm.ik_batch(T, redundancy="nearest")
 
 
-def test_rounded_rotations_in_a_batch_are_taken_as_meant() -> None:
+def test_rounded_rotations_in_a_batch_are_made_exact() -> None:
     arm = brazo.load("puma560")
     T = arm.fk(arm.random_q(50, seed=13)).round(7)
     found = arm.ik_batch(T)

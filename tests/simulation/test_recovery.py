@@ -29,7 +29,7 @@ def tool_error(rec, name: str, way) -> np.ndarray:
 
 @pytest.mark.parametrize("joint", ["shoulder", "elbow", "forearm"])
 @pytest.mark.parametrize("patience", [0.03, 0.25])
-def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
+def test_tool_returns_to_its_path_for_any_locked_joint(joint, patience):
     sim = Simulation("cooperative")
     way = on_a_circle(sim, "scara2")
     guard = FaultTolerance(sim.robots["scara2"], LockRule(patience=patience))
@@ -50,7 +50,7 @@ def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
     assert np.abs(np.abs((wxyz * wxyz[0]).sum(axis=1))[back] - 1.0).max() < 1e-6
 
 
-def test_nothing_is_found_where_nothing_is_wrong():
+def test_no_false_detection_without_a_fault():
     """Droop, lag and turning points are no faults."""
     sim = Simulation(
         cell("floor: none\nrobots: [{name: arm, robot: scara2, start: [0, 0.6, 0.4, 0.1, 0]}]"),
@@ -68,7 +68,7 @@ def test_nothing_is_found_where_nothing_is_wrong():
     assert guard.locked == {} and sim.events == [] and (robot.reference.q != q).any()
 
 
-def test_a_robot_without_joints_to_spare_says_how_near_it_gets():
+def test_nonredundant_robot_reports_its_closest_pose():
     sim = Simulation("cooperative")
     on_a_circle(sim, "scara1")
     sim.step(1000)

@@ -62,7 +62,7 @@ def test_grasps_of_a_row_are_those_of_its_step(held, robot):
     assert rec[f"{robot}.gripper.force"] == pytest.approx(120.0, abs=4.0)
 
 
-def test_the_hands_together_carry_the_bar_and_their_half_difference_is_internal(held):
+def test_grasp_forces_sum_to_the_weight_and_half_their_difference_is_internal(held):
     """Newton for the bar, with accelerations taken from its recorded positions."""
     sim, rec, rows = held
     g = sim.cell.gravity

@@ -102,7 +102,7 @@ def mutated(rng, session, seq):
     return bytes(data)
 
 
-def test_ten_thousand_fuzzed_frames_move_nothing_and_cost_no_memory():
+def test_fuzzed_frames_cause_no_motion_and_no_memory_growth():
     rng = random.Random(0)
     with FollowerRig(rules=OPEN) as rig:
         peer, welcome = visit(rig)
@@ -126,7 +126,7 @@ def test_ten_thousand_fuzzed_frames_move_nothing_and_cost_no_memory():
         assert sizes[-1] - sizes[2] < 200_000
 
 
-def test_fuzzed_frames_beside_a_master_disturb_nothing():
+def test_fuzzed_frames_do_not_affect_a_connected_master():
     rng = random.Random(1)
     with FollowerRig(rules=OPEN) as rig, MasterRig(rig.address) as master:
         peer, welcome = visit(rig, wire_format.encode(Hello(1, "watch", "stranger")))
@@ -214,7 +214,7 @@ def test_a_flood_is_dropped_unread():
         "text",
     ],
 )
-def test_a_client_that_opens_wrongly_is_refused(first):
+def test_invalid_opening_handshake_is_rejected(first):
     with FollowerRig() as rig:
         peer = call(rig)
         with peer:
@@ -237,7 +237,7 @@ def test_a_client_that_opens_wrongly_is_refused(first):
         b"A" * 100_000,
     ],
 )
-def test_what_is_no_websocket_leaves_the_follower_as_it_was(noise):
+def test_non_websocket_data_does_not_affect_the_follower(noise):
     with FollowerRig() as rig:
         for _ in range(20):
             with (
@@ -251,7 +251,7 @@ def test_what_is_no_websocket_leaves_the_follower_as_it_was(noise):
             master.set_moving(rig)
 
 
-def test_connections_that_say_nothing_do_not_keep_others_out():
+def test_silent_connections_do_not_block_others():
     rules = LinkRules(hello=60.0)  # none of them is closed because it waited too long
     with FollowerRig(rules=rules) as rig:
         silent = [call(rig) for _ in range(48)]
@@ -271,7 +271,7 @@ def test_connections_that_say_nothing_do_not_keep_others_out():
                 peer.close()
 
 
-def test_connections_without_a_request_do_not_keep_others_out():
+def test_connections_without_a_request_do_not_block_others():
     """Plain sockets, of which the websocket's handshake never begins."""
     rules = LinkRules(hello=60.0)
     with FollowerRig(rules=rules) as rig:

@@ -87,7 +87,7 @@ def circle():
     return hand, rows
 
 
-def test_the_target_is_the_hands_motion_exactly(circle):
+def test_target_equals_the_motion_of_the_hand(circle):
     _, rows = circle
     engaged = [(q, target) for _, q, target, _, _ in rows if target is not None]
     assert len(engaged) > 3900

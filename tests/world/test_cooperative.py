@@ -32,7 +32,7 @@ def insertion(world: World, front: float) -> np.ndarray:
     return pointing_down(x, y, z, chute.yaw, chute.angle)
 
 
-def test_every_station_is_in_reach_with_room_to_spare(world):
+def test_every_station_is_reachable_with_margin(world):
     one, two = Hand(world, "scara1"), Hand(world, "scara2")
     x, y, _ = HAND_OVER
     revolute, prismatic = np.radians(15), 0.010

@@ -55,7 +55,7 @@ def test_samples_are_rows_of_the_recording(lab):
         assert (one == other).all(), name
 
 
-def test_a_reset_drops_what_was_there(lab):
+def test_reset_drops_earlier_samples(lab):
     sim, live = lab.sim, lab.live
     sim.step(400)
     live.collect()
@@ -68,7 +68,7 @@ def test_a_reset_drops_what_was_there(lab):
     assert 0.0 <= t[0] < 0.011 and (np.diff(t) > 0).all() and t[-1] < 0.2
 
 
-def test_an_edit_goes_on_and_another_cell_begins_again(lab):
+def test_edit_continues_and_another_cell_restarts(lab):
     sim, live = lab.sim, lab.live
     sim.step(100)
     live.collect()
@@ -87,7 +87,7 @@ def test_an_edit_goes_on_and_another_cell_begins_again(lab):
     assert tuple(sim.tasks) == ()
 
 
-def test_what_no_one_looks_at_is_collected_once_a_block(lab):
+def test_unobserved_samples_are_collected_once_per_block(lab):
     sim, live = lab.sim, lab.live
     sim.step(11 * BLOCK)
     assert len(lab.posts) == 1
@@ -95,7 +95,7 @@ def test_what_no_one_looks_at_is_collected_once_a_block(lab):
     assert live.end - live.first == BLOCK
 
 
-def test_a_minute_is_kept(lab):
+def test_samples_of_one_minute_are_kept(lab):
     live = lab.live
     row = np.zeros((700, len(live.columns)))
     for k in range(25):

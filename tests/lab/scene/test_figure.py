@@ -87,7 +87,7 @@ def test_bodies_with_visuals_keep_them_and_only_them(stick):
         assert visible_parts(whole) is whole.parts
 
 
-def test_a_robot_all_of_whose_joints_meet_is_still_seen(tmp_path):
+def test_robot_with_coincident_joints_is_visible(tmp_path):
     path = tmp_path / "wrist.urdf"
     path.write_text(
         "<robot name='wrist'><link name='a'/><link name='b'/><joint name='j' type='continuous'>"

@@ -16,7 +16,7 @@ def scheme() -> WaveVariables:
 
 
 @pytest.mark.parametrize(("k", "gain"), [(1.0, None), (2.0, 0.2)])
-def test_down_at_the_delta_is_out_into_the_wall_at_the_scara(k, gain):
+def test_downward_motion_of_the_delta_presses_the_scara_into_the_wall(k, gain):
     world = World("teleop-wall-scara")
     # The wall is 4 cm away at the follower, so k times that at the master.
     hand = Hand(strokes([(0.5, 0, 0, 0), (1.5, 0, 0, -0.04 * k - 0.03)]))

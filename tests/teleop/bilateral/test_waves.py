@@ -62,7 +62,7 @@ def smooth_noise(seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.005])
-def test_the_account_of_every_end_closes_to_rounding(smoothing):
+def test_energy_balance_of_each_end_closes_to_rounding(smoothing):
     line = Line(WaveVariables(smoothing=smoothing), 0.02, jitter=0.015, seed=4)
     line.pair(0.035)
     (xm, vm), (xf, vf) = smooth_noise(1, 1500), smooth_noise(2, 1500)
@@ -83,7 +83,7 @@ def test_the_account_of_every_end_closes_to_rounding(smoothing):
             assert state.energy - before[i] == pytest.approx(work[i], abs=1e-12)
 
 
-def test_with_a_steady_delay_the_line_loses_nothing_but_what_is_on_its_way():
+def test_constant_delay_line_is_lossless():
     line = Line(WaveVariables(smoothing=0.0), 0.02)
     line.pair(0.02)
     on_the_way: list[float] = []
@@ -109,7 +109,7 @@ def impedance(line: WaveVariables, omega: float, T: float) -> complex:
 
 @pytest.mark.parametrize("f", [0.5, 2.0, 5.0])
 @pytest.mark.parametrize("delay", [0.02, 0.1])
-def test_the_hand_feels_a_transmission_line(f, delay):
+def test_master_impedance_is_that_of_a_transmission_line(f, delay):
     scheme = WaveVariables(smoothing=0.0, force_limit=1e6)
     line = Line(scheme, delay)
     line.pair(delay)
@@ -131,7 +131,7 @@ def test_the_hand_feels_a_transmission_line(f, delay):
     assert abs(found - wanted) < 0.5 * omega * H * abs(wanted)
 
 
-def test_a_matched_end_echoes_nothing():
+def test_matched_termination_does_not_reflect():
     """With B = b and next to no spring, a blocked follower swallows what comes."""
     line = Line(WaveVariables(stiffness=1e-9, smoothing=0.0, force_limit=1e6), 0.02)
     line.pair(0.02)
@@ -143,7 +143,7 @@ def test_a_matched_end_echoes_nothing():
     assert follower.spent > 1e-3
 
 
-def test_at_a_wall_the_line_is_a_spring_of_its_own():
+def test_line_at_a_wall_acts_as_a_spring():
     """Handle held, follower blocked: after the echoes F (2/K + T/b) = x."""
     scheme = WaveVariables(impedance=30.0, stiffness=1500.0, smoothing=0.0, force_limit=1e6)
     line = Line(scheme, 0.05)
@@ -158,7 +158,7 @@ def test_at_a_wall_the_line_is_a_spring_of_its_own():
 
 @settings(max_examples=25)
 @given(st.data())
-def test_no_order_of_arrival_gives_energy_or_loses_way(data):
+def test_any_order_of_arrival_is_passive_without_drift(data):
     """Packets may be late, lost, doubled or turned round; loops may be uneven."""
     seed = data.draw(st.integers(0, 2**16))
     random = np.random.default_rng(seed)
@@ -186,7 +186,7 @@ def test_no_order_of_arrival_gives_energy_or_loses_way(data):
 
 
 @pytest.mark.parametrize("kind", ["scattered", "ordered", "drifting"])
-def test_nothing_drifts(kind):
+def test_position_does_not_drift(kind):
     """A light follower on the line ends where the master does, whatever happened on the way."""
     scheme = WaveVariables()
     line = Line(scheme, 0.1, jitter=0.09, kind=kind, loss=0.3, twice=0.2, seed=8)
@@ -202,7 +202,7 @@ def test_nothing_drifts(kind):
     assert np.abs(p - x[-1]).max() < 1e-6
 
 
-def test_what_was_sent_before_a_restart_moves_nothing():
+def test_packets_sent_before_a_restart_cause_no_motion():
     line = Line(WaveVariables(), 0.1)
     line.pair(0.1)
     x, v = smooth_noise(2, 400)
@@ -226,7 +226,7 @@ def test_what_was_sent_before_a_restart_moves_nothing():
     assert follower.received < 1e-9
 
 
-def test_a_follower_that_starts_again_takes_nothing_from_its_former_life():
+def test_restarted_follower_ignores_its_earlier_packets():
     line = Line(WaveVariables(), 0.05)
     line.pair(0.05)
     x, v = smooth_noise(2, 400)
@@ -240,7 +240,7 @@ def test_a_follower_that_starts_again_takes_nothing_from_its_former_life():
     assert np.abs(command.force).max() < 1e-9
 
 
-def test_without_news_the_pull_fades():
+def test_force_decays_without_packets():
     line = Line(WaveVariables(), 0.01)
     line.pair(0.01)
     for k in range(500):
@@ -252,7 +252,7 @@ def test_without_news_the_pull_fades():
     assert np.linalg.norm(command.force) < 1e-3
 
 
-def test_the_max_force_is_kept_and_the_account_still_closes():
+def test_force_limit_holds_and_energy_balance_closes():
     line = Line(WaveVariables(force_limit=5.0), 0.02)
     line.pair(0.02)
     for k in range(800):
@@ -265,7 +265,7 @@ def test_the_max_force_is_kept_and_the_account_still_closes():
             assert state.spent <= state.received + 1e-15
 
 
-def test_a_lying_sender_is_not_followed_back():
+def test_decreasing_energy_is_rejected():
     """Energy that falls is refused; the newest good packet stays."""
     scheme = WaveVariables()
     scheme.follower(0.0, STILL, STILL, STILL, [Packet(1, 0.0, peer=1, energy=1.0)])
@@ -274,7 +274,7 @@ def test_a_lying_sender_is_not_followed_back():
     assert scheme.state("follower").received == 1.0
 
 
-def test_time_does_not_go_back():
+def test_decreasing_time_is_rejected():
     scheme = WaveVariables()
     scheme.master(1.0, STILL, STILL, [])
     with pytest.raises(BrazoError, match=r"time only increases: 0\.5"):

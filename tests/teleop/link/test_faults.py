@@ -58,7 +58,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_bad_network_holds_in_time_and_is_recovered_from(stations, name):
+def test_bad_network_causes_hold_in_time_and_recovers(stations, name):
     follower, proxy, master = stations
     master.set_moving(follower)
     way, faults = FAULTS[name]
@@ -81,7 +81,7 @@ def test_a_bad_network_holds_in_time_and_is_recovered_from(stations, name):
     master.set_moving(follower)
 
 
-def test_a_cut_holds_at_once_and_is_recovered_from(stations):
+def test_cut_connection_causes_hold_and_recovers(stations):
     follower, proxy, master = stations
     master.set_moving(follower)
     session = master.link.session
@@ -112,7 +112,7 @@ def test_half_open_towards_the_master_breaks_the_link(stations):
 @pytest.mark.parametrize(
     "faults", [{"duplicate": 1.0}, {"reorder": 0.3}, {"duplicate": 0.5, "reorder": 0.5}]
 )
-def test_doubled_and_reordered_frames_are_dropped_and_nothing_else_happens(stations, faults):
+def test_duplicate_and_reordered_frames_are_dropped(stations, faults):
     follower, proxy, master = stations
     proxy.set("up", **faults)
     master.set_moving(follower, seconds=1.0)
@@ -121,7 +121,7 @@ def test_doubled_and_reordered_frames_are_dropped_and_nothing_else_happens(stati
     assert seqs == sorted(set(seqs))
 
 
-def test_what_a_freeze_kept_is_not_replayed(stations):
+def test_frames_delayed_by_a_freeze_are_not_replayed(stations):
     follower, proxy, master = stations
     master.set_moving(follower)
     begin = time.perf_counter()
@@ -134,7 +134,7 @@ def test_what_a_freeze_kept_is_not_replayed(stations):
     stands(follower, master)
 
 
-def test_the_master_does_not_pour_into_a_network_that_does_not_answer(stations):
+def test_master_limits_unacknowledged_data(stations):
     _, proxy, master = stations
     until(lambda: master.link.counts["commands"] > 50, "commands")
     proxy.set("up", freeze=True)
@@ -143,7 +143,7 @@ def test_the_master_does_not_pour_into_a_network_that_does_not_answer(stations):
     assert kept < 0.6 / 0.002  # what 250 ms and the round trip make, and a slow machine
 
 
-def test_a_clock_that_jumps_holds(stations, monkeypatch):
+def test_clock_jump_causes_hold(stations, monkeypatch):
     follower, _, master = stations
     true, own = wire_format.now_us, {master._thread, master.link._background._thread}
     ahead, counts = [0], follower.link.counts

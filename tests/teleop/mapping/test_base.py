@@ -63,7 +63,7 @@ def test_bad_maps_are_refused(options, said):
 
 
 @pytest.mark.parametrize("value", [True, False, "1", b"1", None, "inf"])
-def test_truth_values_and_text_are_no_numbers(value):
+def test_booleans_and_text_are_no_numbers(value):
     arm = brazo.load("teleop-scara")
     by_joints = JointMap(limits_of(arm))
     by_pose = PoseMap(arm, limits_of(arm))

@@ -148,7 +148,7 @@ def coupled(scheme: str, delay: float = 0.0, jitter: float = 0.0) -> Iterator[Co
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_with_waves_contact_over_the_link_is_passive_and_comes_to_rest(line):
+def test_contact_with_wave_variables_is_passive_and_settles(line):
     with coupled("waves", *LINES[line]) as pair:
         pair.engage()
         pair.press()
@@ -174,7 +174,7 @@ def test_with_waves_contact_over_the_link_is_passive_and_comes_to_rest(line):
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_position_and_force_as_they_are_swing_up(line):
+def test_position_force_scheme_is_unstable_with_delay(line):
     with coupled("position-force", *LINES[line]) as pair:
         pair.engage()
         pair.press()
@@ -182,7 +182,7 @@ def test_position_and_force_as_they_are_swing_up(line):
         assert pair.pass_(60.0, lambda: pair.energy[-1] < -5.0), min(pair.energy)
 
 
-def test_what_is_felt_ends_with_the_link_and_both_join_again():
+def test_force_feedback_ends_with_the_link_and_resumes():
     with coupled("waves") as pair:
         pair.engage()
         pair.press()
@@ -203,7 +203,7 @@ def test_what_is_felt_ends_with_the_link_and_both_join_again():
         assert min(pair.energy) >= -ROUNDING
 
 
-def test_a_change_of_the_mapping_and_a_clutch_join_again_and_move_nothing():
+def test_mapping_change_and_clutch_resume_without_motion():
     with coupled("waves") as pair:
         pair.engage()
         place = pair.follower.port.state()[0]
@@ -231,7 +231,7 @@ def said(pair) -> list[str]:
     return [text for _, text in pair.master.log.last(20)]
 
 
-def test_numbers_that_are_no_packet_are_refused():
+def test_invalid_packets_are_rejected():
     with coupled("waves") as pair:
         pair.engage()
         assert pair.follower._packets.take((0.0, 1.0, 2.0)) == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def test_a_plot_of_the_cell_before_this_one_is_asked_for_in_vain(running, line):
+def test_request_for_a_plot_of_the_previous_cell_is_ignored(running, line):
     with running("robot:scara1") as lab, line(lab) as page:
         page.send(["data/plot/1/history"])
         assert page.reported["data/plot/1/all"]["y"]
@@ -14,7 +14,7 @@ def test_a_plot_of_the_cell_before_this_one_is_asked_for_in_vain(running, line):
         assert "notice" not in page.reported
 
 
-def test_a_removed_plot_leaves_nothing(running, line):
+def test_removed_plot_leaves_no_data(running, line):
     with running() as lab, line(lab) as page:
         page.send(["panels-shown", ["data"]])
         panel, channel = lab.panels["data"], lab.channel

@@ -160,7 +160,7 @@ def test_it_stops_within_100_ms(lab, pad, how):
 
 
 @pytest.mark.browser
-def test_stop_ends_it_until_the_button_is_pressed_again(lab, pad):
+def test_stop_ends_motion_until_a_new_press(lab, pad):
     pad.axis(LEFT_X, 1.0)
     pad.button(RB, True)
     until(lambda: lab.sim.moving, "moving")

@@ -131,7 +131,7 @@ def test_gripper_and_width_change_the_solids(lab, page, panel):
     assert lab.robot.world.gripper.opening <= 0.06 + 1e-9
 
 
-def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
+def test_immediately_reverted_value_is_not_shown(lab, page, panel):
     """The lab's value is what it was, so it has nothing to tell."""
     lab.panels["dimensions"].rate, rate = 0.2, lab.panels["dimensions"].rate
     try:
@@ -155,7 +155,7 @@ def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
         ("L1 value", "300.0", "-5", "L1 −5 mm: a length must be above 0"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, shown, text, said):
+def test_invalid_dimension_is_rejected_without_change(lab, page, panel, label, shown, text, said):
     before = lab.sim.world.mj_model
     field = panel.get_by_label(label, exact=True)
     expect(field).to_have_value(shown)
@@ -165,7 +165,7 @@ def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, 
     assert lab.sim.world.mj_model is before
 
 
-def test_what_was_edited_is_saved_as_a_robot_file_and_taken_back(lab, page, panel, tmp_path):
+def test_edited_robot_is_saved_as_a_robot_file_and_reset(lab, page, panel, tmp_path):
     typed(panel.get_by_label("L1 value"), "333")
     unfold(panel, "Masses")
     typed(panel.get_by_label("Mass quill", exact=True), "1.25")
