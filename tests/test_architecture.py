@@ -12,7 +12,7 @@ PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encodi
 
 
 def written(walk: str) -> tuple[list[str], str]:
-    """The files that the page lists for a walk, and its line of counts."""
+    """The files that the page lists for an operation, and its line of counts."""
     section = PAGE.partition(f"(walk-{walk})=")[2].partition("(walk-")[0]
     counts, _, files = section.partition(" changes of folder*")
     return re.findall(r"`([\w/.]+\.py)`", files), counts.rpartition("*")[2]

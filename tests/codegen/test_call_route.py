@@ -1,4 +1,4 @@
-"""Three ways to the same numbers, which of them is taken, and what is said about it."""
+"""Three call routes with the same results: selection, and messages."""
 
 import os
 import subprocess

@@ -99,7 +99,7 @@ def test_functions_are_called_with_their_number_of_pointers():
         assert call(address(record)) == numbers[:count].sum()
 
 
-def test_fields_have_consecutive_indices():
+def test_fields_have_indices_and_a_length():
     assert (len(RECORD), RECORD.count, RECORD.first) == (5, 0, 4)
     with pytest.raises(AttributeError, match="nothing"):
         _ = RECORD.nothing

@@ -137,7 +137,7 @@ def _compiled_sincos():
 @settings(max_examples=25)
 @given(STEPS, st.integers(0, 2**32))
 def test_compiled_code_has_the_bits_of_float_arithmetic(program, seed):
-    """The sine alone is not the C library's, so the float run takes the compiled one."""
+    """Only the sine differs from the C library's, so the float run uses the compiled one."""
     g = Graph()
     nodes = _run(program, g.inputs("x", 3))
     f = compile_kernel("random_graph", g, {"y": nodes})

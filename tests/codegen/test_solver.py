@@ -221,7 +221,7 @@ def test_an_inequality_that_binds_holds_the_coordinate():
 
 
 def test_a_periodic_coordinate_turns_into_its_limits():
-    """cos and sin of an angle given; the start is outside and the way leads over the gap."""
+    """cos and sin of an angle given; the start is outside and the path crosses the gap."""
     g = Graph()
     x, p = g.inputs("x", 1), g.inputs("p", 2)
     s, c = ring.sincos(x[0])

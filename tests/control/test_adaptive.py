@@ -1,4 +1,4 @@
-"""The adaptive law learns: its Lyapunov function falls as proved, errors shrink, all is finite."""
+"""The adaptive controller: decreasing Lyapunov function, decreasing errors, finite values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brazo.control.benchmark import sines
 
 
 def run_with_lyapunov(arm, law, path, steps, dt, q, qd):
-    """V along a run of the exact robot under the law, and the power sᵀKs that lowers it."""
+    """V along a run of the exact robot with the controller, and the power sᵀKs that reduces it."""
     law.bind(arm, dt)
     law.reset(q, qd)
     true, slope = law.regressor.values, law.gains["slope"]

@@ -1,4 +1,4 @@
-"""What every law does the same way: checks, limits, gains, copies."""
+"""Behaviour common to all controllers: checks, limits, gains, copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DT = 1e-3
 
 
 class Spring(Controller):
-    """A law in plain Python."""
+    """A controller in plain Python."""
 
     GAINS = (Gain("k", "spring", ("N m/rad", "N/m")),)
 
@@ -45,7 +45,7 @@ def _ready(name: str, robot: brazo.Robot) -> Controller:
 
 
 def fresh(name: str, robot: brazo.Robot) -> Any:
-    """A law with its default gains, of its own; bound once and copied."""
+    """An independent controller with its default gains; bound once and copied."""
     return copy.copy(_ready(name, robot))
 
 

@@ -1,4 +1,4 @@
-"""Machine code, the same law on floats, and the same law inside a native loop agree."""
+"""Machine code, the same controller on floats, and in a native loop agree."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_diverging_loop_is_stopped(puma, native):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_payload_is_used_by_model_based_controllers(puma, name):
-    """Told of a load, a law does what one bound to the loaded robot does."""
+    """A controller with a known load equals one bound to the loaded robot."""
     if name in ("PID", "Adaptive", "LQR"):
         return  # no model, learns it, and linearises with it (its own test)
     load = (2.0, (0.01, 0.02, 0.1), (0.01, 0.02, 0.03))

@@ -1,4 +1,4 @@
-"""Gains are checked when they are set, and say what was wrong."""
+"""Gains are validated when they are set, with a message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PD with gravity, computed torque and sliding mode do what their theory says."""
+"""PD with gravity, computed torque and sliding mode behave as in theory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def hold(q):
 
 
 def continuous(arm, law, trajectory, q0, qd0, t_end, dt=1e-3):
-    """The law inside the Runge–Kutta stages: no hold, no delay."""
+    """The controller evaluated in the Runge–Kutta stages: no hold, no delay."""
     law.bind(arm, dt)
 
     def torque(t, q, qd):
@@ -44,7 +44,7 @@ def test_computed_torque_has_linear_error_dynamics(puma, wn, zeta):
 
 
 def test_computed_torque_cancels_friction_and_motors(any_robot):
-    """Whatever the robot, q̈ is what the law asked for."""
+    """For any robot, q̈ is the commanded acceleration."""
     arm, law = any_robot, ComputedTorque()
     law.bind(arm, 1e-3)
     rng = np.random.default_rng(2)
@@ -130,7 +130,7 @@ def test_sliding_mode_reaches_its_layer_in_time_and_slides(puma):
 
 
 def test_sliding_mode_bounds_the_effect_of_a_load(puma):
-    """Not told of 2 kg at the wrist's centre, which arm and not wrist must carry."""
+    """An unknown load of 2 kg at the wrist centre, carried by the arm and not by the wrist."""
     heavy = puma.with_payload(2.0)
     law = SlidingMode()
     robust = track(heavy, law, sines(puma), 2.0, model=puma)

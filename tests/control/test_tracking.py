@@ -1,4 +1,4 @@
-"""Every law on the two benchmark motions stays below the errors the documentation states."""
+"""The errors of every controller on both benchmark motions stay below the documented ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ ROW = re.compile(r"^\| `(\w+)` \| (\w+) \|" + r" ([\d.]+) \|" * 6, re.M)
 
 
 def stated() -> dict[tuple[str, str], list[float]]:
-    """Greatest errors by law and motion: puma560 mrad, scara2 mrad and mm (each max, then rms)."""
+    """Max errors by controller and motion: puma560 mrad, scara2 mrad and mm (each max, then
+    rms)."""
     text = PAGE.read_text(encoding="utf-8")
     return {(m[1], m[2]): [float(x) for x in m.groups()[2:]] for m in ROW.finditer(text)}
 

@@ -16,7 +16,7 @@ NAMES = ["puma560", "puma560-drives", "scara2", "delta"]
 
 
 def _gains(arm, q0) -> tuple[np.ndarray, np.ndarray]:
-    """Critically damped at 20 rad/s for each joint alone."""
+    """Critically damped at 20 rad/s for each joint separately."""
     m = np.diag(arm.mass_matrix(q0))
     return 400.0 * m, 40.0 * m
 

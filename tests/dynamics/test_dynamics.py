@@ -141,7 +141,7 @@ def test_shipped_robots_agree_on_every_route(name):
     arm = brazo.load(name)
     friction = np.array([j.friction.viscous or any(j.friction.coulomb) for j in arm.model.joints])
     if friction.any():
-        # The other engines are asked for rigid motion: compare without the friction term.
+        # The other engines compute rigid-body motion: compare without the friction term.
         def inverse(q, qd, qdd):
             return arm.inverse_dynamics(q, qd, qdd) - _friction(arm, qd)
 

@@ -1,4 +1,4 @@
-"""A robot's kernels as users meet them: many processes, a damaged cache, threads, calls by kind."""
+"""A robot's kernels in use: many processes, a damaged cache, threads, calls by kind."""
 
 import os
 import subprocess

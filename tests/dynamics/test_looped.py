@@ -19,7 +19,7 @@ from tests.formats.foreign import foreign
 
 
 def random_tree(seed: int, joints: int) -> TreeModel:
-    """A chain whose bodies branch off at random, depth first as Pinocchio wants its trees."""
+    """A chain whose bodies branch off at random, depth first as required by Pinocchio."""
     rng = np.random.default_rng(seed)
     chain = random_robot(seed, joints)
     bodies = list(chain.bodies)

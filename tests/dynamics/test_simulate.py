@@ -169,7 +169,7 @@ def test_bad_trajectories_are_named(trajectory, said):
 
 
 def test_recorded_torques_are_the_applied_ones():
-    """A law with a memory is asked four times a step and never again afterwards."""
+    """A torque function with a state is called four times per step and never afterwards."""
     arm = brazo.load("srm1")
     calls = []
 

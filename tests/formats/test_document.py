@@ -1,4 +1,4 @@
-"""YAML with lines: what it refuses and where it says so."""
+"""YAML with line numbers: errors and their locations."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Names and paths of robots, cells and programs: one way to find all three."""
+"""Names and paths of robots, cells and programs: one search for all three."""
 
 from __future__ import annotations
 

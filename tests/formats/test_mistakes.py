@@ -32,7 +32,7 @@ limits: [-40deg, 80deg]
 
 
 def reported(text: str) -> list[str]:
-    """What is said of a robot file, without the file's name."""
+    """Messages about a robot file, without the file's name."""
     root = RobotFile.parse(text, Path("arm.yaml")).root
     found = mistakes(root, lambda root: RobotFile(root).build())
     return [one.removeprefix("arm.yaml:") for one in found]
@@ -84,7 +84,7 @@ def test_consequences_of_a_mistake_are_not_reported(old, new, said):
 
 def test_what_is_computed_from_a_wrong_parameter_is_not_reported():
     text = ARM.replace("{L1: 0.3, L2: L1/2}", "{L1: 3q, L2: L1/2, L3: L2/2}")
-    found = reported(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # of a stand-in it would be below
+    found = reported(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # below for a placeholder
     assert len(found) == 1 and found[0].startswith("3: parameters.L1: unknown unit 'q'")
 
 

@@ -319,7 +319,7 @@ def test_the_answer_is_among_all_solutions(name, options):
     (one,) = (branch for branch in result.all if np.array_equal(branch.q, result.q))
     assert one.within_limits and one.limit_violations == ()
     assert one.residual == result.residual
-    # The list names the branch of a seven-joint arm; the numeric method itself knows none.
+    # The list names the branch of a seven-joint arm; the numeric method has none.
     assert one.name == (result.branch or ("" if arm.n < 7 else one.name))
     assert bool(one.name) == (result.branch is not None or arm.n == 7)
     far = arm.ik([9.0, 0.0, 0.0])

@@ -68,7 +68,7 @@ def _wide(T: np.ndarray, batch: brazo.IKBatch) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["puma560", "ur5e"])
 def test_every_branch_is_found_that_a_search_from_many_starts_finds(name: str) -> None:
-    """Newton from random starts, without limits, knows nothing of closed forms."""
+    """Newton from random starts, without limits, independent of closed forms."""
     arm = brazo.load(name)
     revolute = np.ones(6, dtype=bool)
     rng = np.random.default_rng(5)

@@ -39,7 +39,7 @@ def consistent(samples, start) -> None:
 
 
 class Pressed:
-    """A jog of all joints whose switch has just been pressed, on a clock of its own."""
+    """A jog of all joints whose switch has just been pressed, with a separate clock."""
 
     def __init__(self, arm, q, **given):
         self.now = 100.0
@@ -158,6 +158,6 @@ def test_speed_limited_motion_keeps_its_path(arm, q):
     while free.moving and len(way) < 20_000:
         way.append(free.update(DT).q)
     assert len(samples) > 1.3 * len(way)
-    # The same way in space, only slower: each place of the slow one lies on the fast one's.
+    # The same path, only slower: each point of the slow motion is on the fast one.
     near = [np.abs(np.array(way) - s.q).max(axis=1).min() for s in samples[::50]]
     assert max(near) < 5e-3

@@ -1,4 +1,4 @@
-"""The enabling switch: only a fresh press leads to motion, and every way out is final."""
+"""The enable switch: only a new press starts motion, and every end is final."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_renewals_do_not_restart_it(switch, clock, end):
     else:
         assert getattr(switch, end)()
     assert not switch.renew() and not switch.held
-    clock.now -= 2 * TIMEOUT  # not even a clock that goes back does
+    clock.now -= 2 * TIMEOUT  # not even a clock that runs backwards
     assert not switch.renew() and not switch.held
     second = switch.press()
     assert second > first and switch.holds(second) and not switch.holds(first)

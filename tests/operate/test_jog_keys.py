@@ -12,7 +12,7 @@ from brazo.trajectory import Jog, Limits
 
 
 class Rig:
-    """Keys, a mover that notes what it is asked for, and a robot that may be busy."""
+    """Keys, a mover that records its calls, and a robot that may be busy."""
 
     def __init__(self):
         self.now = 0.0
@@ -88,7 +88,7 @@ def test_renewals_after_release_start_nothing(rig, end):
         getattr(rig.keys, end)()
     assert rig.keys.renew(0, 1) is None
     rig.keys.settle()
-    rig.begin(press)  # one that was on its way
+    rig.begin(press)  # one that was sent before
     assert rig.keys.jog is None and len(rig.asked) == 1
     rig.begin(rig.keys.press(0, 1))
     assert rig.keys.jog is not None

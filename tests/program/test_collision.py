@@ -27,7 +27,7 @@ def mover(sim: Simulation, name: str = "arm", **held) -> MovingRobot:
 
 
 def true_distance(sim: Simulation, q: np.ndarray, other: str) -> float:
-    """Asked of the world itself, with the robot put there."""
+    """Computed by the world, with the robot at that configuration."""
     sim.robots["arm"].world.set_state(q)
     found = sim.world.distance("arm", other, 1.0)
     return 1.0 if found is None else found.value
@@ -109,7 +109,7 @@ def test_pairs_close_at_the_start_may_not_overlap():
     assert checker.edge(up, down) is not None
 
 
-def test_other_robots_are_checked_at_their_goals():
+def test_other_robots_are_checked_at_their_future_poses():
     two = (
         "robots:\n"
         "  - {name: arm, robot: scara2, start: [90deg, 0, 0, 5cm, 0]}\n"

@@ -1,4 +1,4 @@
-"""No point of a robot moves farther than the weights say."""
+"""The weights bound the displacement of every point of a robot."""
 
 from __future__ import annotations
 

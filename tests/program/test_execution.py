@@ -1,4 +1,4 @@
-"""Execution of programs: every verb does what it says, or reports why it cannot."""
+"""Execution of programs: every verb has its effect, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_the_choice_of_branch_is_explained():
     assert reported.startswith("arm: branch ") and "out of limits: shoulder" in reported
 
 
-# ---- what is in the way --------------------------------------------------------------------
+# ---- obstacles -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["contact", "exact"])
@@ -237,7 +237,7 @@ def test_free_motion_avoids_the_obstacle(planner):
             found = sim.world.distance("arm", "pillar", 1.0)
             nearest = min(nearest, 1.0 if found is None else found.value)
     assert execution.succeeded
-    assert nearest > 0.0015  # of the 3 mm asked for, less what the arm lags behind
+    assert nearest > 0.0015  # of the requested 3 mm, minus the tracking error
     assert sim.robots["arm"].q == pytest.approx([-np.pi / 3, 0, 0, 0.05, 0], abs=1e-3)
     assert texts(sim, "plan") and not execution.monitor.collisions
 
@@ -480,7 +480,7 @@ def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
         program.start(sim)
     sim.reset()
     assert run(sim, program).failed
-    assert len(texts(sim, "collision")) == 1  # the first execution says nothing any more
+    assert len(texts(sim, "collision")) == 1  # the first execution reports nothing any more
 
 
 # ---- a cell that does not fit --------------------------------------------------------------
@@ -540,7 +540,7 @@ def test_a_contact_at_the_start_counts_as_unintended():
 
 
 def test_step_ends_on_arrival_not_at_the_planned_time():
-    """A soft law lags behind the reference: the next step has to wait for it."""
+    """A soft controller lags behind the reference: the next step has to wait for it."""
     sim = sim_of(ARM)
     program = program_of("""
 arm:

@@ -25,7 +25,7 @@ def goals(text: str, steps: str = "arm: [{wait: 1s}]"):
 
 
 def test_a_body_that_has_fallen_on_a_shelf_rests_on_it_at_its_place():
-    """Dropped from 3 cm above: nothing is so before it lies still."""
+    """Dropped from 3 cm above: the goal is reached only when it is at rest."""
     program = goals("[{body: box, on: shelf}, {body: box, at: [2, 0, 12cm]},"
                     " {body: box, free: on}]")  # fmt: skip
     done = run(sim_of(ARM + SHELF + BOX), program)
@@ -77,7 +77,7 @@ def test_a_body_that_falls_through_a_chute_after_an_edit(edit):
     assert 0.2346 < reached < 0.2456
 
 
-def test_missing_goals_are_reported():
+def test_verdict_reports_a_program_without_goals():
     done = run(sim_of(ARM), program_of("arm: [{wait: 10ms}]"))
     assert done.succeeded and summarise(done).verdict.endswith(", no goals")
 

@@ -1,4 +1,4 @@
-"""Motions keep their limits, take the time they should, and stop on their way."""
+"""Motions keep their limits, have the planned duration, and can be stopped on their path."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_pause_stops_on_the_path_and_resumes(limits, share):
     assert again.sample(again.end).q == pytest.approx(Q1, abs=1e-9)
     for part in (slower, again):
         if part.duration == 0.0:
-            continue  # it came to rest at its very end
+            continue  # it stopped exactly at its end
         t = np.linspace(part.start, part.end, 4001)
         s = part.sample(t)
         assert np.abs(np.gradient(s.q, t, axis=0) - s.qd)[2:-2].max() < 2e-3
@@ -116,7 +116,7 @@ def test_pause_stops_on_the_path_and_resumes(limits, share):
         assert np.abs(s.q - Q0 - x[:, None] * (Q1 - Q0)).max() < 1e-9
 
 
-def test_scaled_time_scales_the_derivatives():
+def test_derivatives_of_a_time_scaled_motion_are_exact():
     inner = Piecewise([0.0, 2.0], [[[0.0], [1.0], [0.5], [0.25]]])
     clock = Piecewise([0.0, 1.0], [[[0.1], [0.5], [0.3]]])
     slowed = Slowed(inner, clock)

@@ -1,4 +1,4 @@
-"""RRT-Connect among walls on paper: it finds gaps, repeats itself and knows when to give up."""
+"""RRT-Connect with planar walls: it finds gaps, is repeatable and has a limit."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def sim() -> Simulation:
 
 
 def prepared() -> Simulation:
-    """Both robots move, one with a gain of its own; a bar falls."""
+    """Both robots move, one with a changed gain; a bar falls."""
     sim = Simulation("cooperative", {"scara2": "PID"})
     for name, by in (
         ("scara1", [0.4, -0.3, 0.05, 0.2, 0.3]),

@@ -129,7 +129,7 @@ def test_massless_robot_moves_as_commanded_and_pushes_bodies():
     rec = sim.run()
     assert np.abs(rec.matrix("arm.error")).max() < 1e-12
     assert (rec.matrix("arm.qdd") == rec.matrix("arm.qdd_ref")).all()
-    assert rec["energy.kinetic"] == pytest.approx(0.0, abs=1e-3)  # of the box alone
+    assert rec["energy.kinetic"] == pytest.approx(0.0, abs=1e-3)  # of the box only
     with pytest.raises(brazo.BrazoError, match="no masses"):
         robot.controller = "ComputedTorque"
 

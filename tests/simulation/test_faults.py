@@ -40,7 +40,7 @@ def test_a_locked_joint_stays_to_a_nanoradian_while_all_the_others_pull(sim):
     sim.step(50)  # it moved when the brake fell
     rec = sim.run(until=1.5)
     assert np.abs(rec["arm.q.elbow"] - at).max() < 1e-9
-    assert np.abs(rec["arm.torque.elbow"]).max() > 1.0  # the law pulls in vain
+    assert np.abs(rec["arm.torque.elbow"]).max() > 1.0  # the controller has no effect
     assert abs(rec["arm.error.elbow"][-1]) > 0.1
     assert abs(rec["arm.error.quill"][-1]) < 1e-6  # not coupled with it
     sim.faults.clear()

@@ -1,4 +1,4 @@
-"""Steps in machine code, alone and in batches: not a bit of difference from steps in Python."""
+"""Steps in machine code, single and in batches, are bit-identical to steps in Python."""
 
 from __future__ import annotations
 
@@ -378,7 +378,7 @@ def test_task_is_called_when_due():
 
 
 class Plain(Controller):
-    """A law in Python."""
+    """A controller in Python."""
 
     def command(self, t, q, qd, reference):
         return -0.1 * qd

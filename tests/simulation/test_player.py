@@ -1,4 +1,4 @@
-"""The player: time by the clock on the wall, in a thread of its own."""
+"""The player: real time, in a separate thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A joint locks, is found, and the others bring the tool back to its way."""
+"""A joint locks, the fault is detected, and the others return the tool to its path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.world.scenes import cell
 
 
 def on_a_circle(sim: Simulation, name: str, duration: float = 3.0):
-    """The robot's tool on its way round; the way in the world as a function of time."""
+    """The robot's tool on a closed path; the path in the world as a function of time."""
     robot = sim.robots[name]
     start = robot.arm.fk(robot.reference.q)
     way = circle(start[:3, 3] - [0.08, 0, 0], 0.08, start[:3, :3], Timing("quintic", duration))
@@ -42,7 +42,7 @@ def test_tool_returns_to_its_path_for_any_locked_joint(joint, patience):
     assert found.data["joint"] == joint and found.t - 1.2 < patience + 0.2
     error = tool_error(rec, "scara2", way)
     if patience > 0.1:
-        assert error.max() > 2e-3  # there was something to mend
+        assert error.max() > 2e-3  # there was an error to correct
     back = rec["t"] > found.t + guard.recoveries[0].bridge + 0.15
     assert back.sum() > 500 and error[back].max() < 2e-4
     # The orientation was kept as well: four joints are enough for it.

@@ -1,4 +1,4 @@
-"""The loop: motions, laws, tasks, events, recordings and states."""
+"""The loop: motions, controllers, tasks, events, recordings and states."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def test_a_step_inside_a_step_is_refused(sim):
 
 @pytest.mark.parametrize("action", ["edit", "restore", "reset"])
 def test_callbacks_in_the_middle_of_a_step_may_do_everything(action):
-    """The grasp is told of in the middle of a step; whatever is done then, rows stay whole."""
+    """The grasp event is sent in the middle of a step; rows stay complete for any action."""
     sim = holding_sim()
     approach(sim)
     state = sim.save()
@@ -293,7 +293,7 @@ def test_progress_is_reported(sim):
 
 
 def test_tilted_robot_is_held_against_gravity():
-    """On a wall: the law knows where down is."""
+    """On a wall: the controller uses the direction of gravity."""
     text = (
         "floor: none\nrobots: [{name: arm, robot: scara2, start: [0.3, 0.6, 0.4, 0.1, 0],"
         " base: {xyz: [0, 0, 1], rpy: [90deg, 0, 0]}}]\n"
@@ -351,4 +351,4 @@ def test_a_motion_beyond_a_limit_is_refused_with_joint_value_and_time():
     assert robot.reference.q[0] == pytest.approx(goal[0])
     with pytest.raises(brazo.BrazoError, match="exceeds the limit"):
         robot.move(quintic(goal, goal + [0.1, 0, 0, 0, 0], 0.5))
-    robot.move(quintic(goal, start, 0.5))  # from outside the way back is free
+    robot.move(quintic(goal, start, 0.5))  # from outside, moving back is allowed

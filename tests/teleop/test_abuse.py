@@ -41,7 +41,7 @@ def visit(rig, hello=HELLO):
 
 
 def pour(peer, messages):
-    """Many messages in one go, each a masked frame of its own (with a mask of zeros)."""
+    """Many messages at once, each a masked frame (with a mask of zeros)."""
     out = bytearray()
     for data in messages:
         size = len(data)
@@ -56,7 +56,7 @@ def untouched(rig):
 
 
 def answer_pings(peer, session, seq):
-    """Pongs for what has come; the next number."""
+    """Answer received pings; return the next number."""
     while True:
         try:
             frame = wire_format.read_from_follower(peer.recv(timeout=0.0))
@@ -93,7 +93,7 @@ def mutated(rng, session, seq):
     elif kind == 3:
         data = bytearray(rng.randbytes(rng.randint(0, 200)))
     else:
-        # Right in form, wrong in what it says.
+        # Valid format, invalid content.
         fields = msgspec.msgpack.decode(good)
         fields[rng.randrange(len(fields))] = rng.choice(
             [None, -1, 2**63, float("nan"), "x" * 300, [], [[[]]], {"a": 1}, b"\x00"]
@@ -142,7 +142,7 @@ def test_fuzzed_frames_do_not_affect_a_connected_master():
 
 
 def test_replayed_frames_are_dropped():
-    """What was recorded of a session is worth nothing, in it and in the next."""
+    """Recorded frames of a session are rejected in it and in the next."""
     with FollowerRig(rules=OPEN) as rig:
         recorded = []
         for _ in range(2):

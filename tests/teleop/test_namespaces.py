@@ -17,7 +17,7 @@ TRIALS = {
 
 
 def allowed(what):
-    """Skip where there are no namespaces, or the kernel has no such thing."""
+    """Skip where there are no namespaces, or the kernel lacks the feature."""
     if sys.platform != "linux":
         pytest.skip("network namespaces are Linux's")
     missing = [name for name in ("unshare", "nsenter", "ip", "tc") if shutil.which(name) is None]

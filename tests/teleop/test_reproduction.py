@@ -19,7 +19,7 @@ GATHERING = 1.0  # s, in which the circle opens
 
 
 class Hand:
-    """A master Delta whose platform goes round."""
+    """A master Delta whose platform moves on a circle."""
 
     def __init__(self, arm, q):
         self.arm, self.q, self.home = arm, q, arm.fk(q)
@@ -49,7 +49,7 @@ class Noted(JointMap):
 
 
 class Source:
-    """What the simulated follower is asked to do next."""
+    """The next command for the simulated follower."""
 
     sample = None
 

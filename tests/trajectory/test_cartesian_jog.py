@@ -139,7 +139,7 @@ def test_jog_slows_and_stops_near_a_singularity_with_a_reason():
     away = arm.fk(np.array([s.q for s in states]))[:, :3, 3] - arm.fk(q)[:3, 3]
     assert away[-1, 0] > 0.1 and np.abs(away[:, 1:]).max() < 1e-9
     assert arm.configuration(jog.state.q) == arm.configuration(q)
-    # On in the same direction it stays; the other way it moves.
+    # It stays at rest in the same direction and moves in the opposite one.
     before = jog.state.q
     held(jog, [0.2, 0, 0, 0, 0, 0], 20)
     assert np.array_equal(jog.state.q, before)

@@ -1,4 +1,5 @@
-"""Limits of a robot along a motion: each kind found, its first moment to rounding, its worst."""
+"""Limits of a robot along a motion: each kind of violation, its first time to rounding, its
+maximum."""
 
 import math
 
@@ -66,7 +67,7 @@ def test_position_below_and_above(scara):
 
 
 def test_peak_between_grid_points_is_found(scara):
-    # The top of the speed lies 1e-6 above the limit, for microseconds around the middle.
+    # The max speed is 1e-6 above the limit, for microseconds around the middle.
     motion = one_joint(scara, 0.0, 1.0, 0, 15 / 8 / (math.pi * (1 + 1e-6)))
     (found,) = (v for v in check(motion, scara, dt=0.0371) if v.kind == "speed")
     assert found.value == pytest.approx(math.pi * (1 + 1e-6), rel=1e-12)

@@ -1,4 +1,4 @@
-"""Trajectories as data, to the last bit; via-point files, and complaints with file and line."""
+"""Trajectories as data, bit for bit; via-point files, and errors with file and line."""
 
 import json
 import math

@@ -1,5 +1,5 @@
 """Paths followed by joints: on the path, exact derivatives, one branch, every kind of arm, and
-errors that say when and where."""
+errors with time and place."""
 
 import re
 
@@ -73,7 +73,7 @@ def test_arm_at_the_start_keeps_its_configuration(name, monkeypatch):
     arm = brazo.load(name)
     q = start_of(arm, STARTS[name])
     path = round_trip(arm, q)
-    found = arm.ik(path.pose(0.0), q)  # what a search would say
+    found = arm.ik(path.pose(0.0), q)  # the result of a search
     assert np.abs(found.q - q).max() < 1e-7
     monkeypatch.setattr(type(arm), "ik", None)
     assert np.abs(follow_path(arm, path, q0=q).sample(0.0).q - q).max() < 1e-12
@@ -216,7 +216,7 @@ def test_out_of_reach_is_reported_with_time_and_place():
     text = reported(arm, path, q0=PUMA)
     assert "reaches" in text or "singularity" in text
     t = float(re.search(r"t = ([0-9.e-]+) s", text).group(1))
-    # Just before that moment the arm still reaches, and soon after it does not.
+    # The arm reaches the path just before that time, and not soon after it.
     assert arm.ik(path.pose(t - 0.02), PUMA).success
     assert not arm.ik(path.pose(t + 0.1), PUMA).success
 

@@ -94,7 +94,7 @@ def test_a_stop_brakes_at_once():
         jog.update(0.01)
         if not jog.moving:
             break
-    # Braking way from v: v²/2a + v a/2j.
+    # Braking distance from v: v²/2a + v a/2j.
     way = 1.0 / 8.0 + 4.0 / 60.0
     ran = jog.state.q[0]
     jog2 = Jog(Limits(2.0, 4.0, 30.0), [0.0])

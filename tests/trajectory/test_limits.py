@@ -1,4 +1,4 @@
-"""Where limits come from: the file, the caller, or a stated assumption; never silence."""
+"""Origin of limits: the file, the caller, or a listed assumption."""
 
 import math
 

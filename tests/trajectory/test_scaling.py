@@ -1,4 +1,4 @@
-"""Slower or faster on the same way: derivatives, the least factor, what no factor can mend."""
+"""Time scaling of a path: derivatives, the min factor, infeasible limits."""
 
 import numpy as np
 import pytest

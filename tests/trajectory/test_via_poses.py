@@ -1,4 +1,4 @@
-"""Tool poses at times: reached then, in one branch, the nearer to a line the more there are."""
+"""Tool poses at given times: reached, in one branch, with smaller deviation for more poses."""
 
 from itertools import pairwise
 

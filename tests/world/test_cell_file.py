@@ -1,4 +1,4 @@
-"""The cell file: what it means, what it refuses and where it says so."""
+"""The cell file: meaning of its fields, and errors with their location."""
 
 import math
 import pickle
@@ -202,7 +202,7 @@ SOURCES = [CELL, *((cell_directory() / f"{n}.yaml").read_text("utf-8") for n in 
 
 @st.composite
 def mutated(draw) -> str:
-    """A cell file with a few things broken in it."""
+    """A cell file with random mutations."""
     text = draw(st.sampled_from(SOURCES))
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.integers(0, 6))

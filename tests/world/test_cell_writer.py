@@ -39,7 +39,7 @@ BIT = 1e-15  # of the numbers of a rotation
 
 
 def same(first: Cell, second: Cell) -> None:
-    """All a cell says of itself; orientations to the last bit, everything else exactly."""
+    """All data of a cell; orientations to rounding, everything else exactly."""
     for key in ("name", "about", "chutes", "floor", "contact", "gripper", "step"):
         one, other = getattr(first, key), getattr(second, key)
         if key == "chutes":

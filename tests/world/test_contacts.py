@@ -1,4 +1,4 @@
-"""Contacts are told apart, reported with their forces, and reach the analytic model as J^T F."""
+"""Contacts are classified, reported with forces, and enter the analytic model as J^T F."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_every_class_of_contact_is_reported(world):
     assert "robot-robot" in {kind for _, _, kind in kinds(world)}
     world.edit("left", base=np.eye(4))
     world.robots["left"].set_state([0, np.radians(139), np.radians(139), 0.1, 0])
-    # Folded up all the way, the hand is in the arm.
+    # Fully folded, the hand is inside the arm.
     assert {kind for _, _, kind in kinds(world)} == {"self", "object-fixture"}
 
 
@@ -170,7 +170,7 @@ def test_the_analytic_model_with_the_contact_forces_moves_as_the_engine(held):
 
 
 def test_delta_torques_come_through_its_loops():
-    """A weight on the platform is felt by the arms as J^T F of the closed form."""
+    """A weight on the platform acts on the arms as J^T F of the closed form."""
     world = World(cell(
         "floor: none\nrobots: [{name: delta, robot: delta, start: low}]\n"
         "bodies: [{name: weight, box: [0.02, 0.02, 0.05], mass: 3, xyz: [0, 0, 5]}]\n"
@@ -241,7 +241,7 @@ def test_existing_contacts_cause_no_event():
 
 
 def push_through(feedback: bool) -> tuple[World, np.ndarray]:
-    """A turning arm meets a post that cannot move."""
+    """A rotating arm touches a fixed post."""
     switch = "on" if feedback else "off"
     world = World(cell(
         "floor: none\n"
@@ -339,7 +339,7 @@ def test_edit_leaves_no_overlap_warnings():
     assert not world.findings
 
 
-# ---- things put into each other ------------------------------------------------------------
+# ---- overlapping elements ------------------------------------------------------------------
 
 
 INSIDE = """\

@@ -1,4 +1,5 @@
-"""The cooperative cell can do its work: every station is in reach, and a bar goes all the way."""
+"""The cooperative cell can do its work: every station is reachable, and a bar passes all of
+them."""
 
 from __future__ import annotations
 
@@ -96,7 +97,7 @@ def test_a_bar_is_picked_handed_over_and_sent_down_the_chute(world):
     one.go(ready, 0.6)
     two.go(above, 0.8)
     both(0.9)
-    # The bar's long end goes first; the elbow stays on the side it is.
+    # The bar's long end leads; the elbow stays on its side.
     rel = np.linalg.inv(one.robot.tool()) @ world.pose("bar 1")
     mouth, down = world.cell.chutes[0].pose[:3, 3], world.cell.chutes[0].pose[:3, 0]
     base = np.linalg.inv(one.robot.base)

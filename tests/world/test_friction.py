@@ -1,4 +1,4 @@
-"""Dry friction of things on things and inside joints, against Coulomb's own law."""
+"""Dry friction between bodies and in joints, against Coulomb's law."""
 
 from __future__ import annotations
 

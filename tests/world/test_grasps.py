@@ -1,4 +1,4 @@
-"""A gripper holds by friction without creeping, says what it holds, or welds it by the rule."""
+"""A gripper holds by friction without creep, reports the held body, or welds it."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_without_friction_the_bar_falls_but_a_weld_holds_it():
     before = in_hand(world)
     run(world, 0.6, hand)
     assert np.abs(in_hand(world) - before).max() < 1e-4
-    # The analytic model hears of the weight through the weld.
+    # The weight enters the analytic model through the weld.
     assert world.robots["arm"].external_torque()[3] == pytest.approx(0.4 * 9.81, rel=1e-3)
     gripper.open()
     run(world, 0.3, hand)

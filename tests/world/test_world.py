@@ -1,4 +1,4 @@
-"""The world moves as the models say, repeats itself to the bit, and can be edited while it runs."""
+"""The world moves as the models predict, is deterministic, and can be edited while running."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TREES = [name for name in ROBOTS if name != "delta"]
 
 
 def crowd(names=ROBOTS, extra: str = "") -> World:
-    """Several robots far apart, each on a base that stands askew."""
+    """Several robots far apart, each on a tilted base."""
     rows = [
         f"  - {{name: r{i}, robot: {name}, base: {{xyz: [{4 * i}, {i}, 3], rpy: [{0.3 * i}, "
         f"-0.2, {i}]}}}}"
@@ -73,7 +73,7 @@ def test_inverse_dynamics_in_the_cell_is_that_of_the_robot(everyone, name):
         mujoco.mj_inverse(m, d)
         viscous = [joint.friction.viscous for joint in model.coordinates]
         wanted = alone.inverse_dynamics(q, qd, qdd) + viscous * qd
-        # Limits and dry friction are constraints of the engine's; they are not asked for here.
+        # Limits and dry friction are constraints of the engine and are excluded here.
         found = d.qfrc_inverse[dofs] + d.qfrc_constraint[dofs]
         scale = max(scale, np.abs(wanted).max())
         assert np.abs(found - wanted).max() < 2e-13 * max(scale, 10.0)

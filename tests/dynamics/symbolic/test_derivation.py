@@ -1,4 +1,4 @@
-"""Lagrange–Euler against Newton–Euler, the reference numbers and what theory says."""
+"""Lagrange–Euler against Newton–Euler, reference numbers and theory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def load_text(text, folder):
 
 
 def agree(arm, eqs, relative=1e-12, count=30):
-    """Everything an arm computes by Newton–Euler comes out of the equations too."""
+    """All results of Newton–Euler also follow from the equations."""
     compiled = eqs.compile()
     q, qd, qdd = states(arm.n, count)
     M, C, G = compiled.M(q), compiled.C(q, qd), compiled.G(q)

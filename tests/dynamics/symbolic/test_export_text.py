@@ -1,4 +1,4 @@
-"""The equations as they stand on a terminal."""
+"""The equations as printed on a terminal."""
 
 from __future__ import annotations
 

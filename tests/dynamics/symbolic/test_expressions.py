@@ -62,7 +62,7 @@ texts = st.recursive(
 
 @dataclass(frozen=True)
 class Bounded:
-    """A float with a first-order bound of the rounding errors made on the way to it."""
+    """A float with a first-order bound of the accumulated rounding errors."""
 
     value: float
     error: float = 0.0

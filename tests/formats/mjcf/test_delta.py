@@ -1,4 +1,4 @@
-"""The Delta's MJCF closes its loops where the closed form says, and reports what it lacks."""
+"""The Delta's MJCF closes its loops as in the closed form, and missing data is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def delta():
 
 
 def settle(compiled, names, theta, steps=4000):
-    """Drive the arms to the angles with damped servos, and let everything come to rest."""
+    """Drive the arms to the angles with damped servos, until everything is at rest."""
     data = mujoco.MjData(compiled)
     addresses = [compiled.joint(name).qposadr[0] for name in names]
     dofs = [compiled.joint(name).dofadr[0] for name in names]

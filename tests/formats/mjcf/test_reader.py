@@ -1,4 +1,4 @@
-"""MJCF in: the frames are MuJoCo's own, whatever the file does to make them."""
+"""MJCF reader: the frames equal those of MuJoCo."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ def test_too_large_mesh_is_omitted_with_a_note(tmp_path, monkeypatch):
     mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
 
 
-def test_flat_plates_are_written_and_degenerate_ones_are_not(tmp_path):
+def test_inertia_of_flat_plates_is_kept_and_invalid_inertia_is_changed(tmp_path):
     source = tmp_path / "sample.urdf"
     source.write_text(SAMPLE)
     model = read_urdf(source)

@@ -20,7 +20,7 @@ def test_parameter_dimension_follows_from_its_use():
         "half": units.LENGTH,
         "m": units.MASS,
         "turn": units.ANGLE,
-        "k": units.LENGTH,  # the box cannot tell which factor is the length
+        "k": units.LENGTH,  # the box does not determine which factor is the length
         "both": None,
         "by_name": units.LENGTH,
     }

@@ -1,4 +1,4 @@
-"""A robot file written back says what it said, and what was edited in it."""
+"""A written robot file has the content of its source and the edits."""
 
 from __future__ import annotations
 

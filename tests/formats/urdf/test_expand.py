@@ -144,7 +144,7 @@ def test_yaml_is_read_from_allowed_folders_only(tmp_path, monkeypatch):
 
     assert read("../config/a.yaml") == read("$(find arm)/config/a.yaml") == {"found"}
     assert read("../../other/a.yaml", packages={"o": elsewhere}) == {"found"}
-    # A folder that is found by its name alone is no package: neither `other` here nor `/etc`.
+    # A folder that is found only by its name is no package: neither `other` here nor `/etc`.
     for name in ("../../other/a.yaml", "$(find other)/a.yaml", "link.yaml", "$(find etc)/hostname"):
         with pytest.raises(BrazoError, match="neither in the file's folder nor in a package"):
             read(name)

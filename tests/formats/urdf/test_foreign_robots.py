@@ -1,4 +1,4 @@
-"""Every robot of the rtb-data package: it loads, stands where yourdfpy puts it, hides nothing."""
+"""Every robot of the rtb-data package: it loads, and its link poses agree with yourdfpy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each element of a URDF becomes, and what is said about a bad one."""
+"""How each element of a URDF is read, and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""URDF out and in again: frames, inertias, limits and looks come back."""
+"""URDF round trip: frames, inertias, limits and visuals."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_mimics_limits_and_friction_round_trip(tmp_path):
 
 
 def test_inertia_stays_with_the_body_when_its_frame_lies_off_the_axis(tmp_path):
-    """A standard D-H link gets a link of its own for the axis; the mass must move the same."""
+    """A standard D-H link gets a separate link for the axis; the mass must move the same way."""
     from tests import oracles
 
     model = load_source("puma560").model
@@ -107,7 +107,7 @@ def test_inertia_stays_with_the_body_when_its_frame_lies_off_the_axis(tmp_path):
         q, qd, qdd = rng.uniform(-1, 1, (3, 6))
         a = oracles.pinocchio(model).inverse_dynamics(q, qd, qdd)
         b = oracles.pinocchio(other).inverse_dynamics(q, qd, qdd)
-        armature = np.array([j.drive.armature for j in model.joints])  # URDF has no word for it
+        armature = np.array([j.drive.armature for j in model.joints])  # URDF has no element for it
         assert np.abs(a - b - armature * qdd).max() < 1e-13
 
 

@@ -36,7 +36,8 @@ def limits_of(golden, name: str) -> np.ndarray:
 
 
 def offset_arm(**more) -> Arm:
-    """Shoulder ahead of axis 1, arm's plane beside it, forearm joint turning the other way."""
+    """Shoulder ahead of axis 1, arm's plane beside it, forearm joint rotating in the opposite
+    direction."""
     rows = [
         DHRow("revolute", d=0.3, a=0.06, alpha=-H, offset=0.4),
         DHRow("revolute", d=0.08, a=0.3, alpha=np.pi, offset=-0.9),
@@ -120,7 +121,7 @@ def test_full_pose_keeps_the_position_and_takes_the_nearest_orientation(golden) 
 
 
 def least_angle(arm: Arm, q: np.ndarray, T: np.ndarray, rng: np.random.Generator) -> float:
-    """The least angle to T's orientation over joints 4 and 5, by a search that knows nothing."""
+    """The min angle to T's orientation over joints 4 and 5, by a plain search."""
 
     def angle(x: np.ndarray) -> float:
         return float(pose_errors(arm, np.array([*q[:3], *x]), T)[1])

@@ -132,7 +132,7 @@ def test_nearest_is_exact_inside_the_limits_and_cannot_be_improved(golden) -> No
         inside = ((q >= LIMITS[:, 0]) & (q <= LIMITS[:, 1])).all(axis=-1) & family.valid
         tried = np.where(inside, np.sum((q - q0[i])[..., turning] ** 2, axis=-1), np.inf)
         assert cost <= tried.min() + 1e-9
-        # And the slope along the family is zero, or a limit is in the way.
+        # And the slope along the family is zero, or a limit is active.
         local = minimize(
             lambda x, i=i: np.sum((x - q0[i])[turning] ** 2),
             best[i],

@@ -328,7 +328,7 @@ def test_one_pose_equals_the_same_pose_in_a_batch_of_any_shape(golden) -> None:
 
 @pytest.mark.parametrize("error", [1e-12, 1e-9, 4e-6])
 def test_nearly_special_geometry_is_solved_exactly(error: float) -> None:
-    """A file may say 1.5708; Newton steps take the difference out, save at singular poses."""
+    """A file may contain 1.5708; Newton steps remove the difference, except at singular poses."""
     rng = np.random.default_rng(8)
     e = error * rng.uniform(-1, 1, 8)
     arm = arm_of(

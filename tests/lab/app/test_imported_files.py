@@ -1,4 +1,4 @@
-"""Files a user brings stay in their folder, whatever they are called and however large they say."""
+"""Imported files stay in their folder for any name and declared size."""
 
 from __future__ import annotations
 

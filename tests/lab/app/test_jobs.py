@@ -147,7 +147,7 @@ def test_error_in_the_result_callback_is_reported(jobs, reported):
     assert reported[-1][0]["text"] == "cannot use it"
 
 
-# A process of its own imports what it runs by name.
+# A separate process imports the function by name.
 MODULE = """
 import time
 from brazo.errors import BrazoError
@@ -215,7 +215,7 @@ def test_script_without_main_guard_is_not_rerun_by_a_process(tmp_path):
         encoding="utf-8",
     )
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
-    # `sorted` cannot take a progress callback; that it says so shows that it was called.
+    # `sorted` does not accept a progress callback; its error shows that it was called.
     assert ran.stdout.splitlines() == [
         "begun",
         "failed TypeError: 'function' object is not iterable",

@@ -1,4 +1,4 @@
-"""The lab as a program uses it, and as a process that is told to end."""
+"""The lab used from a program, and as a process ended by a signal."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def test_stop_brings_all_robots_to_rest_within_their_limits_while_the_lab_is_bus
         page.until("stops", 1)
 
 
-def test_closed_lab_reports_it_and_closes_once(running):
+def test_stopped_lab_reports_it_and_stops_once(running):
     with running() as lab:
         lab.stop()
         lab.stop()
@@ -247,7 +247,7 @@ def test_a_lab_may_be_given_cells_robots_files_and_simulations(tmp_path):
         assert lab.sim.cell.name == "scara1" and list(lab.sim.robots) == ["scara1"]
         lab.open(urdf)
         assert list(lab.sim.robots) == ["bare"]
-        assert lab.robot.controller_name == "ideal"  # no masses: it is where it is asked to be
+        assert lab.robot.controller_name == "ideal"  # no masses: it is at the commanded position
         lab.open(cell)
         assert list(lab.sim.robots) == ["a", "b"]
         lab.open("cooperative")
@@ -286,7 +286,7 @@ print("after", flush=True)
 
 
 def pester(port: int) -> None:
-    """Knock at a lab in every wrong way."""
+    """Send invalid requests of every kind to a lab."""
     for bytes_sent in (b"", b"\0\xff\n\n", b"POST / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
             sock.sendall(bytes_sent)

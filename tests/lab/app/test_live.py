@@ -11,7 +11,7 @@ from brazo.trajectory import quintic
 
 
 class Host:
-    """As much of a lab as the sampling asks for: a simulation, and a thread to post to."""
+    """The part of a lab that sampling uses: a simulation, and a thread to post to."""
 
     def __init__(self) -> None:
         self.sim = brazo.Simulation("cooperative")
@@ -48,7 +48,7 @@ def test_samples_are_rows_of_the_recording(lab):
     at = np.searchsorted(recording.t, rows[:, 0] - 1e-9)
     for i, name in enumerate(names):
         if name.startswith("distance"):
-            continue  # asked for at other moments
+            continue  # requested at other times
         one, other = rows[:, i], recording[name][at]
         if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):  # either sign is right
             one, other = np.abs(one), np.abs(other)

@@ -42,7 +42,7 @@ def uncached(tmp_path, monkeypatch):
 def test_two_hundred_joints_open_in_seconds(tmp_path):
     path = tmp_path / "chain.urdf"
     path.write_text(serial_urdf(200))
-    # A process of its own: processor time does not depend on what else the machine does.
+    # A separate process: its CPU time does not depend on other processes.
     code = (
         "import sys, time\n"
         "from brazo.lab.serving import serve\n"

@@ -50,7 +50,7 @@ def test_one_step_at_a_time_to_the_end(sim):
     seen = [step(sim, execution)]
     while not execution.done and len(seen) < 20:
         seen.append(step(sim, execution))
-        assert not rests.away(sim)  # who was under way rests farther on than before
+        assert not rests.away(sim)  # a robot that was moving stops farther along its path
     assert execution.succeeded
     total = [sum(one.values()) for one in seen]
     assert total == [1, 2, 3, 4, 5, 6]

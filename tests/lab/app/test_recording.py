@@ -66,7 +66,7 @@ def test_a_robot_with_an_odd_name_is_shown_clicked_and_exported(running, line, t
 
 
 def exported(lab, page, *events) -> list[str]:
-    """The names under which a page is given what it asks to be exported."""
+    """File names of the downloads offered to a page."""
     names: list[str] = []
     panel = lab.panels["data"]
     give = panel.download

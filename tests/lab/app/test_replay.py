@@ -1,4 +1,4 @@
-"""A recording as a simulation: its rows, its clock, and what is said when its cell is another."""
+"""A recording as a simulation: its rows, its clock, and notes if its cell differs."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_missing_cell_file_is_reported(tmp_path):
     with pytest.raises(BrazoError, match=r"made in cell 'my-cell', which is not found.*--cell"):
         RecordingReplay(path)
     assert RecordingReplay(path, cell=elsewhere).notes == []
-    # A cell of a shipped one's name is not taken for it without a word.
+    # A cell with the name of a shipped one is reported.
     again = tmp_path / "again.parquet"
     file = tmp_path / "cooperative.yaml"
     text = (cell_directory() / "cooperative.yaml").read_text(encoding="utf-8")
@@ -178,7 +178,7 @@ def test_missing_cell_file_is_reported(tmp_path):
     file.unlink()
     (note,) = RecordingReplay(without_source(again)).notes
     assert "no longer exists" in note and str(file) in note
-    # The same content elsewhere is no news: a shipped cell on another machine.
+    # The same content at another path is not reported: a shipped cell on another machine.
     moved = tmp_path / "moved.parquet"
     file.write_text(text, encoding="utf-8")
     recorded(brazo.Simulation(file), moved, steps=20)

@@ -1,4 +1,4 @@
-"""STOP overtakes: what was asked for before it and waits must not move anything after it."""
+"""STOP has priority: requests queued before it must not cause motion after it."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_queued_motion_is_cancelled_by_stop(lab, page, event):
     assert still(lab)
     page.send()
     assert "STOP: pending requests were cancelled" in page.reported["notice"]["text"]
-    page.send(event)  # asked for after it
+    page.send(event)  # requested after it
     moves(lab)
     page.send(["stop"])
 
@@ -127,7 +127,7 @@ def test_held_button_does_not_restart_by_renewals(lab, page):
     page.send(["pendant/jog-end"])
 
 
-def test_motion_being_planned_at_stop_does_not_start(lab, page):
+def test_request_running_at_stop_is_stopped_when_it_starts_to_move(lab, page):
     inside, go = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -171,7 +171,7 @@ def test_drag_resumes_only_after_a_new_grab(lab, page):
     drag(lab, "update", 0.08)  # the button of the mouse is still down
     assert still(lab)
     deadline = time.monotonic() + 5
-    while lab.panels["pendant"]._gizmo.dragging:  # over with the next picture
+    while lab.panels["pendant"]._gizmo.dragging:  # ends with the next frame
         assert time.monotonic() < deadline
         time.sleep(0.005)
     drag(lab, "end", 0.08)
@@ -196,7 +196,7 @@ def test_a_drag_ends_when_another_page_takes_control(lab, page, line):
         page.ws.send('["control/hand-over"]')
         other.until("control/driver", other.reported["me/number"])
         deadline = time.monotonic() + 5
-        while gizmo.dragging:  # its end is no word of the page that drives, and does not come
+        while gizmo.dragging:  # its end event is not from the page in control and is dropped
             assert time.monotonic() < deadline
             time.sleep(0.005)
         drag(lab, "start", 0.0)
@@ -226,7 +226,7 @@ def test_stop_at_rest_is_acknowledged(lab, page):
 
 def test_every_stop_press_is_counted(lab, page):
     before = lab.channel.stops
-    with lab.sim.lock:  # the first is not carried out yet when the others come
+    with lab.sim.lock:  # the first is not executed yet when the others arrive
         received(lab, page, ["stop"], ["stop"], ["stop"])
     page.until("stops", before + 3)
 

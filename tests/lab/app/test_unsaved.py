@@ -1,4 +1,4 @@
-"""Work that no file has is not lost without a question, whatever is opened; no browser needed."""
+"""Unsaved work is not lost without a question when something is opened; without a browser."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_program_that_runs_is_listed_and_can_only_be_discarded(lab, page, stat
     page.send(DELTA)
     answer(page, "cancel")
     assert lab.sim is sim and not lab.panels["program"].control.over
-    assert lab.unsaved.savable() == []  # Ctrl+C asks about files alone
+    assert lab.unsaved.savable() == []  # Ctrl+C asks about files only
     page.send(DELTA)
     answer(page, "discard")
     assert lab.sim.cell.name == "delta" and lab.unsaved.work() == []

@@ -1,4 +1,4 @@
-"""What the lab says stands over the scene, where it hides no button of a panel."""
+"""Notices are placed over the scene, where they hide no button of a panel."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ SEEN = """() => {  // whether the arm is between the clipping planes
 }"""
 
 
-def test_unit_warnings_of_an_imported_robot_stay_visible(running, open_page, tmp_path):
+def test_robot_without_units_is_framed_and_its_warnings_stay_visible(running, open_page, tmp_path):
     (tmp_path / "mm.yaml").write_text(CRANE % (600, 450, 300))
     (tmp_path / "m.yaml").write_text(CRANE % (0.6, 0.45, 0.3))
     with running(tmp_path / "mm.yaml") as lab:
@@ -86,7 +86,7 @@ def test_unit_warnings_of_an_imported_robot_stay_visible(running, open_page, tmp
 
 def test_escape_closes_notices(lab, open_page):
     opened = open_page(lab, "pendant")
-    assert opened.page.locator(".brazo-jobs .job").count() == 0  # over before this page came
+    assert opened.page.locator(".brazo-jobs .job").count() == 0  # ended before this page connected
     notices = opened.page.locator(".brazo-notices .notice.error")
     lab.do(lambda: lab.say("out of reach", "error"))
     notices.wait_for()

@@ -35,7 +35,7 @@ SOON = 60.0  # s
 
 @dataclass
 class Session:
-    """The two stations, what lies between them, and their labs."""
+    """Both stations, the link between them, and their labs."""
 
     follower: FollowerStation
     hand: PageHandle
@@ -193,7 +193,7 @@ def test_lost_link_shows_hold_and_grey_page_on_both_sides(session, master_page, 
         expect(opened.page.locator(".station-dead")).to_be_visible()
         canvas = opened.page.locator("#root canvas").first
         assert "grayscale" in canvas.evaluate("(node) => getComputedStyle(node).filter")
-    # Nothing that only the follower knows is shown as if it were known.
+    # Data known only to the follower is not shown.
     expect(strip(master_page.page, "state")).to_have_text("UNKNOWN")
     expect(master_page.page.locator("#panel-link brazo-bar b").first).to_have_text("–")
     until(lambda: not session.follower.moving, "at rest")
@@ -262,7 +262,7 @@ def test_stop_on_the_followers_page_is_hold(session, master_page, follower_page)
     until(lambda: session.state is SafetyState.HOLD, "HOLD")
     expect(strip(follower_page.page, "cause")).to_contain_text("stopped at the follower")
     expect(strip(page, "state")).to_have_text("HOLD")
-    # What to do stands at the end of the cause: nothing of it is cut.
+    # The end of the cause contains what to do and must not be cut off.
     cause = strip(page, "cause")
     expect(cause).to_contain_text("release, then press and hold to resume")
     assert cause.evaluate(

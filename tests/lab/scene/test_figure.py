@@ -1,4 +1,4 @@
-"""What stands for bodies whose file gives them nothing to see."""
+"""Stick figures of bodies without visuals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_mark_of_a_joint_lies_along_its_axis(stick):
     for i, joint in enumerate(robot.model.joints, start=1):
         mark = next(part for part in visible_parts(robot)[i] if part.name == "joint")
         T = robot.frames(q)[i] @ mark.pose
-        # The Jacobian's column of the joint is its axis, found another way.
+        # The joint's column of the Jacobian is an independent value of its axis.
         column = robot.jacobian(q, link=robot.body_names[i])[:, i - 1]
         axis = column[:3] if joint.kind == "prismatic" else column[3:]
         assert T[:3, 2] == pytest.approx(axis, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Pictures where the processor draws: they leave time for clicks, and are smooth at rest."""
+"""Software rendering: frames leave time for clicks, and are smooth at rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-# A renderer as three.js has them whose pictures take a while, asked for one at every frame.
+# A renderer with the interface of three.js and slow frames, called every animation frame.
 RENDERER = """
     const COST = 40; // ms
     const canvas = document.createElement("canvas");
@@ -68,7 +68,7 @@ def test_drawing_leaves_idle_time_and_draws_the_last_request(page):
     pictures = sum(begin < ended for _, begin, *_ in drawn)
     assert 3 <= pictures <= (ended - began) / (1.5 * 40) + 1
     pauses = [after[1] - before[1] - 40 for before, after in itertools.pairwise(drawn)]
-    assert min(pauses) > 15  # ms; half of a picture's, but for what timers are early
+    assert min(pauses) > 15  # ms; half a frame time, minus the inaccuracy of timers
 
 
 def test_scene_at_rest_is_redrawn_at_screen_resolution(page):

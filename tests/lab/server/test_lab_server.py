@@ -1,4 +1,4 @@
-"""The lab's port as an attacker meets it: raw requests, raw websockets, raw messages."""
+"""The lab's port under attack: raw requests, raw websockets, raw messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def viser_socket(lab, key=""):
 
 
 def settled(lab, handle) -> None:
-    """Return once viser has handled everything sent before: a legal change goes through last."""
+    """Return once viser has handled everything sent before: a valid change is processed last."""
     deadline = time.monotonic() + 10
     while handle.value != "done":
         assert time.monotonic() < deadline
@@ -174,7 +174,7 @@ def test_client_can_set_only_the_value_of_a_widget(lab, widgets, exchange):
     )
     assert len(button._impl.update_cb) == 1 and not button._impl.removed
     assert slider.value == 0.5 and slider.min == 0.0
-    assert widgets["number"].value == 7  # what a user can do goes through
+    assert widgets["number"].value == 7  # valid user actions are accepted
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_messages_only_a_server_sends_are_dropped(lab, widgets, exchange, caplog
         )
     assert lab._server.viser._share_tunnel is None
     new = [type(m).__name__ for i, m in buffer.message_from_id.items() if i not in kept]
-    assert new in ([], ["GuiUpdateMessage"])  # the legal one, told to other pages
+    assert new in ([], ["GuiUpdateMessage"])  # the valid one, sent to other pages
     assert "Error" not in caplog.text
 
 
@@ -377,7 +377,7 @@ def test_invalid_address_is_reported(host, port, words):
         listen(host, port)
 
 
-# ---- the fast way of posing ------------------------------------------------------------------
+# ---- fast updates of poses -------------------------------------------------------------------
 
 
 def test_moved_nodes_are_sent_to_later_pages(lab):

@@ -1,4 +1,4 @@
-"""The queue of the lab's thread: who comes first, what is merged, and that nothing else is lost."""
+"""The queue of the lab's thread: priorities, merging, and no lost requests."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def received(lab):
 
 
 def send(lab, key: str, first: object, *pieces: bytes) -> dict:
-    """Bring a file, and give back what the page is told."""
+    """Upload a file and return the response to the page."""
     url = lab.url.replace("http", "ws") + f"/upload?page={key}"
     with connect(url, origin=f"http://127.0.0.1:{lab._server.port}") as ws:
         ws.send(json.dumps(first))

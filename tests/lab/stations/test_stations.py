@@ -1,4 +1,4 @@
-"""Pages of teleoperation without a browser: what they claim to know, and what STOP does."""
+"""Pages of teleoperation without a browser: displayed state, and STOP."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Two Deltas in one physical world, and a stiff wall under the follower.
 
-The hand presses 4 cm past the wall.  With wave variables every run is passive and comes to rest at
+The hand presses 4 cm past the wall.  With wave variables every run is passive and settles at
 the force theory gives; with position and force sent as they are, delay makes it swing up.
 """
 
@@ -66,7 +66,7 @@ def test_contact_with_waves_settles(passive):
     name, trace = passive
     report = trace.report()
     assert np.abs(trace.master.x).max() < 0.09 and np.abs(trace.master.v).max() < 0.4
-    # A delay that never rests moves the line's stiffness b/T and so, a little, the hand.
+    # A varying delay changes the line's stiffness b/T and thus slightly the hand position.
     assert report.moving < (2e-3 if "drifting" in name else 1e-3 if "±" in name else 5e-5)
     assert 0.0395 < -trace.follower.x[-1, 2] < 0.0410
     assert trace.follower.outside[-500:].any(axis=1).all()
@@ -85,10 +85,10 @@ def test_contact_force_is_transmitted_with_waves(passive):
 
 
 def test_static_force_with_waves_is_that_of_springs_in_series(passive):
-    """Hand, coupling, line b/T, coupling: from the settings alone, through two real mechanisms."""
+    """Hand, coupling, line b/T, coupling: from the settings only, through two real mechanisms."""
     name, trace = passive
     if name not in STEADY:
-        return  # there is no one T
+        return  # T is not constant
     scheme = WaveVariables()
     # Without a delay one direction takes a cycle more than the other: half of it on the mean.
     T = max(LINES[name]["delay"], 0.5e-3) + scheme.smoothing
@@ -121,7 +121,7 @@ def test_runs_repeat_bit_for_bit():
 
 
 def test_both_ends_exchange_only_packets():
-    """Each end with a scheme of its own and packets as plain numbers: the very same run."""
+    """Each end with a separate scheme and packets as plain numbers: the identical run."""
     together = press(WaveVariables(), 1.2, **LINES[DELAYED[2]])
     pair = Pair(
         World("teleop-wall"), WaveVariables(), Hand(PRESS), TaskMap(SAME), seed=1,

@@ -1,4 +1,4 @@
-"""Free motion: how well the follower repeats the master's way, and that nothing drifts."""
+"""Free motion: tracking of the master's path by the follower, without drift."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packets: what counts of what comes, and the delay measured from them."""
+"""Packets: which received ones are used, and the measured delay."""
 
 from __future__ import annotations
 

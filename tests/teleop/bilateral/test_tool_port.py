@@ -64,7 +64,7 @@ def test_state_and_torque_are_those_of_the_robot(name, world, scara):
 
 
 def test_contact_force_balances_the_tool(world):
-    """Pressed on the wall with 9 N and at rest, 9 N come back, however the contacts are summed."""
+    """Pressed on the wall with 9 N and at rest, the contact force is 9 N."""
     world.reset()
     port = ToolPort(world, "follower")
     for _ in range(1500):

@@ -1,6 +1,6 @@
-"""Wave variables on one axis, where everything can be said exactly.
+"""Wave variables on one axis, with exact reference values.
 
-Both tools are moved by hand (prescribed x and v), so nothing but the line is under test; its
+Both tools are moved by hand (prescribed x and v), so only the line is tested; its
 accounts close to rounding, and its answer is that of a transmission line as textbooks have it.
 """
 
@@ -23,7 +23,7 @@ STILL = np.zeros(3)
 
 
 class Line:
-    """A scheme with both ends in hand and a delay line each way."""
+    """A scheme with both ends and a delay line in each direction."""
 
     def __init__(self, scheme: WaveVariables, delay: float, **options) -> None:
         self.scheme = scheme
@@ -45,7 +45,7 @@ class Line:
         return self.scheme.state("master"), self.scheme.state("follower")
 
     def pair(self, delay: float) -> None:
-        """Let both ends hear of each other."""
+        """Exchange packets until both ends know each other."""
         for _ in range(2 * round(delay / H) + 4):
             self.step(STILL, STILL)
 
@@ -76,7 +76,7 @@ def test_energy_balance_of_each_end_closes_to_rounding(smoothing):
         force, command = line.step(xm[k], vm[k], xf[k], vf[k])
         forces = [force, command.force]
         for i, state in enumerate(line.states()):
-            # What the tool put in has gone into the spring, the damper or the line.
+            # The energy of the tool is in the spring, the damper or the line.
             assert state.energy == pytest.approx(
                 state.coupling + state.sent - state.spent, abs=1e-12
             )
@@ -99,7 +99,7 @@ def test_constant_delay_line_is_lossless():
 
 
 def impedance(line: WaveVariables, omega: float, T: float) -> complex:
-    """What a hand feels of a blocked follower: coupling, line of delay T, coupling."""
+    """Impedance of a blocked follower at the hand: coupling, line of delay T, coupling."""
     s, b = 1j * omega, line.impedance
     coupling = line.stiffness / s + line.damping + line.stiffness * H
     tanh = cmath.tanh(s * T)
@@ -132,7 +132,7 @@ def test_master_impedance_is_that_of_a_transmission_line(f, delay):
 
 
 def test_matched_termination_does_not_reflect():
-    """With B = b and next to no spring, a blocked follower swallows what comes."""
+    """With B = b and almost no spring, a blocked follower absorbs incoming waves."""
     line = Line(WaveVariables(stiffness=1e-9, smoothing=0.0, force_limit=1e6), 0.02)
     line.pair(0.02)
     x, v = smooth_noise(5, 500)
@@ -187,7 +187,7 @@ def test_any_order_of_arrival_is_passive_without_drift(data):
 
 @pytest.mark.parametrize("kind", ["scattered", "ordered", "drifting"])
 def test_position_does_not_drift(kind):
-    """A light follower on the line ends where the master does, whatever happened on the way."""
+    """A light follower on the line ends where the master does, for any packet loss and order."""
     scheme = WaveVariables()
     line = Line(scheme, 0.1, jitter=0.09, kind=kind, loss=0.3, twice=0.2, seed=8)
     line.pair(0.2)
@@ -210,7 +210,7 @@ def test_packets_sent_before_a_restart_cause_no_motion():
         line.step(x[k], v[k])
     line.scheme.restart("master")
     fresh = x[300]
-    for _ in range(199):  # until the follower can have heard of it, and answered
+    for _ in range(199):  # until the follower can have received it and answered
         force, _ = line.step(fresh, STILL)
         state = line.scheme.state("master")
         assert not force.any() and state.received == 0.0
@@ -221,7 +221,7 @@ def test_packets_sent_before_a_restart_cause_no_motion():
     assert master.paired and follower.paired
     for state in (master, follower):
         assert state.energy == pytest.approx(state.coupling + state.sent - state.spent, abs=1e-12)
-    # From here on only ways since the restart count: both stand, nothing pulls.
+    # From here on only displacements since the restart count: both rest, no force.
     assert np.abs(force).max() < 1e-9 and np.abs(command.force).max() < 1e-9
     assert follower.received < 1e-9
 

@@ -1,4 +1,4 @@
-"""A hand that a page leads: how fast it goes, and what holds the switch."""
+"""A handle moved by a page: its speed, and the enable switch."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from brazo.teleop.devices.page_handle import KEY_SPEED, SPEED
 
 
 class Led:
-    """A hand on a clock of its own."""
+    """A handle with a separate clock."""
 
     def __init__(self):
         self.now = 0.0
@@ -44,7 +44,7 @@ def test_switch_is_held_only_while_it_is_renewed():
     led.hand.press(True)
     assert led.pass_(1.0, renew=lambda: led.hand.press(False)).run
     assert led.pass_(TIMEOUT - 0.02).run  # a renewal may be late
-    assert not led.pass_(0.04).run  # the page is gone
+    assert not led.pass_(0.04).run  # the page disconnected
     assert not led.pass_(0.1, renew=lambda: led.hand.press(False)).run  # back, still pressed
     assert led.hand.read(led.now, 0).engage == 1
     led.hand.press(True)

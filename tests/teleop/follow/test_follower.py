@@ -55,7 +55,7 @@ class Bench:
         view = LinkView(self.session, self.latest, self.jumps, self.missing)
         step = self.follower.step(self.t, view)
         sample, dt = step.sample, min(self.t - self.looked, LONGEST_STEP)
-        # The clamp: whatever happened, the reference moves on by no more than the drives can.
+        # The reference never moves faster than the drives allow.
         assert (np.abs(sample.q - self.before.q) <= LIMITS.speed * dt + 1e-9).all()
         assert (np.abs(sample.qdd) <= LIMITS.acceleration * (1 + 1e-9)).all()
         if dt > 0:
@@ -90,7 +90,7 @@ def moving():
 
 
 def rest(bench):
-    """Let it brake; the way it still went."""
+    """Let it brake; return the braking distance."""
     q = bench.before.q[0]
     for _ in range(500):
         step = bench.step()

@@ -104,7 +104,7 @@ def test_faults_hold_a_moving_follower_and_only_stop_one_at_rest(cause):
 
 
 def test_stop_cancels_a_pending_engagement():
-    """In IDLE and in HOLD: the switch is held, an obstacle is in the way, STOP, it goes away."""
+    """In IDLE and in HOLD: the switch is held, an obstacle blocks it, STOP, it is removed."""
     for safety in (Safety(RULES), engaged()):
         if safety.moving:
             safety.fault(0.0, Cause.LINK)
@@ -184,7 +184,7 @@ STEPS = st.tuples(st.sampled_from([0.0, 0.001, 0.002, 0.02, 0.06, 0.2, -0.01]), 
 @settings(max_examples=400)
 @given(st.lists(STEPS, max_size=60))
 def test_invariants_hold_for_any_sequence(steps):
-    """A model beside the machine remembers only what the promises speak of."""
+    """A reference model that stores only the state needed for the invariants."""
     seen = []
     safety = Safety(RULES, 100.0, seen.append)
     now = top = 100.0
@@ -196,10 +196,10 @@ def test_invariants_hold_for_any_sequence(steps):
     for dt, event in steps:
         now += dt
         forward = now >= top
-        if event[0] != "restart":  # which is told no time
+        if event[0] != "restart":  # which has no time argument
             top = max(top, now)
         if event[0] == "start":
-            # A proper master: lets go, then engages with a number of its own.
+            # A valid master: releases, then engages with a new number.
             number += event[1]
             events = [("command", 0.0, False, number), ("command", 0.0, True, number + 1)]
             number += 1
@@ -253,7 +253,7 @@ def test_invariants_hold_for_any_sequence(steps):
                 free, spent = False, max(spent, shown)
             if kind == "command" and not rest[1] and forward and now - rest[0] >= halted:
                 free = True
-            # Every change is told once, with the states it joins.
+            # Every transition is reported once, with both states.
             for entry in seen[entries:]:
                 assert entry.before is was and entry.before is not entry.after
                 was = entry.after

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from brazo.teleop.link.clock import ClockFilter
 
-DELAYS = st.integers(0, 500_000)  # µs, of their own there and back
+DELAYS = st.integers(0, 500_000)  # µs, separate for each direction
 
 
 def exchange(clock, t, theta, there, stay, back, drift=0.0):
@@ -51,7 +51,7 @@ def test_clock_jump_of_ten_ms_is_detected_on_a_fast_network(delay, sign, size):
 def test_fastest_ping_determines_the_offset():
     clock = ClockFilter()
     exchange(clock, 0, 1000, 300, 10, 300)
-    exchange(clock, 10_000, 1000, 50_000, 10, 300)  # held up on the way there
+    exchange(clock, 10_000, 1000, 50_000, 10, 300)  # delayed on the way there
     estimate = clock.estimate
     assert estimate is not None
     assert abs(estimate.offset - 1000) <= 1 and estimate.round_trip == 600
@@ -59,7 +59,7 @@ def test_fastest_ping_determines_the_offset():
 
 def test_contradictory_times_are_a_clock_jump():
     clock = ClockFilter()
-    assert clock.add(0, 100, 90, 50)  # left before it came
+    assert clock.add(0, 100, 90, 50)  # sent before it arrived
     assert clock.estimate is None
     assert clock.add(0, 100, 300, 50)  # was there longer than it was away
     assert not clock.add(0, 100, 110, 50)

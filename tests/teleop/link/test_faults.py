@@ -1,4 +1,4 @@
-"""Bad networks on real sockets: HOLD in time, no jump, no replay, back only when asked."""
+"""Bad networks on real sockets: HOLD in time, no jump, no replay, recovery only on request."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ def stations():
 
 
 def disturbed(follower, since):
-    """The transition to HOLD after `since`, and the last moment good data was sent before it."""
+    """The transition to HOLD after `since`, and the time of the last valid data before it."""
     until(lambda: follower.state is SafetyState.HOLD, "HOLD")
     hold = next(t for t in reversed(follower.follower.safety.log) if t.after is SafetyState.HOLD)
     if hold.t < since:
@@ -75,7 +75,7 @@ def test_bad_network_causes_hold_in_time_and_recovers(stations, name):
     s = next(step for step in follower.steps if step.t >= hold.t).sample
     stop = RuckigPlanner(LIMITS, "velocity", "none").plan(s.q, s.qd, s.qdd, [0.0, 0.0])
     assert follower.steps[-1].sample.q == pytest.approx(stop.at_time(stop.duration)[0], abs=1e-6)
-    # The network is well again: what it kept comes in one go and moves nothing.
+    # The network recovered: delayed frames arrive together and cause no motion.
     proxy.set()
     stands(follower, master)
     master.set_moving(follower)
@@ -100,7 +100,7 @@ def test_half_open_towards_the_master_breaks_the_link(stations):
     master.set_moving(follower)
     begin = time.perf_counter()
     proxy.set("down", half_open=True)
-    # The follower still hears; the master, left without an answer, hangs up.
+    # The follower still receives; the master closes the link without an answer.
     hold, _ = disturbed(follower, begin)
     assert hold.cause in (Cause.LINK, Cause.STALE, Cause.LATE)
     until(lambda: master.link.counts["gone silent"] == 1, "the master gave up")
@@ -162,7 +162,7 @@ def test_clock_jump_causes_hold(stations, monkeypatch):
         ahead[0] += 3_000_000
         hold, _ = disturbed(follower, begin)
         assert hold.cause in (Cause.CLOCK, Cause.STALE, Cause.LATE, Cause.LINK)
-        # A busy machine may lose the link just then, and a new one knows no other clock.
+        # A busy machine may lose the link just then, and a new one has no clock offset.
         until(lambda s=session: seen() or master.link.session != s, "the jump seen")
         if seen():
             return

@@ -42,7 +42,7 @@ def test_a_command_is_never_younger_than_its_arrival(inbox):
 
 
 def test_newest_valid_command_of_a_backlog_is_used(inbox):
-    # 300 ms of commands at 500 Hz come in one go.
+    # 300 ms of commands at 500 Hz arrive together.
     now = 400_000
     for k in range(150):
         offer(inbox, command(k + 1, 100_000 + 2000 * k), now)
@@ -94,6 +94,6 @@ def test_rate_limit():
     assert [limit.allows(0) for _ in range(7)] == [True] * 5 + [False] * 2
     assert not limit.allows(9_000)
     assert limit.allows(10_001) and not limit.allows(10_002)
-    # A pause fills the bucket, not more; a clock that goes back fills nothing.
+    # A pause fills the bucket, not more; a clock that runs backwards does not fill it.
     assert sum(limit.allows(10**9) for _ in range(50)) == 5
     assert not limit.allows(0)

@@ -68,7 +68,7 @@ def test_a_setting_without_a_link_is_refused_and_never_sent_later():
         until(lambda: not master.connected, "the link is lost")
         with pytest.raises(BrazoError, match=r"'scale' was not sent .* no link"):
             master.set("scale", 0.1)
-        master._asked.append(("scale", 0.2))  # in the moment in which the link was lost
+        master._asked.append(("scale", 0.2))  # at the time of the link loss
         follower.start()
         until(lambda: master.connected, "the link is back")
         (answer,) = until(master.answers, "said")
@@ -162,13 +162,13 @@ def test_a_second_master_is_refused_and_others_may_watch():
         master.set_moving(follower)
         reported = until(lambda: (t := watcher.status()) and t.status.state and t, "a status")
         assert reported.status.q
-        # A watcher that commands is not heard.
+        # Commands of an observer are ignored.
         watcher.engage()
         for _ in range(20):
             watcher.send((9.0, 9.0), run=True)
             time.sleep(0.002)
         until(lambda: follower.link.counts["not the master"] > 0, "counted")
-        # The seat is free once the master has gone.
+        # Another master may connect after the first has left.
         master.quiet = True
         master.link.close()
         until(lambda: second.connected, "the second master in the seat", 60)
@@ -201,7 +201,7 @@ def test_other_interfaces_always_require_a_token():
 
 
 def handshake(port, *lines):
-    """What the follower says to an opening with these header lines."""
+    """Response of the follower to a handshake with these headers."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
         head = [
             "GET /teleop HTTP/1.1",
@@ -298,7 +298,7 @@ def test_restarted_follower_is_reconnected_and_waits_for_engagement():
 
 
 def test_reconnecting_master_replaces_its_old_connection():
-    """A connection that only the master knows to be dead does not keep it out."""
+    """A dead connection that only the master has detected does not block it."""
     with FollowerLink() as follower, MasterLink(follower.url) as dead:
         dead.wait()
         first = until(lambda: follower.view().session, "a session")

@@ -48,7 +48,7 @@ def test_client_without_packages_is_rejected_like_others():
 
 
 def test_documented_bytes_are_frames():
-    """Every line `kind: hex bytes` of the page's exchange is what it says it is."""
+    """Every line `kind: hex bytes` of the documented exchange is a frame of that kind."""
     found = re.findall(r"^(\w+) +(→|←)((?: [0-9a-f]{2})+)$", PAGE.read_text("utf-8"), re.M)
     assert [kind for kind, _, _ in found] == [
         "Hello",

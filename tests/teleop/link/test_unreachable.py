@@ -1,4 +1,4 @@
-"""Messages that say why a follower could not be reached."""
+"""Messages with the reason why a follower could not be reached."""
 
 import socket
 import ssl

@@ -45,7 +45,7 @@ def test_fast_motion_is_limited_and_impossible_motion_is_a_jump():
     mapping.anchor(at(0, 0, 0), np.zeros(3))
     target = mapping.step(at(0.1, 0, 0), DT)  # 10 rad/s; the follower does 2
     assert target.q[0] == pytest.approx(0.02) and "lags" in target.warnings[0]
-    again = mapping.step(at(0.1, 0, 0), DT)  # what was cut is gone, nothing is caught up
+    again = mapping.step(at(0.1, 0, 0), DT)  # clipped motion is lost and not made up later
     assert again.q[0] == pytest.approx(0.02) and not again.warnings
     jump = mapping.step(at(0.1, 0.6, 0), DT)
     assert jump.jump == "joint 2 by 0.6 in 10 ms" and jump.q == pytest.approx([0.02, 0, 0])

@@ -88,7 +88,7 @@ def line(seed="1", script=None, way="up", **faults):
 
 
 def send(fault_line, count=500, period=0.002):
-    """Frames at an even pace; what comes out, in its order: (when, which)."""
+    """Send frames at a constant rate; return (time, number) in the order of arrival."""
     out = []
     for k in range(count):
         out += fault_line.push(k.to_bytes(4, "big"), k * period)

@@ -64,7 +64,7 @@ def test_killed_follower_is_detected_and_reconnected():
 
 
 def engage(master):
-    """Until the follower, far away, says that it follows."""
+    """Wait until the remote follower reports that it follows."""
     for _ in range(50):
         master.run = False
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Forces over the real link: two Deltas, a stiff wall, and a proxy that takes its time.
+"""Forces over the real link: two Deltas, a stiff wall, and a proxy with delay.
 
 Both worlds are stepped by the test, in turn and no faster than the wall's clock, so both accounts
 can be read at one moment.  On a slow machine the worlds are slower than the wall and the delay, in
@@ -29,12 +29,12 @@ PATIENT = Rules(degrade=5.0, recover=4.0, stale=10.0, late=30.0)
 LINK = LinkRules(status_rate=500.0, silence=10.0, stalled=10.0)
 ROUNDING = 1e-14  # J
 WALL = -0.04  # m, below where the follower starts
-PRESSED = -0.08  # m, where the hand wants to be
+PRESSED = -0.08  # m, reference of the hand
 LINES = {"50 ms": (0.05, 0.0), "200 ± 100 ms": (0.2, 0.1)}
 
 
 class Presser:
-    """A hand that engages when it is told to, and goes down."""
+    """A hand that engages on request and moves down."""
 
     name = "presser"
 
@@ -105,7 +105,7 @@ class Coupled:
     def engage(self) -> None:
         """Engage, until both ends are joined."""
         self.hand.run = False
-        # The follower may know of no held switch any more, after a STOP; the master's loop has to.
+        # After a STOP the follower may not know the switch is held; the master's loop does.
         sent = self.master.link.counts["commands"]
         assert self.pass_(20.0, lambda: self.master.link.counts["commands"] > sent + 1)
         assert self.pass_(20.0, lambda: self.follower.follower.safety._released)
@@ -166,7 +166,7 @@ def test_contact_with_wave_variables_is_passive_and_settles(line):
         # The follower leans on the wall, the hand farther down.
         assert WALL - 0.002 < way[-1, 1] < WALL + 0.001 and way[-1, 0] < WALL - 0.01
         assert np.mean(pair.force[-500:]) > 0.1
-        # What it touches is told over the link, and felt.
+        # The contact force is sent over the link and applied to the hand.
         reported = pair.master.link.status()
         assert reported is not None and reported.status.wrench is not None
         assert pair.master.account.follower == pytest.approx(f.energy, abs=0.05)

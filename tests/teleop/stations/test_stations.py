@@ -46,7 +46,7 @@ steps:
 """
 
 
-# How soon it holds is tested elsewhere; here a busy machine is to be slow and no reason to stop.
+# The time to HOLD is tested elsewhere; here a slow machine must not cause a stop.
 RULES = Rules(degrade=0.4, recover=0.2, stale=0.8, late=1.0)
 
 
@@ -61,7 +61,7 @@ def test_a_script_moves_a_hand():
     hand = script.read(2.0, 1)  # half way round
     assert hand.moved == pytest.approx([0, 0.04 + 0.04, 0])
     assert script.read(2.7, 1).clutch and not script.read(2.95, 1).clutch
-    assert script.read(2.8, 1).settings == ()  # asked for once
+    assert script.read(2.8, 1).settings == ()  # requested once
     assert not script.read(3.1, 1).run
     assert script.read(3.6, 0).done
 
@@ -74,11 +74,11 @@ def test_setting_is_requested_once_and_hold_recovers():
     assert not script.read(1.0, SafetyState.HOLD).run  # lets go
     assert not script.read(1.2, SafetyState.HOLD).run
     hand = script.read(1.4, SafetyState.HOLD)
-    assert hand.run and hand.engage == 2  # and asks again
+    assert hand.run and hand.engage == 2  # and requests it again
 
 
 class Wire:
-    """A link on which one reads what would be sent, and says what the follower told."""
+    """A fake link: records sent commands, and sets the follower's reports."""
 
     connected, session, trouble, offset, round_trip = True, 1, "", None, None
 
@@ -167,7 +167,7 @@ def test_stopped_script_does_not_engage_again():
         else:
             link = Wire()
             station = MasterStation(link, script)
-            station.cycle(str)  # the first word of the follower
+            station.cycle(str)  # the first report of the follower
             link.state, link.cause = 3, "stopped at the follower: on the page"
             station.cycle(str)
         stood = script.read(0.7, SafetyState.HOLD).moved
@@ -187,7 +187,7 @@ def test_blocking_limit_is_named_until_the_arm_moves():
     station.cycle(said.append)
 
     def push(sign: int) -> str:
-        """A key along Z; what the arm says after it has been let go."""
+        """Press a key along Z; return the message after its release."""
         hand.push(2, sign, True)
         for _ in range(20):
             time.sleep(0.002)
@@ -261,7 +261,7 @@ def test_key_is_held_while_it_repeats():
     assert at(0.1, " e").run and keyboard.read(0.1, 0).engage == 1
     assert at(0.6).run  # the first repeat is awaited
     assert at(0.65, " ").run
-    assert at(0.75).run and not at(0.9).run  # repeats come quickly: now it is let go
+    assert at(0.75).run and not at(0.9).run  # repeats are fast: the key is now released
     start = at(1.0, "w").moved
     for k in range(1, 21):
         hand = at(1.0 + 0.01 * k)
@@ -435,7 +435,7 @@ def test_a_page_of_the_session(session, tmp_path):
     assert len(np.unique(follower["seq"])) - 1 <= acted <= accepted and acted > 20
     assert numbers["commands acted upon"].startswith(f"{acted} of {accepted} accepted (only while")
     assert numbers["age of commands"].startswith("median ")
-    rows = np.diff(follower["simulated"])  # as the robot had it, whatever the wall's clock says
+    rows = np.diff(follower["simulated"])  # in simulated time, independent of the wall clock
     assert rows == pytest.approx(rows[0], rel=1e-9) and rows[0] > 0.0
     text = page.read_text(encoding="utf-8")
     for state in SafetyState:

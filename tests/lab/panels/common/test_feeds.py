@@ -1,4 +1,4 @@
-"""Lines of live plots, as a page without a browser asks for them."""
+"""Lines of live plots, requested by a page without a browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_removed_plot_leaves_no_data(running, line):
             page.send(["data/add-plot"])
             page.send(["data/remove-plot", panel._plots[-1].number])
         assert (plots(channel._values), plots(channel._wanted)) == before
-        # Those of a cell that is gone go with it; what is there stays: 1 is no part of 10.
+        # Plots of a closed cell are removed; the others stay: 1 does not match 10.
         while panel._plots[-1].number < 17:
             page.send(["data/remove-plot", panel._plots[-1].number], ["data/add-plot"])
         page.send(["data/remove-plot", 1])

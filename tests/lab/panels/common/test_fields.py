@@ -1,4 +1,4 @@
-"""Fields in a browser: what is typed is what arrives, whatever the lab sends at the same time."""
+"""Fields in a browser: typed values arrive unchanged while the lab sends updates."""
 
 from __future__ import annotations
 

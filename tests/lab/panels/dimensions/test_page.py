@@ -47,7 +47,7 @@ def panel(lab, page, opened) -> Locator:
 
 
 def mesh_size(page: Page, lab, body: int, part: int) -> list[float]:
-    """How large a solid is drawn, m, along the axes of its own frame."""
+    """Size of a drawn solid (m) along the axes of its frame."""
     name = f"{lab.scene.names[body]}/{part}-{node_name(lab.sim.world.drawn[body].parts[part].name)}"
     return page.evaluate(
         """(name) => {
@@ -132,10 +132,10 @@ def test_gripper_and_width_change_the_solids(lab, page, panel):
 
 
 def test_immediately_reverted_value_is_not_shown(lab, page, panel):
-    """The lab's value is what it was, so it has nothing to tell."""
+    """The lab's value is unchanged, so it sends nothing."""
     lab.panels["dimensions"].rate, rate = 0.2, lab.panels["dimensions"].rate
     try:
-        lab.do(lambda: None)  # the panel is asked for its values now, and not again for a while
+        lab.do(lambda: None)  # the panel is polled now, and not again for a while
         until(page, lambda: lab.display._due["dimensions"] > time.monotonic() + 4)
         typed(panel.get_by_label("Width value", exact=True), "1.5")
         until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)

@@ -1,4 +1,4 @@
-"""What the inspector says about an arm, against numbers found another way."""
+"""Values of the inspector against independently computed ones."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def page(lab, line):
 
 
 def rest(lab, seconds: float = 20.0) -> None:
-    """Wait until no robot is on its way and the last bits of motion have died away."""
+    """Wait until no robot moves and residual motion has decayed."""
     lab.sim.player.speed = 4.0
     deadline = time.monotonic() + seconds
     while lab.sim.moving:
@@ -183,7 +183,7 @@ def test_without_renewals_a_jog_ends_by_itself(lab, page, late_renewals, monkeyp
     assert lab.sim.moving
     last = time.monotonic()
     monkeypatch.setattr(HoldToRun, "timeout", TIMEOUT)
-    while lab.sim.moving:  # the page said nothing more
+    while lab.sim.moving:  # the page sent nothing more
         assert time.monotonic() < last + 3
         time.sleep(0.005)
     assert time.monotonic() - last > 0.5 * TIMEOUT
@@ -264,7 +264,7 @@ def test_contact_is_allowed_only_after_a_new_press(running, line, late_renewals)
             return lab.robot.reference.q[quill]
 
         lab.set_q(q, "scara2")
-        assert 0.186 < press() < 0.195  # it touches at 0.187; its joint goes to 0.2
+        assert 0.186 < press() < 0.195  # contact at 0.187; the joint limit is 0.2
         assert press() > 0.1999
         lab.set_q(q, "scara2")
         assert 0.186 < press() < 0.195
@@ -549,7 +549,7 @@ def test_stop_does_not_cancel_what_was_taught(lab, page):
     assert len(lab.points.of(lab.robot.name)) == before + 1
 
 
-# ---- words -------------------------------------------------------------------------------------
+# ---- texts -------------------------------------------------------------------------------------
 
 
 def test_rows_are_in_degrees_and_millimetres_between_the_limits(lab):

@@ -73,7 +73,7 @@ def test_speed_is_relative_to_the_wall_clock(lab, page, speed):
     late = player.overruns
     page.send(["pause"])
     behind = speed * (end - begin) - (until - since)
-    # A busy machine may fall behind, and then says so.
+    # A busy machine may miss deadlines, which are reported.
     assert abs(behind) < 2 * slack or (late and behind > 0)
     assert shown(lab)["speed"] == pytest.approx(100 * speed)
 
@@ -113,7 +113,7 @@ def test_gravity_has_the_given_direction(lab, page):
     page.send(["step", 300])
     moved = lab.sim.world.pose("bar 1")[:3, 3] - start[:3, 3]
     assert moved[0] == pytest.approx(0.5 * 2.0 * 0.3**2, rel=0.02)
-    # Laws know of it: the robots stay.
+    # Controllers compensate it: the robots stay in place.
     assert lab.sim.robots["scara2"].q == pytest.approx(
         lab.sim.robots["scara2"].world.start, abs=1e-3
     )
@@ -161,7 +161,7 @@ def test_running_task_prevents_a_new_simulation(lab, page, change):
 def test_a_finished_run_blocks_nothing_while_time_is_paused(lab, page):
     sim = lab.sim
     page.send(["program/run"], ["program/end"])
-    if lab.sim.moving:  # a step was made in between: let it come to rest
+    if lab.sim.moving:  # a step was made in between: wait until it is at rest
         page.send(["step", 1000])
     page.send(["simulation/gravity", 2, -9])
     assert lab.sim is not sim, page.reported["notice"]

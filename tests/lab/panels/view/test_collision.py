@@ -85,7 +85,7 @@ def test_fingers_pressed_on_the_platform_are_shown(lab, opened):
 
 
 def above_the_platform(lab, opened) -> None:
-    """Bring the gripper of scara2 down beside the bars, to 7 mm above the platform."""
+    """Lower the gripper of scara2 beside the bars, to 7 mm above the platform."""
     for joint, value in (("shoulder", "-60"), ("quill", "180")):
         typed(opened.panel.get_by_label(f"{joint} value"), value)
         opened.settle()
@@ -127,7 +127,7 @@ def test_jog_ends_at_first_contact_and_resumes_with_a_new_press(lab, opened, lat
     until(page, lambda: not lab.robot.moving)
     up.hover()
     page.mouse.down()
-    until(page, lambda: lab.robot.q[quill] < at - 0.02)  # and back, whatever it touches still
+    until(page, lambda: lab.robot.q[quill] < at - 0.02)  # and back, although it still touches
     page.mouse.up()
     expect(page.locator(".collisions.some")).to_have_count(0)
     assert opened.errors == []
