@@ -216,7 +216,7 @@ def test_invalid_live_source_is_named(sim):
 
     sim.reset()
     sim.robots["scara1"].follow(OneNumber())
-    with pytest.raises(brazo.BrazoError, match=r"OneNumber gave .* each of shape \(5,\)"):
+    with pytest.raises(brazo.BrazoError, match=r"OneNumber returned .* each of shape \(5,\)"):
         sim.step()
 
 

@@ -53,7 +53,7 @@ def test_script_lists_faults_over_time():
         ("steps: [{at: 0, delay: 1m}]", "expected a time"),
         ("steps: [{at: 0, loss: 2}]", "expected a fraction, 0 to 1"),
         ("steps: [{at: 0, delay: -1s}]", "at least 0"),
-        ("steps: [{at: 0, throttle: 0}]", "above 0"),
+        ("steps: [{at: 0, throttle: 0}]", "greater than 0"),
         ("steps: [{at: 0, direction: side, cut: true}]", "choose up or down or both"),
         ("steps: [{at: 0, half_open: maybe}]", "choose true or false"),
         ("steps: [{at: 0, for: 0s, cut: true}]", "greater than 0"),
