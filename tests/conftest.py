@@ -1,4 +1,4 @@
-"""What every test may ask for: the reference numbers, a real Chromium, and repeatable examples."""
+"""Fixtures of all tests: the reference numbers, a Chromium, and repeatable examples."""
 
 from __future__ import annotations
 

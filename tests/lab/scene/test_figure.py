@@ -1,4 +1,4 @@
-"""What stands for bodies whose file gives them nothing to see."""
+"""Stick figures of bodies without visuals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_mark_of_a_joint_lies_along_its_axis(stick):
     for i, joint in enumerate(robot.model.joints, start=1):
         mark = next(part for part in visible_parts(robot)[i] if part.name == "joint")
         T = robot.frames(q)[i] @ mark.pose
-        # The Jacobian's column of the joint is its axis, found another way.
+        # The joint's column of the Jacobian is an independent value of its axis.
         column = robot.jacobian(q, link=robot.body_names[i])[:, i - 1]
         axis = column[:3] if joint.kind == "prismatic" else column[3:]
         assert T[:3, 2] == pytest.approx(axis, abs=1e-12)
@@ -87,7 +87,7 @@ def test_bodies_with_visuals_keep_them_and_only_them(stick):
         assert visible_parts(whole) is whole.parts
 
 
-def test_a_robot_all_of_whose_joints_meet_is_still_seen(tmp_path):
+def test_robot_with_coincident_joints_is_visible(tmp_path):
     path = tmp_path / "wrist.urdf"
     path.write_text(
         "<robot name='wrist'><link name='a'/><link name='b'/><joint name='j' type='continuous'>"

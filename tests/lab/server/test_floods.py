@@ -1,4 +1,4 @@
-"""The driver and STOP while other clients flood the lab, each in a process of its own.
+"""The driver and STOP while other clients flood the lab, each in a separate process.
 
 What a busy machine costs is measured in the same run, without a flood.  Where STOP is late, it is
 measured again, and compared with a flood of another lab: it takes as much of the machine.

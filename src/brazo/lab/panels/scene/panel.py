@@ -210,7 +210,7 @@ class ScenePanel(Panel):
             except BrazoError as error:
                 raise BrazoError(imported.shown(error)) from None
         if name.removeprefix(ROBOT) not in choices()["robots"]:
-            raise BrazoError("choose a robot of the list")
+            raise BrazoError("choose a robot from the list")
         return RobotSource.load(name.removeprefix(ROBOT))
 
     def _add_mesh(self, upload: Upload) -> None:

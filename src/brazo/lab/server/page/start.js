@@ -1,5 +1,5 @@
-// The start page: the open project with save as and export, recent projects, and what is shipped.
-// It covers the scene and the panels, not the bar: STOP stays at hand.
+// The start page: the open project with Save as and Export, recent projects, shipped cells and robots.
+// It covers the scene and the panels, but not the bar, so that STOP stays visible.
 import { drives, send, value, watch } from "./channel.js";
 import { element, iconButton } from "./dom.js";
 import { icon } from "./icons.js";
@@ -13,13 +13,13 @@ export function buildStart() {
   watch("history/undo", fill);
   watch("history/redo", fill);
   watch("view/root", (root) => {
-    if (page && page.root !== root) close(); // what was chosen is there
+    if (page && page.root !== root) close(); // the selected cell is open
   });
   addEventListener(
     "keydown",
     (event) => {
       if (event.key !== "Escape" || !page) return;
-      event.preventDefault(); // it closes the page and does not stop the robots
+      event.preventDefault(); // closes the start page instead of stopping the robots
       close();
     },
     true,
