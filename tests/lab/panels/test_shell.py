@@ -93,6 +93,24 @@ def test_a_slider_goes_by_the_arrows(lab, opened):
     assert opened.errors == []
 
 
+def test_a_button_is_clicked_although_its_panel_gets_new_content_while_it_is_pressed(lab, opened):
+    page = opened.page
+    button = show(page, "Simulation").get_by_role("button", name="Reset")
+    lab.do(lab.sim.player.pause)
+    lab.do(lambda: lab.clock.step(10))
+    button.hover()
+    page.mouse.down()
+    html = lab.channel.get("panel/simulation")
+    lab.do(lambda: lab.channel.put({"panel/simulation": f"{html}<i id=renewed></i>"}))
+    opened.settle()
+    page.mouse.up()
+    until(page, lambda: lab.sim.time == 0.0)
+    page.locator("#renewed").wait_for(state="attached")
+    lab.do(lambda: lab.channel.put({"panel/simulation": html}))
+    page.locator("#renewed").wait_for(state="detached")
+    lab.do(lab.sim.player.play)
+
+
 PLACES = """(panel) => [...document.querySelectorAll(`#panel-${panel} button, .brazo-bar button`)]
     .filter((node) => node.offsetParent)
     .map((node) => { const b = node.getBoundingClientRect(); return [b.left, b.top, b.width]; })"""
@@ -223,13 +241,22 @@ def test_bars_and_panels_are_scaled_and_nothing_leaves_the_page(lab, opened):
         return b.left >= 0 && b.right <= innerWidth + 1 && b.top < innerHeight;
     })"""
     height = "() => document.querySelector('.brazo-bar').getBoundingClientRect().height"
+
+    def scaled(pixels: float) -> None:
+        """Wait until the bar has this height and nothing leaves the page."""
+        until(
+            page,
+            lambda: (
+                page.evaluate(height) == pytest.approx(pixels, abs=0.5)
+                and all(page.evaluate(inside))
+            ),
+        )
+
     page.set_viewport_size({"width": 3840, "height": 600})
     page.get_by_label("Size of bars and panels").select_option("2")
-    assert page.evaluate(height) == 96
-    assert all(page.evaluate(inside))
+    scaled(96)
     page.set_viewport_size({"width": 1366, "height": 560})  # no more than fits
-    assert page.evaluate(height) == pytest.approx(48 * 1366 / 1180, abs=0.5)
-    assert all(page.evaluate(inside))
+    scaled(48 * 1366 / 1180)
     panel.get_by_label("Size of bars and panels").select_option("auto")
-    assert page.evaluate(height) == 48
+    scaled(48)
     assert opened.errors == []
