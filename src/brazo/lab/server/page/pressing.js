@@ -4,7 +4,14 @@
 let pressed = null;
 let waiting = [];
 
-addEventListener("pointerdown", ({ target }) => (pressed = target.closest?.("button:not(.hold), label, summary")), true);
+addEventListener(
+  "pointerdown",
+  (event) => {
+    const target = /** @type {Element} */ (event.target);
+    pressed = target.closest?.("button:not(.hold), label, summary") ?? null;
+  },
+  true,
+);
 // After the click, which follows the release.
 const end = () => pressed && setTimeout(release, 0);
 addEventListener("pointerup", end, true);
