@@ -31,6 +31,7 @@ from playwright.sync_api import Error, Page
 
 SIZES = {390: 844, 1366: 768, 1440: 900, 1920: 1080, 3840: 2160}
 MOST = 200  # controls used per panel
+ENOUGH = 15_000  # ms until a control is usable; software rendering on a busy machine is slow
 LEFT_ALONE = ("wide editor", "full screen")  # they cover the panel
 
 LIST = """(panel) => {
@@ -192,14 +193,14 @@ class Crawl:
                 before = node.input_value()
                 for value in dict.fromkeys([*values[-1:], before]):
                     if value in values:
-                        node.select_option(value, timeout=3000)
+                        node.select_option(value, timeout=ENOUGH)
             elif one["tag"] == "textarea":
-                node.click(timeout=3000)
+                node.click(timeout=ENOUGH)
                 self.page.keyboard.press("End")
             elif one["tag"] == "input" and one["type"] in ("text", "number", "search", ""):
-                node.click(timeout=3000)
+                node.click(timeout=ENOUGH)
                 value = node.input_value()
-                node.fill(value or "1", timeout=3000)
+                node.fill(value or "1", timeout=ENOUGH)
                 self.page.keyboard.press("Enter")
             elif one["tag"] == "input" and one["type"] == "range":
                 node.focus()
@@ -214,7 +215,7 @@ class Crawl:
             elif one["tag"] == "input" and one["type"] in ("file", "color"):
                 return True
             else:
-                node.click(timeout=3000)
+                node.click(timeout=ENOUGH)
         except Error as error:
             what = str(error).splitlines()
             covered = [line for line in what if "intercepts" in line]

@@ -171,6 +171,7 @@ def test_a_wide_table_scrolls_inside_and_is_copied_as_text_with_tabs(lab, opened
         "() => (navigator.clipboard.writeText = async (text) => { window.copied = text; })"
     )
     panel.locator("brazo-table button.copy").first.click()
+    page.wait_for_function("() => window.copied")
     head, first = [line.split("\t") for line in page.evaluate("() => window.copied").split("\n")]
     q = lab.robot.reference.q
     assert head[1:4] == ["t [s]", "joint 1 [°]", "joint 2 [°]"]

@@ -320,8 +320,7 @@ def test_the_editor_colours_completes_and_widens(lab, opened):
     expect(paint.locator(".verb")).to_have_text(["wait", "wait", "repeat"])
     expect(paint.locator(".number")).to_have_text(["1s", "2s", "2"])
     opened.button("Wide editor").click()
-    box = opened.panel.locator("brazo-editor").bounding_box()
-    assert box["width"] > 600
+    until(lambda: opened.panel.locator("brazo-editor").bounding_box()["width"] > 600)
     stop = opened.page.get_by_role("button", name="STOP", exact=True)
     stop.click(trial=True)  # not covered
     editor.press("Control+End")
@@ -338,7 +337,8 @@ def test_the_editor_colours_completes_and_widens(lab, opened):
     expect(menu.get_by_role("option")).to_have_text(["bar 1", "bar 2", "bar 3"])
     editor.press("Enter")
     editor.press_sequentially("}")
-    assert editor_text(opened).endswith("    - move_to: {xyz: [1, 0, 0], plan: free, in: bar 1}")
+    typed = "    - move_to: {xyz: [1, 0, 0], plan: free, in: bar 1}"
+    until(lambda: editor_text(opened).endswith(typed))
     editor.press("Escape")
-    assert opened.panel.locator("brazo-editor").bounding_box()["width"] < 400
+    until(lambda: opened.panel.locator("brazo-editor").bounding_box()["width"] < 400)
     expect(opened.panel.locator("brazo-steps li")).to_have_count(4)

@@ -5,6 +5,7 @@ import { drafts, element, fixed, paced, refilling, showText } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
 import { send, value as known } from "./channel.js";
 import { onHover } from "./hover.js";
+import { showWhole } from "./whole_cell.js";
 
 const PATIENCE = 1000; // ms after which a track shows what the lab has, if it was told nothing
 
@@ -226,6 +227,10 @@ class Table extends Tied {
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
     this.copy = copyButton(this.table);
     this.append(this.table, this.empty, this.copy);
+    // Not under a pointer that presses a button: it would move away.
+    this.addEventListener("focusin", ({ target }) => {
+      if (/** @type {Element} */ (target).matches(":focus-visible")) showWhole(target);
+    });
     this.rows = new Map(); // id -> { node, cells }
   }
   kind(column) {
