@@ -704,6 +704,6 @@ export function ticks(low, high, count) {
 const sign = (unit) => unit?.replace(/^deg/, "°") ?? "";
 
 // As signal_groups.py has them for the table: figures of one unit stand under each other.
-export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, N: 2 };
+export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, "mm/s": 1, "mm/s²": 0, N: 2 };
 
 customElements.define("brazo-plot", Plot);

@@ -227,6 +227,12 @@ class Table extends Tied {
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
     this.copy = copyButton(this.table);
     this.append(this.table, this.empty, this.copy);
+    // What is beneath the first column, which stays while others scroll, counts as out of view.
+    const scroller = this.closest(".brazo-scroll");
+    const first = head.cells[0];
+    if (scroller instanceof HTMLElement) {
+      new ResizeObserver(() => (scroller.style.scrollPaddingLeft = `${first.offsetWidth}px`)).observe(first);
+    }
     // Not under a pointer that presses a button: it would move away.
     this.addEventListener("focusin", ({ target }) => {
       if (/** @type {Element} */ (target).matches(":focus-visible")) showWhole(target);
