@@ -145,8 +145,13 @@ class Crawl:
                 self.page.screenshot(path=f"{self.pictures}/{len(self.problems):03}.png")
 
     def inspect(self, panel: str) -> None:
-        """Look at the page."""
-        for what in self.page.evaluate(INSPECT, panel):
+        """Look at the page; a problem that goes by itself soon was new content being laid out."""
+        for wait in (50, 100, 200, 400, 800, 0):
+            found = self.page.evaluate(INSPECT, panel)
+            if not found:
+                return
+            self.page.wait_for_timeout(wait)
+        for what in found:
             self.note(what)
 
     def panel(self, name: str) -> None:
@@ -168,6 +173,19 @@ class Crawl:
                 self.used += not left_alone
                 done.add(key)
         self._tab_through(name)
+
+    def sample(self, name: str, count: int, offset: int = 0) -> None:
+        """Use some controls of a panel, always the same: `count` of them, spread over the panel."""
+        self._front(name)
+        controls = self.page.evaluate(LIST, name)
+        step = max(1, len(controls) // count)
+        for one in controls[offset % step :: step][:count]:
+            self.where = f"{name}, {one['key']}"
+            if not any(word in one["key"].lower() for word in LEFT_ALONE):
+                self._front(name)
+                self.where = f"{name}, {one['key']}"
+                self.used += self._use(name, one)
+        self._tab_through(name, 10)
 
     def _front(self, name: str) -> None:
         self._close_questions()
@@ -234,11 +252,11 @@ class Crawl:
             with contextlib.suppress(Error):
                 question.get_by_role("button", name="Cancel").click(timeout=1000)
 
-    def _tab_through(self, name: str) -> None:
+    def _tab_through(self, name: str, times: int = 25) -> None:
         self._front(name)
         self.where = f"{name}, Tab key"
         self.page.locator(f"[role=tab][aria-controls=panel-{name}]").focus()
-        for _ in range(25):
+        for _ in range(times):
             self.page.keyboard.press("Tab")
         self.inspect(name)
 

@@ -116,7 +116,7 @@ class Slider extends Tied {
     this.range = element("input", "range", { type: "range" });
     Object.assign(this.range, { min: this.min, max: this.max, step: "any" });
     this.range.setAttribute("aria-label", label);
-    const name = element("span", "name", { textContent: label, title: label });
+    const name = element("span", "name", { textContent: label, title: this.getAttribute("title") || label });
     const unit = element("span", "unit", { textContent: this.getAttribute("unit") ?? "" });
     const low = element("span", "end low", { textContent: this.end(this.min, "low") });
     const high = element("span", "end high", { textContent: this.end(this.max, "high") });
