@@ -548,7 +548,7 @@ def test_everything_has_its_place_on_every_screen(fresh):
     for width, height in ((1366, 768), (390, 844), (3840, 2160)):
         page.set_viewport_size({"width": width, "height": height})
         expect(page.get_by_role("button", name="STOP")).to_be_in_viewport(ratio=1)
-        assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+        fresh.wait("() => document.documentElement.scrollWidth <= innerWidth")
         fresh.wait(
             """() => {
                 const { width, height } = document.getElementById("root").getBoundingClientRect();
@@ -556,6 +556,8 @@ def test_everything_has_its_place_on_every_screen(fresh):
             }"""
         )
         for role in ("header.brazo-bar", "footer.brazo-status"):
-            inside = page.locator(role).evaluate("(bar) => bar.scrollWidth - bar.clientWidth")
-            assert inside <= 0, (role, width)
+            fresh.wait(
+                f"() => {{ const bar = document.querySelector('{role}');"
+                " return bar.scrollWidth <= bar.clientWidth; }"
+            )
     page.context.close()

@@ -702,7 +702,7 @@ export function ticks(low, high, count) {
 // A unit as shown in panels; files have the ASCII form.
 const sign = (unit) => unit?.replace(/^deg/, "°") ?? "";
 
-// As signal_groups.py has them for the table: plots of one unit are placed below each other.
-export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, N: 2 };
+// As signal_groups.py has them for the table: numbers of one unit are aligned in a column.
+export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, "mm/s": 1, "mm/s²": 0, N: 2 };
 
 customElements.define("brazo-plot", Plot);

@@ -117,8 +117,8 @@ class PendantPanel(Panel):
         self.on("point-set", self._set_point, int, still=True)
         self.on("point-name", self._rename_point, int, str, still=True)
         self.on("point-delete", self._delete_point, int, still=True)
-        self.on("point-hover", self._show_point, int, still=True)
-        self.on("point-hover-end", context.scene.target.hide, still=True)
+        self.on("point-hover", self._show_point, int, still=True, passive=True)
+        self.on("point-hover-end", context.scene.target.hide, still=True, passive=True)
         self.on("point-up", lambda n: self._move_point(n, -1), int, still=True)
 
     @property

@@ -85,6 +85,9 @@ def _add() -> str:
             ),
             f'<div class="scene-kinds">{kinds}</div>',
             upload("Import mesh…", "mesh", *MESHES),
+            note(
+                "On the selected table or fixture, or beside the selected body; else on the floor."
+            ),
         ]
     )
 

@@ -33,6 +33,7 @@ from brazo.lab.panels.scene.placing import (
     new_element,
     new_robot,
     placed,
+    support_of,
 )
 from brazo.lab.panels.scene.properties import (
     can_be_free,
@@ -230,6 +231,8 @@ class ScenePanel(Panel):
         """Add an element at a free place and select it."""
         chosen = self._chosen
         on = chosen.name if isinstance(chosen, Fixture) else ""
+        if not on and chosen is not None and isinstance(new, FreeBody):
+            on = support_of(self.sim.cell, chosen)  # beside what is selected
 
         def go() -> None:
             one = placed(self.sim.cell, new, on if on in _names(self.sim.cell) else "")

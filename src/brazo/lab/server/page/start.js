@@ -26,6 +26,8 @@ export function buildStart() {
   );
 }
 
+const START = "Start page: save, open or export your work; cells and robots";
+
 // The button in the bar: the name of the project.
 export function homeButton() {
   const button = element("button", "home", { type: "button" });
@@ -41,7 +43,7 @@ export function homeButton() {
     name.textContent = kept ? project.name : "brazo";
     button.title = project?.problem
       ? `Not saved: ${project.problem}`
-      : project?.kept ? `Start page; saved in ${project.folder}` : "Start page";
+      : project?.kept ? `${START}. Saved in ${project.folder}` : START;
     button.setAttribute("aria-label", `Start page, project ${project?.kept ? project.name : "not saved"}`);
     button.classList.toggle("problem", Boolean(project?.problem));
   };
