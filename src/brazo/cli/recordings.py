@@ -259,7 +259,7 @@ def _drawn(source: ColumnSource, recording: Path, target: Path, cell: str | None
         if cell is not None:
             raise BrazoError(f"--cell: applies to .html replays only, not to {target.name}")
         return None
-    from brazo.lab.app.recorded_cell import recorded_cell
+    from brazo.simulation.recorded_cell import recorded_cell
 
     found, notes = recorded_cell(source, recording, cell)
     for note in notes:

@@ -14,13 +14,16 @@ from brazo.recording.part_file import writer_of as recorder_of
 from brazo.recording.source import ColumnSource, Progress, open_source
 from brazo.recording.stream import finish_part
 
-# The .html replay needs the lab's scene, a higher layer, so it is imported by name on demand.
+# The .html replay and videos need higher layers, so these are imported by name on demand.
 _WRITERS = {
     ".parquet": ("brazo.recording.parquet", "write_parquet"),
     ".csv": ("brazo.recording.tables", "write_csv"),
     ".xlsx": ("brazo.recording.xlsx", "write_xlsx"),
     ".mcap": ("brazo.recording.mcap", "write_mcap"),
     ".html": ("brazo.lab.app.replay_file", "write_replay"),
+    ".mp4": ("brazo.video.render", "write_video"),
+    ".webm": ("brazo.video.render", "write_video"),
+    ".gif": ("brazo.video.render", "write_video"),
 }
 FORMATS = tuple(_WRITERS)
 
