@@ -26,6 +26,7 @@ _WRITERS = {
     ".gif": ("brazo.video.render", "write_video"),
 }
 FORMATS = tuple(_WRITERS)
+DRAWN = (".html", ".mp4", ".webm", ".gif")  # formats that show the cell
 
 
 def writer_of(path: str | Path) -> Callable[..., None]:
@@ -55,14 +56,14 @@ def convert(
     file, it is finished as if the run had ended, and the .part file is removed.  A file that is
     still being written is rejected.  A damaged file is rejected unless `salvage` is set, which
     reads its intact rows.  With `rate` (Hz), the first row of every 1/rate seconds is written.
-    `cell` replaces the recording's own cell in an .html replay.
+    `cell` replaces the recording's own cell in an .html replay or a video.
     """
     source, target = Path(source), Path(target)
     write = writer_of(target)
     if cell is not None:
-        if target.suffix.lower() != ".html":
+        if target.suffix.lower() not in DRAWN:
             raise BrazoError(
-                f"{target}: the option 'cell' is for .html replays only; omit it for this file"
+                f"{target}: the option 'cell' is for {', '.join(DRAWN)} only; omit it for this file"
             )
         write = partial(write, cell=cell)
     _refuse_live(source)

@@ -23,6 +23,7 @@ from brazo.simulation.recorded_cell import recorded_cell
 from brazo.video.camera import camera_path
 from brazo.video.encoder import encoding, frame_size, video_format
 from brazo.video.extent import Extent
+from brazo.video.offscreen import backend
 from brazo.video.stage import FIELD_OF_VIEW_DEG, Stage
 from brazo.world import Cell, World
 from brazo.world.drawn_parts import drawn_parts
@@ -97,6 +98,7 @@ def render(
     """
     options, path = options or VideoOptions(), Path(path)
     video_format(path)
+    backend()  # raises before any work if nothing can be rendered here
     clip = Clip(source, options, cell)
     with clip.stage() as stage, encoding(path, options.size, options.fps) as write:
         for k, frame in enumerate(clip.frames(stage), 1):

@@ -20,8 +20,8 @@ from brazo.video.extent import Extent
 from brazo.video.offscreen import Renderer, backend
 
 BACKGROUND = (0.965, 0.972, 0.98)
-FLOOR = (0.90, 0.915, 0.93)
-GRID = (0.80, 0.825, 0.85)
+FLOOR = (0.965, 0.972, 0.982)
+GRID = (0.86, 0.88, 0.905)
 TRAIL = (0.11, 0.44, 0.85, 1.0)
 TRAIL_POINTS = 1500  # of one robot; a longer trail loses every second point
 TRAIL_WIDTH = 3.0  # px
@@ -133,7 +133,7 @@ def _light(
     spec.stat.extent, spec.stat.center = extent.size, extent.middle
     visual.map.fogstart, visual.map.fogend = 2.2, 5.0
     visual.map.znear, visual.map.zfar = 0.02, 40.0
-    visual.map.shadowclip = 1.2
+    visual.map.shadowclip = 0.7  # beyond, the map would be too coarse
     visual.rgba.fog = visual.rgba.haze = [*BACKGROUND, 1.0]
     spec.add_texture(
         name="background",

@@ -92,7 +92,9 @@ class Scene:
             box_of(parts) @ T[:3, :3].T + T[:3, 3] for parts, T in zip(bodies, poses, strict=True)
         ]
         # Without robots, fixtures are what the user looks at, not ground.
-        ground = ground_of([one.kind == "fixture" and bool(sim.robots) for one in world.drawn], boxes)
+        ground = ground_of(
+            [one.kind == "fixture" and bool(sim.robots) for one in world.drawn], boxes
+        )
         scene = self.server.scene
         hooks.sweep(self.server)
         with self.server.atomic():
