@@ -90,7 +90,7 @@ def convert(
     cell: str = typer.Option(
         None,
         "--cell",
-        help="For .html and videos: cell or robot to show instead of the recording's own.",
+        help="For .html and videos: cell or robot to show, not the recording's own.",
     ),
     salvage: bool = typer.Option(
         False, "--salvage", help="Write the intact rows of a damaged recording."

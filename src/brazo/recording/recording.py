@@ -275,7 +275,7 @@ class Recording:
         return import_module("brazo.video.animation").animate(self, **options)
 
     def plot_scope(self, plane: str = "xy", path: str | Path | None = None, **options: Any) -> Any:
-        """Plot the tool's path in a plane beside its reference; see `brazo.recording.plot_scope`."""
+        """Plot the tool's path in a plane beside its reference; see `recording.plot_scope`."""
         from brazo.recording.scope import plot_scope
 
         return plot_scope(self, path, plane, **options)

@@ -1,8 +1,8 @@
 """Scope: path of a tool in a plane beside its reference, with a time cursor and error statistics.
 
 The errors are those of `brazo.recording.metrics` (difference at the same time) and, where the
-reference moves, those of `brazo.recording.accuracy` (distance across the path), which have the names
-of ISO 9283 without claiming conformity.
+reference moves, those of `brazo.recording.accuracy` (distance across the path), which have the
+names of ISO 9283 without claiming conformity.
 """
 
 from __future__ import annotations
@@ -96,8 +96,12 @@ def scope_figure(
     reference = _reference(chosen)
     rows = scope_statistics(recording, chosen.title).texts()
     with drawing():
-        fig = new_figure(3.6 if len(planes) == 1 else 3.1, title, WIDTH)
-        axes = fig.subplots(1, len(planes) + 1, width_ratios=[*[1.0] * len(planes), 0.02])
+        fig = new_figure(3.6 if len(planes) == 1 else 2.9, title, WIDTH)
+        axes = fig.subplots(
+            1,
+            len(planes) + 1,
+            width_ratios=[*[1.0] * len(planes), 0.42 if len(planes) == 1 else 0.9],
+        )
         for ax, (first, second) in zip(axes[:-1], planes, strict=True):
             i, j = "xyz".index(first), "xyz".index(second)
             _path(ax, t, tool[:, [i, j]], _columns(reference, i, j), time)
@@ -111,8 +115,8 @@ def scope_figure(
             transform=axes[-1].transAxes,
         )  # fmt: skip
         legend = "line: tool, grey: reference" if reference is not None else "line: tool"
-        note = f"{legend}.  {NOTE}" if len(rows) > 2 else f"{legend}."
-        fig.text(0.994, 0.01, note, ha="right", va="bottom", fontsize=SMALL, color=SOFT)
+        note = f"{legend}. {NOTE}" if len(rows) > 2 else f"{legend}."
+        axes[0].set_title(note, loc="left", fontsize=SMALL, color=SOFT, pad=4).set_in_layout(False)
         return finish(fig)
 
 

@@ -11,6 +11,7 @@ import csv
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def read_keys(path: Path) -> list[Key]:
     if not keys:
         raise BrazoError(f"{path}: no keyframes; give at least one")
     times = [key.time for key in keys]
-    if any(b <= a for a, b in zip(times[:-1], times[1:], strict=True)):
+    if any(b <= a for a, b in pairwise(times)):
         raise BrazoError(f"{path}: the times of the keyframes must increase")
     return keys
 

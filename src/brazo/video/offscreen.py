@@ -1,8 +1,8 @@
 """OpenGL without a window: choice of a backend that works here, and pictures of a MuJoCo model.
 
 A missing driver may end the process instead of raising, so each backend is first tried in a
-process of its own.  The environment variable MUJOCO_GL (egl, osmesa, glfw) limits the choice to one.
-Contexts belong to the thread that created them.
+process of its own.  The environment variable MUJOCO_GL (egl, osmesa, glfw) limits the choice to
+one.  Contexts belong to the thread that created them.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ chosen freely: a light background into which the floor fades, one soft light wit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from brazo.video.offscreen import Renderer, backend
 BACKGROUND = (0.965, 0.972, 0.98)
 FLOOR = (0.965, 0.972, 0.982)
 GRID = (0.86, 0.88, 0.905)
-TRAIL = (0.11, 0.44, 0.85, 1.0)
+TRAIL = (0.0, 0.22, 0.52, 1.0)  # emitted, and lit in addition
 TRAIL_POINTS = 1500  # of one robot; a longer trail loses every second point
 TRAIL_WIDTH = 3.0  # px
-SHADOW_SIZE = 1024  # px of the shadow map; larger ones are slow without a graphics card
+SHADOW_SIZE = 2048  # px of the shadow map; larger ones are slow without a graphics card
 FIELD_OF_VIEW_DEG = 35.0  # as in the lab
 
 Array = np.ndarray
@@ -102,13 +103,14 @@ class Stage:
         line = mujoco.mjtGeom.mjGEOM_LINE
         color = np.array(TRAIL, np.float32)
         for trail in self._trails:
-            for start, end in zip(trail[:-1], trail[1:], strict=True):
+            for start, end in pairwise(trail):
                 if scene.ngeom >= scene.maxgeom:
                     return
                 geom = scene.geoms[scene.ngeom]
                 mujoco.mjv_initGeom(geom, line, np.zeros(3), np.zeros(3), np.zeros(9), color)
                 mujoco.mjv_connector(geom, line, TRAIL_WIDTH, start, end)
-                geom.emission = 0.6
+                # A uniform colour: the light on a line depends on its direction.
+                geom.emission, geom.specular, geom.shininess = 1.0, 0.0, 0.0
                 scene.ngeom += 1
 
 
@@ -133,7 +135,8 @@ def _light(
     spec.stat.extent, spec.stat.center = extent.size, extent.middle
     visual.map.fogstart, visual.map.fogend = 2.2, 5.0
     visual.map.znear, visual.map.zfar = 0.02, 40.0
-    visual.map.shadowclip = 0.7  # beyond, the map would be too coarse
+    # The floor beyond this region would have specks of shadow.
+    visual.map.shadowclip = 2.2
     visual.rgba.fog = visual.rgba.haze = [*BACKGROUND, 1.0]
     spec.add_texture(
         name="background",
