@@ -66,6 +66,7 @@ class RecordingReplay:
 
     def __init__(self, recording: str | Path | Recording, cell: Any = None) -> None:
         source, self.path = _source_of(recording)
+        self._given = recording if isinstance(recording, Recording) else None
         self.title = self.path.name
         if source.rows < 2:
             raise BrazoError(
@@ -110,6 +111,13 @@ class RecordingReplay:
         with self.lock:
             self._settle()
         return self._world
+
+    @property
+    def exported(self) -> Path | Recording:
+        """The recording that is shown, as exports take it: its file, or the rows in memory."""
+        if self._given is None:
+            return self.path
+        return self._given
 
     # ---- time ------------------------------------------------------------------------------
 
