@@ -63,7 +63,8 @@ def video(
 
         def show(fraction: float) -> None:
             nonlocal begin
-            begin = begin or time.perf_counter()  # the first frame waits for the setup
+            if fraction > 0.0:
+                begin = begin or time.perf_counter()  # the first frame waits for the setup
             progress(fraction)
 
         done = render(source, target, options, cell=cell, progress=show)

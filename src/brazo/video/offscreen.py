@@ -31,8 +31,8 @@ try_backend(sys.argv[1])
 _SWITCHED_OFF = ("disable", "disabled", "off", "false", "0")
 _ANY = ("", "enable", "enabled", "on", "true", "1")
 _HINTS = {
-    "linux": "on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri (EGL), or libosmesa6 "
-    "(OSMesa); both render without a display and without a graphics card",
+    "linux": "on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri libopengl0 (EGL), or "
+    "libosmesa6 (OSMesa); both render without a display and without a graphics card",
     "darwin": "rendering needs a session with access to the graphics system",
     "win32": "rendering needs an OpenGL driver: install the one of the graphics card",
 }

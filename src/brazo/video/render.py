@@ -20,7 +20,7 @@ from brazo.recording.recording import Recording
 from brazo.recording.source import READABLE, ColumnSource, Progress, memory_source, open_source
 from brazo.simulation.given_cell import as_cell
 from brazo.simulation.recorded_cell import recorded_cell
-from brazo.video.camera import camera_path
+from brazo.video.camera import View, camera_path
 from brazo.video.encoder import encoding, frame_size, video_format
 from brazo.video.extent import Extent
 from brazo.video.offscreen import backend
@@ -98,13 +98,15 @@ def render(
     """
     options, path = options or VideoOptions(), Path(path)
     video_format(path)
+    tell = progress or (lambda _fraction: None)
+    tell(0.0)  # may raise to cancel
     backend()  # raises before any work if nothing can be rendered here
+    tell(0.0)
     clip = Clip(source, options, cell)
     with clip.stage() as stage, encoding(path, options.size, options.fps) as write:
         for k, frame in enumerate(clip.frames(stage), 1):
             write(frame)
-            if progress is not None:
-                progress(k / clip.count)
+            tell(k / clip.count)
     return Rendered(path, clip.count, clip.count / options.fps, tuple(clip.notes))
 
 
@@ -144,6 +146,10 @@ class Clip:
             self._first = float(next(iter(rows.read([rows.time])))[0][0])
             self._times = self._frame_times(rows)
         self.extent = Extent.of(self._bodies, self._fixed, self._framed(), self._floor)
+        width, height = options.size
+        self._camera = camera_path(
+            options.camera, self.extent, width / height, FIELD_OF_VIEW_DEG, options.turntable
+        )
 
     @property
     def count(self) -> int:
@@ -157,20 +163,19 @@ class Clip:
             self._bodies,
             self.extent,
             self._options.size,
+            far=max(self._view(k).distance for k in range(self.count)),
             shadows=self._options.shadows,
             tools=tools,
         )
 
     def frames(self, stage: Stage) -> Iterator[Array]:
         """Iterate over the frames (height, width, 3); each is valid until the next one."""
-        options = self._options
-        width, height = options.size
-        camera = camera_path(
-            options.camera, self.extent, width / height, FIELD_OF_VIEW_DEG, options.turntable
-        )
+        trail = self._options.trail
         for k, poses in enumerate(self._poses(self._times)):
-            view = camera(self._first + float(self._times[k]), k / self.count)
-            yield stage.draw(poses, view, self._tools() if options.trail else None)
+            yield stage.draw(poses, self._view(k), self._tools() if trail else None)
+
+    def _view(self, k: int) -> View:
+        return self._camera(self._first + float(self._times[k]), k / self.count)
 
     def _poses(self, times: Array) -> Iterator[Array]:
         if self._source is None or self._replay is None:

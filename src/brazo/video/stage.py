@@ -33,7 +33,10 @@ Array = np.ndarray
 
 
 class Stage:
-    """A cell ready to be drawn; a context manager that holds an OpenGL context."""
+    """A cell ready to be drawn; a context manager that holds an OpenGL context.
+
+    `far` is the largest distance (m) of the camera from what it looks at.
+    """
 
     def __init__(
         self,
@@ -41,6 +44,7 @@ class Stage:
         extent: Extent,
         size: tuple[int, int],
         *,
+        far: float,
         shadows: bool = True,
         samples: int = 4,
         tools: int = 0,
@@ -48,7 +52,7 @@ class Stage:
         mujoco = engine()
         self._mujoco = mujoco
         spec = mujoco.MjSpec()
-        _light(mujoco, spec, extent, size, shadows, samples)
+        _light(mujoco, spec, extent, size, far, shadows, samples)
         _floor(mujoco, spec, extent)
         for i, parts in enumerate(bodies):
             _add_body(mujoco, spec, i, parts)
@@ -115,7 +119,13 @@ class Stage:
 
 
 def _light(
-    mujoco: Any, spec: Any, extent: Extent, size: tuple[int, int], shadows: bool, samples: int
+    mujoco: Any,
+    spec: Any,
+    extent: Extent,
+    size: tuple[int, int],
+    far: float,
+    shadows: bool,
+    samples: int,
 ) -> None:
     visual = spec.visual
     visual.global_.offwidth, visual.global_.offheight = size
@@ -133,8 +143,10 @@ def _light(
         specular=[0.14] * 3,
     )
     spec.stat.extent, spec.stat.center = extent.size, extent.middle
-    visual.map.fogstart, visual.map.fogend = 2.2, 5.0
-    visual.map.znear, visual.map.zfar = 0.02, 40.0
+    # Relative to the extent.  Only the floor behind the cell fades, however far the camera is.
+    away = far / extent.size
+    visual.map.fogstart, visual.map.fogend = away + 0.6, away + 4.0
+    visual.map.znear, visual.map.zfar = 0.02, away + 12.0
     # The floor beyond this region would have specks of shadow.
     visual.map.shadowclip = 2.2
     visual.rgba.fog = visual.rgba.haze = [*BACKGROUND, 1.0]
