@@ -1,7 +1,8 @@
 """# Videos and the scope
 
-The tool of an RV-2AJ follows a Lissajous curve under PD control with gravity compensation.  The run becomes a video
-without a browser or a display, and the scope compares the tool's path with its reference.
+The tool of an RV-2AJ follows a Lissajous curve under PD control with gravity compensation.  The
+run becomes a video without a browser or a display, and the scope compares the tool's path with its
+reference.
 """
 
 import brazo

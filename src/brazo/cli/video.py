@@ -50,7 +50,7 @@ def video(
     A cell or robot is shown at rest; with --turntable from all sides.
     """
     from brazo.video.encoder import video_format
-    from brazo.video.render import VideoOptions, render
+    from brazo.video.rendering import VideoOptions, render
 
     target = output if output is not None else Path(f"{_stem(source)}.mp4")
     video_format(target)

@@ -21,9 +21,9 @@ _WRITERS = {
     ".xlsx": ("brazo.recording.xlsx", "write_xlsx"),
     ".mcap": ("brazo.recording.mcap", "write_mcap"),
     ".html": ("brazo.lab.app.replay_file", "write_replay"),
-    ".mp4": ("brazo.video.render", "write_video"),
-    ".webm": ("brazo.video.render", "write_video"),
-    ".gif": ("brazo.video.render", "write_video"),
+    ".mp4": ("brazo.video.rendering", "write_video"),
+    ".webm": ("brazo.video.rendering", "write_video"),
+    ".gif": ("brazo.video.rendering", "write_video"),
 }
 FORMATS = tuple(_WRITERS)
 DRAWN = (".html", ".mp4", ".webm", ".gif")  # formats that show the cell

@@ -340,7 +340,7 @@ class Robot(DynamicMethods):
 
         Parameters
         ----------
-        qs : (m, n) joint positions, rad and m.
+        qs : rows (n,) of joint positions, rad and m, as an array (m, n).
         dt : s, time from one row to the next.
         options : as of `brazo.video`: size, fps, camera, turntable, speed, trail; `format` is mp4,
             webm or gif.  The result has `save(path)`.

@@ -14,7 +14,7 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.recording.recording import Recording
-from brazo.video.render import VideoOptions, render
+from brazo.video.rendering import VideoOptions, render
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

@@ -12,7 +12,7 @@ import brazo
 from brazo.errors import BrazoError
 from brazo.recording import Export, Recording
 from brazo.video.animation import MAX_BYTES, Animation
-from brazo.video.render import Clip, VideoOptions, render
+from brazo.video.rendering import Clip, VideoOptions, render
 from brazo.video.stage import FIELD_OF_VIEW_DEG
 
 SMALL = {"size": (160, 120), "shadows": False}
