@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from brazo import teleop as teleop
     from brazo import trajectory as trajectory
     from brazo import units as units
+    from brazo import video as video
     from brazo import world as world
     from brazo.dynamics.identification import Identification, identify
     from brazo.dynamics.simulate import Run
@@ -67,6 +68,7 @@ __all__ = [
     "loads",
     "plan",
     "program",
+    "video",
 ]
 
 _MODULES = (
@@ -86,6 +88,7 @@ _MODULES = (
     "teleop",
     "trajectory",
     "units",
+    "video",
     "world",
 )
 

@@ -27,6 +27,7 @@ from brazo.cli import (
     run,
     study,
     teleop,
+    video,
 )
 from brazo.cli.interruption import end_on_second_press
 from brazo.cli.output import PipeStream
@@ -69,6 +70,7 @@ recordings.register(app)
 study.register(app)
 teleop.register(app)
 lab.register(app)
+video.register(app)
 
 
 @app.callback(invoke_without_command=True)

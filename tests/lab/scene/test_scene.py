@@ -10,8 +10,9 @@ from brazo.body.solids import mesh
 from brazo.formats.library import robot_names
 from brazo.lab.app import opening
 from brazo.lab.scene import scene
-from brazo.lab.scene.scene import grid_cell, node_name
+from brazo.lab.scene.scene import node_name
 from brazo.lab.server import hooks
+from brazo.video.extent import grid_cell
 
 
 def kept(lab, prefix: str) -> dict[str, list]:

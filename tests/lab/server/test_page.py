@@ -17,7 +17,8 @@ from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app.lab import Lab
-from brazo.lab.scene.scene import drawn_parts, node_name
+from brazo.lab.scene.scene import node_name
+from brazo.world.drawn_parts import drawn_parts
 from tests.lab.panels import acting
 
 pytestmark = pytest.mark.browser
@@ -383,7 +384,7 @@ def drawn_wrong(lab: Lab, opened: Opened) -> dict[str, float]:
     )
     expected = {}
     poses = lab.sim.world.poses()
-    for body, T, parts in zip(lab.scene.names, poses, drawn_parts(lab.sim), strict=True):
+    for body, T, parts in zip(lab.scene.names, poses, drawn_parts(lab.sim.world), strict=True):
         for i, part in enumerate(parts):
             expected[f"{body}/{i}-{node_name(part.name)}"] = T @ part.pose
     floor = drawn.pop(f"{lab.scene.root}/floor")

@@ -60,8 +60,14 @@ class XYPlot extends Figure {
   }
 
   told(what) {
-    if (!what) return;
+    if (!what) {
+      if (what === null && this.what.lines.length) this.told({ lines: [], data: [], x: {}, y: {} });
+      return;
+    }
     this.what = what;
+    const legend = JSON.stringify(what.lines);
+    if (legend === this.legendOf) return this.soon(); // a live path: its buttons stay
+    this.legendOf = legend;
     this.figures = what.lines.map((one) => {
       const chip = element("button", "line", { type: "button", title: `${one.label}: show or hide` });
       const mark = element("span", `mark${one.dashed ? " dashed" : ""}`);

@@ -231,7 +231,7 @@ class FilmButtons extends HTMLElement {
     if (!this.buttons) {
       this.buttons = element("div", "brazo-buttons");
       this.view = this.add("film", "Record video", filmView);
-      this.recording = this.add("film", "Render replay", filmRecording);
+      this.recording = this.add("film", "Record replay", filmRecording);
       this.stop = this.add("stop", "Stop and save", () => {
         if (film.timer) stop();
         else film.ending = true;
