@@ -81,8 +81,11 @@ def open_page(browser) -> Iterator[Callable[..., Opened]]:
     """`open_page(lab, "data")`: a page with that panel in front."""
     contexts = []
 
-    def open_page(lab: Lab, name: str, size: dict[str, int] = SIZE, **options: Any) -> Opened:
+    def open_page(
+        lab: Lab, name: str, size: dict[str, int] = SIZE, script: str = "", **options: Any
+    ) -> Opened:
         context = browser.new_context(viewport=size, **options)
+        context.add_init_script(script)
         context.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
         contexts.append(context)
         opened = Opened(lab, context.new_page(), name)

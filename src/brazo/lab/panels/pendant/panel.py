@@ -97,6 +97,7 @@ class PendantPanel(Panel):
         self.on("jog", self._jog, int, int, bool, now=True)
         self.on("jog-end", self._jog_end, now=True)
         self.on("stick", self._stick, list, bool, now=True)
+        self.on("stick-world", self._stick_in_world, list, bool, now=True)
         self.on("stick-end", self._jog_end, now=True)
         self.on("move", self._move, list, str)
         self.on("nearest", self._set_nearest, str)
@@ -323,17 +324,25 @@ class PendantPanel(Panel):
             self.context.post(begin)
 
     def _stick(self, given: list[Any], fresh: bool) -> None:
+        self._press_stick(given, fresh, None)
+
+    def _stick_in_world(self, given: list[Any], fresh: bool) -> None:
+        """Jog in the world frame whatever the mode is, as from a headset that does not show it."""
+        self._press_stick(given, fresh, "world")
+
+    def _press_stick(self, given: list[Any], fresh: bool, frame: Frame | None) -> None:
         # Runs on the network thread.
         deflections = read_deflections(given)
         if deflections is None:
             return
         press = self.keys.press_stick(deflections) if fresh else self.keys.renew_stick(deflections)
         if press is not None:
-            self.context.post(self.context.channel.unless_stopped(lambda: self._begin_stick(press)))
+            begin = self.context.channel.unless_stopped(lambda: self._begin_stick(press, frame))
+            self.context.post(begin)
 
-    def _begin_stick(self, press: int) -> None:
+    def _begin_stick(self, press: int, frame: Frame | None) -> None:
         self._end_tour()
-        self._warn(self.keys.begin(self.robot, self._frame, press))
+        self._warn(self.keys.begin(self.robot, frame or self._frame, press))
 
     def _jog_end(self) -> None:
         # Runs on the network thread.

@@ -1,6 +1,7 @@
-"""View panel: overlays of the scene, camera views, the look of the scene and the size of the page.
+"""View panel: overlays, camera views, look of the scene, immersive views and size of the page.
 
-Look and size are settings of each browser (`server/page/appearance.js`), not of the lab.
+Look and size are settings of each browser (`server/page/appearance.js`), not of the lab.  The
+immersive views, in a headset and as a stereo pair, are those of `immersive.js`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ class ViewPanel(Panel):
     id, title, icon, side, order = "view", "View", "eye", "right", 20
     used_for = ("cell", "replay")
     needs_robot = False
+    scripts = ("panels/view/immersive.js",)
 
     def html(self) -> str:
         switches = [
@@ -27,5 +29,6 @@ class ViewPanel(Panel):
             section("Show", *switches, floor)
             + section("Camera", "<brazo-camera></brazo-camera>")
             + section("Look", '<brazo-appearance part="look"></brazo-appearance>')
+            + section("Immersive", "<brazo-immersive></brazo-immersive>")
             + section("Page", '<brazo-appearance part="page"></brazo-appearance>')
         )

@@ -58,6 +58,7 @@ export function pace(renderer, shown, drawn, fine = () => false) {
   };
 
   function draw(scene, camera, atRest) {
+    if (renderer.xr?.isPresenting) return; // xr_view.js draws
     smooth = atRest || fine();
     const wanted = smooth ? Math.min(devicePixelRatio, FINEST) : ratio;
     if (renderer.getPixelRatio() !== wanted) setPixelRatio.call(renderer, wanted);

@@ -11,6 +11,7 @@
   // This file is no module and cannot import these by their names.
   const PICTURES = "/lab/server/page/pictures.js";
   const LOOKS = "/lab/server/page/looks.js";
+  const IMMERSIVE = "/lab/server/page/immersive_view.js";
   // As scene.py names them, below a root of the cell's own.
   const FLOOR = /^\/cell-[^/]+\/floor$/;
   const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
@@ -38,6 +39,7 @@
   const whenReady = [];
   const ghosts = new Set(); // names of the parts of translucent robots
   let looks = null; // looks.js, once something is drawn
+  let immersive = null; // immersive_view.js, likewise
   let look = {}; // settings of the page
   let framed = null; // what `frame` was last asked for
 
@@ -99,6 +101,11 @@
     setLook(settings) {
       look = settings;
       looks?.set(settings);
+    },
+
+    // The scene in a headset or a phone viewer: immersive_view.js; null until something is drawn.
+    get immersive() {
+      return immersive;
     },
 
     // Look at the cell (of so many parts below its root, and the frames of its tools) from a
@@ -179,7 +186,7 @@
     if (!scene) return void setTimeout(countFrames, 100);
     scene.onBeforeRender = (_renderer, _scene, camera) => {
       setMaterials();
-      if (camera === mutable.camera) looks?.before(camera);
+      if (camera === mutable.camera || immersive?.before(camera)) looks?.before(mutable.camera);
     };
     const before = scene.onAfterRender;
     scene.onAfterRender = (renderer, ...rest) => {
@@ -192,11 +199,15 @@
   async function watchPictures(renderer) {
     const { pace, tell } = await import(PICTURES);
     const { makeLooks } = await import(LOOKS);
+    const { makeImmersive } = await import(IMMERSIVE);
     const dark = () => viewer.dark;
     looks = makeLooks({ mutable, parts: () => parts.keys(), ghosts: () => ghosts, inject, dark, eye: eyeFrom });
     looks.set(look);
     if (framed) looks.framed(eyeFrom([1, -1, 0.62])?.distance ?? 0);
+    const points = () => (framed ? robotPoints(framed[0], framed[1], framed[2]) : null);
+    const made = makeImmersive({ mutable, renderer, points, rotation: worldRotation, dark });
     renderer.render = looks.splitter(renderer);
+    renderer.render = made.twice(renderer.render);
     const shown = (camera) => camera === mutable.camera;
     const told = () => {
       drawn++;
@@ -204,6 +215,8 @@
     };
     if (viewer.software) pace(renderer, shown, told, () => viewer.fine);
     else tell(renderer, shown, told);
+    renderer.render = made.headset(renderer.render, told);
+    immersive = made;
   }
 
   function goAlong(last) {
