@@ -6,9 +6,9 @@ import io
 
 import numpy as np
 import pytest
+from brazo.lab.scene.figure import visible_parts
 from PIL import Image
 
-from brazo.lab.scene.figure import visible_parts
 from tests.lab.panels.acting import until
 
 pytestmark = pytest.mark.browser
