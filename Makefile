@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run check format test bench docs clean
+.PHONY: help setup run check lint format test bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,10 +26,12 @@ setup: $(VENV)/dev.stamp $(VENV)/page.stamp ## install brazo and its development
 run: $(VENV)/run.stamp ## start the lab; pass arguments to brazo with ARGS="robots"
 	@$(BIN)/brazo $(ARGS)
 
-check: $(VENV)/dev.stamp $(VENV)/page.stamp ## format, lint, types and layers, without changing a file
+check: lint ## format, lint, types and layers, without changing a file
+	$(BIN)/pyright
+
+lint: $(VENV)/dev.stamp $(VENV)/page.stamp ## all of check but the types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python tools/page_checks.py
 	$(BIN)/python tools/large_files.py
@@ -38,7 +40,8 @@ format: $(VENV)/dev.stamp ## rewrite the code in the one format and apply the sa
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: setup check ## check everything, then run every test; pass ARGS="tests/model" to choose
+# tests/test_types.py checks the types, at the same time as other tests.
+test: setup lint ## check everything and run every test; pass ARGS="tests/model" to choose
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest $(ARGS)
 
 bench: $(VENV)/dev.stamp ## measure brazo and its peers on this machine

@@ -1,4 +1,4 @@
-"""What every test may ask for: the reference numbers, a real Chromium, and repeatable examples."""
+"""Fixtures of all tests: the reference numbers, a Chromium, and repeatable examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # Files that take half a minute or more, the longest first.
 LONG = (
-    "program/test_hand_over.py", "server/test_page.py", "panels/test_station_pages.py",
+    "tests/test_types.py", "program/test_hand_over.py", "server/test_page.py",
+    "panels/test_station_pages.py",
     "dynamics/test_dynamics.py", "symbolic/test_derivation.py", "bench/test_bench.py",
     "server/test_floods.py", "recording/test_export.py", "closed_form/test_spherical_wrist.py",
     "tests/test_examples.py", "cli/test_run.py",

@@ -106,7 +106,7 @@ class MuJoCo(_Oracle):
         mj: Any = import_module("mujoco")
         self.mj = mj
         self.robot = mujoco_model(model, kinematic=True)
-        # Friction is not asked for, and equalities would pull at the joints that mimic.
+        # Friction is excluded, and equality constraints would act on mimic joints.
         self.robot.dof_damping[:] = 0.0
         self.robot.dof_frictionloss[:] = 0.0
         self.robot.opt.disableflags |= int(mj.mjtDisableBit.mjDSBL_CONSTRAINT)

@@ -12,14 +12,14 @@ PAGE = (Path(__file__).parents[1] / "docs" / "architecture.md").read_text(encodi
 
 
 def written(walk: str) -> tuple[list[str], str]:
-    """The files that the page lists for a walk, and its line of counts."""
+    """The files that the page lists for an operation, and its line of counts."""
     section = PAGE.partition(f"(walk-{walk})=")[2].partition("(walk-")[0]
     counts, _, files = section.partition(" changes of folder*")
     return re.findall(r"`([\w/.]+\.py)`", files), counts.rpartition("*")[2]
 
 
 @pytest.mark.parametrize("walk", WALKS)
-def test_the_page_lists_the_files_of_a_walk_in_order(walk):
+def test_documentation_lists_the_files_of_an_operation_in_order(walk):
     files, counts = written(walk)
     assert files == trace(WALKS[walk]())
     assert counts == f"{len(files)} files, {folder_changes(files)}"

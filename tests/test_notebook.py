@@ -18,7 +18,7 @@ def run(arm):
     return arm.simulate(q0="ready", t_end=0.2)
 
 
-def test_a_robot_shows_its_table(arm):
+def test_robot_display_has_its_table(arm):
     html = arm._repr_html_()
     assert html.startswith("<table>") and "planar-2r: 2 joints, standard D-H" in html
     assert ">shoulder<" in html and ">1000<" in html and ">50<" in html
@@ -30,7 +30,7 @@ def test_a_robot_shows_its_table(arm):
     assert "<script>" not in shown and "&lt;script&gt;" in shown
 
 
-def test_a_run_shows_and_writes_itself(run, tmp_path):
+def test_run_has_a_notebook_display_and_a_file(run, tmp_path):
     assert repr(run) == "<brazo.Run of planar-2r: 201 samples to 0.2 s, rk4>"
     assert "max |torque|" in run._repr_html_() and "45.00" in run._repr_html_()
     read = brazo.Recording.open(run.to_csv(tmp_path / "run.csv"))
@@ -44,7 +44,7 @@ def test_a_run_shows_and_writes_itself(run, tmp_path):
         run.plot("speed")
 
 
-def test_a_closed_loop_shows_its_errors(arm):
+def test_closed_loop_display_has_its_errors(arm):
     motion = jtraj(arm.poses["ready"], [1.0, 0.5], np.linspace(0.0, 0.2, 201))
     done = track(arm, ComputedTorque(), lambda t: [x[round(1000 * t)] for x in motion], t_end=0.2)
     assert "max error" in repr(done) and "RMS error" in done._repr_html_()
@@ -52,7 +52,7 @@ def test_a_closed_loop_shows_its_errors(arm):
     assert len(done.plot().axes) == 2
 
 
-def test_solutions_show_themselves():
+def test_ik_results_have_a_notebook_display():
     arm = brazo.load("puma560")
     found = arm.ik(arm.fk("nominal"), q0="nominal")
     assert repr(found).startswith("<brazo.IKResult [")
@@ -62,7 +62,7 @@ def test_solutions_show_themselves():
     assert far.reason in repr(far)
 
 
-def test_equations_show_themselves(arm):
+def test_equations_have_a_notebook_display(arm):
     equations = arm.derive()
     assert equations._repr_html_() == equations.html()
     latex = equations._repr_latex_()

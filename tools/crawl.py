@@ -31,6 +31,7 @@ from playwright.sync_api import Error, Page
 
 SIZES = {390: 844, 1366: 768, 1440: 900, 1920: 1080, 3840: 2160}
 MOST = 200  # controls used per panel
+ENOUGH = 15_000  # ms until a control is usable; software rendering on a busy machine is slow
 LEFT_ALONE = ("wide editor", "full screen")  # they cover the panel
 
 LIST = """(panel) => {
@@ -144,8 +145,13 @@ class Crawl:
                 self.page.screenshot(path=f"{self.pictures}/{len(self.problems):03}.png")
 
     def inspect(self, panel: str) -> None:
-        """Look at the page."""
-        for what in self.page.evaluate(INSPECT, panel):
+        """Look at the page; a problem that goes by itself soon was new content being laid out."""
+        for wait in (50, 100, 200, 400, 800, 0):
+            found = self.page.evaluate(INSPECT, panel)
+            if not found:
+                return
+            self.page.wait_for_timeout(wait)
+        for what in found:
             self.note(what)
 
     def panel(self, name: str) -> None:
@@ -167,6 +173,19 @@ class Crawl:
                 self.used += not left_alone
                 done.add(key)
         self._tab_through(name)
+
+    def sample(self, name: str, count: int, offset: int = 0) -> None:
+        """Use some controls of a panel, always the same: `count` of them, spread over the panel."""
+        self._front(name)
+        controls = self.page.evaluate(LIST, name)
+        step = max(1, len(controls) // count)
+        for one in controls[offset % step :: step][:count]:
+            self.where = f"{name}, {one['key']}"
+            if not any(word in one["key"].lower() for word in LEFT_ALONE):
+                self._front(name)
+                self.where = f"{name}, {one['key']}"
+                self.used += self._use(name, one)
+        self._tab_through(name, 10)
 
     def _front(self, name: str) -> None:
         self._close_questions()
@@ -192,14 +211,14 @@ class Crawl:
                 before = node.input_value()
                 for value in dict.fromkeys([*values[-1:], before]):
                     if value in values:
-                        node.select_option(value, timeout=3000)
+                        node.select_option(value, timeout=ENOUGH)
             elif one["tag"] == "textarea":
-                node.click(timeout=3000)
+                node.click(timeout=ENOUGH)
                 self.page.keyboard.press("End")
             elif one["tag"] == "input" and one["type"] in ("text", "number", "search", ""):
-                node.click(timeout=3000)
+                node.click(timeout=ENOUGH)
                 value = node.input_value()
-                node.fill(value or "1", timeout=3000)
+                node.fill(value or "1", timeout=ENOUGH)
                 self.page.keyboard.press("Enter")
             elif one["tag"] == "input" and one["type"] == "range":
                 node.focus()
@@ -214,7 +233,7 @@ class Crawl:
             elif one["tag"] == "input" and one["type"] in ("file", "color"):
                 return True
             else:
-                node.click(timeout=3000)
+                node.click(timeout=ENOUGH)
         except Error as error:
             what = str(error).splitlines()
             covered = [line for line in what if "intercepts" in line]
@@ -233,11 +252,11 @@ class Crawl:
             with contextlib.suppress(Error):
                 question.get_by_role("button", name="Cancel").click(timeout=1000)
 
-    def _tab_through(self, name: str) -> None:
+    def _tab_through(self, name: str, times: int = 25) -> None:
         self._front(name)
         self.where = f"{name}, Tab key"
         self.page.locator(f"[role=tab][aria-controls=panel-{name}]").focus()
-        for _ in range(25):
+        for _ in range(times):
             self.page.keyboard.press("Tab")
         self.inspect(name)
 

@@ -92,6 +92,8 @@ def take(subjects: Sequence[str], out: Path, variants: Sequence[Variant], folder
     try:
         with chromium() as browser:
             files = prepare(lab, browser, folder)
+            if "studies" in subjects:
+                study(lab, browser)
             os.chdir(folder)  # its page names the file as it was named
             recording = RecordingReplay(files["cooperative"].name)
             replay = serve(recording, port=0, open_browser=False, block=False, runs=folder / "runs")
@@ -161,6 +163,22 @@ def prepare(lab: Lab, browser: Browser, folder: Path) -> Files:
         download.value.save_as(folder / file)
     context.close()
     return files
+
+
+def study(lab: Lab, browser: Browser) -> None:
+    """Run the comparison of controllers in the Studies panel; it takes about half a minute."""
+    context = browser.new_context(viewport={"width": 800, "height": 600})
+    context.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
+    page = context.new_page()
+    page.set_default_timeout(SOON)
+    page.goto(lab.url)
+    drawn(page, CELL)
+    show(page, "studies")
+    panel = page.locator("#panel-studies")
+    panel.get_by_label("Study", exact=True).select_option(label="compare")
+    panel.get_by_role("button", name="Run", exact=True).click()
+    panel.get_by_role("table", name="puma560").wait_for(timeout=10 * SOON)
+    context.close()
 
 
 def compare(lab: Lab, page: Page, press: Press) -> None:

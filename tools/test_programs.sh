@@ -1,5 +1,6 @@
 #!/bin/sh
-# Install the programs that tests run, where the machine has none: Chromium, GNU Octave and pdflatex.
+# Install the programs that tests run, where the machine has none: Chromium, GNU Octave, pdflatex, and
+# OpenGL without a display (EGL or OSMesa) for videos.
 # Debian: with apt-get. Elsewhere: say what to install and continue, since only some tests need them;
 # those fail and say so.
 set -eu
@@ -18,6 +19,16 @@ has_chromium() {
         [ -x "/Applications/Chromium.app/Contents/MacOS/Chromium" ]
 }
 
+has_library() {
+    PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep -q "$1"
+}
+
+# macOS and Windows have OpenGL.
+has_opengl() {
+    [ "$(uname -s)" != Linux ] || has_library libOSMesa.so ||
+        { has_library libEGL.so.1 && has_library libEGL_ && has_library libOpenGL.so.0; }
+}
+
 missing=""
 packages=""
 if ! has_chromium; then
@@ -31,6 +42,10 @@ fi
 if ! has pdflatex; then
     missing="${missing:+$missing, }pdflatex (with amsmath, geometry, longtable)"
     packages="$packages texlive-latex-base"
+fi
+if ! has_opengl; then
+    missing="${missing:+$missing, }OpenGL without a display (EGL or OSMesa)"
+    packages="$packages libegl1 libegl-mesa0 libgl1-mesa-dri libopengl0"
 fi
 [ -n "$packages" ] || exit 0
 

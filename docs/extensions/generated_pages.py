@@ -51,6 +51,7 @@ MODULES = (
     "brazo.recording",
     "brazo.recording.comparison",
     "brazo.recording.metrics",
+    "brazo.video",
     "brazo.operate",
     "brazo.teleop",
     "brazo.teleop.mapping",

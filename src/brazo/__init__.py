@@ -24,9 +24,11 @@ if TYPE_CHECKING:
     from brazo import teleop as teleop
     from brazo import trajectory as trajectory
     from brazo import units as units
+    from brazo import video as video
     from brazo import world as world
     from brazo.dynamics.identification import Identification, identify
     from brazo.dynamics.simulate import Run
+    from brazo.formats.cad import CadImport, import_cad
     from brazo.kinematics.result import Branch, IKBatch, IKResult
     from brazo.program import Program, is_free, load_program, plan
     from brazo.recording import Comparison, Recording, compare
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Branch",
     "BrazoError",
+    "CadImport",
     "Comparison",
     "IKBatch",
     "IKResult",
@@ -55,6 +58,7 @@ __all__ = [
     "compare",
     "control",
     "identify",
+    "import_cad",
     "is_free",
     "lab",
     "load",
@@ -64,6 +68,7 @@ __all__ = [
     "loads",
     "plan",
     "program",
+    "video",
 ]
 
 _MODULES = (
@@ -83,12 +88,14 @@ _MODULES = (
     "teleop",
     "trajectory",
     "units",
+    "video",
     "world",
 )
 
 # Imported on first use, so that `import brazo` is fast.
 _LAZY = {
     "Branch": "brazo.kinematics.result",
+    "CadImport": "brazo.formats.cad",
     "Comparison": "brazo.recording",
     "IKBatch": "brazo.kinematics.result",
     "IKResult": "brazo.kinematics.result",
@@ -102,6 +109,7 @@ _LAZY = {
     "Tracker": "brazo.trajectory.tracker",
     "compare": "brazo.recording",
     "identify": "brazo.dynamics.identification",
+    "import_cad": "brazo.formats.cad",
     "is_free": "brazo.program",
     "load": "brazo.robot",
     "load_cell": "brazo.world",

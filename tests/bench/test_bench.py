@@ -137,7 +137,7 @@ def test_every_peer_answers_for_both_arms():
                 assert agrees(getattr(arm, operation)(at.q, at.qd, last), task.answer(), 1e-10)
 
 
-def test_a_race_keeps_the_best_round():
+def test_timing_keeps_the_best_round():
     calls = []
     settings = Settings(quick=True)
     best = race(settings, {"a": lambda: calls.append(1), "b": lambda: sum(range(1000))}, work=2.0)

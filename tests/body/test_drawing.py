@@ -1,4 +1,4 @@
-"""Solids are drawn when something asks for them, once, and never by reading a robot."""
+"""Solids are generated once, on first access, and never by reading a robot."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ HALF = math.pi / 2
 
 @dataclass(frozen=True)
 class Arm:
-    """A table and what goes with it, drawn with or without changes."""
+    """A D-H table and its options, drawn with or without changes."""
 
     rows: tuple[DHRow, ...]
     convention: str = "standard"
@@ -454,7 +454,7 @@ def test_any_table_gives_solid_connected_bodies(
     parts = arm.parts()
     assert len(parts) == len(rows) + 1
     assert all(volume(part.shape) > 0.0 for part in itertools.chain(*parts))
-    # The engine tells distances apart at the size of a robot only: ask it in units of the scale.
+    # The engine resolves distances at the size of a robot only: use units of the scale.
     unit = Arm(tuple(rows), convention, tuple((-0.1, 0.3) if r.kind == "prismatic" else FREE
                                               for r in rows), base=rot_x(lie),
                tool=translate(*tool), gripper=Gripper((0.0, 0.08), 1.0, (0.02, 0.01, 0.06))

@@ -184,7 +184,7 @@ def test_a_file_that_takes_too_much_memory_is_refused_and_the_next_is_read(
     [
         pytest.param("import time; time.sleep(600)", 0.3, id="waits"),
         pytest.param(
-            "w.CPU_TIME = 0\ndef busy(*_):\n    while True: pass\nw.read_triangles = busy",
+            "def busy(*_):\n    while True: pass\nw.read_parts = busy",
             100.0,
             id="computes",
             marks=pytest.mark.skipif(os.name == "nt", reason="processor time is limited on POSIX"),
@@ -197,6 +197,7 @@ def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read(
     path = box(tmp_path / "box.stl")
     with monkeypatch.context() as patched:
         patched.setattr(mesh_process, "TIME", wall)
+        patched.setattr(mesh_process, "CPU_TIME", 0.0)
         spoil(patched, code)
         with pytest.raises(BrazoError, match=r"box\.stl: takes too long to read"):
             own_reader.read(path, 100)
@@ -238,7 +239,7 @@ def test_the_process_stops_when_it_is_idle(tmp_path, own_reader, monkeypatch):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX")
 def test_a_fork_has_a_process_of_its_own(tmp_path):
-    path = box(tmp_path / "box.stl")
+    path = box(tmp_path / "box.obj")
     load_triangles(path)
     before = reader._process.pid
     child = os.fork()
@@ -249,3 +250,34 @@ def test_a_fork_has_a_process_of_its_own(tmp_path):
         os._exit(0 if count == 12 and other != before else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert len(load_triangles(path)[1]) == 12
+
+
+def test_a_check_that_raises_ends_the_reading_at_once(tmp_path, own_reader, monkeypatch):
+    class Cancelled(Exception):
+        pass
+
+    calls = []
+
+    def check() -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise Cancelled
+
+    path = box(tmp_path / "box.obj")
+    with monkeypatch.context() as patched:
+        spoil(patched, "import time; time.sleep(600)")
+        with pytest.raises(Cancelled):
+            own_reader.read_parts(path, 100, check=check)
+    assert len(own_reader.read_parts(path, 100)) == 1
+
+
+def test_parts_have_the_names_and_places_of_the_file(tmp_path, own_reader):
+    scene = trimesh.Scene()
+    for k, name in enumerate(("arm", "base")):
+        at = trimesh.transformations.translation_matrix((k, 0, 0))
+        scene.add_geometry(trimesh.creation.box(), node_name=name, geom_name="box", transform=at)
+    scene.export(tmp_path / "robot.glb")
+    parts = own_reader.read_parts(tmp_path / "robot.glb", 100)
+    assert [part.names[-1] for part in parts] == ["arm", "base"]
+    assert [part.vertices[:, 0].mean() for part in parts] == [0.0, 1.0]
+    assert all(part.sized for part in parts)

@@ -1,4 +1,4 @@
-"""Ctrl+C: partial results are written and reported, and the next command says what to do."""
+"""Ctrl+C: partial results are written and reported, and the next command reports what to do."""
 
 import os
 import signal

@@ -67,7 +67,7 @@ def test_show_has_the_tables():
     assert "Gripper: opening 0 to 80 mm, max force 120 N" in result.stdout
 
 
-def test_show_check_and_lab_state_the_tip_and_take_another(tmp_path, monkeypatch):
+def test_show_check_and_lab_report_the_tip_and_accept_another(tmp_path, monkeypatch):
     path = tmp_path / "arm.xml"
     path.write_text(
         """<mujoco><worldbody><body name="a"><joint name="j1"/><geom size="0.1"/>

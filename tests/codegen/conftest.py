@@ -1,4 +1,4 @@
-"""Compiled objects of a test session go to a directory of their own."""
+"""Compiled objects of a test session are written to a separate directory."""
 
 import pytest
 

@@ -72,14 +72,14 @@ def test_a_directory_that_cannot_be_written_means_no_cache(tmp_path, monkeypatch
     assert cache.load("key") is None
 
 
-def test_a_directory_in_place_of_the_file_is_survived(directory):
+def test_directory_in_place_of_the_file_is_ignored(directory):
     (directory / "key.obj").mkdir(parents=True)
     assert cache.load("key") is None
     assert not cache.store("key", b"object")
     assert not list(directory.glob("*.tmp"))
 
 
-def test_old_objects_make_room(directory, monkeypatch):
+def test_old_objects_are_removed(directory, monkeypatch):
     monkeypatch.setattr(cache, "MAX_OBJECTS", 3)
     for i in range(5):
         cache.store(f"k{i}", b"object")
@@ -87,7 +87,7 @@ def test_old_objects_make_room(directory, monkeypatch):
     assert {f.stem for f in directory.glob("*.obj")} == {"k2", "k3", "k4"}
 
 
-def test_large_objects_make_room(directory, monkeypatch):
+def test_objects_above_the_size_limit_are_removed(directory, monkeypatch):
     monkeypatch.setattr(cache, "MAX_BYTES", 10_000)
     for i in range(32):  # as often as the sizes are added up
         assert cache.store(f"k{i}", bytes(1000))
@@ -104,7 +104,7 @@ def test_large_objects_make_room(directory, monkeypatch):
         ("win32", {"LOCALAPPDATA": "/data"}, "/data/brazo/Cache"),
     ],
 )
-def test_the_directory_is_the_platforms_own(monkeypatch, platform, environment, end):
+def test_directory_is_that_of_the_platform(monkeypatch, platform, environment, end):
     for key in ("BRAZO_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(key, raising=False)
     for key, value in environment.items():

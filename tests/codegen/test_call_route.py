@@ -1,4 +1,4 @@
-"""Three ways to the same numbers, which of them is taken, and what is said about it."""
+"""Three call routes with the same results: selection, and messages."""
 
 import os
 import subprocess
@@ -24,24 +24,24 @@ def choose(monkeypatch):
     route.cache_clear()
 
 
-def test_the_best_way_is_taken_by_itself(choose):
+def test_fastest_route_is_selected_by_default(choose):
     choose("")
     assert route() == "builtin" and native()
 
 
 @pytest.mark.parametrize("name", ROUTES)
-def test_a_way_can_be_chosen(choose, name):
+def test_route_can_be_selected(choose, name):
     choose(name)
     assert route() == name and native() == (name != "numpy")
 
 
-def test_a_way_that_is_none_is_refused(choose):
+def test_unknown_route_is_rejected(choose):
     choose("gpu")
     with pytest.raises(BrazoError, match="'gpu'; it must be one of builtin, ctypes, numpy"):
         route()
 
 
-def test_where_objects_lie_otherwise_ctypes_serves(choose, monkeypatch):
+def test_other_object_layouts_use_ctypes(choose, monkeypatch):
     monkeypatch.setattr(cpython, "unusable", lambda: "another layout")
     choose("")
     assert route() == "ctypes"
@@ -50,7 +50,7 @@ def test_where_objects_lie_otherwise_ctypes_serves(choose, monkeypatch):
         route()
 
 
-def test_where_no_code_can_be_made_kernels_are_interpreted_and_that_is_said(choose, monkeypatch):
+def test_kernels_are_interpreted_with_a_warning_without_machine_code(choose, monkeypatch):
     monkeypatch.setattr(jit, "unusable", lambda: "no such CPU")
     choose("")
     with pytest.warns(RuntimeWarning, match="interprets its kernels.*no such CPU"):
@@ -60,7 +60,7 @@ def test_where_no_code_can_be_made_kernels_are_interpreted_and_that_is_said(choo
         route()
 
 
-def test_the_solver_finds_the_same_on_every_way(choose):
+def test_solver_results_agree_on_every_route(choose):
     q = np.random.default_rng(1).uniform(*PUMA.limits.T, (3, 6))
     goals = np.array([pose(PUMA, row) for row in q])
     graph, e, J, cost = ik_graph(PUMA)
@@ -95,7 +95,7 @@ print(*tau, *arm.forward_dynamics(q, q, tau), *run.end_q)
 """
 
 
-def test_without_llvmlite_a_robot_still_has_its_numbers():
+def test_robot_works_without_llvmlite():
     import brazo
     from brazo.dynamics.closed_loop import PIDGains, closed_loop
 

@@ -76,7 +76,7 @@ def test_a_loop_without_end_is_left_or_continued_from_inside():
         assert call(address(np.array([n]))) == sum(range(1, n, 2))
 
 
-def test_functions_are_called_with_as_many_pointers_as_they_take():
+def test_functions_are_called_with_their_number_of_pointers():
     module = Module()
     for arity in (2, 3):
         f = Flow(f"define double @add{arity}({', '.join(f'ptr %a{i}' for i in range(arity))})")
@@ -99,7 +99,7 @@ def test_functions_are_called_with_as_many_pointers_as_they_take():
         assert call(address(record)) == numbers[:count].sum()
 
 
-def test_fields_name_their_places():
+def test_fields_have_indices_and_a_length():
     assert (len(RECORD), RECORD.count, RECORD.first) == (5, 0, 4)
     with pytest.raises(AttributeError, match="nothing"):
         _ = RECORD.nothing

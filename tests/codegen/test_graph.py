@@ -65,7 +65,7 @@ def test_numpy_numbers_and_object_arrays_mix_with_expressions():
         (lambda g, a: g.constant(1e300) * g.constant(1e300), "overflow"),
     ],
 )
-def test_what_makes_no_sense_is_refused(build, words):
+def test_invalid_operations_are_rejected(build, words):
     g = Graph()
     (a,) = g.inputs("x", 1)
     with pytest.raises(BrazoError, match=words):
@@ -137,7 +137,7 @@ def _compiled_sincos():
 @settings(max_examples=25)
 @given(STEPS, st.integers(0, 2**32))
 def test_compiled_code_has_the_bits_of_float_arithmetic(program, seed):
-    """The sine alone is not the C library's, so the float run takes the compiled one."""
+    """Only the sine differs from the C library's, so the float run uses the compiled one."""
     g = Graph()
     nodes = _run(program, g.inputs("x", 3))
     f = compile_kernel("random_graph", g, {"y": nodes})

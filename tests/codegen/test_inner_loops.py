@@ -57,7 +57,7 @@ def test_refinement_converges_in_every_lane() -> None:
     np.testing.assert_allclose(plain, found, rtol=1e-12, atol=1e-12)
 
 
-def test_what_is_fine_or_hopeless_is_left_alone() -> None:
+def test_solved_and_hopeless_lanes_are_unchanged() -> None:
     kernel = _kernel(_cube_root())
     rows = kernel(np.array([[2.0], [30.0], [2.5]]), np.array([[8.0], [8.0], [8.0]]))
     assert rows[0].tolist() == [2.0, 0.0, 4.0] and rows[1, 0] == 30.0
@@ -65,7 +65,7 @@ def test_what_is_fine_or_hopeless_is_left_alone() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 6, 8, 16])
-def test_sets_side_by_side_are_those_one_after_the_other(count: int) -> None:
+def test_parallel_and_sequential_sets_agree(count: int) -> None:
     graph = Graph()
     a, (b,) = graph.inputs("a", 2), graph.inputs("b", 1)
     s, _ = sincos(a[0])
@@ -104,7 +104,7 @@ def test_inputs_that_sets_share_are_given_once(count: int) -> None:
     assert np.array_equal(np.stack(across.evaluate([*A.T, *B.T]), axis=1), expected)
 
 
-def test_a_guard_replaces_what_needs_it() -> None:
+def test_guard_replaces_only_sets_that_need_it() -> None:
     """Two sets of two values; those of a set with need ≥ 0 become roots times p."""
     graph = Graph()
     x, (p,) = graph.inputs("x", 2), graph.inputs("p", 1)

@@ -157,7 +157,7 @@ def test_without_the_finite_rule_nan_passes_through():
         ({"y": [1.0, 2.0]}, {"shapes": {"y": (3,)}}, "do not fill the shape"),
     ],
 )
-def test_a_kernel_without_sense_is_refused(outputs, options, words):
+def test_invalid_kernel_is_rejected(outputs, options, words):
     g = Graph()
     g.inputs("x", 1)
     with pytest.raises(BrazoError, match=words):
@@ -180,7 +180,7 @@ def test_nothing_is_compiled_before_the_first_call():
     assert f._code is not None
 
 
-def test_a_large_batch_is_shared_by_threads_without_a_trace():
+def test_threads_do_not_change_the_result_of_a_large_batch():
     f = _polar()
     rng = np.random.default_rng(0)
     q, p = rng.normal(size=(130_001, 2)), rng.normal(size=(1, 2))
@@ -225,7 +225,7 @@ def test_the_entry_is_a_builtin_where_it_can_be(on_every_route):
     assert builtin == (on_every_route == "builtin")
 
 
-def test_the_entry_answers_and_complains_like_the_kernel():
+def test_entry_has_the_results_and_errors_of_the_kernel():
     f = _sum().entry
     a, b, out = np.arange(3.0), np.ones(3), np.empty(3)
     assert np.array_equal(f(a, b), a + b) and f(a, b, out=out) is out
@@ -243,7 +243,7 @@ def test_the_entry_answers_and_complains_like_the_kernel():
         f()
 
 
-def test_the_entry_gives_back_every_reference():
+def test_entry_leaks_no_references():
     f, g = _sum().entry, _polar().entry
     a, b, out = np.arange(3.0), np.ones(3), np.empty(3)
     q = np.ones(2)
@@ -262,7 +262,7 @@ def test_the_entry_gives_back_every_reference():
     assert sys.getrefcount(result) == sys.getrefcount(fresh) and result.flags.owndata
 
 
-def test_the_entry_takes_batches_and_gives_back_every_reference():
+def test_entry_with_batches_leaks_no_references():
     f, g = _sum().entry, _polar().entry
     a, b, shared, out = np.ones((21, 3)), np.ones((21, 3)), np.arange(3.0), np.empty((21, 3))
     q, bad = np.ones((9, 2)), np.full((9, 2), np.nan)

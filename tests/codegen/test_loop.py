@@ -50,7 +50,7 @@ def _inputs(count, steps):
     )
 
 
-def test_it_is_the_loop_python_would_run():
+def test_loop_equals_a_python_loop():
     x, p, u = _inputs(0, 200)
     run = _pendulum()(200, x=x, p=p, u=u, every=1)
     end, rows = _by_hand(x, p, u, 200)
@@ -58,7 +58,7 @@ def test_it_is_the_loop_python_would_run():
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 21])
-def test_many_runs_have_the_bits_of_each_alone(count):
+def test_batch_is_bit_identical_to_single_runs(count):
     loop = _pendulum()
     x, p, u = _inputs(count, 50)
     many = loop(50, x=x, p=p, u=u, every=7, threads=2)
@@ -107,7 +107,7 @@ def test_bad_inputs_are_named(change, words):
         _pendulum()(9, **(good | change))
 
 
-def test_a_step_that_gives_no_next_state_is_refused():
+def test_step_without_next_state_is_rejected():
     g = Graph()
     x = g.inputs("x", 2)
     with pytest.raises(BrazoError, match="must be the next value of x"):

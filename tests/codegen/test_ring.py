@@ -52,7 +52,7 @@ def test_every_ring_gives_the_same_numbers():
         assert type(long[0]) is np.longdouble
 
 
-def test_not_a_number_goes_through():
+def test_nan_is_propagated():
     assert math.isnan(sqrt(-1.0)) and math.isnan(minimum(math.nan, 1.0))
     assert math.isnan(maximum(1.0, math.nan)) and where(math.nan, 1.0, 2.0) == 2.0
     assert np.isnan(sqrt(np.array([-1.0]))).all()

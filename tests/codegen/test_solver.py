@@ -102,7 +102,7 @@ def test_poses_at_limits_and_singularities_are_reached(name):
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_starting_at_the_answer_returns_it(name):
+def test_start_at_the_solution_returns_it(name):
     arm = ARMS[name]
     q = _random_joints(arm, 200, 4)
     found = SOLVER[name](FK[name](q), q)
@@ -123,7 +123,7 @@ def test_single_batch_and_threads_give_the_same_bits():
         assert (one.cost, one.success) == (batch.cost[i], batch.success[i])
 
 
-def test_the_seed_decides_the_restarts():
+def test_seed_determines_the_restarts():
     targets = FK["puma"](_random_joints(PUMA, 300, 6))
     solver = SOLVER["puma"]
     first, again, other = (solver(targets, seed=s) for s in (1, 1, 2))
@@ -221,7 +221,7 @@ def test_an_inequality_that_binds_holds_the_coordinate():
 
 
 def test_a_periodic_coordinate_turns_into_its_limits():
-    """cos and sin of an angle given; the start is outside and the way leads over the gap."""
+    """cos and sin of an angle given; the start is outside and the path crosses the gap."""
     g = Graph()
     x, p = g.inputs("x", 1), g.inputs("p", 2)
     s, c = ring.sincos(x[0])
@@ -250,7 +250,7 @@ def test_a_periodic_coordinate_turns_into_its_limits():
         (lambda s: s(np.zeros(12), tol_first=np.nan), "tol_first=nan"),
     ],
 )
-def test_bad_calls_say_what_is_wanted(call, words):
+def test_invalid_calls_state_what_is_expected(call, words):
     with pytest.raises(BrazoError, match=words):
         call(SOLVER["puma"])
 

@@ -136,7 +136,7 @@ def test_the_angle_has_the_same_bits_alone_and_in_lanes():
     assert np.array_equal(mirrored[upper], -f(points)[upper])
 
 
-def test_the_angle_of_zeros_and_of_what_is_no_number():
+def test_angle_of_zeros_and_nan():
     f = _angle()
     for zero in (0.0, -0.0):
         assert f([zero, 0.0]) == f([zero, -0.0]) == f([zero, 2.0]) == atan2(zero, -0.0) == 0.0

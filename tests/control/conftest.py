@@ -1,4 +1,4 @@
-"""Robots the laws are tried on; loaded once."""
+"""Robots for the controller tests; loaded once."""
 
 from __future__ import annotations
 

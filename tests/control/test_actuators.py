@@ -8,7 +8,7 @@ from scipy.linalg import expm
 
 import brazo
 from brazo.cli.drives import cell_with_drives
-from brazo.control.actuators import motor_step
+from brazo.control.actuators import Drives, motor_step
 from brazo.simulation.lone_robot import lone_cell
 from brazo.world.cell_file import parse_cell
 from brazo.world.cell_writer import save_cell
@@ -18,7 +18,9 @@ K, B = RATIO * K_T, RATIO**2 * VISCOUS
 SUPPLY = 24.0
 
 
-def rotor(motor: str = "", more: str = "", pwm: str = "", gear: str = "") -> brazo.Robot:
+def rotor(
+    motor: str = "", more: str = "", pwm: str = "", gear: str = "", coulomb: float = 0.0
+) -> brazo.Robot:
     """One link on a vertical axis without gravity, so that its inertia is constant."""
     return brazo.loads(
         f"""
@@ -28,7 +30,8 @@ gravity: [0, 0, 0]
 joints:
   - {{name: axis, d: 0.1, a: 0.2, mass: 1.0, com: {{a: -0.1}}, inertia: {{box: [0.2, 0.05, 0.05]}},
       actuator: {{motor: {{resistance: {R}ohm, inductance: {L}H, torque_constant: 0.05Nm/1A,
-                         inertia: 2e-5, friction: {{viscous: {VISCOUS}}}{motor}}},
+                         inertia: 2e-5,
+                         friction: {{viscous: {VISCOUS}, coulomb: {coulomb}}}{motor}}},
                  pwm: {{supply: {SUPPLY}V{pwm}}}, gear: {{ratio: {RATIO}{gear}}}{more}}}}}
 poses: {{home: [0]}}
 """
@@ -183,6 +186,19 @@ def test_a_gear_delivers_its_efficiency():
     mean = 0.5 * (i + drives.state[0])
     rate = (robot.qd[0] - before) / sim.dt
     assert rate == pytest.approx((0.8 * K * mean - B * before) / inertia(arm), rel=3e-3)
+
+
+def test_a_blocked_motor_delivers_its_torque_less_the_friction():
+    # A load that the drive does not know, as a gripped body, keeps the joint at rest.
+    coulomb = 0.01
+    arm = rotor(more=", current_bandwidth: 500Hz", gear=", efficiency: 0.8", coulomb=coulomb)
+    drives = Drives(arm, 1e-4)
+    zero = np.zeros(1)
+    for command, delivered in ((4.0, 0.8 * 4.0 - RATIO * coulomb), (0.4, 0.0)):
+        for _ in range(1000):
+            tau = drives.step(zero, zero, zero, zero, np.array([command]))
+        # The drive expects the joint to move, with a back EMF that shrinks with the step.
+        assert tau[0] == pytest.approx(delivered, abs=0.01)
 
 
 def test_backlash_leaves_the_joint_alone_and_conserves_momentum_in_the_impact():

@@ -1,4 +1,4 @@
-"""The adaptive law learns: its Lyapunov function falls as proved, errors shrink, all is finite."""
+"""The adaptive controller: decreasing Lyapunov function, decreasing errors, finite values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brazo.control.benchmark import sines
 
 
 def run_with_lyapunov(arm, law, path, steps, dt, q, qd):
-    """V along a run of the exact robot under the law, and the power sᵀKs that lowers it."""
+    """V along a run of the exact robot with the controller, and the power sᵀKs that reduces it."""
     law.bind(arm, dt)
     law.reset(q, qd)
     true, slope = law.regressor.values, law.gains["slope"]
@@ -40,7 +40,7 @@ def test_lyapunov_function_falls_by_the_damping(name):
     assert fallen == pytest.approx((power[:-1] * dt).sum(), rel=0.02)
 
 
-def test_learning_shrinks_the_error_of_a_load_no_one_reported_it_of(puma):
+def test_adaptation_reduces_the_error_of_an_unknown_load(puma):
     heavy, path = puma.with_payload(0.5, (0.0, 0.0, 0.05)), sines(puma)
     learning = track(heavy, Adaptive(), path, 6.0, model=puma)
     fixed = track(heavy, Adaptive(rate=0.0), path, 6.0, model=puma)
@@ -54,7 +54,7 @@ def test_learning_shrinks_the_error_of_a_load_no_one_reported_it_of(puma):
     assert rms(fixed, 4.0, 6.0) == pytest.approx(rms(fixed, 2.0, 4.0), rel=0.2)
 
 
-def test_it_starts_from_nothing_and_stays_finite(scara):
+def test_zero_initial_estimate_stays_finite(scara):
     law = Adaptive(known=0.0, rate=50.0)
     result = track(scara, law, sines(scara), 10.0, dt=1e-3)
     halves = np.abs(result.error[:2000]).max(), np.abs(result.error[-2000:]).max()
@@ -76,7 +76,7 @@ def test_projection_keeps_estimates_in_their_box(puma):
     assert beyond.max() > 0.02
 
 
-def test_a_saturated_joint_teaches_nothing(wheel):
+def test_saturated_joint_stops_adaptation(wheel):
     law = Adaptive()
     law.bind(wheel, 1e-3)
     before = law.state["estimate"]

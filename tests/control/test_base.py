@@ -1,4 +1,4 @@
-"""What every law does the same way: checks, limits, gains, copies."""
+"""Behaviour common to all controllers: checks, limits, gains, copies."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DT = 1e-3
 
 
 class Spring(Controller):
-    """A law in plain Python."""
+    """A controller in plain Python."""
 
     GAINS = (Gain("k", "spring", ("N m/rad", "N/m")),)
 
@@ -45,17 +45,17 @@ def _ready(name: str, robot: brazo.Robot) -> Controller:
 
 
 def fresh(name: str, robot: brazo.Robot) -> Any:
-    """A law with its default gains, of its own; bound once and copied."""
+    """An independent controller with its default gains; bound once and copied."""
     return copy.copy(_ready(name, robot))
 
 
-def test_every_law_is_listed_and_a_new_one_needs_no_list():
+def test_every_controller_is_listed_and_new_ones_are_registered():
     assert set(NAMES) <= set(controllers())
     assert controllers()["Spring"] is Spring
     assert "CompiledController" not in controllers()
 
 
-def test_plain_python_law_is_checked_and_cut_at_the_limits(scara):
+def test_python_controller_is_checked_and_limited(scara):
     law = bound(Spring([1e4, 10, 10, 10, 10]), scara)
     q = scara.poses["home"]
     tau = law.torque(0.0, q, np.zeros(5), at_rest(q + 0.1))
@@ -64,7 +64,7 @@ def test_plain_python_law_is_checked_and_cut_at_the_limits(scara):
     assert law.wanted[0] == pytest.approx(1000.0)
 
 
-def test_plain_python_law_that_gives_nonsense_is_refused(scara):
+def test_invalid_torques_of_a_python_controller_are_rejected(scara):
     class Wrong(Spring):
         def command(self, t, q, qd, reference):
             return self.answer
@@ -79,7 +79,7 @@ def test_plain_python_law_that_gives_nonsense_is_refused(scara):
 
 @pytest.mark.parametrize("name", [*NAMES, "Spring"])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_nothing_that_is_not_finite_passes(puma, name, bad):
+def test_nonfinite_values_are_rejected(puma, name, bad):
     law = fresh(name, puma)
     q = np.array(puma.poses["nominal"])
     good = [q, np.zeros(6), *at_rest(q)]
@@ -113,7 +113,7 @@ def test_shapes_and_types_are_named(puma, name):
 
 
 @pytest.mark.parametrize("name", [*NAMES, "Spring"])
-def test_a_law_without_a_robot_says_so(name, puma):
+def test_unbound_controller_is_reported(name, puma):
     law, q = controllers()[name](), np.zeros(6)
     for call in (
         lambda: law.torque(0.0, q, q, at_rest(q)),
@@ -187,7 +187,7 @@ def test_the_same_run_twice_gives_the_same_bits(scara, name):
     assert np.array_equal(run(), run())
 
 
-def test_state_can_be_put_back(puma):
+def test_state_can_be_restored(puma):
     law = bound(PID(), puma)
     q, r = np.zeros(6), at_rest(np.full(6, 0.1))
     law.torque(0.0, q, q, r)
@@ -209,7 +209,7 @@ def test_a_live_gain_acts_at_the_next_call(puma):
     assert law.torque(0.0, q, q, r).tolist() == [10.0, 10.0, 20.0, 10.0, 10.0, 10.0]
 
 
-def test_a_law_bound_again_forgets_the_old_robot(puma, scara):
+def test_rebound_controller_uses_the_new_robot(puma, scara):
     for name in NAMES:
         law = fresh(name, puma)
         law.bind(scara, 2e-3)

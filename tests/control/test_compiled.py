@@ -1,4 +1,4 @@
-"""Machine code, the same law on floats, and the same law inside a native loop agree."""
+"""Machine code, the same controller on floats, and in a native loop agree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAWS = {name: controllers()[name] for name in NAMES}
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_compiled_equals_the_law_on_floats(any_robot, name):
+def test_compiled_controller_equals_python_evaluation(any_robot, name):
     arm = any_robot
     law = fresh(name, arm)
     law.payload(1.5, (0.01, -0.02, 0.05), (1e-3, 2e-3, 3e-3))
@@ -67,21 +67,21 @@ def test_native_loop_runs_many_gains_at_once(scara):
     assert e[:2] == pytest.approx(0.05 * (1 + wn[:2] * t) * np.exp(-wn[:2] * t), rel=0.05)
 
 
-def test_native_loop_is_for_compiled_laws(scara):
+def test_native_loop_needs_a_compiled_controller(scara):
     with pytest.raises(brazo.BrazoError, match="Spring is a controller in Python"):
         track(scara, Spring(), quintic(scara), 0.01, native=True)
 
 
 @pytest.mark.parametrize("native", [False, True])
-def test_a_loop_that_runs_away_is_stopped(puma, native):
+def test_diverging_loop_is_stopped(puma, native):
     law = LAWS["ComputedTorque"](wn=3000.0)
     with pytest.raises(brazo.BrazoError, match=r"joint \d \(.*\) .*(is not finite|is -?(inf|nan))"):
         track(puma, law, sines(puma), 1.0, native=native, q0=puma.poses["ready"])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_payload_is_felt_by_laws_that_know_the_model(puma, name):
-    """Told of a load, a law does what one bound to the loaded robot does."""
+def test_payload_is_used_by_model_based_controllers(puma, name):
+    """A controller with a known load equals one bound to the loaded robot."""
     if name in ("PID", "Adaptive", "LQR"):
         return  # no model, learns it, and linearises with it (its own test)
     load = (2.0, (0.01, 0.02, 0.1), (0.01, 0.02, 0.03))

@@ -40,7 +40,7 @@ def test_a_robot_of_a_simulation_refuses_an_unknown_attribute():
     assert robot.controller_name == "PID"
 
 
-def test_a_users_class_sets_what_it_likes():
+def test_user_class_may_set_any_attribute():
     class Mine(PID):
         def __init__(self) -> None:
             super().__init__()
@@ -59,7 +59,7 @@ def test_a_users_class_sets_what_it_likes():
         assert law.anything == 2
 
 
-def test_track_says_what_it_wants(scara):
+def test_track_reports_expected_types(scara):
     with pytest.raises(brazo.BrazoError, match=r"controller is 'PID'; expected .*such as PID\(\)"):
         track(scara, "PID", sines(scara), 0.1)  # pyright: ignore[reportArgumentType]
     with pytest.raises(brazo.BrazoError, match=r"robot is <PID .*; expected a brazo.Robot"):

@@ -40,7 +40,8 @@ def test_equations_equal_the_dynamics(any_robot):
 
 
 def test_the_two_speed_form_is_passive(any_robot):
-    """xᵀ(Ṁ − 2C)x = 0 with C read off the form the laws use, for any x, not only x = q̇."""
+    """xᵀ(Ṁ − 2C)x = 0 with C extracted from the form used by the controllers, for any x, not only x
+    = q̇."""
     arm, eq = any_robot, equations_of(any_robot.model)
     h = 1e-5
     for q, qd, x, _ in states(arm.n, 4, 2):

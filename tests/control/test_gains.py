@@ -1,4 +1,4 @@
-"""Gains are checked when they are set, and say what was wrong."""
+"""Gains are validated when they are set, with a message."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_bad_options_are_refused_when_bound(puma, law, words):
         law.bind(puma, 1e-3)
 
 
-def test_words_that_are_no_options_are_refused():
+def test_unknown_options_are_rejected():
     for make in (
         lambda: PID(windup="hope"),
         lambda: PID(feedforward="all"),

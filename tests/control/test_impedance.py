@@ -69,7 +69,7 @@ def test_pushed_arm_comes_to_rest_at_force_over_stiffness(scara, frame):
         tau = law.torque(0.0, q, qd, goal)
         return scara.forward_dynamics(q, qd, tau, wrench=F)
 
-    for _ in range(6000):  # the midpoint rule is enough to come to rest
+    for _ in range(6000):  # the midpoint rule is accurate enough to settle
         a = rate(q, qd)
         b = rate(q + 0.5 * h * qd, qd + 0.5 * h * a)
         q, qd = q + h * (qd + 0.5 * h * a), qd + h * b
@@ -83,7 +83,7 @@ def test_pushed_arm_comes_to_rest_at_force_over_stiffness(scara, frame):
 
 @pytest.mark.parametrize("name", ["scara2", "panda"])
 def test_posture_does_not_move_the_tool(name):
-    """The posture's torques accelerate joints and leave the tool alone."""
+    """The torques of the posture accelerate joints but not the tool."""
     arm = brazo.load(name)
     q = np.array(next(iter(arm.poses.values()))) + 0.05
     law = CartesianImpedance(stiffness=0.0, damping=0.0)
@@ -96,7 +96,7 @@ def test_posture_does_not_move_the_tool(name):
 
 
 def test_posture_pulls_a_redundant_arm_home():
-    """With the tool held, the elbow goes where the reference's joints are."""
+    """With the tool held, the elbow moves to the reference joint values."""
     arm = brazo.load("panda")
     home = np.array(arm.poses["ready"])
     J = arm.jacobian(home)
@@ -114,7 +114,7 @@ def test_posture_pulls_a_redundant_arm_home():
 
 
 def test_a_singular_pose_passes(puma):
-    """Stretched out, the tool cannot be pulled one way; the torque stays finite and small."""
+    """A stretched arm cannot move in one direction; the torque stays finite and small."""
     q = np.array(puma.poses["stretch"])
     law = CartesianImpedance()
     law.bind(puma, 1e-3)

@@ -18,7 +18,7 @@ def differences(f, x, h=1e-5):
 
 
 def rate_of(arm, law):
-    """ẋ of the robot under the law held at its pose."""
+    """ẋ of the robot with the controller holding its pose."""
     n, goal = arm.n, law._about
     reference = Reference(goal, np.zeros(n), np.zeros(n))
 

@@ -1,4 +1,4 @@
-"""PD with gravity, computed torque and sliding mode do what their theory says."""
+"""PD with gravity, computed torque and sliding mode behave as in theory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def hold(q):
 
 
 def continuous(arm, law, trajectory, q0, qd0, t_end, dt=1e-3):
-    """The law inside the Runge–Kutta stages: no hold, no delay."""
+    """The controller evaluated in the Runge–Kutta stages: no hold, no delay."""
     law.bind(arm, dt)
 
     def torque(t, q, qd):
@@ -44,7 +44,7 @@ def test_computed_torque_has_linear_error_dynamics(puma, wn, zeta):
 
 
 def test_computed_torque_cancels_friction_and_motors(any_robot):
-    """Whatever the robot, q̈ is what the law asked for."""
+    """For any robot, q̈ is the commanded acceleration."""
     arm, law = any_robot, ComputedTorque()
     law.bind(arm, 1e-3)
     rng = np.random.default_rng(2)
@@ -58,7 +58,7 @@ def test_computed_torque_cancels_friction_and_motors(any_robot):
         assert np.abs(got - v).max() < 1e-7 * np.abs(v).max()
 
 
-def test_computed_torque_with_a_load_it_was_reported_of(puma):
+def test_computed_torque_with_a_known_load(puma):
     load = (2.0, (0.0, 0.0, 0.1))
     heavy, path = puma.with_payload(*load), sines(puma)
     ignorant = track(heavy, ComputedTorque(), path, 1.0, model=puma)
@@ -70,7 +70,7 @@ def test_computed_torque_with_a_load_it_was_reported_of(puma):
     assert ignorant.max_error.max() > 100 * reported.max_error.max()
 
 
-def test_computed_torque_with_an_integral_carries_a_load_it_was_not_reported_of(puma):
+def test_computed_torque_with_integral_compensates_an_unknown_load(puma):
     heavy, still = puma.with_payload(2.0), hold(puma.poses["nominal"])
     without = track(heavy, ComputedTorque(), still, 3.0, model=puma)
     integral = track(heavy, ComputedTorque(ki=5000.0), still, 3.0, model=puma)
@@ -78,7 +78,7 @@ def test_computed_torque_with_an_integral_carries_a_load_it_was_not_reported_of(
     assert np.abs(integral.error[-1]).max() < 1e-6
 
 
-def test_pd_with_gravity_rests_anywhere(any_robot):
+def test_pd_with_gravity_is_at_rest_in_any_pose(any_robot):
     """At rest on the reference its torque is what holds the robot, to the last digits."""
     arm, law = any_robot, PDGravity()
     law.bind(arm, 1e-3)
@@ -88,7 +88,7 @@ def test_pd_with_gravity_rests_anywhere(any_robot):
         assert np.abs(law.wanted - arm.gravity(q)).max() < 1e-12 * (1 + np.abs(law.wanted).max())
 
 
-def test_pd_with_gravity_loses_energy_all_the_way(puma):
+def test_energy_decreases_with_pd_and_gravity(puma):
     """½ q̇ᵀMq̇ + ½ eᵀKp e falls by exactly what the damping takes."""
     law, goal = PDGravity(wn=8.0, zeta=0.3), np.array(puma.poses["nominal"])
     q0 = goal + [0.4, -0.3, 0.5, -0.4, 0.3, 0.6]
@@ -129,8 +129,8 @@ def test_sliding_mode_reaches_its_layer_in_time_and_slides(puma):
     assert np.abs(ratio - np.exp(-10.0 * 1e-3)).max() < 1e-6
 
 
-def test_sliding_mode_holds_what_a_load_does_within_its_layer(puma):
-    """Not told of 2 kg at the wrist's centre, which arm and not wrist must carry."""
+def test_sliding_mode_bounds_the_effect_of_a_load(puma):
+    """An unknown load of 2 kg at the wrist centre, carried by the arm and not by the wrist."""
     heavy = puma.with_payload(2.0)
     law = SlidingMode()
     robust = track(heavy, law, sines(puma), 2.0, model=puma)

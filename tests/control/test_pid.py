@@ -86,7 +86,7 @@ def test_anti_windup_recovers(wheel):
 
 
 def test_integral_stays_bounded_at_the_limit(wheel):
-    """A joint pushed against its limit for long: the integral goes to a bound, not away."""
+    """A joint pushed against its limit for long: the integral stays bounded."""
     law = PID(wn=20.0)
     law.bind(wheel, 1e-3)
     far = Reference(np.array([10.0]), np.zeros(1), np.zeros(1))

@@ -1,4 +1,4 @@
-"""Every law on the two benchmark motions stays below the errors the documentation states."""
+"""The errors of every controller on both benchmark motions stay below the documented ones."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ ROW = re.compile(r"^\| `(\w+)` \| (\w+) \|" + r" ([\d.]+) \|" * 6, re.M)
 
 
 def stated() -> dict[tuple[str, str], list[float]]:
-    """Greatest errors by law and motion: puma560 mrad, scara2 mrad and mm (each max, then rms)."""
+    """Max errors by controller and motion: puma560 mrad, scara2 mrad and mm (each max, then
+    rms)."""
     text = PAGE.read_text(encoding="utf-8")
     return {(m[1], m[2]): [float(x) for x in m.groups()[2:]] for m in ROW.finditer(text)}
 
 
-def test_the_page_states_every_law():
+def test_documentation_lists_every_controller():
     assert set(stated()) == {(law, motion) for law in NAMES for motion in MOTIONS}
 
 
 @pytest.mark.parametrize("motion", MOTIONS)
 @pytest.mark.parametrize("name", NAMES)
-def test_errors_are_those_of_the_page(puma, scara, name, motion):
+def test_errors_match_the_documentation(puma, scara, name, motion):
     measured = []
     for arm in (puma, scara):
         result = track(arm, fresh(name, arm), MOTIONS[motion](arm), T_END)
@@ -76,7 +77,7 @@ def test_figures_of_a_run(scara):
     assert np.array_equal(q, result.run.q[8]) and np.array_equal(qd, result.run.qd[8])
 
 
-def test_substeps_change_the_robot_not_the_law(scara):
+def test_substeps_apply_to_the_robot_not_the_controller(scara):
     one = track(scara, ComputedTorque(), sines(scara), 0.2)
     ten = track(scara, ComputedTorque(), sines(scara), 0.2, substeps=10)
     assert 0.0 < np.abs(one.run.q - ten.run.q).max() < 1e-9

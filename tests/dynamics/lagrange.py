@@ -30,7 +30,7 @@ class Lagrange:
         P = potential_energy(links, transforms, [float(x) for x in model.gravity])
         momentum = [derivative([K], x)[0] for x in qd]
         M = [[derivative([p], x)[0] for x in qd] for p in momentum]
-        # Ṁ q̇: how the momentum changes with q alone, along q̇.
+        # Ṁ q̇: rate of the momentum due to q alone, along q̇.
         along = [sum((derivative([p], q[k])[0] * qd[k] for k in range(n)), 0.0) for p in momentum]
         slope = [derivative([K], x)[0] for x in q]
         G = [derivative([P], x)[0] for x in q]

@@ -16,7 +16,7 @@ NAMES = ["puma560", "puma560-drives", "scara2", "delta"]
 
 
 def _gains(arm, q0) -> tuple[np.ndarray, np.ndarray]:
-    """Critically damped at 20 rad/s for each joint alone."""
+    """Critically damped at 20 rad/s for each joint separately."""
     m = np.diag(arm.mass_matrix(q0))
     return 400.0 * m, 40.0 * m
 
@@ -77,7 +77,7 @@ def test_a_thousand_steps_are_those_of_a_python_loop(name):
         assert run.t[-1] == pytest.approx(1.0)
 
 
-def test_many_robots_have_the_bits_of_each_alone():
+def test_batch_is_bit_identical_to_single_runs():
     arm = brazo.load("puma560")
     rng = np.random.default_rng(0)
     kp, kd = _gains(arm, arm.poses["ready"])

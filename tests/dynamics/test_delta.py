@@ -74,7 +74,7 @@ def test_rods_keep_their_length_in_free_motion():
     assert run.energy_drift < 1e-10
 
 
-def test_every_method_takes_lists_batches_and_refuses_nonsense():
+def test_all_methods_accept_lists_and_batches_and_reject_invalid_input():
     arm = brazo.load("delta")
     q, qd = [0.1, 0.2, 0.3], [0.0, 0.1, 0.2]
     calls = {

@@ -141,7 +141,7 @@ def test_shipped_robots_agree_on_every_route(name):
     arm = brazo.load(name)
     friction = np.array([j.friction.viscous or any(j.friction.coulomb) for j in arm.model.joints])
     if friction.any():
-        # The other engines are asked for rigid motion: compare without the friction term.
+        # The other engines compute rigid-body motion: compare without the friction term.
         def inverse(q, qd, qdd):
             return arm.inverse_dynamics(q, qd, qdd) - _friction(arm, qd)
 
@@ -233,7 +233,7 @@ def test_a_turning_base_equals_an_extra_joint():
     )
 
 
-def test_payload_is_felt_as_another_body():
+def test_payload_acts_as_an_additional_body():
     arm = brazo.load("scara2")
     loaded = arm.with_payload(0.4, com=[0, 0, 0.05], inertia=[1e-3, 1e-3, 2e-4])
     q = arm.random_q(seed=4)
@@ -248,13 +248,13 @@ def test_payload_is_felt_as_another_body():
         arm.with_payload(-1.0)
 
 
-def test_a_robot_without_inertia_says_so():
+def test_missing_inertia_is_reported():
     arm = brazo.load("rv2aj-maker")
     with pytest.raises(brazo.BrazoError, match="kinematic only: no inertia is given for link 1"):
         arm.inverse_dynamics(np.zeros(5), np.zeros(5), np.zeros(5))
 
 
-def test_smooth_friction_meets_the_sharp_one_away_from_rest():
+def test_smooth_friction_equals_coulomb_friction_away_from_rest():
     text = "name: pin\njoints: [{a: 1, mass: 1, inertia: [1,1,1], friction: {coulomb: 2%s}}]\n"
     from brazo.formats.load import Source
     from brazo.formats.robot_yaml.robot_file import RobotFile
@@ -284,7 +284,7 @@ def test_parameters_and_payload_in_any_order():
     assert (one.mass_matrix(q) == other.mass_matrix(q)).all()
 
 
-def test_a_tools_mass_sits_in_the_tool_frame():
+def test_tool_mass_is_given_in_the_tool_frame():
     from brazo.formats.robot_yaml.robot_file import RobotFile
 
     text = """\

@@ -1,4 +1,4 @@
-"""A robot's kernels as users meet them: many processes, a damaged cache, threads, calls by kind."""
+"""A robot's kernels in use: many processes, a damaged cache, threads, calls by kind."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ def objects(tmp_path, monkeypatch):
     return tmp_path / "objects"
 
 
-def test_twenty_processes_ask_for_the_same_new_robot_at_once(objects):
+def test_twenty_processes_compile_the_same_robot_concurrently(objects):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", NEW_ROBOT]
     runs = [
@@ -50,7 +50,7 @@ def test_twenty_processes_ask_for_the_same_new_robot_at_once(objects):
     assert files and all(f.suffix == ".obj" and cache.load(f.stem) for f in files)
 
 
-def test_truncated_objects_are_made_again(objects):
+def test_truncated_objects_are_recompiled(objects):
     expected = _numbers(_new_robot())
     for file in objects.glob("*.obj"):
         file.write_bytes(file.read_bytes()[:1000])
@@ -58,7 +58,7 @@ def test_truncated_objects_are_made_again(objects):
     assert all(cache.load(f.stem) for f in objects.glob("*.obj"))
 
 
-def test_a_folder_that_may_only_be_read_still_serves(objects, monkeypatch):
+def test_read_only_cache_folder_is_used(objects, monkeypatch):
     expected = _numbers(_new_robot())
 
     def refuse(*args, **kwargs):

@@ -62,7 +62,8 @@ def test_batches():
 
 
 def test_an_lqr_of_python_control_stabilises_the_simulation():
-    """At the pose 'nominal' the Puma falls; with the gain it returns as the linear model says."""
+    """At the pose 'nominal' the Puma falls; with the gain it returns as the linear model
+    predicts."""
     arm = brazo.load("puma560")
     q0 = arm.poses["nominal"]
     model = arm.linearize(q0)

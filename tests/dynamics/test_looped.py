@@ -19,7 +19,7 @@ from tests.formats.foreign import foreign
 
 
 def random_tree(seed: int, joints: int) -> TreeModel:
-    """A chain whose bodies branch off at random, depth first as Pinocchio wants its trees."""
+    """A chain whose bodies branch off at random, depth first as required by Pinocchio."""
     rng = np.random.default_rng(seed)
     chain = random_robot(seed, joints)
     bodies = list(chain.bodies)
@@ -125,7 +125,7 @@ def test_a_batch_has_the_bits_of_each_row(case):
 
 
 @pytest.mark.parametrize("way", ROUTES)
-def test_loops_are_the_same_robot_as_straight_code(monkeypatch, way):
+def test_looped_and_unrolled_code_agree(monkeypatch, way):
     monkeypatch.setenv("BRAZO_ROUTE", way)
     route.cache_clear()
     model = random_robot(4, 6)

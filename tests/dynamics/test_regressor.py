@@ -110,7 +110,7 @@ def test_exact_data_give_the_parameters_of_the_file(puma):
 
 
 def test_estimates_lie_within_the_stated_confidence(puma):
-    """Over several recordings with noise, errors are distributed as the covariance says."""
+    """Over several recordings with noise, errors have the estimated covariance."""
     arm, _, q, qd, qdd, tau = puma
     rng = np.random.default_rng(1)
     level = 0.02 * np.abs(tau).max(axis=0)

@@ -60,7 +60,7 @@ def test_free_motion_keeps_its_energy(name, method):
     assert run.energy_drift < 1e-7 * max(1.0, np.abs(run.energy).max())
 
 
-def test_a_torque_function_and_its_compiled_twin_agree():
+def test_python_and_compiled_torque_functions_agree():
     arm = brazo.load("puma560")
     tau = np.array([1.0, -20.0, 5.0, 0.1, 0.2, -0.1])
     constant = arm.simulate(tau, t_end=0.5)
@@ -69,7 +69,7 @@ def test_a_torque_function_and_its_compiled_twin_agree():
     assert (called.tau == tau).all()
 
 
-def test_holding_torque_holds():
+def test_gravity_torque_holds_the_robot():
     arm = brazo.load("puma560")
     run = arm.simulate(
         lambda t, q, qd: arm.gravity(q) - 20 * qd, q0=arm.poses["nominal"], t_end=0.2
@@ -77,7 +77,7 @@ def test_holding_torque_holds():
     assert np.abs(run.q - run.q[0]).max() < 1e-12
 
 
-def test_follow_asks_for_the_torque_that_gives_the_motion_back():
+def test_torques_of_follow_reproduce_the_motion():
     arm = brazo.load("scara2")
     amplitude = np.array([0.5, 0.4, -0.3, 0.02, 0.6])
 
@@ -101,7 +101,7 @@ def test_follow_asks_for_the_torque_that_gives_the_motion_back():
     assert (arm.follow(samples, dt=1e-2).tau == run.tau).all()
 
 
-def test_kinematic_robots_can_follow_but_not_fall():
+def test_kinematic_robots_can_follow_but_not_be_simulated():
     arm = brazo.load("rv2aj-maker")
     run = arm.follow(lambda t: (np.full(5, t), np.ones(5), np.zeros(5)), t_end=0.5, dt=0.1)
     assert run.tau is None and run.tool.shape == (6, 4, 4)
@@ -111,7 +111,7 @@ def test_kinematic_robots_can_follow_but_not_fall():
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
-def test_joint_stops_hold_and_take_energy(method):
+def test_joint_stops_hold_and_dissipate_energy(method):
     arm = brazo.load("puma560")
     run = arm.simulate(q0=arm.poses["zero"], t_end=1.5, dt=1e-3, stops=True, method=method)
     low, high = arm.limits.T
@@ -168,8 +168,8 @@ def test_bad_trajectories_are_named(trajectory, said):
         brazo.load("puma560").follow(trajectory, t_end=0.1, dt=0.01)
 
 
-def test_what_is_logged_is_what_moved_the_robot():
-    """A law with a memory is asked four times a step and never again afterwards."""
+def test_recorded_torques_are_the_applied_ones():
+    """A torque function with a state is called four times per step and never afterwards."""
     arm = brazo.load("srm1")
     calls = []
 
@@ -182,7 +182,7 @@ def test_what_is_logged_is_what_moved_the_robot():
     assert len(calls) == 81
 
 
-def test_stops_ask_for_a_start_inside_them():
+def test_stops_require_a_start_within_the_limits():
     arm = brazo.load("scara1")
     q0 = [4.0, 0.0, 0.0, 0.0, 0.0]
     with pytest.raises(
@@ -191,7 +191,7 @@ def test_stops_ask_for_a_start_inside_them():
         arm.simulate(q0=q0, stops=True)
 
 
-def test_the_end_cuts_an_array_of_samples():
+def test_t_end_truncates_a_sampled_trajectory():
     arm = brazo.load("scara1")
     samples = np.zeros((arm.n, 501, 3))
     samples[0, :, 0] = np.linspace(0.0, 1.0, 501)

@@ -24,7 +24,7 @@ def table(tmp_path):
 
 
 @pytest.mark.parametrize(("speed", "bound"), [(2.0, FORWARD), (-2.0, BACKWARD)])
-def test_a_free_joint_decelerates_evenly_and_stops_for_good(table, speed, bound):
+def test_free_joint_decelerates_uniformly_and_sticks(table, speed, bound):
     """ω = ω₀ − (T/I) t until t = ω₀ I/T, after an angle of ω₀² I/(2 T)."""
     run = table.simulate(q0=[0.0], qd0=[speed], t_end=3.0, dt=0.01, method="dopri5")
     stop = abs(speed) * I / bound
@@ -38,7 +38,7 @@ def test_a_free_joint_decelerates_evenly_and_stops_for_good(table, speed, bound)
 
 
 @pytest.mark.parametrize(("sign", "bound"), [(1.0, FORWARD), (-1.0, BACKWARD)])
-def test_a_growing_torque_breaks_the_joint_loose_at_its_bound(table, sign, bound):
+def test_joint_slips_when_the_torque_exceeds_the_friction(table, sign, bound):
     """τ = k t: at rest until k t = T, then q = k (t − T/k)³/(6 I)."""
     k = 0.9
     run = table.simulate(
@@ -49,7 +49,7 @@ def test_a_growing_torque_breaks_the_joint_loose_at_its_bound(table, sign, bound
     assert (run.q[run.t < bound / k - 1e-6] == 0.0).all()
 
 
-def test_a_spring_swings_down_by_the_same_amount_each_half_turn(tmp_path):
+def test_spring_amplitude_decreases_by_a_constant_per_half_period(tmp_path):
     """With T₊ = T₋ = T every half swing loses 2 T/k of amplitude (Lorenz 1924)."""
     path = tmp_path / "spring.yaml"
     path.write_text(TURNTABLE.replace(f"[{FORWARD}, {BACKWARD}]", "0.3"))

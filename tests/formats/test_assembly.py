@@ -50,7 +50,7 @@ def chain(*names, kind="revolute"):
     return [(a, b, kind) for a, b in pairwise(names)]
 
 
-def test_the_longest_chain_wins():
+def test_tip_is_at_the_end_of_the_longest_chain():
     assert tip_of(*chain("base", "a", "b", "c"), *chain("base", "d", "tool")) == "c"
 
 
@@ -115,7 +115,7 @@ def test_a_mimic_along_the_chain_is_no_finger():
     assert tip_of(*chain("base", "a", "b", "c"), mimics={"c": "a"}) == "c"
 
 
-def test_a_site_is_the_tip_only_if_its_name_says_so():
+def test_site_is_the_tip_only_with_a_tool_name():
     rows = [*chain("base", "a"), ("a", "mark", "fixed")]
     assert tip_of(*rows, markers=("mark",)) == "a"
     rows = [*chain("base", "a"), ("a", "tool", "fixed")]
@@ -127,7 +127,7 @@ def test_a_site_is_the_tip_only_if_its_name_says_so():
     [("tool0", "flange"), ("panda_hand_tcp", "panda_hand"), ("ee_link", "wheel"), ("ee", "knee"),
      ("toolFrame", "handle"), ("left_gripper", "forearm"), ("EE", "steering")],
 )  # fmt: skip
-def test_words_that_mean_a_tool(better, worse):
+def test_tool_names_are_ranked(better, worse):
     assert tool_rank(better) < tool_rank(worse)
 
 
@@ -139,7 +139,7 @@ def test_bodies_come_depth_first_and_mimics_after_their_masters():
     assert [b.joint.coordinate for b in assembly.bodies[1:]] == [0, 1, 0]
 
 
-def test_what_has_no_moving_joint_is_no_robot():
+def test_file_without_moving_joints_is_rejected():
     def fail(item, text):
         raise BrazoError(text)
 

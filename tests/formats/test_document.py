@@ -1,4 +1,4 @@
-"""YAML with lines: what it refuses and where it says so."""
+"""YAML with line numbers: errors and their locations."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ FILE = Path("arm.yaml")
         ("- 1\n" * 30_000, "more than 20000 values"),
     ],
 )
-def test_refuses_and_says_where(text, said):
+def test_errors_have_a_location(text, said):
     with pytest.raises(BrazoError) as error:
         parse_document(text, FILE)
     assert said in str(error.value)
@@ -42,7 +42,7 @@ def test_unknown_field_names_the_nearest():
     )
 
 
-def test_nested_anchors_cost_nothing():
+def test_nested_anchors_are_not_expanded():
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 30)]
     root = parse_document("\n".join(lines), FILE)
@@ -50,7 +50,7 @@ def test_nested_anchors_cost_nothing():
         root.mapping()["a29"].number()
 
 
-def test_scalars_stay_text_until_a_field_asks():
+def test_scalars_are_parsed_on_access():
     fields = parse_document("a: 1e-3\nb: on\nc:\nd: ''", FILE).mapping()
     assert fields["a"].number() == 1e-3
     assert fields["b"].text() == "on"
@@ -58,7 +58,7 @@ def test_scalars_stay_text_until_a_field_asks():
 
 
 @pytest.mark.parametrize("text", ['"1"', "'-2.5e3'", "true", "yes", "'nan'"])
-def test_truth_values_and_quoted_numbers_are_no_numbers(text):
+def test_booleans_and_quoted_numbers_are_no_numbers(text):
     field = parse_document(f"scale: {text}", Path("file.yaml")).mapping()["scale"]
     with pytest.raises(BrazoError, match=r"file\.yaml:1: scale: "):
         field.number()

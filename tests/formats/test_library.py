@@ -1,4 +1,4 @@
-"""Names and paths of robots, cells and programs: one way to find all three."""
+"""Names and paths of robots, cells and programs: one search for all three."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOADERS = {"robot": brazo.load, "cell": brazo.load_cell, "program": brazo.load_p
 
 @pytest.mark.parametrize("kind", LOADERS)
 @pytest.mark.parametrize("name", ["a" * 300, "x" * 5000, "a\0b", "~nobody-of-that-name", "", "."])
-def test_a_name_that_no_file_can_have_is_refused_with_the_shipped_ones(kind, name):
+def test_invalid_name_is_rejected_with_the_shipped_names(kind, name):
     with pytest.raises(BrazoError, match=f"no {kind} named .*; shipped: .*") as refused:
         LOADERS[kind](name)
     assert len(str(refused.value)) < 500
@@ -23,7 +23,7 @@ def test_a_name_that_no_file_can_have_is_refused_with_the_shipped_ones(kind, nam
 @pytest.mark.parametrize(
     "path", ["a" * 300, "b/" * 3000 + "b", "a\0b", "~nobody-of-that-name/x", "none"]
 )
-def test_a_path_where_no_file_can_be_is_refused(kind, path):
+def test_invalid_path_is_rejected(kind, path):
     with pytest.raises(BrazoError, match=": no such file") as refused:
         LOADERS[kind](path + ".yaml")
     assert len(str(refused.value)) < 500

@@ -32,13 +32,13 @@ limits: [-40deg, 80deg]
 
 
 def reported(text: str) -> list[str]:
-    """What is said of a robot file, without the file's name."""
+    """Messages about a robot file, without the file's name."""
     root = RobotFile.parse(text, Path("arm.yaml")).root
     found = mistakes(root, lambda root: RobotFile(root).build())
     return [one.removeprefix("arm.yaml:") for one in found]
 
 
-def test_a_good_file_has_none():
+def test_valid_file_has_no_mistakes():
     assert reported(ARM) == [] == reported(DELTA)
 
 
@@ -76,7 +76,7 @@ def test_every_mistake_is_reported_by_its_line():
         ("name: arm\n", "", "1: field 'name' is missing"),
     ],
 )
-def test_what_follows_from_a_mistake_is_not_reported(old, new, said):
+def test_consequences_of_a_mistake_are_not_reported(old, new, said):
     assert old in ARM
     found = reported(ARM.replace(old, new))
     assert len(found) == 1 and found[0].startswith(said)
@@ -84,11 +84,11 @@ def test_what_follows_from_a_mistake_is_not_reported(old, new, said):
 
 def test_what_is_computed_from_a_wrong_parameter_is_not_reported():
     text = ARM.replace("{L1: 0.3, L2: L1/2}", "{L1: 3q, L2: L1/2, L3: L2/2}")
-    found = reported(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # of a stand-in it would be below
+    found = reported(text.replace("[-L1, 150deg]", "[0.7, L3]"))  # below for a placeholder
     assert len(found) == 1 and found[0].startswith("3: parameters.L1: unknown unit 'q'")
 
 
-def test_a_file_full_of_mistakes_is_reported_in_part_and_says_so():
+def test_number_of_reported_mistakes_is_limited():
     joint = "  - {name: a%d, a: long, alpha: up, limits: [-1, 1]}\n"
     found = reported("name: arm\njoints:\n" + "".join(joint % i for i in range(60)))
     assert len(found) == 101 and found[-1] == "and more: correct these first"
@@ -97,11 +97,11 @@ def test_a_file_full_of_mistakes_is_reported_in_part_and_says_so():
 @pytest.mark.parametrize(
     ("old", "new"), [("R: side", "R: 3kg"), ("20cm}", "20kmh}"), ("kind: delta", "kind: dleta")]
 )
-def test_rods_are_not_called_short_by_a_wrong_number(old, new):
+def test_wrong_number_does_not_report_short_rods(old, new):
     assert len(reported(DELTA.replace(old, new))) == 1
 
 
-def test_a_mistake_goes_to_another_process_as_its_words():
+def test_error_is_pickled_with_its_message():
     with pytest.raises(BrazoError) as raised:
         RobotFile.parse("name: arm", Path("arm.yaml")).build()
     again = pickle.loads(pickle.dumps(raised.value))

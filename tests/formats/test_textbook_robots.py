@@ -162,7 +162,7 @@ def test_iiwa14_agrees_with_mujocos_model():
 
 
 def test_manseur_doty_reaches_its_published_target_in_16_ways():
-    """The target of the paper (six digits) and 16 solutions of a search that knows only the table.
+    """The target of the paper (six digits) and 16 solutions of a search that uses only the table.
 
     Each of them, refined to the rounding of the target, must be a different configuration.
     """

@@ -26,17 +26,17 @@ def kernel():
     return compile_kernel("polar", graph, {"p": [q[1] * c, q[1] * s]})
 
 
-def test_the_layouts_hold_here():
+def test_layouts_are_valid_in_this_interpreter():
     assert cpython.unusable() is None
 
 
 @pytest.mark.parametrize("field", ["TYPE", "DATA", "NDIM", "DIMS", "DESCR", "FLAGS", "SIZE"])
-def test_a_field_that_lies_elsewhere_is_noticed(monkeypatch, field):
+def test_shifted_field_is_detected(monkeypatch, field):
     monkeypatch.setattr(cpython, field, cpython.NDIM if field != "NDIM" else cpython.DATA)
     assert "another layout" in str(cpython.unusable())
 
 
-def test_another_table_of_functions_is_noticed_before_it_is_called(monkeypatch):
+def test_wrong_function_table_is_detected_before_a_call(monkeypatch):
     monkeypatch.setattr(cpython, "_NUMPY_ABI", 0x03000000)
     monkeypatch.setattr(cpython, "_PYARRAY_NEW", 10**9)  # would crash if it were called
     assert "table of C functions" in str(cpython.unusable())

@@ -28,7 +28,7 @@ def shifted(name: str) -> type[ctypes.Structure]:
     return type("wrong", (ctypes.Structure,), {"_fields_": fields})
 
 
-def test_the_view_reads_what_the_engine_says():
+def test_view_equals_the_python_interface():
     assert engine_view.unusable() is None
     world = World("cooperative")
     view = engine_view.engine_view(world.mj_model, world.mj_data)
@@ -58,7 +58,7 @@ def test_the_view_reads_what_the_engine_says():
 @pytest.mark.parametrize(
     "field", ["solver", "ncon", "nefc", "time", "qpos", "contact", "efc_force"]
 )
-def test_a_layout_that_is_off_by_a_word_is_refused(field):
+def test_shifted_layout_is_rejected(field):
     assert engine_view.proven(layout())
     assert not engine_view.proven(shifted(field))
 

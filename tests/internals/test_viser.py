@@ -20,16 +20,16 @@ def checked_again():
     internals.unusable.cache_clear()
 
 
-def test_the_parts_are_there():
+def test_private_parts_exist():
     assert internals.unusable() is None
 
 
-def test_another_release_is_noticed(monkeypatch):
+def test_other_release_is_detected(monkeypatch):
     monkeypatch.setattr(viser, "__version__", "9.0.0")
     assert "9.0.0" in str(internals.unusable())
 
 
-def test_a_part_that_is_missing_is_noticed(monkeypatch):
+def test_missing_part_is_detected(monkeypatch):
     monkeypatch.delattr(viser.ViserServer, "_run_garbage_collector")
     assert "_run_garbage_collector" in str(internals.unusable())
 
@@ -119,7 +119,7 @@ def test_a_new_page_receives_what_viser_would_send_it_in_the_same_order():
     asyncio.run(main())
 
 
-def test_a_new_page_costs_what_the_scene_has_and_not_how_long_it_moved():
+def test_cost_of_a_new_page_depends_on_the_scene_only():
     async def main():
         buffer = _buffer(nodes=20, moves=200)
         assert buffer.message_counter == 4_000
@@ -131,7 +131,7 @@ def test_a_new_page_costs_what_the_scene_has_and_not_how_long_it_moved():
     asyncio.run(main())
 
 
-def test_other_connections_have_their_turn_while_a_page_receives_a_large_scene():
+def test_other_connections_are_served_while_a_page_loads_a_large_scene():
     async def main():
         read = Read(viser_windows.windows(_buffer(nodes=1000, moves=1), 1, MARKER))
         turns = 0

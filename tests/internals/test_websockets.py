@@ -15,13 +15,13 @@ def without(monkeypatch):
     monkeypatch.setattr(internals, "unusable", lambda: "forced by the test")
 
 
-def test_the_parts_are_there():
+def test_private_parts_exist():
     internals.unusable.cache_clear()
     assert internals.unusable() is None
 
 
 @pytest.mark.parametrize("name", ["process_event", "data_received", "send_data"])
-def test_a_part_that_is_missing_is_noticed(monkeypatch, name):
+def test_missing_part_is_detected(monkeypatch, name):
     monkeypatch.setattr(ServerConnection, name, None)
     internals.unusable.cache_clear()
     assert name in str(internals.unusable())
@@ -41,7 +41,7 @@ def test_without_them_a_flood_of_messages_is_closed_with_the_same_reason(without
     asyncio.run(main())
 
 
-def test_without_them_who_is_exempt_loses_no_message(without):
+def test_without_them_exempt_connection_loses_no_message(without):
     async def main():
         async with running(lambda connection: True) as server, connect(server.url) as client:
             client.transport.write(EMPTY * 5000)

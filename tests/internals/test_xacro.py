@@ -23,12 +23,12 @@ def test_every_replacement_is_called():
 
 
 @pytest.mark.parametrize("name", ["safe_eval", "NameSpace", "re_macro_arg"])
-def test_a_part_that_is_missing_is_noticed(monkeypatch, name):
+def test_missing_part_is_detected(monkeypatch, name):
     monkeypatch.delattr(xacro, name)
     assert name in str(internals.unusable())
 
 
-def test_an_evaluation_that_passes_the_replacement_by_is_noticed(monkeypatch):
+def test_bypassed_replacement_is_detected(monkeypatch):
     monkeypatch.setattr(xacro, "eval_text", lambda text, symbols: text)
     assert "safe_eval" in str(internals.unusable())
 

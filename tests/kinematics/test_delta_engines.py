@@ -1,4 +1,4 @@
-"""The Delta's closed form against two engines that only know open chains.
+"""The Delta's closed form against two engines that support only open chains.
 
 Each engine carries three arms with a rod on a universal joint and a platform on three slides; the
 loops are closed here by Newton's method on the distances between rod ends and platform corners, to

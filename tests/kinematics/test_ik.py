@@ -209,14 +209,14 @@ def test_numeric_reaches_random_poses_fast_and_inside_the_limits(name):
     assert best <= 60e-6
 
 
-def test_the_same_seed_gives_the_same_answer():
+def test_same_seed_gives_the_same_solution():
     arm = brazo.load("panda")
     for target in arm.fk(arm.random_q(50, seed=13)):
         first = arm.ik(target, seed=5)
         assert (first.q == arm.ik(target, seed=5).q).all()
 
 
-def test_the_branch_asked_for_is_the_one_given():
+def test_requested_branch_is_returned():
     arm = brazo.load("puma560")
     T = arm.fk([0.1, 0.6, -1.2, 0.3, 0.4, 0.5])
     for words in ("LEFTY", "RIGHTY", "ABOVE", "BELOW NOFLIP", "righty above noflip"):
@@ -252,7 +252,7 @@ def test_redundant_scara_stays_at_q0_and_otherwise_keeps_its_rule():
 
 
 @pytest.mark.parametrize("name", ["puma560", "panda", "scara1", "scara2", "rv2aj", "delta"])
-def test_out_of_reach_says_why_and_gives_the_nearest(name):
+def test_unreachable_target_has_a_reason_and_the_nearest_configuration(name):
     arm = brazo.load(name)
     T = np.array(arm.fk(next(iter(arm.poses.values()))))
     direction = T[:3, 3] / np.linalg.norm(T[:3, 3])
@@ -319,7 +319,7 @@ def test_the_answer_is_among_all_solutions(name, options):
     (one,) = (branch for branch in result.all if np.array_equal(branch.q, result.q))
     assert one.within_limits and one.limit_violations == ()
     assert one.residual == result.residual
-    # The list names the branch of a seven-joint arm; the numeric method itself knows none.
+    # The list names the branch of a seven-joint arm; the numeric method has none.
     assert one.name == (result.branch or ("" if arm.n < 7 else one.name))
     assert bool(one.name) == (result.branch is not None or arm.n == 7)
     far = arm.ik([9.0, 0.0, 0.0])
@@ -356,7 +356,7 @@ def test_a_target_of_a_position_alone_has_no_orientation_error(name, away):
         assert weighted.residual.orientation == 0.0
 
 
-def test_a_delta_reports_the_turn_it_leaves_out_unless_it_is_free():
+def test_delta_reports_orientation_error_unless_orientation_is_free():
     arm = brazo.load("delta")
     T = np.array(arm.fk(next(iter(arm.poses.values()))))
     T[:3, :3] = matrix_from_rpy([0.3, 0.0, 0.0])
@@ -399,7 +399,7 @@ def test_bad_targets_are_named(call, said):
 
 
 @pytest.mark.parametrize("digits", [6, 7, 9])
-def test_rounded_targets_are_taken_as_meant(digits):
+def test_rounded_targets_are_made_exact(digits):
     for name in ("puma560", "srm1", "scara1", "rv2aj", "delta"):
         arm = brazo.load(name)
         for T in arm.fk(arm.random_q(20, seed=31)):
@@ -454,7 +454,7 @@ def test_joints_that_mimic_keep_inside_their_own_limits(tmp_path):
     assert arm.limits == pytest.approx(np.array([[-2.4, 1.6]]))
 
 
-def test_an_arm_with_three_joints_says_which_part_of_a_pose_it_can_meet(tmp_path):
+def test_arm_with_three_joints_reports_the_feasible_part_of_a_pose(tmp_path):
     file = tmp_path / "rrr.yaml"
     file.write_text(
         "name: rrr\njoints:\n  - {name: a, type: revolute, d: 0.3, alpha: 90deg}\n"
@@ -485,7 +485,7 @@ def with_finger() -> Robot:
 
 
 @pytest.mark.parametrize("name", ["puma560", "ur5e", "rv2aj", "delta", "stanford", ""])
-def test_plain_calls_give_what_the_general_route_gives(name):
+def test_fast_and_general_calls_agree(name):
     """After the first call `arm.ik` is machine code that makes the result object itself."""
     arm = brazo.load(name) if name else with_finger()
     targets = arm.fk(arm.random_q(40, seed=3))
@@ -513,7 +513,7 @@ def test_plain_calls_give_what_the_general_route_gives(name):
     assert isinstance(arm.ik(targets[0]), brazo.IKResult)
 
 
-def test_plain_calls_keep_what_they_hold_alive_and_no_longer():
+def test_fast_calls_manage_references_correctly():
     arm = brazo.load("puma560")
     T = arm.fk(arm.random_q(seed=5))
     arm.ik(T)
@@ -528,7 +528,7 @@ def test_plain_calls_keep_what_they_hold_alive_and_no_longer():
     np.testing.assert_allclose(arm.fk(q), T, atol=1e-12)
 
 
-def test_calls_that_are_not_plain_are_answered_as_before_the_first_one():
+def test_general_calls_are_unchanged_after_a_fast_call():
     arm, fresh = brazo.load("puma560"), brazo.load("puma560")
     T = arm.fk([0.1, -0.5, 0.3, 0.2, 0.4, -0.3])
     arm.ik(T)

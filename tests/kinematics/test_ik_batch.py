@@ -68,7 +68,7 @@ def _wide(T: np.ndarray, batch: brazo.IKBatch) -> np.ndarray:
 
 @pytest.mark.parametrize("name", ["puma560", "ur5e"])
 def test_every_branch_is_found_that_a_search_from_many_starts_finds(name: str) -> None:
-    """Newton from random starts, without limits, knows nothing of closed forms."""
+    """Newton from random starts, without limits, independent of closed forms."""
     arm = brazo.load(name)
     revolute = np.ones(6, dtype=bool)
     rng = np.random.default_rng(5)
@@ -217,7 +217,7 @@ def test_start_values_that_do_not_fit_are_refused() -> None:
         arm.ik_batch(T, redundancy="nearest")
 
 
-def test_rounded_rotations_in_a_batch_are_taken_as_meant() -> None:
+def test_rounded_rotations_in_a_batch_are_made_exact() -> None:
     arm = brazo.load("puma560")
     T = arm.fk(arm.random_q(50, seed=13)).round(7)
     found = arm.ik_batch(T)

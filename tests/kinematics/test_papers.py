@@ -170,7 +170,7 @@ def test_limits_and_named_poses_of_the_other_arms(golden):
     assert np.abs(pegasus - robots["pegasus_proposed"]["limits_deg"]["values"]).max() < 1e-9
     fgl = np.array(robots["puma560_fgl"]["limits_deg"], dtype=float)
     assert np.abs(np.degrees(brazo.load("srm1").limits) - fgl).max() < 1e-9
-    # The Robotics Toolbox counts shoulder and elbow the other way round.
+    # The Robotics Toolbox has the opposite convention for shoulder and elbow.
     fgl[1:3] = -fgl[1:3, ::-1]
     puma = brazo.load("puma560")
     assert np.abs(np.degrees(puma.limits) - fgl).max() < 1e-9

@@ -69,7 +69,7 @@ def test_the_original_is_among_the_branches_at_its_own_value_of_the_locked_joint
     assert np.abs(found.all_q[..., 6] - q[:, None, 6])[found.valid].max() < 1e-12
 
 
-def test_all_eight_branches_of_an_srs_arm_have_the_arm_angle_asked_for(iiwa):
+def test_all_branches_of_an_srs_arm_have_the_requested_arm_angle(iiwa):
     q, T = samples(iiwa)
     psi = elbow_angle(iiwa, q)
     found = iiwa.ik(T, q, redundancy=psi)

@@ -1,4 +1,4 @@
-"""Results of inverse kinematics: residuals, and joint values brought inside their limits."""
+"""Results of inverse kinematics: residuals, and joint values wrapped into their limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lab that runs, a Chromium, and raw ways to talk to a lab that no browser stands in front of."""
+"""A running lab, a Chromium, and raw connections to a lab without a browser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _running(source="robot:scara1", **options) -> Iterator[Lab]:
 
 @pytest.fixture(scope="session")
 def running():
-    """`with running("panda", port=…) as lab:` a lab of its own."""
+    """`with running("panda", port=…) as lab:` a separate lab."""
     return _running
 
 
@@ -86,7 +86,7 @@ class Line:
             self.read()
 
     def until_said(self, text: str) -> None:
-        """Read on until a notice says that."""
+        """Read until a notice contains the text."""
         deadline = time.monotonic() + 30
         while text not in self.reported.get("notice", {}).get("text", ""):
             assert time.monotonic() < deadline, (text, self.reported.get("notice"))

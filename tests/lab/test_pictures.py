@@ -1,4 +1,4 @@
-"""Every panel has its pictures in the documentation, of the right size and not too heavy."""
+"""Every panel has screenshots in the documentation, of limited size."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from brazo.formats.library import robot_names
 
 
 @pytest.mark.parametrize("name", robot_names())
-def test_a_model_answers_without_being_asked_which_it_is(name):
+def test_all_model_kinds_have_the_same_interface(name):
     arm = brazo.load(name)
     model = arm.model
     assert model.n == arm.n and model.joint_names == arm.joint_names

@@ -46,7 +46,7 @@ def assert_same(a, b, tolerance=1e-14):
     assert np.abs(a.tensor - b.tensor).max() <= tolerance * max(1.0, np.abs(b.tensor).max())
 
 
-def test_a_real_body_breaks_no_rule():
+def test_physical_inertia_satisfies_all_rules():
     assert broken_rules(body()) == []
     assert broken_rules(body(tensor=(0.1, 0.2, 0.3))) == []  # a flat plate
     assert broken_rules(body(mass=0.0, tensor=(0, 0, 0))) == []  # nothing there
@@ -67,7 +67,7 @@ def test_a_real_body_breaks_no_rule():
         (body(com=(np.inf, 0, 0)), "finite"),
     ],
 )
-def test_each_rule_is_named(inertia, said):
+def test_violated_rule_is_named(inertia, said):
     rules = broken_rules(inertia)
     assert len(rules) == 1
     with pytest.raises(AssertionError, match=said):
@@ -83,7 +83,7 @@ def test_each_rule_is_named(inertia, said):
         (body(tensor=(0, 0, 0)), "point mass"),
     ],
 )
-def test_doubts_are_named(inertia, said):
+def test_implausible_inertia_is_reported(inertia, said):
     assert any(said in text for text in doubts(inertia))
 
 
@@ -117,7 +117,7 @@ def test_solids_agree_with_summing_small_cubes(shape, sizes, inside):
     assert np.allclose(shape_tensor(shape, 3.0, sizes), 3.0 * summed, rtol=1e-2, atol=1e-12)
 
 
-def test_a_capsule_lies_between_a_rod_and_a_ball():
+def test_capsule_inertia_is_between_rod_and_sphere():
     assert np.allclose(shape_tensor("capsule", 2, (0.3, 0.0)), shape_tensor("sphere", 2, (0.3,)))
     thin = shape_tensor("capsule", 2, (1e-9, 0.5))
     assert np.allclose(thin, shape_tensor("cylinder", 2, (0, 0.5)), rtol=1e-6)
@@ -132,7 +132,7 @@ def test_solids_along_another_axis():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_two_bodies_weigh_like_their_points_together(seed):
+def test_merged_inertia_equals_that_of_all_points(seed):
     m1, p1, a = cloud(seed)
     m2, p2, b = cloud(seed + 100)
     whole = from_points(np.concatenate([m1, m2]), np.vstack([p1, p2]))
@@ -141,14 +141,14 @@ def test_two_bodies_weigh_like_their_points_together(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_moved_body_weighs_like_its_moved_points(seed):
+def test_transformed_inertia_equals_that_of_transformed_points(seed):
     masses, points, inertia = cloud(seed)
     T = pose((0.3, -0.2, 1.0), (0.4, 1.1, -2.0))
     moved = from_points(masses, points @ T[:3, :3].T + T[:3, 3])
     assert_same(transformed(inertia, T), moved)
 
 
-def test_merging_nothing_changes_nothing():
+def test_merge_with_massless_body_changes_nothing():
     nothing = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
     assert_same(merge(body(), nothing), body(), 1e-16)
     assert_same(merge(nothing, nothing), nothing, 0.0)

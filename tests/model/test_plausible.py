@@ -46,7 +46,7 @@ def test_a_link_in_millimetres_is_reported_and_still_read_in_metres():
         "  - {type: prismatic, limits: [0, 20]}\n  - {a: 20}\n",  # a crane of 20 m
     ],
 )
-def test_units_and_large_robots_are_not_doubted(joints):
+def test_values_with_units_and_large_robots_are_not_reported(joints):
     assert not doubts(robot(joints).findings)
 
 
@@ -89,7 +89,7 @@ def test_every_value_of_a_pose_past_the_limits_is_reported():
     assert "did you mean 10mm?" in findings[1].message
 
 
-def test_angles_of_more_than_a_turn_are_slips_only_without_a_unit():
+def test_angles_above_one_turn_are_reported_only_without_a_unit():
     joints = "  - {a: 0.3, alpha: %s, limits: %s}\n"
     bare = robot(joints % ("90", "[-150, 150]"), "base: {rpy: [0, 0, 90]}").findings
     assert len(bare) == 3 and all(f.slip for f in bare)
@@ -105,11 +105,11 @@ def test_angles_of_more_than_a_turn_are_slips_only_without_a_unit():
         ("{type: prismatic, drive: {max_speed: 500}}", ["500mm/s"]),
     ],
 )
-def test_speeds_of_drives_are_doubted(joint, meant):
+def test_implausible_drive_speeds_are_reported(joint, meant):
     assert [text for _, text in doubts(robot(f"  - {joint}\n").findings)] == meant
 
 
-def test_cells_and_programs_report_slips():
+def test_cells_and_programs_report_missing_units():
     cell = parse_cell(
         "name: x\nbodies:\n"
         "  - {name: b, box: [0.1, 0.1, 0.1], mass: 1, xyz: [400, 0, 0.1], rpy: [0, 0, 90]}\n"
@@ -121,13 +121,13 @@ def test_cells_and_programs_report_slips():
     assert doubts(program.findings) == [("robots.a[0].line.by[2]", "-70mm")]
 
 
-def test_a_size_that_is_refused_suggests_the_unit():
+def test_rejected_size_suggests_the_unit():
     text = "name: x\nbodies: [{name: b, box: [500, 30, 30], mass: 1}]\n"
     with pytest.raises(BrazoError, match=r"sizes lie between .* did you mean 500mm\?"):
         parse_cell(text)
 
 
-def test_nothing_shipped_is_doubted():
+def test_shipped_files_have_no_implausible_values():
     for name in robot_names():
         assert not any(finding.slip for finding in brazo.load(name).findings), name
     for name in cell_names():

@@ -86,7 +86,7 @@ def test_a_step_is_exact_in_every_frame(sim, rig):
         assert moved == pytest.approx([0.0, 0.01, 0.0], abs=1e-8)
 
 
-def test_the_elbow_swings_with_the_tool_at_rest(sim, rig):
+def test_elbow_moves_with_the_tool_at_rest(sim, rig):
     mover, keys, robot = rig
     q = robot.q
     press = keys.press(6, 1)
@@ -104,7 +104,7 @@ def test_the_elbow_swings_with_the_tool_at_rest(sim, rig):
     assert 0.29 < np.linalg.norm(robot.q - q) < 0.3  # the chord of the curve
 
 
-def test_a_stick_changes_from_the_tool_to_the_elbow_through_rest(sim, rig):
+def test_stick_changes_between_tool_and_elbow_at_rest(sim, rig):
     _, keys, robot = rig
     shares = [0.0, 0.0, -0.5, 0.0, 0.0, 0.0, 0.0]
     press = keys.press_stick(shares)

@@ -39,7 +39,7 @@ def consistent(samples, start) -> None:
 
 
 class Pressed:
-    """A jog of all joints whose switch has just been pressed, on a clock of its own."""
+    """A jog of all joints whose switch has just been pressed, with a separate clock."""
 
     def __init__(self, arm, q, **given):
         self.now = 100.0
@@ -49,7 +49,7 @@ class Pressed:
         self.motion = HeldMotion(jog, self.switch, self.switch.press(), **given)
 
 
-def test_a_held_motion_ends_when_nothing_renews_it(arm, q):
+def test_held_motion_ends_without_renewal(arm, q):
     pressed = Pressed(arm, q)
     held = pressed.motion
     run(held, 0.5)
@@ -64,7 +64,7 @@ def test_a_held_motion_ends_when_nothing_renews_it(arm, q):
     assert not held.state.qd.any()
 
 
-def test_a_tool_jog_that_is_not_renewed_comes_to_rest():
+def test_tool_jog_stops_without_renewal():
     arm = brazo.load("scara1")
     now, dt = [0.0], 0.01
     switch = HoldToRun(0.15, lambda: now[0])
@@ -77,7 +77,7 @@ def test_a_tool_jog_that_is_not_renewed_comes_to_rest():
     assert states[10].qd.any() and not held.moving
 
 
-def test_a_held_motion_ends_at_a_contact_but_not_for_what_is_known(arm, q):
+def test_held_motion_ends_at_a_new_contact(arm, q):
     touches = {"table"}
     held = Pressed(arm, q, touched=lambda: set(touches), known={"wall"}).motion
     run(held, 0.1)
@@ -92,7 +92,7 @@ def test_a_held_motion_ends_at_a_contact_but_not_for_what_is_known(arm, q):
     assert held.ran_into == {"post"} and not held.moving
 
 
-def test_a_release_in_the_middle_of_a_step_counts(arm, q):
+def test_release_during_a_step_is_honoured(arm, q):
     pressed = Pressed(arm, q)
     # As another thread may just then.
     pressed.motion._touched = lambda: {"post"} if pressed.switch.release() else set()
@@ -100,7 +100,7 @@ def test_a_release_in_the_middle_of_a_step_counts(arm, q):
     assert not pressed.motion.held and pressed.motion.ran_into == set()
 
 
-def test_a_press_that_was_released_while_its_jog_was_made_moves_nothing(arm, q):
+def test_press_released_before_the_jog_exists_causes_no_motion(arm, q):
     now = [0.0]
     switch = HoldToRun(clock=lambda: now[0])
     press = switch.press()
@@ -113,7 +113,7 @@ def test_a_press_that_was_released_while_its_jog_was_made_moves_nothing(arm, q):
     assert not held.moving
 
 
-def test_a_resampled_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):
+def test_resampled_motion_is_smooth_and_has_the_same_end(arm, q):
     jog = CartesianJog(arm, limits_of(arm), q)
     jog.run([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
     resampled = Resampled(jog)
@@ -131,7 +131,7 @@ def test_a_resampled_motion_is_smooth_and_goes_where_its_inner_one_goes(arm, q):
     assert (np.abs([s.qdd for s in samples]).max(axis=0) <= 1.02 * limits.acceleration).all()
 
 
-def test_a_resampled_motion_costs_little(arm, q):
+def test_resampled_motion_is_fast(arm, q):
     jog = CartesianJog(arm, limits_of(arm), q)
     jog.run([0.2, 0.0, 0.0, 0.0, 0.0, 0.0])
     resampled = Resampled(jog)
@@ -140,7 +140,7 @@ def test_a_resampled_motion_costs_little(arm, q):
     assert time.process_time() - begin < 0.5 * 0.4
 
 
-def test_a_capped_motion_keeps_its_tool_below_the_cap_and_its_way(arm, q):
+def test_speed_limited_motion_keeps_its_path(arm, q):
     goal = q + [1.2, 0.5, -0.4, 0.3, 0.2, -1.0]
     free, slowed = (GoTo(limits_of(arm), q) for _ in range(2))
     for one in (free, slowed):
@@ -158,6 +158,6 @@ def test_a_capped_motion_keeps_its_tool_below_the_cap_and_its_way(arm, q):
     while free.moving and len(way) < 20_000:
         way.append(free.update(DT).q)
     assert len(samples) > 1.3 * len(way)
-    # The same way in space, only slower: each place of the slow one lies on the fast one's.
+    # The same path, only slower: each point of the slow motion is on the fast one.
     near = [np.abs(np.array(way) - s.q).max(axis=1).min() for s in samples[::50]]
     assert max(near) < 5e-3

@@ -1,4 +1,4 @@
-"""The enabling switch: only a fresh press leads to motion, and every way out is final."""
+"""The enable switch: only a new press starts motion, and every end is final."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def switch(clock):
     return HoldToRun(clock=clock)
 
 
-def test_it_is_held_while_it_is_renewed(switch, clock):
+def test_switch_is_held_while_it_is_renewed(switch, clock):
     assert not switch.held
     press = switch.press()
     for _ in range(20):
@@ -36,20 +36,20 @@ def test_it_is_held_while_it_is_renewed(switch, clock):
 
 
 @pytest.mark.parametrize("end", ["release", "stop", "timeout"])
-def test_renewals_do_not_bring_it_back(switch, clock, end):
+def test_renewals_do_not_restart_it(switch, clock, end):
     first = switch.press()
     if end == "timeout":
         clock.now += 1.01 * TIMEOUT
     else:
         assert getattr(switch, end)()
     assert not switch.renew() and not switch.held
-    clock.now -= 2 * TIMEOUT  # not even a clock that goes back does
+    clock.now -= 2 * TIMEOUT  # not even a clock that runs backwards
     assert not switch.renew() and not switch.held
     second = switch.press()
     assert second > first and switch.holds(second) and not switch.holds(first)
 
 
-def test_a_press_may_be_released_on_its_own(switch):
+def test_single_press_can_be_released(switch):
     first = switch.press()
     second = switch.press()
     assert not switch.release(first) and switch.holds(second)
@@ -66,7 +66,7 @@ def test_the_first_renewal_of_a_repeated_key_may_take_longer(clock):
     assert not key.held
 
 
-def test_a_latch_passes_a_level_on_until_a_stop():
+def test_latch_passes_the_level_until_stop():
     latch = StopLatch()
     assert latch.passes(True, 1) and not latch.passes(False, 1)
     latch.stop()

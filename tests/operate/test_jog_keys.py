@@ -12,7 +12,7 @@ from brazo.trajectory import Jog, Limits
 
 
 class Rig:
-    """Keys, a mover that notes what it is asked for, and a robot that may be busy."""
+    """Keys, a mover that records its calls, and a robot that may be busy."""
 
     def __init__(self):
         self.now = 0.0
@@ -58,14 +58,14 @@ def rig():
     return Rig()
 
 
-def test_a_press_that_was_released_before_it_began_begins_nothing(rig):
+def test_press_released_before_the_start_starts_nothing(rig):
     press = rig.keys.press(0, 1)
     rig.keys.release()
     rig.begin(press)
     assert rig.keys.jog is None and not rig.asked
 
 
-def test_a_press_on_a_moving_robot_begins_with_a_renewal_once_it_rests(rig):
+def test_press_on_a_moving_robot_starts_when_it_is_at_rest(rig):
     rig.busy = True
     press = rig.keys.press(0, 1)
     rig.begin(press)
@@ -79,7 +79,7 @@ def test_a_press_on_a_moving_robot_begins_with_a_renewal_once_it_rests(rig):
 
 
 @pytest.mark.parametrize("end", ["stop", "release", "timeout"])
-def test_renewals_after_the_end_of_a_press_begin_nothing(rig, end):
+def test_renewals_after_release_start_nothing(rig, end):
     press = rig.keys.press(0, 1)
     rig.begin(press)
     if end == "timeout":
@@ -88,7 +88,7 @@ def test_renewals_after_the_end_of_a_press_begin_nothing(rig, end):
         getattr(rig.keys, end)()
     assert rig.keys.renew(0, 1) is None
     rig.keys.settle()
-    rig.begin(press)  # one that was on its way
+    rig.begin(press)  # one that was sent before
     assert rig.keys.jog is None and len(rig.asked) == 1
     rig.begin(rig.keys.press(0, 1))
     assert rig.keys.jog is not None
@@ -102,7 +102,7 @@ def test_another_key_ends_the_jog_of_the_first(rig):
     assert [asked[:2] for asked in rig.asked] == [("joint", (1, 0)), ("joint", (0, -1))]
 
 
-def test_a_contact_ends_a_jog_and_is_known_to_the_next_press_alone(rig):
+def test_contact_ends_a_jog_and_is_allowed_for_the_next_press_only(rig):
     rig.begin(rig.keys.press(0, 1))
     rig.touches = {"post"}
     rig.update()
@@ -120,7 +120,7 @@ def test_a_contact_ends_a_jog_and_is_known_to_the_next_press_alone(rig):
     assert rig.asked[-1][2] == set()
 
 
-def test_a_jog_that_is_refused_needs_a_fresh_press(rig):
+def test_refused_jog_needs_a_new_press(rig):
     rig.error = "the simulation is paused"
     press = rig.keys.press(0, 1)
     with pytest.raises(BrazoError, match="paused"):
@@ -129,7 +129,7 @@ def test_a_jog_that_is_refused_needs_a_fresh_press(rig):
     assert rig.keys.renew(0, 1) is None and not rig.keys.switch.held
 
 
-def test_a_reason_is_kept_until_the_robot_moves_otherwise(rig):
+def test_reason_is_shown_until_the_next_motion(rig):
     rig.begin(rig.keys.press(0, 1))
     rig.keys.jog.reason = "joint 1 is at its upper limit"
     assert rig.keys.reason(rig.robot) == "joint 1 is at its upper limit"

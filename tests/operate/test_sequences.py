@@ -1,6 +1,6 @@
-"""Whatever comes in whatever order: press, renew, release, stop, loss of the link, reconnection.
+"""Random sequences of events: press, renew, release, stop, loss of the link, reconnection.
 
-Three things hold.  Braking begins at once on release and stop and at most 0.25 s after the last
+Three properties hold.  Braking begins at once on release and stop and at most 0.25 s after the last
 renewal, and it is as short as the limits allow.  Every limit is kept.  And nothing moves again
 without a fresh press.
 """
@@ -66,7 +66,7 @@ class Operating(RuleBasedStateMachine):
     @rule()
     def release(self) -> None:
         self.key_down = False
-        if self.connected:  # else the page cannot say so
+        if self.connected:  # otherwise the page cannot report it
             self.switch.release()
             self.counts = False
 

@@ -27,14 +27,14 @@ def mover(sim: Simulation, name: str = "arm", **held) -> MovingRobot:
 
 
 def true_distance(sim: Simulation, q: np.ndarray, other: str) -> float:
-    """Asked of the world itself, with the robot put there."""
+    """Computed by the world, with the robot at that configuration."""
     sim.robots["arm"].world.set_state(q)
     found = sim.world.distance("arm", other, 1.0)
     return 1.0 if found is None else found.value
 
 
 @pytest.mark.parametrize("thickness", [0.001, 0.05])
-def test_a_thin_plate_is_never_jumped_over(thickness):
+def test_thin_plate_is_not_missed(thickness):
     plate = f"fixtures: [{{name: plate, box: [{thickness}, 0.2, 0.6], xyz: [0.5, 0, 0.3]}}]"
     sim = sim_of(ARM + plate)
     checker = Checker(sim.world, mover(sim))
@@ -48,7 +48,7 @@ def test_a_thin_plate_is_never_jumped_over(thickness):
         assert true_distance(sim, q0 + before * (q1 - q0), "plate") > 0.0
 
 
-def test_random_edges_agree_with_a_dense_look():
+def test_random_edges_agree_with_dense_sampling():
     pillars = ", ".join(
         f"{{name: p{k}, box: [4cm, 4cm, 70cm], xyz: [{x}, {y}, 35cm]}}"
         for k, (x, y) in enumerate([(0.4, 0.2), (0.35, -0.3), (-0.2, 0.4)])
@@ -71,7 +71,7 @@ def test_random_edges_agree_with_a_dense_look():
     assert 3 < sum(verdicts) < len(verdicts) - 3
 
 
-def test_what_is_held_is_part_of_the_arm():
+def test_held_body_is_part_of_the_arm():
     text = (
         ARM
         + "fixtures: [{name: post, box: [2cm, 2cm, 60cm], xyz: [0.30, 0.76, 0.3]}]\n"
@@ -89,7 +89,7 @@ def test_what_is_held_is_part_of_the_arm():
     assert hit is not None and (hit.first, hit.second) == ("bar", "post")
 
 
-def test_close_at_the_start_may_stay_but_not_sink_in():
+def test_pairs_close_at_the_start_may_not_overlap():
     arm = "robots: [{name: arm, robot: scara2, start: [60deg, 0, 0, 5cm, 0]}]\n"
     table = "fixtures: [{name: table, box: [0.2, 0.2, 0.1], xyz: [0.3, 0.52, %r]}]"
     sim = sim_of(arm + table % -0.5)
@@ -109,7 +109,7 @@ def test_close_at_the_start_may_stay_but_not_sink_in():
     assert checker.edge(up, down) is not None
 
 
-def test_others_are_seen_where_they_will_be():
+def test_other_robots_are_checked_at_their_future_poses():
     two = (
         "robots:\n"
         "  - {name: arm, robot: scara2, start: [90deg, 0, 0, 5cm, 0]}\n"

@@ -1,4 +1,4 @@
-"""No point of a robot moves farther than the weights say."""
+"""The weights bound the displacement of every point of a robot."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_displacement_is_bounded(robot):
     assert tightest > 0.2  # the bound is of use
 
 
-def test_what_is_held_counts():
+def test_held_body_is_included():
     body = "bodies: [{name: bar, box: [50cm, 3cm, 3cm], mass: 0.4, xyz: [2, 0, 0]}]"
     sim = arm_in("scara2", body)
     arm = sim.robots["arm"]

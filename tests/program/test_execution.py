@@ -1,4 +1,4 @@
-"""Execution of programs: every verb does what it says, or reports why it cannot."""
+"""Execution of programs: every verb has its effect, or reports why it cannot."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ arm:
         ("arm: [{wait_until: {held: bar, timeout: 0.1s}}]", "does not hold bar"),
     ],
 )
-def test_a_body_that_has_gone_is_named_before_what_comes_of_it(steps, then):
+def test_displaced_body_is_named_before_its_consequences(steps, then):
     sim = sim_of(BAR)
     T = sim.world.pose("bar").copy()
     T[:3, 3] = 2.0, -1.0, 0.015
@@ -182,7 +182,7 @@ def test_a_body_that_has_gone_is_named_before_what_comes_of_it(steps, then):
     assert run(sim, program_of(PICK)).succeeded
 
 
-def test_a_body_that_this_run_or_nothing_moved_is_no_cause():
+def test_body_moved_during_the_run_is_not_named_as_cause():
     sim = sim_of(BAR)
     done = run(sim, program_of("arm: [{move_to: {xyz: [2, 0, 0.1], in: bar}}]"))
     assert done.failed and "start position" not in done.failure.why
@@ -210,7 +210,7 @@ def test_the_choice_of_branch_is_explained():
     assert reported.startswith("arm: branch ") and "out of limits: shoulder" in reported
 
 
-# ---- what is in the way --------------------------------------------------------------------
+# ---- obstacles -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["contact", "exact"])
@@ -224,7 +224,7 @@ def test_a_direct_motion_into_something_is_refused(mode):
 
 
 @pytest.mark.parametrize("planner", ["rrt", "ompl"])
-def test_a_free_motion_goes_round_it(planner):
+def test_free_motion_avoids_the_obstacle(planner):
     sim = sim_of(ARM + PILLAR)
     program = program_of(
         "arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: free}}]", f"planner: {planner}\n"
@@ -237,12 +237,12 @@ def test_a_free_motion_goes_round_it(planner):
             found = sim.world.distance("arm", "pillar", 1.0)
             nearest = min(nearest, 1.0 if found is None else found.value)
     assert execution.succeeded
-    assert nearest > 0.0015  # of the 3 mm asked for, less what the arm lags behind
+    assert nearest > 0.0015  # of the requested 3 mm, minus the tracking error
     assert sim.robots["arm"].q == pytest.approx([-np.pi / 3, 0, 0, 0.05, 0], abs=1e-3)
     assert texts(sim, "plan") and not execution.monitor.collisions
 
 
-def test_no_way_says_what_is_in_it():
+def test_missing_path_names_the_obstacle():
     cell = ARM + "fixtures: [{name: wall, box: [2, 2cm, 3], xyz: [1.25, 0, 0], rpy: [0, 0, 0]}]\n"
     sim = sim_of(cell)
     program = program_of("arm: [{move_joints: {to: [0, 0, 0, 5cm, 0], plan: free}}]")
@@ -281,7 +281,7 @@ def test_without_contact_response_it_warns_and_passes_through():
         assert ("would" in warned[0]) is (plan == "direct")
 
 
-def test_watch_warn_goes_on_after_a_touch_until_the_arm_is_stuck():
+def test_watch_warn_continues_after_contact_until_blocked():
     sim = sim_of(ARM + PILLAR)
     program = program_of(
         "arm: [{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: unchecked}}]", "watch: warn\n"
@@ -292,7 +292,7 @@ def test_watch_warn_goes_on_after_a_touch_until_the_arm_is_stuck():
     assert "s after the planned end of the motion" in why and why.endswith("; it touches pillar")
 
 
-def test_a_robot_gives_way_to_one_under_way():
+def test_robot_waits_for_a_moving_robot():
     sim = sim_of(TWO)
     program = program_of("""
 left: [{move_joints: [0, 0, 0, 5cm, 0]}, {move_joints: [90deg, 0, 0, 5cm, 0]}]
@@ -315,7 +315,7 @@ arm:
 """
 
 
-def test_a_bar_is_picked_up_and_the_law_knows_its_load():
+def test_picked_bar_is_a_load_of_the_controller():
     sim = sim_of(BAR)
     done = run(sim, program_of(PICK))
     assert done.succeeded and not done.monitor.collisions
@@ -343,7 +343,7 @@ def test_gripping_nothing_is_reported():
     assert "no grasp after 1 s: no pad is in contact" in done.failure.why
 
 
-def test_a_target_of_a_body_no_one_holds_is_refused():
+def test_target_of_a_body_that_is_not_held_is_rejected():
     sim = sim_of(BAR)
     done = run(sim, program_of("arm: [{move_to: {of: bar, xyz: [0, 0, 0]}}]"))
     assert "the target is for 'bar', but the gripper holds nothing" in done.failure.why
@@ -367,7 +367,7 @@ def test_a_dropped_bar_is_named_with_time_and_place():
 # ---- waiting, meeting, talking -------------------------------------------------------------
 
 
-def test_robots_meet_and_signal():
+def test_robots_sync_and_signal():
     sim = sim_of(TWO)
     program = program_of("""
 left: [{wait: 0.5s}, {sync: here}, {note: left}, {wait: 0.2s}, {set_signal: go}]
@@ -380,7 +380,7 @@ right: [{sync: here}, {note: right}, {wait_until: {signal: go}}, {note: went}]
     assert notes["went"] == pytest.approx(0.7, abs=0.015)
 
 
-def test_meetings_can_be_held_again():
+def test_syncs_can_be_repeated():
     sim = sim_of(TWO)
     program = program_of("""
 left: [{repeat: {times: 3, do: [{wait: 0.1s}, {sync: again}]}}]
@@ -399,7 +399,7 @@ right: [{repeat: {times: 3, do: [{sync: again}, {note: on}]}}]
         ("wait_until: {touching: [bar, arm], timeout: 0.2s}", "bar and arm are not in contact"),
     ],
 )
-def test_waiting_has_an_end(steps, why):
+def test_wait_has_a_timeout(steps, why):
     sim = sim_of(BAR)
     done = run(sim, program_of(f"arm: [{{{steps}}}]"))
     assert why in done.failure.why and "timeout after 0.2 s" in done.failure.why
@@ -412,13 +412,13 @@ def test_conditions_of_contact_and_time():
     assert sim.time == pytest.approx(0.3, abs=0.02)
 
 
-def test_a_meeting_with_a_slip_of_the_pen_is_refused_at_once():
+def test_misspelt_sync_is_rejected_before_the_start():
     sim = sim_of(TWO)
     with pytest.raises(BrazoError, match=r"only 'left' has a sync named 'hear'; did you mean 'he"):
         program_of("left: [{sync: hear}, {sync: here}]\nright: [{sync: here}]").start(sim)
 
 
-def test_laws_and_gains_change_on_the_way():
+def test_controller_and_gains_change_during_a_program():
     sim = sim_of(ARM)
     program = program_of("""
 arm:
@@ -437,7 +437,7 @@ arm:
 # ---- pausing -------------------------------------------------------------------------------
 
 
-def test_a_pause_stops_and_resuming_ends_where_it_would_have():
+def test_pause_and_resume_end_at_the_same_pose():
     sim = sim_of(ARM)
     assert run(sim, program_of("arm: [{move_joints: home}]")).succeeded
     program = program_of("arm: [{line: {by: [-0.1, -0.1, 0.02], time: 2s}}, {note: done}]")
@@ -480,7 +480,7 @@ def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
         program.start(sim)
     sim.reset()
     assert run(sim, program).failed
-    assert len(texts(sim, "collision")) == 1  # the first execution says nothing any more
+    assert len(texts(sim, "collision")) == 1  # the first execution reports nothing any more
 
 
 # ---- a cell that does not fit --------------------------------------------------------------
@@ -507,7 +507,7 @@ def test_a_robot_does_one_program_at_a_time_and_a_reset_ends_it():
         ("arm: [{for_each: {as: x, of: [bar, bat], do: [{grip: {body: $x}}]}}]", "'bat'"),
     ],
 )
-def test_what_the_cell_has_not_is_said_before_the_first_step(robots, wanted):
+def test_names_missing_in_the_cell_are_reported_before_the_first_step(robots, wanted):
     with pytest.raises(BrazoError) as error:
         program_of(robots).start(sim_of(BAR))
     assert wanted in str(error.value) and "task.yaml" in str(error.value)
@@ -516,7 +516,7 @@ def test_what_the_cell_has_not_is_said_before_the_first_step(robots, wanted):
 # ---- how it starts -------------------------------------------------------------------------
 
 
-def test_a_program_does_not_start_with_things_inside_each_other():
+def test_program_does_not_start_with_overlapping_bodies():
     cell = BAR.replace("xyz: [0.3, 0.2, 15mm]", "xyz: [0.3, 0.2, 5mm]")
     program = program_of("arm: [{wait: 1s}]")
     with pytest.raises(BrazoError, match=r"cell.yaml:4: bodies\[0\]: 'bar' starts 10 mm inside"):
@@ -539,8 +539,8 @@ def test_a_contact_at_the_start_counts_as_unintended():
 # ---- arriving ------------------------------------------------------------------------------
 
 
-def test_a_step_is_over_when_the_arm_is_there_not_when_it_should_be():
-    """A soft law lags behind the reference: the next step has to wait for it."""
+def test_step_ends_on_arrival_not_at_the_planned_time():
+    """A soft controller lags behind the reference: the next step has to wait for it."""
     sim = sim_of(ARM)
     program = program_of("""
 arm:
@@ -555,7 +555,7 @@ arm:
     assert np.linalg.norm(away) <= 0.002
 
 
-def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
+def test_arm_that_does_not_arrive_reports_distance_and_cause():
     sim = sim_of(ARM)
     text = "arm:\n  - set_controller: {controller: PDGravity, gains: {kp: 0, kd: 20}}\n"
     done = run(sim, program_of(text + "  - move_joints: {to: [0, 0, 0, 5cm, 0], timeout: 0.5s}"))
@@ -568,7 +568,7 @@ def test_an_arm_that_does_not_arrive_says_how_far_it_is_and_why():
     )
 
 
-def test_a_pause_does_not_use_up_the_patience_of_a_grip():
+def test_pause_does_not_count_for_the_grip_timeout():
     sim = brazo.Simulation("cooperative")
     execution = brazo.load_program("cooperative").start(sim)
     sim.tasks.add(execution)
@@ -583,7 +583,7 @@ def test_a_pause_does_not_use_up_the_patience_of_a_grip():
     assert execution.failure is None
 
 
-def test_a_wait_does_not_go_on_in_a_pause():
+def test_wait_is_suspended_by_a_pause():
     sim = sim_of(ARM)
     execution = program_of("arm: [{wait: 0.5s}, {note: done}]").start(sim)
     sim.step(300)

@@ -25,7 +25,7 @@ def goals(text: str, steps: str = "arm: [{wait: 1s}]"):
 
 
 def test_a_body_that_has_fallen_on_a_shelf_rests_on_it_at_its_place():
-    """Dropped from 3 cm above: nothing is so before it lies still."""
+    """Dropped from 3 cm above: the goal is reached only when it is at rest."""
     program = goals("[{body: box, on: shelf}, {body: box, at: [2, 0, 12cm]},"
                     " {body: box, free: on}]")  # fmt: skip
     done = run(sim_of(ARM + SHELF + BOX), program)
@@ -38,7 +38,7 @@ def test_a_body_that_has_fallen_on_a_shelf_rests_on_it_at_its_place():
     assert rows["box at rest within 5 mm of (2, 0, 0.12) m"].startswith("yes")
 
 
-def test_missed_goals_say_where_the_body_is():
+def test_missed_goals_report_the_position_of_the_body():
     program = goals("[{body: box, at: [2, 0, 30cm], within: 1cm}]")
     done = run(sim_of(ARM + SHELF + BOX), program)
     assert done.failed
@@ -77,7 +77,7 @@ def test_a_body_that_falls_through_a_chute_after_an_edit(edit):
     assert 0.2346 < reached < 0.2456
 
 
-def test_no_goals_are_said_to_be_none():
+def test_verdict_reports_a_program_without_goals():
     done = run(sim_of(ARM), program_of("arm: [{wait: 10ms}]"))
     assert done.succeeded and summarise(done).verdict.endswith(", no goals")
 
@@ -101,7 +101,7 @@ def test_bad_goals_are_refused_with_their_line(goal, wanted):
     assert str(error.value).startswith("task.yaml:2: goals") and wanted in str(error.value)
 
 
-def test_goals_survive_the_way_to_text():
+def test_goals_round_trip_as_text():
     program = goals("[{body: a, through: c}, {body: a, at: [1, 2cm, 0]}, {body: a, on: b},"
                     " {body: a, free: on}]")  # fmt: skip
     assert parse_program(program.to_yaml()).goals == program.goals

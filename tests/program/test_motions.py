@@ -1,4 +1,4 @@
-"""Motions keep their limits, take the time they should, and stop on their way."""
+"""Motions keep their limits, have the planned duration, and can be stopped on their path."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_a_given_time_is_taken_or_refused(limits):
 
 
 @pytest.mark.parametrize("overlap", [1.0, 0.5, 0.0])
-def test_a_way_through_poses_keeps_the_limits(limits, overlap):
+def test_path_through_poses_keeps_the_limits(limits, overlap):
     motion = through(WAY, limits, Speed(fraction=1.0), 1.0, overlap)
     assert max(worst(motion, limits)) <= 1 + 1e-3
     assert motion.sample(motion.start).q == pytest.approx(Q0)
@@ -66,7 +66,7 @@ def test_a_way_through_poses_keeps_the_limits(limits, overlap):
             assert np.abs(q.q - pose).max(axis=1).min() < 1e-3
 
 
-def test_overlapping_saves_time_where_joints_go_on(limits):
+def test_overlapping_motions_save_time(limits):
     way = [Q0 + x * (Q1 - Q0) for x in (0.0, 0.2, 0.5, 1.0)]
     times = [through(way, limits, Speed(fraction=1.0), 1.0, x).duration for x in (1.0, 0.5, 0.0)]
     assert times[0] < min(times[1:])
@@ -93,7 +93,7 @@ def test_the_tool_keeps_to_its_line(arm, limits):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.97])
-def test_a_pause_stops_on_the_way_and_goes_on(limits, share):
+def test_pause_stops_on_the_path_and_resumes(limits, share):
     motion = straight(Q0, Q1, limits, Speed(fraction=1.0), 1.0)
     now = share * motion.duration
     slower, rest = braking(motion, now)
@@ -106,7 +106,7 @@ def test_a_pause_stops_on_the_way_and_goes_on(limits, share):
     assert again.sample(again.end).q == pytest.approx(Q1, abs=1e-9)
     for part in (slower, again):
         if part.duration == 0.0:
-            continue  # it came to rest at its very end
+            continue  # it stopped exactly at its end
         t = np.linspace(part.start, part.end, 4001)
         s = part.sample(t)
         assert np.abs(np.gradient(s.q, t, axis=0) - s.qd)[2:-2].max() < 2e-3
@@ -116,7 +116,7 @@ def test_a_pause_stops_on_the_way_and_goes_on(limits, share):
         assert np.abs(s.q - Q0 - x[:, None] * (Q1 - Q0)).max() < 1e-9
 
 
-def test_another_clock_gives_the_chain_rule():
+def test_derivatives_of_a_time_scaled_motion_are_exact():
     inner = Piecewise([0.0, 2.0], [[[0.0], [1.0], [0.5], [0.25]]])
     clock = Piecewise([0.0, 1.0], [[[0.1], [0.5], [0.3]]])
     slowed = Slowed(inner, clock)

@@ -73,7 +73,7 @@ def test_a_point_with_the_name_of_a_pose_is_used_instead_of_it(sim):
         ("line: {to: rest, xyz: [0, 0, 0]}", "is not allowed with 'to', which names a point"),
     ],
 )
-def test_a_wrong_name_is_refused_with_what_there_is(sim, line, wanted):
+def test_unknown_name_is_rejected_with_the_known_ones(sim, line, wanted):
     with pytest.raises(BrazoError) as error:
         steps(sim, line)
     assert wanted in str(error.value)
@@ -90,7 +90,7 @@ def test_a_wrong_name_is_refused_with_what_there_is(sim, line, wanted):
         ("[{name: a, q: [1kg]}]", "a joint value is an angle or a length"),
     ],
 )
-def test_points_that_cannot_be_are_refused(points, wanted):
+def test_invalid_points_are_rejected(points, wanted):
     with pytest.raises(BrazoError, match=":2: points") as error:
         parse_program(f"name: a\npoints: {{arm: {points}}}\nrobots: {{arm: []}}\n", "a.yaml")
     assert wanted in str(error.value)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from brazo.errors import BrazoError
 from brazo.program import Program, load_program, parse_program, program_names
 from brazo.program import steps as s
-from brazo.program.curve_fields import CURVES
+from brazo.trajectory.curve_fields import CURVES
 from tests.program.scenes import ARM, program_of, sim_of
 
 FILE = Path("task.yaml")
@@ -256,9 +256,23 @@ def curves(draw):
     curve = draw(st.sampled_from(list(CURVES)))
     values = {}
     for name, field in CURVES[curve].items():
-        if not field.needed and draw(st.booleans()):
+        if name == "data":
+            values[name] = "M 0 0 L 10 5 Q 3 4 5 6 z"
+            continue
+        if field.kind == "file" or (not field.needed and draw(st.booleans())):
             continue
         match field.kind:
+            case "number" if curve in ("text", "svg"):
+                values[name] = draw(positive)
+            case "text":
+                values[name] = draw(st.text("ab Z:#'{}[]&8", min_size=1, max_size=8)) + "x"
+            case "switch":
+                values[name] = draw(st.booleans())
+            case "strokes":
+                count = draw(st.integers(1, 3))
+                values[name] = tuple(
+                    ((0.0, 0.0), draw(st.tuples(positive, numbers))) for _ in range(count)
+                )
             case "word":
                 values[name] = draw(st.sampled_from(field.words))
             case "number":

@@ -1,4 +1,4 @@
-"""RRT-Connect among walls on paper: it finds gaps, repeats itself and knows when to give up."""
+"""RRT-Connect with planar walls: it finds gaps, is repeatable and has a limit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_gap_is_found_and_corners_are_cut(connect):
     assert length(short) < 1.15 * shortest
 
 
-def test_the_same_seed_gives_the_same_way():
+def test_same_seed_gives_the_same_path():
     free = wall_with_gap(-0.9, -0.8)
     ways = [rrt_connect(START, GOAL, BOX, ONES, free, seed) for seed in (5, 5, 6)]
     assert np.array_equal(ways[0], ways[1])
@@ -53,11 +53,11 @@ def test_the_same_seed_gives_the_same_way():
 
 
 @pytest.mark.parametrize("connect", [rrt_connect, ompl_connect])
-def test_a_closed_wall_is_given_up(connect):
+def test_closed_wall_has_no_path(connect):
     assert connect(START, GOAL, BOX, ONES, wall_with_gap(2, 3), 0, 200) is None
 
 
 @pytest.mark.parametrize("connect", [rrt_connect, ompl_connect])
-def test_a_free_line_is_the_way(connect):
+def test_free_straight_line_is_the_path(connect):
     way = connect(START, GOAL, BOX, ONES, lambda a, b: True, 0)
     assert len(way) == 2

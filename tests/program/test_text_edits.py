@@ -118,7 +118,7 @@ def test_moves_equal_moves_of_the_parsed_steps():
             assert len(kept) == len(same)
             assert moved.count("#") == LOOPS.count("#")
             if to in paths and to != start and len(to) <= len(start):
-                behind = (*at[:-1], at[-1] + 1)  # the step that was there comes next
+                behind = (*at[:-1], at[-1] + 1)  # the step that was there follows
                 if not isinstance(step_at(after, behind), loop):
                     assert step_at(after, behind) == step_at(steps, to)
     assert refused

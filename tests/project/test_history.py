@@ -48,7 +48,7 @@ def test_undo_and_redo_visit_the_same_states(edits, data):
         assert len(history.labels) == at and len(history.undone) == len(edits) - at
 
 
-def test_a_new_edit_forgets_the_undone_ones():
+def test_new_edit_discards_undone_edits():
     history, state = History(Ticks()), {}
     history.do(setter(state, "a", 1))
     history.undo()
@@ -103,14 +103,14 @@ def test_an_edit_inside_another_belongs_to_it():
     assert state == {"a": 0, "b": 0}
 
 
-def test_the_oldest_edits_are_forgotten():
+def test_oldest_edits_are_discarded():
     history, state = History(Ticks()), {}
     for value in range(DEPTH + 5):
         history.do(setter(state, "a", value))
     assert len(history.labels) == DEPTH and history.labels[0] == "a = 5"
 
 
-def test_listeners_hear_every_change():
+def test_listeners_are_called_for_every_change():
     history, heard = History(Ticks()), []
     history.on_change(lambda: heard.append((len(history.labels), len(history.undone))))
     history.do(setter({}, "a", 1))

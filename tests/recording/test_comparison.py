@@ -106,12 +106,12 @@ def test_one_figure_of_all_runs(tmp_path):
         ({"a": run()[9.0:9.1]}, "has 0 rows"),
     ],
 )
-def test_what_cannot_be_compared_says_why(given, message):
+def test_incompatible_runs_are_rejected_with_a_reason(given, message):
     with pytest.raises(BrazoError, match=message):
         brazo.compare(given)
 
 
-def test_other_mistakes_say_what_there_is():
+def test_other_errors_list_the_available_names():
     both = brazo.compare([run(), run()])
     with pytest.raises(BrazoError, match=r"no signal matches 'speed'"):
         both.plot("speed")

@@ -42,7 +42,7 @@ def test_rms_and_peak_of_a_sine_are_the_textbooks():
     assert both == pytest.approx([3.0 / math.sqrt(2), 6.0 / math.sqrt(2)], rel=1e-14)
 
 
-def test_gaps_are_left_out_and_nothing_is_nan():
+def test_gaps_are_ignored_and_results_are_not_nan():
     x = np.array([np.nan, 3.0, -4.0, np.inf])
     assert rms(x) == pytest.approx(math.sqrt(12.5), rel=1e-15)
     assert peak(np.array([np.nan, 3.0, -4.0])) == 4.0
@@ -86,7 +86,7 @@ def test_the_tool_overshoots_out_of_the_box_of_its_path():
     assert overshoot(y, r) == pytest.approx(0.5 / 5.0, rel=1e-14)
 
 
-def test_what_does_not_settle_has_no_settling_time():
+def test_response_that_does_not_settle_has_no_settling_time():
     t = np.arange(5.0)
     assert math.isnan(settling_time(t, np.array([0, 0, 0, 0, 1.0]), 0.5))
     assert settling_time(t, np.zeros(5), 0.5) == 0.0

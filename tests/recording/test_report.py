@@ -68,7 +68,7 @@ def test_key_figures(recording):
     assert left["max drive load"] == "50.0 % of its limit (shoulder)"
     assert "max drive load" not in right
     assert left["tool path length"] == "10.0 m"  # 1 rad/s on a circle of 1 m radius
-    assert left["max speed, tool"] == "1.00 m/s"
+    assert left["max speed, tool"] == "1000 mm/s"
     assert left["max contact force"] == "5.00 N"
     assert run["simulated time"] == "10 s" and run["sampling"] == "every 1 ms (1000 Hz)"
     assert run["min distance left-right"] == "100 mm (at 9.425 s)"
@@ -84,6 +84,9 @@ def test_key_figures(recording):
         (1e-6, "rad", "0.0573 mdeg"),
         (-0.0123, "m", "−12.3 mm"),
         (2e-6, "m", "2.00 µm"),
+        (0.5, "rad/s", "28.6 deg/s"),
+        (1.5, "m/s", "1500 mm/s"),
+        (0.02, "m/s²", "20.0 mm/s²"),
         (0.0, "N", "0 N"),
         (12345.0, "N", "12.3 kN"),
         (3.0, "1", "3.00"),
@@ -97,6 +100,10 @@ def test_values_in_display_units(value, unit, text):
 
 def test_display_unit():
     assert display_unit("rad", 1.0, degrees=False) == ("rad", 1.0)
+    # Plots of live signals have no peak: degrees and mm as well.
+    assert [display_unit(unit)[0] for unit in ("rad/s", "m/s", "rad/s²", "m/s²")] == [
+        "deg/s", "mm/s", "deg/s²", "mm/s²",
+    ]  # fmt: skip
     assert number(1234.5) == "1230" and number(0.00123) == "0.00123" and number(1e-9) == "1.00e-09"
 
 
@@ -194,7 +201,7 @@ def test_edit_of_the_robot_is_not_a_tool_motion():
     events = [{"t": 0.006, "kind": "edit", "text": "a: L1 = 0.8", "robot": "a"}]
     found = key_numbers(Recording(columns, events))["a"]
     assert found["max speed, tool"] == "100 mm/s"
-    assert key_numbers(Recording(columns))["a"]["max speed, tool"] == "500 m/s"
+    assert key_numbers(Recording(columns))["a"]["max speed, tool"] == "500000 mm/s"
 
 
 def test_tool_speed_uses_simulated_time_not_wall_clock_time():

@@ -15,7 +15,7 @@ PICK, HIGH = 0.021, 0.19
 
 
 class Script:
-    """Runs a generator: it yields the seconds to wait before it is asked again."""
+    """Runs a generator: it yields the seconds to wait before the next call."""
 
     def __init__(self, steps: Callable[[Simulation], Iterator[float]]) -> None:
         self._make = steps
@@ -68,7 +68,7 @@ def insertion(sim: Simulation, front: float) -> np.ndarray:
 
 
 def task(sim: Simulation) -> Iterator[float]:
-    """One bar all the way, about 20 s."""
+    """The complete task with one bar, about 20 s."""
     one, two = sim.robots["scara1"], sim.robots["scara2"]
     bar, (x, y, _) = sim.cell.bodies[0].pose[:3, 3], HAND_OVER
     above = solve(two, pointing_down(bar[0] - GRIP, bar[1], 0.10), two.reference.q)

@@ -38,7 +38,7 @@ def sim() -> Simulation:
 
 
 def prepared() -> Simulation:
-    """Both robots move, one with a gain of its own; a bar falls."""
+    """Both robots move, one with a changed gain; a bar falls."""
     sim = Simulation("cooperative", {"scara2": "PID"})
     for name, by in (
         ("scara1", [0.4, -0.3, 0.05, 0.2, 0.3]),
@@ -67,7 +67,7 @@ def assert_same(a: list, b: list) -> None:
 
 
 @pytest.mark.parametrize("element", [PILLAR, CUBE, puma()], ids=lambda one: one.name)
-def test_what_stays_goes_on_bit_for_bit_from_where_it_is(sim, element):
+def test_unchanged_elements_continue_bit_for_bit(sim, element):
     before, controllers = state(sim), [one.controller for one in sim.robots.values()]
     kept = list(sim.robots.values())
     sim.change_cell(add(sim.cell, element))
@@ -138,7 +138,7 @@ def test_a_renamed_robot_keeps_everything_but_its_faults(sim):
     sim.step(20)
 
 
-def test_a_recording_goes_on_if_its_signals_stay_the_same_and_ends_otherwise(sim):
+def test_recording_continues_if_its_signals_are_unchanged(sim):
     sim.recording.start()
     sim.step(50)
     sim.change_cell(add(sim.cell, PILLAR))
@@ -172,7 +172,7 @@ robots:
 """
 
 
-def test_a_program_goes_on_while_it_applies_and_fails_when_it_does_not():
+def test_program_continues_while_it_applies_and_fails_otherwise():
     sim = Simulation("cooperative")
     sim.change_cell(add(sim.cell, CUBE))
     run = parse_program(PROGRAM).start(sim)

@@ -71,7 +71,7 @@ def test_a_robot_alone_is_simulated_on_a_floor():
     assert np.abs(sim.robots["spatial-3r"].q - start).max() < 1e-6
 
 
-def test_mistakes_are_answered_with_what_there_is():
+def test_errors_list_the_available_names():
     sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
     with pytest.raises(brazo.BrazoError, match="no robot named 'lft' in this cell; robots: arm"):
         _ = sim.robots["lft"]

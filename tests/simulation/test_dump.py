@@ -36,7 +36,7 @@ def broken(folder, mode: str = "contact", record=None) -> tuple[Simulation, Dive
 
 
 @pytest.mark.parametrize("mode", ["contact", "exact"])
-def test_the_last_steps_are_kept_and_run_again_to_the_same_end(tmp_path, mode):
+def test_dump_replays_the_last_steps_to_the_same_end(tmp_path, mode):
     sim, error = broken(tmp_path / "new", mode)
     assert error.where.startswith("joint 'puma560/") and error.dump is not None
     assert "replay_dump" in str(error) and f"{error.time:.4f} s" in str(error)
@@ -48,12 +48,12 @@ def test_the_last_steps_are_kept_and_run_again_to_the_same_end(tmp_path, mode):
     assert sim.events[-1].kind == "diverged"
 
 
-def test_a_second_dump_does_not_take_the_place_of_the_first(tmp_path):
+def test_second_dump_does_not_replace_the_first(tmp_path):
     paths = {broken(tmp_path)[1].dump for _ in range(2)}
     assert len(paths) == 2 and all(path is not None and path.is_file() for path in paths)
 
 
-def test_what_was_recorded_before_can_be_read(tmp_path):
+def test_recording_before_the_divergence_is_readable(tmp_path):
     sim, error = broken(tmp_path, record=tmp_path / "run.parquet")
     rec = Recording.open(tmp_path / "run.parquet.part")
     assert rec["t"][-1] == pytest.approx(error.time, abs=2.1 * sim.dt)
@@ -119,13 +119,13 @@ class Short(Controller):
         ),
     ],
 )
-def test_a_law_that_gives_no_torque_is_named(law, match):
+def test_controller_without_torque_is_named(law, match):
     sim = Simulation("solo-puma560", {"puma560": law()})
     with pytest.raises(brazo.BrazoError, match=match):
         sim.step(10)
 
 
-def test_a_law_in_plain_python_drives_a_robot():
+def test_python_controller_drives_a_robot():
     class Spring(Controller):
         def command(self, t, q, qd, reference):
             arm = self.robot
@@ -143,7 +143,7 @@ def test_a_law_in_plain_python_drives_a_robot():
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", "..\\c", "...", "two robots", ""])
-def test_a_dump_stays_in_its_folder_whatever_the_cell_is_called(tmp_path, name):
+def test_dump_stays_in_its_folder_for_any_cell_name(tmp_path, name):
     first = free_name(tmp_path, name, ".npz")
     assert first.parent == tmp_path and first.name == Path(first.name.replace("\\", "/")).name
     first.touch()

@@ -86,7 +86,7 @@ def test_gains_that_were_set_survive_an_edit():
     assert not np.array_equal(law.gains["kp"], kp)  # gains not set by the user fit the heavier arm
 
 
-def test_an_edit_that_cannot_be_leaves_everything_as_it_was():
+def test_invalid_edit_changes_nothing():
     sim = Simulation("cooperative")
     moving(sim)
     sim.step(50)
@@ -115,7 +115,7 @@ def test_contact_response_is_switched_while_running():
     assert "arm contact response off" in [event.text for event in sim.events]
 
 
-def test_a_robot_without_masses_goes_where_it_is_asked_and_pushes_what_is_there():
+def test_massless_robot_moves_as_commanded_and_pushes_bodies():
     sim = Simulation(
         cell(
             "robots: [{name: arm, robot: rv2aj-maker}]\n"
@@ -129,7 +129,7 @@ def test_a_robot_without_masses_goes_where_it_is_asked_and_pushes_what_is_there(
     rec = sim.run()
     assert np.abs(rec.matrix("arm.error")).max() < 1e-12
     assert (rec.matrix("arm.qdd") == rec.matrix("arm.qdd_ref")).all()
-    assert rec["energy.kinetic"] == pytest.approx(0.0, abs=1e-3)  # of the box alone
+    assert rec["energy.kinetic"] == pytest.approx(0.0, abs=1e-3)  # of the box only
     with pytest.raises(brazo.BrazoError, match="no masses"):
         robot.controller = "ComputedTorque"
 

@@ -40,7 +40,7 @@ def test_a_locked_joint_stays_to_a_nanoradian_while_all_the_others_pull(sim):
     sim.step(50)  # it moved when the brake fell
     rec = sim.run(until=1.5)
     assert np.abs(rec["arm.q.elbow"] - at).max() < 1e-9
-    assert np.abs(rec["arm.torque.elbow"]).max() > 1.0  # the law pulls in vain
+    assert np.abs(rec["arm.torque.elbow"]).max() > 1.0  # the controller has no effect
     assert abs(rec["arm.error.elbow"][-1]) > 0.1
     assert abs(rec["arm.error.quill"][-1]) < 1e-6  # not coupled with it
     sim.faults.clear()
@@ -77,7 +77,7 @@ def test_a_free_joint_moves_as_the_equations_say_without_its_torque():
     assert np.abs(rec["arm.error.forearm"][-1]) > 0.01
 
 
-def test_a_drive_that_lost_torque_gives_a_part_of_it(sim):
+def test_torque_loss_reduces_the_torque(sim):
     sim.inject(TorqueLoss("arm", "quill", 0.25))
     sim.step()
     robot = sim.robots["arm"]
@@ -91,7 +91,7 @@ def test_a_drive_that_lost_torque_gives_a_part_of_it(sim):
     assert robot.torque[3] == robot.world.torque[3] and robot.faults == []
 
 
-def test_an_encoder_that_is_off_moves_the_robot_by_as_much_the_other_way(sim):
+def test_encoder_bias_shifts_the_robot_in_the_opposite_direction(sim):
     sim.inject(EncoderBias("arm", "shoulder", 0.02))
     rec = sim.run(until=1.5)
     assert rec["arm.q.shoulder"][-1] == pytest.approx(-0.02, abs=1e-6)
@@ -99,7 +99,7 @@ def test_an_encoder_that_is_off_moves_the_robot_by_as_much_the_other_way(sim):
     assert (rec["arm.measured.elbow"] == rec["arm.q.elbow"]).all()
 
 
-def test_a_frozen_encoder_lets_the_joint_run_away(sim):
+def test_stuck_encoder_lets_the_joint_diverge(sim):
     swing(sim)
     sim.inject(EncoderFrozen("arm", "wrist"), at=0.3)
     rec = sim.run(until=0.8)
@@ -108,7 +108,7 @@ def test_a_frozen_encoder_lets_the_joint_run_away(sim):
     assert rec["arm.q.wrist"][-1] > rec["arm.q_ref.wrist"][-1] + 0.1
 
 
-def test_noise_has_the_size_asked_for_and_repeats_with_the_seed():
+def test_noise_has_the_given_magnitude_and_repeats_with_the_seed():
     def run(seed: int) -> np.ndarray:
         sim = Simulation(cell(ARM), seed=seed)
         sim.inject(EncoderNoise("arm", "elbow", 1e-3, 1e-2), at=0.1)
@@ -182,20 +182,20 @@ def test_an_ideal_robot_with_a_locked_joint_leaves_it_where_it_is():
         ("rust", "a fault is one of"),
     ],
 )
-def test_faults_that_make_no_sense_are_refused(fault, match):
+def test_invalid_faults_are_rejected(fault, match):
     sim = Simulation(cell(ARM))
     with pytest.raises(brazo.BrazoError, match=match):
         sim.inject(fault)
 
 
-def test_a_fault_of_the_past_is_refused():
+def test_fault_at_a_past_time_is_rejected():
     sim = Simulation(cell(ARM))
     sim.step(100)
     with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: the time is 0\.1 s already"):
         sim.inject(JointLocked("arm", "elbow"), at=0.05)
 
 
-def test_a_recording_begins_with_what_is_already_the_case(sim):
+def test_recording_starts_with_active_conditions(sim):
     sim.robots["arm"].controller = "PID"
     sim.inject(EncoderBias("arm", "elbow", 0.05))
     sim.step(10)
@@ -207,7 +207,7 @@ def test_a_recording_begins_with_what_is_already_the_case(sim):
     assert rec.events[0]["law"] == "PID" and rec.events[1]["fault"] == "EncoderBias"
 
 
-def test_laws_and_gains_that_change_are_in_the_recording(sim, tmp_path):
+def test_changes_of_controller_and_gains_are_recorded(sim, tmp_path):
     robot = sim.robots["arm"]
     sim.recording.start(tmp_path / "run.parquet")
     sim.step(10)

@@ -28,7 +28,7 @@ def test_parameters_and_payload_survive_an_edit():
     expected = changed.with_parameters(L2=0.33)
     same_robot(robot.arm, expected)
     same_robot(brazo.loads(sim.cell.robots[0].source.text()), expected)
-    # A robot of a cell, alone in another one.
+    # A robot of a cell, as the only robot of another one.
     again = source_of(robot.arm.with_parameters(L1=0.5))
     same_robot(brazo.loads(again.text()), expected.with_parameters(L1=0.5))
 

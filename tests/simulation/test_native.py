@@ -1,4 +1,4 @@
-"""Steps in machine code, alone and in batches: not a bit of difference from steps in Python."""
+"""Steps in machine code, single and in batches, are bit-identical to steps in Python."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_cooperative_task_with_its_hand_over():
 
 
 @pytest.mark.parametrize("law", ["PID", "PDGravity", "SlidingMode", "Adaptive", "ComputedTorque"])
-def test_laws_with_and_without_a_state(law):
+def test_controllers_with_and_without_a_state(law):
     def run(sim: Simulation) -> brazo.Recording:
         swing(sim)
         return sim.run(until=0.5)
@@ -111,7 +111,7 @@ def test_laws_with_and_without_a_state(law):
     both_ways(lambda: Simulation("solo-puma560", {"puma560": law}), run)
 
 
-def test_a_robot_without_a_law_falls():
+def test_robot_without_a_controller_falls():
     make = lambda: Simulation("solo-puma560", {"puma560": None})  # noqa: E731
     both_ways(make, lambda sim: sim.run(until=0.2))
 
@@ -173,7 +173,7 @@ def test_bodies_of_every_shape_in_the_gripper(shape):
 # ---- what happens in between ------------------------------------------------------------------
 
 
-def test_a_collision_comes_in_the_same_step():
+def test_collision_is_reported_in_the_same_step():
     text = (
         "floor: none\n"
         "robots: [{name: arm, robot: scara2, start: [60deg, 0, 0, 5cm, 0]}]\n"
@@ -190,7 +190,7 @@ def test_a_collision_comes_in_the_same_step():
     assert {"contact warning", "contact begin"} <= {event.kind for event in sim.events}
 
 
-def test_a_bar_that_is_dropped_is_missed_in_the_same_step():
+def test_dropped_bar_is_detected_in_the_same_step():
     def act(sim: Simulation) -> brazo.Recording:
         sim.step(200)
         sim.robots["arm"].grip(2.0)
@@ -200,7 +200,7 @@ def test_a_bar_that_is_dropped_is_missed_in_the_same_step():
     assert "released" in [event.kind for event in sim.events]
 
 
-def test_faults_come_in_their_step():
+def test_faults_start_in_their_step():
     def run(sim: Simulation) -> brazo.Recording:
         swing(sim, 0.4)
         joints = sim.robots["puma560"].arm.joint_names
@@ -276,7 +276,7 @@ class Mad(CompiledController):
         return [k * (qd + 1e-3) for k, qd in zip(gains["k"], x.qd, strict=True)], state
 
 
-def test_a_run_that_breaks_down_leaves_the_same_dump(tmp_path):
+def test_diverged_simulation_writes_the_same_dump(tmp_path):
     reported = []
     for machine_code in (False, True):
         sim = Simulation("solo-puma560", {"puma560": Mad()})
@@ -292,7 +292,7 @@ def test_a_run_that_breaks_down_leaves_the_same_dump(tmp_path):
     assert np.array_equal(reported[0][3], reported[1][3])
 
 
-def test_an_interrupt_leaves_everything_in_step(monkeypatch):
+def test_interrupt_leaves_a_consistent_state(monkeypatch):
     def sim_at(interrupted: bool) -> Simulation:
         sim = Simulation("solo-puma560", {"puma560": "PID"})
         swing(sim)
@@ -335,7 +335,7 @@ class Counter:
         self.times.append(sim.time)
 
 
-def test_a_task_that_does_not_say_is_asked_in_every_step():
+def test_task_without_a_due_time_is_called_every_step():
     sim, task = Simulation("solo-puma560"), Counter()
     sim.tasks.add(task)
     sim.run(until=0.1)
@@ -358,7 +358,7 @@ class Now(Counter):
             self.due = sim.time + 50 * sim.dt
 
 
-def test_a_task_is_asked_when_it_is_due():
+def test_task_is_called_when_due():
     tasks: list[Now] = []
 
     def act(sim: Simulation) -> list[float]:
@@ -378,7 +378,7 @@ def test_a_task_is_asked_when_it_is_due():
 
 
 class Plain(Controller):
-    """A law in Python."""
+    """A controller in Python."""
 
     def command(self, t, q, qd, reference):
         return -0.1 * qd
@@ -393,14 +393,14 @@ class Plain(Controller):
         lambda: Simulation("delta"),
     ],
 )
-def test_what_machine_code_does_not_know_is_left_to_python(make):
+def test_unsupported_parts_run_in_python(make):
     sim = make()
     counted = count_native(sim)
     sim.run(until=0.05)
     assert counted() == 0 and sim.time == pytest.approx(0.05)
 
 
-def test_a_subscriber_to_everything_is_reported_everything():
+def test_subscriber_to_all_classes_receives_all_contacts():
     sim = Simulation("cooperative")
     reported = []
     sim.world.on_contact(reported.append)
@@ -409,7 +409,7 @@ def test_a_subscriber_to_everything_is_reported_everything():
     assert counted() == 0
 
 
-def test_a_welding_gripper_is_looked_at_in_every_step():
+def test_welding_gripper_is_checked_every_step():
     text = (
         "name: weld\nfloor: none\n"
         "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0], grasp: weld}]\n"
@@ -425,7 +425,7 @@ def test_a_welding_gripper_is_looked_at_in_every_step():
 
 
 @pytest.mark.parametrize("length", [0.05, 0.3])
-def test_a_saved_motion_is_not_moved_on_by_the_run(length):
+def test_saved_motion_is_not_changed_by_the_run(length):
     sim = Simulation("solo-puma560")
     swing(sim, length)
     sim.step(20)

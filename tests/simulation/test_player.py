@@ -1,4 +1,4 @@
-"""The player: time by the clock on the wall, in a thread of its own."""
+"""The player: real time, in a separate thread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def play_until(sim, time: float) -> float:
 
 
 @pytest.mark.parametrize("speed", [1.0, 4.0])
-def test_time_passes_no_faster_than_the_wall_allows(sim, speed):
+def test_simulation_is_not_faster_than_real_time(sim, speed):
     sim.player.speed = speed
     # A loaded machine may be slower, never faster.
     assert play_until(sim, 0.4) >= 0.4 / speed - 0.01
@@ -61,7 +61,7 @@ def test_after_a_pause_no_step_is_made(sim):
     assert sim.time == pytest.approx(then + 3 * sim.dt)
 
 
-def test_speed_zero_stands_still_and_goes_on(sim):
+def test_speed_zero_pauses_and_resumes(sim):
     play_until(sim, 0.02)
     sim.player.speed = 0.0
     with sim.lock:
@@ -89,7 +89,7 @@ def test_a_step_that_raises_stops_the_player_and_is_kept(sim):
     play_until(sim, 0.01)
 
 
-def test_what_cannot_keep_up_is_counted_and_given_up(sim, monkeypatch):
+def test_missed_deadlines_are_counted_and_dropped(sim, monkeypatch):
     monkeypatch.setattr(players, "LAG", 0.005)
 
     class Slow:
@@ -104,7 +104,7 @@ def test_what_cannot_keep_up_is_counted_and_given_up(sim, monkeypatch):
     assert sim.player.overruns > 0
 
 
-def test_others_get_the_lock_between_steps_of_a_loop_without_pause():
+def test_other_threads_get_the_lock_between_steps():
     lock, taken = StepLock(), threading.Event()
 
     def ask() -> None:

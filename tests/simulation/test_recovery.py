@@ -1,4 +1,4 @@
-"""A joint locks, is found, and the others bring the tool back to its way."""
+"""A joint locks, the fault is detected, and the others return the tool to its path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.world.scenes import cell
 
 
 def on_a_circle(sim: Simulation, name: str, duration: float = 3.0):
-    """The robot's tool on its way round; the way in the world as a function of time."""
+    """The robot's tool on a closed path; the path in the world as a function of time."""
     robot = sim.robots[name]
     start = robot.arm.fk(robot.reference.q)
     way = circle(start[:3, 3] - [0.08, 0, 0], 0.08, start[:3, :3], Timing("quintic", duration))
@@ -29,7 +29,7 @@ def tool_error(rec, name: str, way) -> np.ndarray:
 
 @pytest.mark.parametrize("joint", ["shoulder", "elbow", "forearm"])
 @pytest.mark.parametrize("patience", [0.03, 0.25])
-def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
+def test_tool_returns_to_its_path_for_any_locked_joint(joint, patience):
     sim = Simulation("cooperative")
     way = on_a_circle(sim, "scara2")
     guard = FaultTolerance(sim.robots["scara2"], LockRule(patience=patience))
@@ -42,7 +42,7 @@ def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
     assert found.data["joint"] == joint and found.t - 1.2 < patience + 0.2
     error = tool_error(rec, "scara2", way)
     if patience > 0.1:
-        assert error.max() > 2e-3  # there was something to mend
+        assert error.max() > 2e-3  # there was an error to correct
     back = rec["t"] > found.t + guard.recoveries[0].bridge + 0.15
     assert back.sum() > 500 and error[back].max() < 2e-4
     # The orientation was kept as well: four joints are enough for it.
@@ -50,7 +50,7 @@ def test_the_tool_returns_to_its_way_whichever_joint_locks(joint, patience):
     assert np.abs(np.abs((wxyz * wxyz[0]).sum(axis=1))[back] - 1.0).max() < 1e-6
 
 
-def test_nothing_is_found_where_nothing_is_wrong():
+def test_no_false_detection_without_a_fault():
     """Droop, lag and turning points are no faults."""
     sim = Simulation(
         cell("floor: none\nrobots: [{name: arm, robot: scara2, start: [0, 0.6, 0.4, 0.1, 0]}]"),
@@ -68,14 +68,14 @@ def test_nothing_is_found_where_nothing_is_wrong():
     assert guard.locked == {} and sim.events == [] and (robot.reference.q != q).any()
 
 
-def test_a_robot_without_joints_to_spare_says_how_near_it_gets():
+def test_nonredundant_robot_reports_its_closest_pose():
     sim = Simulation("cooperative")
     on_a_circle(sim, "scara1")
     sim.step(1000)
     robot = sim.robots["scara1"]
     recovery = plan_recovery(robot, {1: robot.q[1]}, sim.dt)
     assert recovery.position_error > 1e-3
-    with pytest.raises(brazo.BrazoError, match="at least one of 5 must be left"):
+    with pytest.raises(brazo.BrazoError, match="at least one of 5 must remain free"):
         plan_recovery(robot, dict.fromkeys(range(5), 0.0), sim.dt)
 
 

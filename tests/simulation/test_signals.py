@@ -1,4 +1,4 @@
-"""Recorded signals against what the world itself says, row by row."""
+"""Recorded signals against the values of the world, row by row."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.world.scenes import cell
 
 
 class Witness:
-    """Asks the world in every step about the one before, whose row is complete."""
+    """Reads in every step the values of the previous one, whose row is complete."""
 
     def __init__(self) -> None:
         self.rows: list[dict] = []
@@ -62,11 +62,11 @@ def test_grasps_of_a_row_are_those_of_its_step(held, robot):
     assert rec[f"{robot}.gripper.force"] == pytest.approx(120.0, abs=4.0)
 
 
-def test_the_hands_together_carry_the_bar_and_their_half_difference_is_internal(held):
+def test_grasp_forces_sum_to_the_weight_and_half_their_difference_is_internal(held):
     """Newton for the bar, with accelerations taken from its recorded positions."""
     sim, rec, rows = held
     g = sim.cell.gravity
-    # The hands touch nothing but the bar, so what it feels is the reverse of what they feel.
+    # The grippers touch only the bar, so its contact force is opposite to theirs.
     one, two = (-np.array([row[f"{name}.contact"] for row in rows]) for name in sim.robots)
     p = rec.matrix(["bar 1.x", "bar 1.y", "bar 1.z"])
     acceleration = np.diff(p, n=2, axis=0) / sim.dt**2
@@ -114,7 +114,7 @@ def test_energies_are_those_of_the_analytic_model():
     E = arm.energy(rec.matrix("puma560.q"), rec.matrix("puma560.qd"))
     mine = rec.matrix("puma560.energy")
     assert mine == pytest.approx(E, abs=1e-12)
-    # A body lies still beside it; what the engine says of everything differs by a constant.
+    # A body is at rest beside it; the engine's total energy differs by a constant.
     total = rec.matrix("energy").sum(axis=1)
     assert total - total[0] == pytest.approx(mine.sum(axis=1) - mine[0].sum(), abs=1e-6)
 

@@ -1,4 +1,4 @@
-"""The loop: motions, laws, tasks, events, recordings and states."""
+"""The loop: motions, controllers, tasks, events, recordings and states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_robot_arrives_where_its_motion_ends(sim):
     assert not sim.moving and sim.robots["scara1"].motion.remaining == 0.0
 
 
-def test_a_row_is_the_moment_its_step_starts_from(sim):
+def test_row_is_the_state_at_the_start_of_its_step(sim):
     """q, reference and torque of a row satisfy the robot's own equations."""
     go(sim, "scara1", [0.3, -0.2, 0.02, 0.1, 0.2])
     rec = sim.run()
@@ -74,7 +74,7 @@ def test_stopping_keeps_the_limits_and_holding_stays(sim):
     assert (robot.reference.q == place).all()
 
 
-def test_a_live_source_is_asked_every_step(sim):
+def test_live_source_is_called_every_step(sim):
     robot = sim.robots["scara2"]
     source = GoTo(limits_of(robot.arm), robot.reference.q)
     robot.follow(source)
@@ -84,7 +84,7 @@ def test_a_live_source_is_asked_every_step(sim):
     assert not robot.moving and np.abs(robot.q - goal).max() < 1e-5
 
 
-def test_a_law_changes_in_the_middle_of_a_motion(sim):
+def test_controller_changes_during_a_motion(sim):
     goal = go(sim, "scara1", [0.3, -0.2, 0.02, 0.1, 0.2])
     sim.step(200)
     sim.robots["scara1"].controller = PDGravity()
@@ -93,7 +93,7 @@ def test_a_law_changes_in_the_middle_of_a_motion(sim):
     assert [e.kind for e in sim.events] == ["control"]
 
 
-def test_tasks_act_before_the_laws_and_leave_when_done(sim):
+def test_tasks_run_before_controllers_and_are_removed_when_done(sim):
     class Task:
         ticks = 0
 
@@ -107,7 +107,7 @@ def test_tasks_act_before_the_laws_and_leave_when_done(sim):
     assert task.ticks == 5 and tuple(sim.tasks) == () and len(rec) == 5
 
 
-def test_a_task_in_the_background_holds_no_run_up_and_outlives_a_reset(sim):
+def test_background_task_does_not_block_a_run_and_survives_a_reset(sim):
     class Looks:
         background = True
         ticks = 0
@@ -160,7 +160,7 @@ def test_reset_repeats_the_run_to_the_bit(sim):
         assert (runs[0][name] == runs[1][name]).all(), name
 
 
-def test_gripping_is_an_event_and_carrying_takes_the_droop_away():
+def test_grasp_is_an_event_and_known_load_removes_the_droop():
     sim = holding_sim()
     robot = sim.robots["arm"]
     sim.step(400)
@@ -184,7 +184,7 @@ def test_gripping_is_an_event_and_carrying_takes_the_droop_away():
         (lambda s: s.robots["scara1"].carry("bar 9"), "no free body named 'bar 9'"),
         (lambda s: s.robots["scara1"].follow(3), "cannot be followed"),
         (lambda s: s.recording.stop(), "no recording is running"),
-        (lambda s: s.run(until=np.inf), "wanted a finite time"),
+        (lambda s: s.run(until=np.inf), "expected a finite time"),
     ],
 )
 def test_mistakes_are_reported(sim, call, match):
@@ -192,7 +192,7 @@ def test_mistakes_are_reported(sim, call, match):
         call(sim)
 
 
-def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
+def test_invalid_live_source_is_named(sim):
     class Broken:
         def next(self):
             return Sample(np.full(5, np.nan), np.zeros(5), np.zeros(5))
@@ -207,7 +207,7 @@ def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
 
     sim.reset()
     sim.robots["scara1"].follow(Empty())
-    with pytest.raises(brazo.BrazoError, match=r"Empty gave a NoneType; wanted q, qd and qdd"):
+    with pytest.raises(brazo.BrazoError, match=r"Empty returned NoneType; expected q, qd and qdd"):
         sim.step()
 
     class OneNumber:
@@ -216,7 +216,7 @@ def test_a_live_source_that_gives_nothing_of_use_is_named(sim):
 
     sim.reset()
     sim.robots["scara1"].follow(OneNumber())
-    with pytest.raises(brazo.BrazoError, match=r"OneNumber gave .* each of shape \(5,\)"):
+    with pytest.raises(brazo.BrazoError, match=r"OneNumber returned .* each of shape \(5,\)"):
         sim.step()
 
 
@@ -232,7 +232,7 @@ def test_a_step_inside_a_step_is_refused(sim):
 
 @pytest.mark.parametrize("action", ["edit", "restore", "reset"])
 def test_callbacks_in_the_middle_of_a_step_may_do_everything(action):
-    """The grasp is told of in the middle of a step; whatever is done then, rows stay whole."""
+    """The grasp event is sent in the middle of a step; rows stay complete for any action."""
     sim = holding_sim()
     approach(sim)
     state = sim.save()
@@ -292,8 +292,8 @@ def test_progress_is_reported(sim):
     assert fractions == sorted(fractions) and said[-1] == (1.0, "0.30 s")
 
 
-def test_a_tilted_robot_is_held_against_gravity_as_it_hangs():
-    """On a wall: the law knows where down is."""
+def test_tilted_robot_is_held_against_gravity():
+    """On a wall: the controller uses the direction of gravity."""
     text = (
         "floor: none\nrobots: [{name: arm, robot: scara2, start: [0.3, 0.6, 0.4, 0.1, 0],"
         " base: {xyz: [0, 0, 1], rpy: [90deg, 0, 0]}}]\n"
@@ -318,7 +318,7 @@ def test_costs_add_up(sim):
     assert "times real time" in str(costs)
 
 
-def test_steps_that_bring_nothing_new_read_no_contacts(monkeypatch):
+def test_unchanged_steps_read_no_contacts(monkeypatch):
     """Events and grasps are followed without reading the contacts in full: that would cost most."""
     sim = both_holding_sim()
     reads = []
@@ -351,4 +351,4 @@ def test_a_motion_beyond_a_limit_is_refused_with_joint_value_and_time():
     assert robot.reference.q[0] == pytest.approx(goal[0])
     with pytest.raises(brazo.BrazoError, match="exceeds the limit"):
         robot.move(quintic(goal, goal + [0.1, 0, 0, 0, 0], 0.5))
-    robot.move(quintic(goal, start, 0.5))  # from outside the way back is free
+    robot.move(quintic(goal, start, 0.5))  # from outside, moving back is allowed

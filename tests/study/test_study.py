@@ -70,7 +70,7 @@ def test_a_run_of_a_study_is_that_of_track(finished) -> None:
         assert results["peak_torque.shoulder"][i] == pytest.approx(run.peak_torque[0], rel=1e-9)
 
 
-def test_controllers_meet_the_same_conditions(finished) -> None:
+def test_controllers_are_tested_under_the_same_conditions(finished) -> None:
     _, results = finished
     noisy = [results.select(case="noise", controller=name) for name in ("PID", "CT")]
     for column in ("payload", "PID.kp.scale", "row", "repetition"):

@@ -103,7 +103,7 @@ class FollowerRig(Loop):
         return f"127.0.0.1:{self.link.port}"
 
     def check(self):
-        """The promises that hold whatever the network and the machine did."""
+        """Invariants that hold for any behaviour of network and machine."""
         stale = self.follower.safety.rules.stale
         steps = self.steps
         for before, after in itertools.pairwise(steps):
@@ -161,14 +161,15 @@ class MasterRig(Loop):
             self.link.send(self.q, run=self.run, clutch=self.clutch)
 
     def let_go(self, follower):
-        """Release the switch and wait until the follower has seen it and stands."""
+        """Release the switch and wait until the follower has received it and is at rest."""
         self.run = False
         until(lambda: self.link.connected, "connected")
         until(lambda: not follower.follower.safety.moving and follower.rested(), "at rest")
         until(lambda: follower.follower.safety._released, "the release seen")
 
     def set_moving(self, follower, seconds=0.3):
-        """Engage until the follower has followed for so long; a busy machine may need two goes."""
+        """Engage until the follower has followed for so long; a busy machine may need two
+        attempts."""
         for _ in range(20):
             self.let_go(follower)
             self.link.engage()

@@ -1,4 +1,4 @@
-"""A station of the rig in a process of its own: `python -m tests.teleop.station_process KIND …`.
+"""A station of the rig in a separate process: `python -m tests.teleop.station_process KIND …`.
 
 follower PORT       listens, and prints its port
 master ADDRESS      connects, engages and swings its joints for as long as it lives

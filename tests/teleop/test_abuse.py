@@ -41,7 +41,7 @@ def visit(rig, hello=HELLO):
 
 
 def pour(peer, messages):
-    """Many messages in one go, each a masked frame of its own (with a mask of zeros)."""
+    """Many messages at once, each a masked frame (with a mask of zeros)."""
     out = bytearray()
     for data in messages:
         size = len(data)
@@ -56,7 +56,7 @@ def untouched(rig):
 
 
 def answer_pings(peer, session, seq):
-    """Pongs for what has come; the next number."""
+    """Answer received pings; return the next number."""
     while True:
         try:
             frame = wire_format.read_from_follower(peer.recv(timeout=0.0))
@@ -93,7 +93,7 @@ def mutated(rng, session, seq):
     elif kind == 3:
         data = bytearray(rng.randbytes(rng.randint(0, 200)))
     else:
-        # Right in form, wrong in what it says.
+        # Valid format, invalid content.
         fields = msgspec.msgpack.decode(good)
         fields[rng.randrange(len(fields))] = rng.choice(
             [None, -1, 2**63, float("nan"), "x" * 300, [], [[[]]], {"a": 1}, b"\x00"]
@@ -102,7 +102,7 @@ def mutated(rng, session, seq):
     return bytes(data)
 
 
-def test_ten_thousand_fuzzed_frames_move_nothing_and_cost_no_memory():
+def test_fuzzed_frames_cause_no_motion_and_no_memory_growth():
     rng = random.Random(0)
     with FollowerRig(rules=OPEN) as rig:
         peer, welcome = visit(rig)
@@ -126,7 +126,7 @@ def test_ten_thousand_fuzzed_frames_move_nothing_and_cost_no_memory():
         assert sizes[-1] - sizes[2] < 200_000
 
 
-def test_fuzzed_frames_beside_a_master_disturb_nothing():
+def test_fuzzed_frames_do_not_affect_a_connected_master():
     rng = random.Random(1)
     with FollowerRig(rules=OPEN) as rig, MasterRig(rig.address) as master:
         peer, welcome = visit(rig, wire_format.encode(Hello(1, "watch", "stranger")))
@@ -142,7 +142,7 @@ def test_fuzzed_frames_beside_a_master_disturb_nothing():
 
 
 def test_replayed_frames_are_dropped():
-    """What was recorded of a session is worth nothing, in it and in the next."""
+    """Recorded frames of a session are rejected in it and in the next."""
     with FollowerRig(rules=OPEN) as rig:
         recorded = []
         for _ in range(2):
@@ -214,7 +214,7 @@ def test_a_flood_is_dropped_unread():
         "text",
     ],
 )
-def test_a_client_that_opens_wrongly_is_refused(first):
+def test_invalid_opening_handshake_is_rejected(first):
     with FollowerRig() as rig:
         peer = call(rig)
         with peer:
@@ -237,7 +237,7 @@ def test_a_client_that_opens_wrongly_is_refused(first):
         b"A" * 100_000,
     ],
 )
-def test_what_is_no_websocket_leaves_the_follower_as_it_was(noise):
+def test_non_websocket_data_does_not_affect_the_follower(noise):
     with FollowerRig() as rig:
         for _ in range(20):
             with (
@@ -251,7 +251,7 @@ def test_what_is_no_websocket_leaves_the_follower_as_it_was(noise):
             master.set_moving(rig)
 
 
-def test_connections_that_say_nothing_do_not_keep_others_out():
+def test_silent_connections_do_not_block_others():
     rules = LinkRules(hello=60.0)  # none of them is closed because it waited too long
     with FollowerRig(rules=rules) as rig:
         silent = [call(rig) for _ in range(48)]
@@ -271,7 +271,7 @@ def test_connections_that_say_nothing_do_not_keep_others_out():
                 peer.close()
 
 
-def test_connections_without_a_request_do_not_keep_others_out():
+def test_connections_without_a_request_do_not_block_others():
     """Plain sockets, of which the websocket's handshake never begins."""
     rules = LinkRules(hello=60.0)
     with FollowerRig(rules=rules) as rig:

@@ -17,7 +17,7 @@ TRIALS = {
 
 
 def allowed(what):
-    """Skip where there are no namespaces, or the kernel has no such thing."""
+    """Skip where there are no namespaces, or the kernel lacks the feature."""
     if sys.platform != "linux":
         pytest.skip("network namespaces are Linux's")
     missing = [name for name in ("unshare", "nsenter", "ip", "tc") if shutil.which(name) is None]
@@ -41,20 +41,20 @@ def run(scenario):
 
 
 @pytest.mark.parametrize("scenario", ["blackout", "unplugged"])
-def test_a_wire_that_goes_dead_holds_in_time_and_is_recovered_from(scenario):
+def test_dead_link_causes_hold_in_time_and_recovers(scenario):
     allowed("a TUN device")
     found = run(scenario)
     assert any(hold["t"] > found["begin"] for hold in found["after"]["holds"])
     assert found["stood"] == "HOLD"
 
 
-def test_packets_that_are_lost_on_the_way():
+def test_lost_packets():
     allowed("a TUN device")
     found = run("lossy")
     assert found["lost"] > 0.01 * found["packets"] > 1
     assert found["round_trip"] >= 0.016
 
 
-def test_the_kernels_own_bad_network():
+def test_netem_faults_of_the_kernel():
     allowed("netem")
     run("netem")

@@ -19,7 +19,7 @@ GATHERING = 1.0  # s, in which the circle opens
 
 
 class Hand:
-    """A master Delta whose platform goes round."""
+    """A master Delta whose platform moves on a circle."""
 
     def __init__(self, arm, q):
         self.arm, self.q, self.home = arm, q, arm.fk(q)
@@ -49,7 +49,7 @@ class Noted(JointMap):
 
 
 class Source:
-    """What the simulated follower is asked to do next."""
+    """The next command for the simulated follower."""
 
     sample = None
 
@@ -87,7 +87,7 @@ def circle():
     return hand, rows
 
 
-def test_the_target_is_the_hands_motion_exactly(circle):
+def test_target_equals_the_motion_of_the_hand(circle):
     _, rows = circle
     engaged = [(q, target) for _, q, target, _, _ in rows if target is not None]
     assert len(engaged) > 3900

@@ -1,4 +1,4 @@
-"""Master and follower on two machines, as far as the kernel can tell: run in namespaces of its own.
+"""Master and follower in separate network namespaces, as on two machines.
 
     unshare --user --map-root-user --net python -m tests.teleop.two_namespaces SCENARIO
 
@@ -81,7 +81,7 @@ def ip(*arguments, inside=None):
 
 
 def follower():
-    """The follower's process: tells of itself when asked."""
+    """The follower's process: reports its state on request."""
     with FollowerRig(FollowerLink(ADDRESS, 9000, token=TOKEN, joints=2)) as rig:
         for line in sys.stdin:
             if line.strip() == "end":
@@ -134,7 +134,7 @@ class Far:
 
 
 def set_moving(master, far):
-    """Engage until the follower says it follows, and continue for a while."""
+    """Engage until the follower reports that it follows, and continue for a while."""
     for _ in range(60):
         master.run = False
         time.sleep(0.3)

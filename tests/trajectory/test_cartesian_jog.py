@@ -55,7 +55,7 @@ def checked(jog, limits):
 
 @pytest.mark.parametrize("name", STARTS)
 @pytest.mark.parametrize("direction", [(-1, 0, 0), (0, 1, 0), (0, 0, -1), (-1, 1, 0)])
-def test_the_tool_goes_straight_and_the_joints_keep_their_limits(name, direction):
+def test_tool_moves_straight_within_the_joint_limits(name, direction):
     arm, q = start(name)
     jog = CartesianJog(arm, limits_of(arm), q)
     u = np.array(direction) / np.linalg.norm(direction)
@@ -108,7 +108,7 @@ def test_in_the_tools_own_axes():
 
 
 @pytest.mark.parametrize("axis", range(6))
-def test_oblique_axes_are_kept_to_the_last_digit(axis):
+def test_oblique_axes_are_followed_to_rounding(axis):
     arm = brazo.load("puma560")
     q = arm.poses["nominal"] + np.array([0.2, 0.1, 0.1, 0.3, -0.2, 0.1])
     jog = CartesianJog(arm, limits_of(arm), q)
@@ -130,7 +130,7 @@ def test_oblique_axes_are_kept_to_the_last_digit(axis):
     assert np.abs(moved).max() < 1e-12
 
 
-def test_near_a_singularity_it_slows_down_and_stops_with_a_reason():
+def test_jog_slows_and_stops_near_a_singularity_with_a_reason():
     arm, q = start("scara1")
     jog = CartesianJog(arm, limits_of(arm), q)
     states = held(jog, [0.2, 0, 0, 0, 0, 0], 300)
@@ -139,7 +139,7 @@ def test_near_a_singularity_it_slows_down_and_stops_with_a_reason():
     away = arm.fk(np.array([s.q for s in states]))[:, :3, 3] - arm.fk(q)[:3, 3]
     assert away[-1, 0] > 0.1 and np.abs(away[:, 1:]).max() < 1e-9
     assert arm.configuration(jog.state.q) == arm.configuration(q)
-    # On in the same direction it stays; the other way it moves.
+    # It stays at rest in the same direction and moves in the opposite one.
     before = jog.state.q
     held(jog, [0.2, 0, 0, 0, 0, 0], 20)
     assert np.array_equal(jog.state.q, before)
@@ -158,7 +158,7 @@ def test_a_singularity_is_reported_with_its_joints():
 @pytest.mark.parametrize(
     ("name", "axis"), [("delta", 3), ("delta", 5), ("scara2", 3), ("teleop-scara", 4)]
 )
-def test_an_axis_the_arm_does_not_have_is_reported(name, axis):
+def test_missing_degree_of_freedom_is_reported(name, axis):
     arm = brazo.load(name)
     jog = CartesianJog(arm, limits_of(arm), arm.poses["home"])
     velocity = np.zeros(6)
@@ -174,7 +174,7 @@ def test_an_axis_the_arm_does_not_have_is_reported(name, axis):
 
 
 @pytest.mark.parametrize("name", robot_names())
-def test_from_its_start_every_shipped_robot_jogs_along_all_axes_it_has(name):
+def test_every_shipped_robot_jogs_along_all_its_axes_from_its_start(name):
     arm = brazo.load(name)
     q = default_start(arm.model, arm.limits)
     J = arm.jacobian(q)

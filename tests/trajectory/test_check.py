@@ -1,4 +1,5 @@
-"""Limits of a robot along a motion: each kind found, its first moment to rounding, its worst."""
+"""Limits of a robot along a motion: each kind of violation, its first time to rounding, its
+maximum."""
 
 import math
 
@@ -30,13 +31,13 @@ def one_joint(arm, q0, q1, i, duration):
     return quintic(start, end, duration)
 
 
-def test_a_slow_motion_within_the_limits_has_nothing_to_report(scara):
+def test_slow_motion_has_no_violations(scara):
     motion = one_joint(scara, 0.0, 0.5, 0, 2.0)
     assert check(motion, scara) == []
     assert_within(motion, scara)
 
 
-def test_speed_is_found_when_it_passes_and_where_it_peaks(scara):
+def test_speed_violation_has_start_time_and_peak(scara):
     motion = one_joint(scara, 0.0, 1.0, 0, 0.5)
     (found,) = (v for v in check(motion, scara) if v.kind == "speed")
 
@@ -65,8 +66,8 @@ def test_position_below_and_above(scara):
     assert found.value == pytest.approx(low - 0.01) and found.limit == low
 
 
-def test_a_peak_between_two_places_of_the_grid_is_found(scara):
-    # The top of the speed lies 1e-6 above the limit, for microseconds around the middle.
+def test_peak_between_grid_points_is_found(scara):
+    # The max speed is 1e-6 above the limit, for microseconds around the middle.
     motion = one_joint(scara, 0.0, 1.0, 0, 15 / 8 / (math.pi * (1 + 1e-6)))
     (found,) = (v for v in check(motion, scara, dt=0.0371) if v.kind == "speed")
     assert found.value == pytest.approx(math.pi * (1 + 1e-6), rel=1e-12)
@@ -80,7 +81,7 @@ def test_exactly_on_the_limit_is_within(scara):
     assert found.kind == "acceleration" and found.t == 0.0
 
 
-def test_acceleration_is_seen_on_both_sides_of_a_break(scara):
+def test_acceleration_is_checked_on_both_sides_of_a_break(scara):
     # The second piece ends with an acceleration that only exists just before the third begins.
     motion = cubic_via_points(
         [0.0, 1.0, 2.0, 3.0], np.outer([0.0, 0.0, 0.2, 0.2], np.ones(5)), np.zeros((4, 5))
@@ -118,7 +119,7 @@ def test_a_robot_without_inertia_has_no_torque_to_check():
     assert {v.kind for v in found} == {"speed"}
 
 
-def test_the_sentence_says_joint_limit_time_and_place(scara):
+def test_message_names_joint_limit_and_time(scara):
     motion = one_joint(scara, 0.0, 1.0, 0, 0.5)
     with pytest.raises(BrazoError) as error:
         assert_within(motion, scara)

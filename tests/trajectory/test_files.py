@@ -1,4 +1,4 @@
-"""Trajectories as data, to the last bit; via-point files, and complaints with file and line."""
+"""Trajectories as data, bit for bit; via-point files, and errors with file and line."""
 
 import json
 import math
@@ -147,7 +147,7 @@ class Still(Trajectory):
         return Sample(*np.zeros((3, len(t), 5)))
 
 
-def test_what_is_no_polynomial_is_not_written(arm):
+def test_only_polynomial_trajectories_are_written(arm):
     with pytest.raises(BrazoError, match="quintic_via_points"):
         to_dict(Still(), arm)
     table = Still().table(0.5)

@@ -1,5 +1,5 @@
 """Paths followed by joints: on the path, exact derivatives, one branch, every kind of arm, and
-errors that say when and where."""
+errors with time and place."""
 
 import re
 
@@ -69,11 +69,11 @@ def test_the_tool_is_on_the_path_with_its_velocity_and_acceleration(name):
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_an_arm_that_stands_at_the_start_begins_where_it_stands(name, monkeypatch):
+def test_arm_at_the_start_keeps_its_configuration(name, monkeypatch):
     arm = brazo.load(name)
     q = start_of(arm, STARTS[name])
     path = round_trip(arm, q)
-    found = arm.ik(path.pose(0.0), q)  # what a search would say
+    found = arm.ik(path.pose(0.0), q)  # the result of a search
     assert np.abs(found.q - q).max() < 1e-7
     monkeypatch.setattr(type(arm), "ik", None)
     assert np.abs(follow_path(arm, path, q0=q).sample(0.0).q - q).max() < 1e-12
@@ -99,7 +99,7 @@ def test_derivatives_at_the_steps_solve_the_jacobian_exactly():
     assert np.abs(s.qd - qd).max() < 1e-11
 
 
-def test_acceleration_jumps_where_the_time_law_has_it():
+def test_acceleration_steps_are_those_of_the_timing():
     arm = brazo.load("puma560")
     T = arm.fk(PUMA)
     end = T.copy()
@@ -128,7 +128,7 @@ def test_a_square_with_stops_and_a_blended_polyline():
 
 
 @pytest.mark.parametrize("words", ["ABOVE", "BELOW"])
-def test_the_branch_asked_for_is_kept(words):
+def test_requested_branch_is_kept(words):
     arm = brazo.load("puma560")
     T = arm.fk(PUMA)
     end = T.copy()
@@ -185,7 +185,7 @@ def test_a_redundant_arm_follows_the_pseudoinverse():
     assert np.abs(s.qd - wanted).max() < 1e-10
 
 
-def test_a_users_function_is_followed():
+def test_function_path_is_followed():
     arm = brazo.load("scara2")
     q = start_of(arm)
     T = arm.fk(q)
@@ -216,7 +216,7 @@ def test_out_of_reach_is_reported_with_time_and_place():
     text = reported(arm, path, q0=PUMA)
     assert "reaches" in text or "singularity" in text
     t = float(re.search(r"t = ([0-9.e-]+) s", text).group(1))
-    # Just before that moment the arm still reaches, and soon after it does not.
+    # The arm reaches the path just before that time, and not soon after it.
     assert arm.ik(path.pose(t - 0.02), PUMA).success
     assert not arm.ik(path.pose(t + 0.1), PUMA).success
 
@@ -230,7 +230,7 @@ def test_a_start_out_of_reach_is_reported():
 
 
 @pytest.mark.parametrize("dt", [0.01, 0.5, 0.35])
-def test_a_singularity_on_the_way_is_reported(dt):
+def test_singularity_on_the_path_is_reported(dt):
     arm = brazo.load("puma560")
     before = np.radians([10, 60, -80, 0, 30, 0])
     after = np.radians([10, 60, -80, 0, -30, 0])
@@ -239,7 +239,7 @@ def test_a_singularity_on_the_way_is_reported(dt):
     assert "singularity" in text or "deviates" in text
 
 
-def test_a_joint_limit_on_the_way_is_reported():
+def test_joint_limit_on_the_path_is_reported():
     arm = brazo.load("scara2")
     q = start_of(arm)
     T = arm.fk(q)
@@ -249,7 +249,7 @@ def test_a_joint_limit_on_the_way_is_reported():
     assert "joint 4 (quill) exceeds its limit" in text and "allowed 0.00 to 200.00 mm" in text
 
 
-def test_too_wide_steps_are_reported():
+def test_too_large_steps_are_reported():
     arm = brazo.load("puma560")
     text = reported(arm, round_trip(arm, PUMA, radius=0.1), q0=PUMA, dt=1.0)
     assert "smaller dt" in text

@@ -20,7 +20,7 @@ MIDDLE = LIMITS.position.mean(axis=1)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 8e-3, 0.033]), st.booleans())
 @example(seed=1229, dt=0.008, with_rates=True)  # a rate reached only past the speed limit
 @example(seed=6804, dt=0.008, with_rates=True)
-def test_no_limit_is_passed_whatever_is_asked(seed, dt, with_rates):
+def test_limits_hold_for_any_commanded_speed(seed, dt, with_rates):
     rng = np.random.default_rng(seed)
     low, high = LIMITS.position.T
     jog = Jog(LIMITS, rng.uniform(low, high))
@@ -43,7 +43,7 @@ def test_no_limit_is_passed_whatever_is_asked(seed, dt, with_rates):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_joint_that_runs_on_ends_at_rest_on_the_limit(sign):
+def test_joint_that_is_not_stopped_ends_at_rest_on_the_limit(sign):
     jog = Jog(LIMITS, MIDDLE)
     fastest = np.zeros(3)
     for _ in range(800):
@@ -63,7 +63,7 @@ def test_a_joint_that_runs_on_ends_at_rest_on_the_limit(sign):
     assert jog.limited is None
 
 
-def test_the_speed_asked_for_is_reached_and_kept():
+def test_commanded_speed_is_reached_and_kept():
     jog = Jog(Limits(2.0, 4.0, 30.0), [0.0])
     jog.run([0.7])
     for _ in range(100):
@@ -94,7 +94,7 @@ def test_a_stop_brakes_at_once():
         jog.update(0.01)
         if not jog.moving:
             break
-    # Braking way from v: v²/2a + v a/2j.
+    # Braking distance from v: v²/2a + v a/2j.
     way = 1.0 / 8.0 + 4.0 / 60.0
     ran = jog.state.q[0]
     jog2 = Jog(Limits(2.0, 4.0, 30.0), [0.0])
@@ -104,7 +104,7 @@ def test_a_stop_brakes_at_once():
     assert ran - jog2.state.q[0] == pytest.approx(way, abs=1e-12)
 
 
-def test_a_joint_outside_its_limits_may_come_back_but_go_no_further():
+def test_joint_outside_its_limits_may_only_move_back():
     jog = Jog(Limits(1.0, 4.0, 30.0, [[-1.0, 1.0]]), [1.5])
     jog.run([0.5])
     for _ in range(50):

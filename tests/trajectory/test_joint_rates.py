@@ -94,7 +94,7 @@ def test_seven_joints_move_least():
     found = ToolMotion(arm).rates(q, v, a)
     J, Jd = jacobian_rate(arm.model)(q, found.qd)
     assert np.abs(found.qd - np.linalg.pinv(J) @ v).max() < 1e-12
-    # The acceleration reached is the one wanted, whatever moves in the null space.
+    # The tool acceleration is the given one for any null-space motion.
     assert np.abs(J @ found.qdd + Jd @ found.qd - a).max() < 1e-11
 
 

@@ -1,4 +1,4 @@
-"""Where limits come from: the file, the caller, or a stated assumption; never silence."""
+"""Origin of limits: the file, the caller, or a listed assumption."""
 
 import math
 
@@ -10,7 +10,7 @@ from brazo.errors import BrazoError
 from brazo.trajectory import Assumed, Limits, limits_of
 
 
-def test_the_files_own_speed_and_torque():
+def test_speed_and_torque_limits_of_the_file():
     limits = limits_of(brazo.load("scara2"))
     assert limits.speed == pytest.approx([math.pi, math.pi, math.pi, 0.5, 1.5 * math.pi])
     assert limits.torque.tolist() == [60, 40, 30, 200, 10]
@@ -27,7 +27,7 @@ def test_assumed_numbers_are_listed_with_joint_and_unit():
     assert given.assumed == ()
 
 
-def test_a_file_without_drives_says_so_for_every_joint():
+def test_missing_drives_are_listed_for_every_joint():
     arm = brazo.load("teleop-scara")
     limits = limits_of(arm, assume=Assumed(angular_speed=0.5, linear_speed=0.1))
     kinds = np.array(arm.joint_kinds)
@@ -43,12 +43,12 @@ def test_without_assumptions_a_missing_number_is_an_error():
         limits_of(brazo.load("scara2"), assume=None)
 
 
-def test_a_given_speed_never_lifts_a_drives():
+def test_given_speed_does_not_raise_the_drive_limit():
     limits = limits_of(brazo.load("scara2"), speed=1.0)
     assert limits.speed.tolist() == [1.0, 1.0, 1.0, 0.5, 1.0]
 
 
-def test_one_number_stands_for_all_joints():
+def test_single_number_applies_to_all_joints():
     limits = Limits(1.0, [1.0, 2.0], 3.0)
     assert limits.n == 2
     assert limits.speed.tolist() == [1.0, 1.0] and limits.jerk.tolist() == [3.0, 3.0]
@@ -62,7 +62,7 @@ def test_limits_are_frozen():
         limits.speed[0] = 9.0
 
 
-def test_careful_motion_takes_a_share_of_the_speed():
+def test_scaled_limits_reduce_the_speed():
     limits = Limits([1.0, 2.0], 3.0, 4.0).scaled(0.25)
     assert limits.speed.tolist() == [0.25, 0.5]
     assert limits.acceleration.tolist() == [3.0, 3.0]
@@ -71,7 +71,7 @@ def test_careful_motion_takes_a_share_of_the_speed():
             limits.scaled(share)
 
 
-def test_the_deltas_drive_serves_its_three_arms():
+def test_delta_drive_applies_to_all_arms():
     limits = limits_of(brazo.load("delta"))
     assert limits.speed == pytest.approx([4 * math.pi] * 3)
     assert limits.torque.tolist() == [12.0] * 3

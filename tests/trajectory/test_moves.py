@@ -112,7 +112,7 @@ def test_pieces_join_without_a_step(move):
 
 @settings(max_examples=50)
 @given(moves())
-def test_trapezoid_takes_the_least_time_of_its_slowest_joint(move):
+def test_trapezoid_takes_the_min_time_of_its_slowest_joint(move):
     q0, q1, v, a, _ = move
     D = np.where(np.abs(q1 - q0) < 1e-14, 0.0, np.abs(q1 - q0))
     # Bang-bang with a ceiling on the speed is optimal; its time in closed form.
@@ -143,7 +143,7 @@ def test_known_trapezoid():
     assert triangle.sample(1.0).qd[0] == pytest.approx(-1.0)
 
 
-def test_own_trapezoids_are_faster_than_a_shared_one():
+def test_separate_trapezoids_are_faster_than_a_shared_one():
     # One joint is bound by its speed, the other by its acceleration.
     q1, v, a = [1.0, 1.0], [0.5, 10.0], [10.0, 1.0]
     assert trapezoid([0, 0], q1, v, a).duration == pytest.approx(2.05)
@@ -168,7 +168,7 @@ def test_polynomials_reach_the_limit_that_binds():
     assert np.abs(motion.sample(np.linspace(0, motion.end, 9001)).qdd).max() == pytest.approx(3.0)
 
 
-def test_no_way_takes_no_time():
+def test_zero_distance_takes_zero_time():
     for motion in planned((np.ones(2), np.ones(2), np.ones(2), np.ones(2), np.ones(2))).values():
         assert motion.duration == 0.0
         assert motion.sample([-1.0, 0.0, 1.0]).q.tolist() == [[1, 1]] * 3
@@ -208,7 +208,7 @@ def test_no_way_takes_no_time():
         (lambda: Limits(1.0, position=[[1, 0]]), "low ≤ high"),
     ],
 )
-def test_bad_input_is_refused_with_a_sentence(call, words):
+def test_invalid_input_is_rejected_with_a_message(call, words):
     with pytest.raises(BrazoError) as error:
         call()
     assert words in str(error.value)

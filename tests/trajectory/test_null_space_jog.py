@@ -28,7 +28,7 @@ def played(jog, seconds):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_the_tool_rests_while_the_elbow_swings(iiwa, sign):
+def test_tool_is_at_rest_while_the_elbow_moves(iiwa, sign):
     jog = NullSpaceJog(iiwa, limits_of(iiwa), BENT)
     jog.run(sign * 0.5)
     q, qd, _ = played(jog, 1.5)
@@ -76,7 +76,7 @@ def test_it_stops_at_a_joint_limit_and_names_it(iiwa):
     assert np.abs(jog.state.q - at).max() > 0.01
 
 
-def test_an_arm_with_a_redundant_wrist_orientation_swings_too():
+def test_arm_with_redundant_wrist_orientation_moves():
     """scara2 has five joints for four degrees of freedom."""
     arm = brazo.load("scara2")
     jog = NullSpaceJog(arm, limits_of(arm), arm.poses["home"])

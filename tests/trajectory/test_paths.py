@@ -117,7 +117,7 @@ def test_a_line_is_straight_and_turns_about_one_axis():
     assert np.abs(T[-1] - B).max() < 1e-14
 
 
-def test_limits_of_the_law_are_kept_and_reached():
+def test_limits_of_the_profile_are_kept_and_reached():
     s = line(A, B, LIMITS).sample(np.linspace(0, 9, 5001))
     assert np.linalg.norm(s.velocity[:, :3], axis=1).max() == pytest.approx(0.2, rel=1e-12)
     assert np.linalg.norm(s.acceleration[:, :3], axis=1).max() == pytest.approx(1.0, rel=1e-9)
@@ -215,7 +215,7 @@ def test_blended_poses_take_the_middle_orientation_at_the_corner():
     assert np.abs(path.pose(2.0) - C).max() < 1e-12
 
 
-def test_tool_looks_along_the_path():
+def test_tool_is_aligned_with_the_path():
     path = circle(CENTRE, 0.1, AlongPath(), 2.0, normal=(0.3, 0.2, 1))
     s = path.sample(np.linspace(0.1, 1.9, 50))
     ahead = s.velocity[:, :3] / np.linalg.norm(s.velocity[:, :3], axis=1)[:, None]
@@ -230,7 +230,7 @@ def test_radial_tool_turns_with_the_azimuth():
     assert T[:, 2, 2] == pytest.approx(np.full(60, -1.0))
 
 
-def test_a_users_function_keeps_its_own_timing():
+def test_function_path_keeps_the_timing_of_the_function():
     path = function(lambda t: (math.cos(3 * t), math.sin(3 * t), 0.1 * t), 2.0, DOWN)
     t = np.linspace(0, 2, 40)
     p, v = path.pose(t)[:, :3, 3], path.velocity(t)
@@ -278,7 +278,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("call", "words"), BAD, ids=[words[:30] for _, words in BAD])
-def test_bad_input_is_refused_with_a_sentence(call, words):
+def test_invalid_input_is_rejected_with_a_message(call, words):
     with pytest.raises(BrazoError) as error:
         call()
     assert words in str(error.value)

@@ -37,7 +37,7 @@ def test_shapes_follow_the_times(shape):
     assert s.q.shape == s.qd.shape == s.qdd.shape == (*shape, 6)
 
 
-def test_one_time_gives_what_many_give():
+def test_single_and_array_times_agree():
     t = np.linspace(MOTION.start - 0.5, MOTION.end + 0.5, 300)
     many = MOTION.sample(t)
     for k, moment in enumerate(t.tolist()):
@@ -100,7 +100,7 @@ class Swing(Trajectory):
         return Sample(np.sin(t), np.cos(t), -np.sin(t))
 
 
-def test_a_users_own_trajectory_needs_three_names():
+def test_custom_trajectory_needs_three_attributes():
     swing = Swing()
     assert swing.sample(np.pi / 2).q == pytest.approx(1.0)
     assert swing.sample([-1.0, 20.0]).qd.tolist() == [[0.0], [0.0]]

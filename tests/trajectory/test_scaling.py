@@ -1,4 +1,4 @@
-"""Slower or faster on the same way: derivatives, the least factor, what no factor can mend."""
+"""Time scaling of a path: derivatives, the min factor, infeasible limits."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_speed_limits_give_the_factor_in_closed_form(panda):
     assert slow.duration == pytest.approx(15 / 8 * 0.8 / 2.0, rel=1e-8)
 
 
-def test_a_motion_that_fits_stays(panda):
+def test_feasible_motion_is_unchanged(panda):
     q0 = panda.poses["ready"]
     motion = quintic(q0, q0 + 0.2, 3.0)
     assert fastest_within(motion, panda).duration == 3.0
@@ -83,7 +83,7 @@ def test_torque_limits_bind_and_hold(panda):
         assert check(scaled(slow, factor), panda, limits) == []
 
 
-def test_what_no_speed_can_mend_is_said(panda):
+def test_violation_at_any_speed_is_reported(panda):
     q0 = panda.poses["ready"]
     with pytest.raises(
         BrazoError, match=r"no speed satisfies the limits: joint 1 .* position limit"

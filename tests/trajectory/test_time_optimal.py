@@ -66,7 +66,7 @@ def test_torques_limit_the_motion(arm):
     shares = use(motion, limits, arm).max(axis=1)
     assert shares.max() < 1.005 and (shares > 0.98).mean() > 0.97
     assert motion.duration < 0.8 * fastest_within(path, arm, limits, at_least=1e-3).duration
-    with pytest.raises(brazo.BrazoError, match="do not hold the robot's weight"):
+    with pytest.raises(brazo.BrazoError, match="too low to hold the robot's weight"):
         time_optimal(path, arm, Limits(np.ones(2), np.ones(2), torque=[10.0, 10.0]))
 
 

@@ -64,7 +64,7 @@ def test_a_jump_of_the_target_is_approached_at_full_speed_and_reached(puma):
     assert steps[-1].status is TrackingStatus.OK
 
 
-def test_out_of_reach_it_holds_the_nearest_pose_and_returns_on_the_same_branch(puma):
+def test_tracker_holds_the_nearest_pose_and_returns_on_the_same_branch(puma):
     tracker = Tracker(puma, START)
     near = tracker.T
     far = near.copy()
@@ -154,7 +154,7 @@ def test_a_redundant_arm_follows(puma):
         max_size=5,
     )
 )
-def test_no_joint_ever_jumps_whatever_is_asked(asked):
+def test_no_joint_jumps_for_any_target(asked):
     arm = brazo.load("puma560")
     tracker = Tracker(arm, START, limits_of(arm, speed=2.0))
     for x, y, z, *turn, count in asked:

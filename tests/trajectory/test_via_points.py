@@ -154,7 +154,7 @@ def test_late_pieces_are_as_exact_as_early_ones(late):
         (([0, 1], [0, 1], None, "cosine"), "'cosine' is not one of average, monotone, smooth"),
     ],
 )
-def test_bad_input_is_refused_with_a_sentence(arguments, words):
+def test_invalid_input_is_rejected_with_a_message(arguments, words):
     with pytest.raises(BrazoError) as error:
         cubic_via_points(*arguments)
     assert words in str(error.value)

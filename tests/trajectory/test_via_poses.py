@@ -1,4 +1,4 @@
-"""Tool poses at times: reached then, in one branch, the nearer to a line the more there are."""
+"""Tool poses at given times: reached, in one branch, with smaller deviation for more poses."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def test_every_pose_is_reached_at_its_time(arm, path, degree):
     assert np.abs(arm.fk(motion.sample(t).q) - path.pose(t)).max() < 1e-12
 
 
-def test_more_points_keep_nearer_to_the_line(arm, path):
+def test_more_points_reduce_the_deviation_from_the_line(arm, path):
     errors = []
     for count in (2, 4, 8, 16, 32):
         t = np.linspace(0, 2, count + 1)
@@ -65,7 +65,7 @@ def test_points_leave_the_orientation_free(arm, path):
     assert np.abs(arm.fk(motion.sample(t).q)[:, :3, 3] - points).max() < 1e-8
 
 
-def test_a_joint_to_spare_takes_the_nearest():
+def test_redundant_arm_uses_the_nearest_solution():
     arm = brazo.load("scara2")
     q = arm.poses["home"]
     T = np.repeat(arm.fk(q)[None], 3, axis=0)

@@ -78,6 +78,6 @@ def test_any_text_is_a_number_or_a_clear_error(text):
 
 
 @given(st.floats(-1e9, 1e9), st.floats(-1e9, 1e9), st.floats(0.1, 1e6))
-def test_arithmetic_is_pythons_own(a, b, c):
+def test_arithmetic_equals_that_of_python(a, b, c):
     text = f"({a!r}) + ({b!r}) * 2 - ({a!r}) / {c!r}"
     assert units.quantity(text) == a + b * 2 - a / c

@@ -40,7 +40,7 @@ def test_an_attachment_is_a_payload_and_another_tool_frame(name):
     assert np.abs(built.mass_matrix(q) - heavy.mass_matrix(q)).max() < 1e-13
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", [name.replace("rv2aj", "rv2aj-maker") for name in ARMS])
 def test_by_default_the_gripper_begins_where_the_drawn_arm_ends(name):
     source = RobotSource.load(name).attached(AttachedGripper())
     tree = source.model.require_tree()
@@ -51,6 +51,13 @@ def test_by_default_the_gripper_begins_where_the_drawn_arm_ends(name):
     outwards = back[:3, 2] @ (bolts.pose[:3, 3] - parts["tool flange"].pose[:3, 3])
     assert outwards > 0.0
     assert np.abs(tree.tool - back @ translate(z=AttachedGripper().length)).max() < 1e-12
+
+
+def test_on_a_robot_whose_body_is_given_the_gripper_begins_at_the_tool_frame():
+    source = RobotSource.load("rv2aj").attached(AttachedGripper())
+    bare = brazo.load("rv2aj").model
+    T = bare.tool @ translate(z=AttachedGripper().length)
+    assert np.abs(source.model.tool - T).max() < 1e-12
 
 
 @pytest.mark.parametrize("name", ["puma560", "ur5e", "rv2aj"])

@@ -97,23 +97,23 @@ def test_a_chute_is_turned_and_tilted_but_not_upwards(cell):
     ("name", "message"),
     [
         ("table", "is the name of a fixture already"),
-        ("a/b", "has no '/'"),
-        ("floor", "a name of the cell's own"),
-        ("tool", "a name of the cell's own"),
+        ("a/b", "must not contain '/'"),
+        ("floor", "a reserved name"),
+        ("tool", "a reserved name"),
         ("", "is not a name"),
         (" box", "without spaces at its ends"),
         ("a\nb", "is not a name"),
         ("x" * 81, "1 to 80 printable characters"),
     ],
 )
-def test_names_that_cannot_be_are_refused(cell, name, message):
+def test_invalid_names_are_rejected(cell, name, message):
     with pytest.raises(BrazoError, match=message):
         edits.rename(cell, "box", name)
     with pytest.raises(BrazoError, match=message):
         edits.add(cell, Frame(name, np.eye(4)))
 
 
-def test_what_is_not_there_or_does_not_fit_is_refused(cell):
+def test_unknown_elements_and_invalid_values_are_rejected(cell):
     with pytest.raises(BrazoError, match="nothing named 'x' in cell 'built'; there are: arm, box"):
         edits.remove(cell, "x")
     with pytest.raises(BrazoError, match="more than 100 m from the origin"):
@@ -153,7 +153,7 @@ def test_what_is_not_there_or_does_not_fit_is_refused(cell):
         ("frames: [{name: a}, {name: a}]", "used twice"),
     ],
 )
-def test_errors_of_the_new_fields_say_what_is_allowed(line, message):
+def test_errors_of_the_new_fields_list_allowed_values(line, message):
     with pytest.raises(BrazoError, match=message):
         parse_cell(f"name: c\n{line}\n")
 

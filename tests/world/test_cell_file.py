@@ -1,4 +1,4 @@
-"""The cell file: what it means, what it refuses and where it says so."""
+"""The cell file: meaning of its fields, and errors with their location."""
 
 import math
 import pickle
@@ -54,7 +54,7 @@ def test_a_cell_and_its_edited_robots_pickle(name):
         assert np.array_equal(arm.gravity(q), again.gravity(q))
 
 
-def test_a_file_says_everything_once():
+def test_cell_file_sets_every_field():
     cell = parse_cell(CELL, FILE)
     assert (cell.name, cell.step, cell.floor.height) == ("demo", 0.002, -0.1)
     assert cell.contact.noslip == 5 and cell.contact.warning == 0.01
@@ -115,9 +115,9 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("response: off", "response: half", "'half' is not allowed; choose on or off"),
         ("grasp: weld", "grasp: glue", "robots[1].grasp: 'glue' is not allowed; choose friction"),
         ("name: right", "name: left", "cell.yaml:15: robots[1].name: 'left' is used twice (first"),
-        ("name: bar", "name: floor", "bodies[0].name: 'floor' is a name of the cell's own"),
-        ("name: wall", "name: world", "fixtures[0].name: 'world' is a name of the cell's own"),
-        ("name: bar", "name: a/b", "bodies[0].name: 'a/b': a name has no '/'"),
+        ("name: bar", "name: floor", "bodies[0].name: 'floor' is a reserved name"),
+        ("name: wall", "name: world", "fixtures[0].name: 'world' is a reserved name"),
+        ("name: bar", "name: a/b", "bodies[0].name: 'a/b': a name must not contain '/'"),
         ("mass: 400g, ", "", "cell.yaml:17: bodies[0]: field 'mass' is missing"),
         ("mass: 400g", "mass: 0", "bodies[0].mass: 0 is not between 1e-06 and 1e+06"),
         ("box: [0.5, 30mm, 30mm], ", "", "bodies[0]: give exactly one of box, cylinder"),
@@ -129,7 +129,7 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("floor: {height: -10cm, friction: 0.6}", "floor: maybe", "floor: 'maybe' is not allowed"),
     ],
 )  # fmt: skip
-def test_mistakes_are_named_with_their_place(old, new, said):
+def test_errors_name_file_line_and_field(old, new, said):
     assert old in CELL
     with pytest.raises(BrazoError) as error:
         parse_cell(CELL.replace(old, new, 1), FILE)
@@ -137,7 +137,7 @@ def test_mistakes_are_named_with_their_place(old, new, said):
     assert str(error.value).startswith("cell.yaml:")
 
 
-def test_a_robot_file_lies_beside_its_cell(tmp_path):
+def test_robot_file_is_relative_to_the_cell_file(tmp_path):
     (tmp_path / "arm.yaml").write_text(
         "name: arm\njoints: [{a: 0.3, mass: 1, inertia: [1, 1, 1]}]\n", encoding="utf-8"
     )
@@ -158,7 +158,7 @@ def test_unknown_cells_are_refused_with_the_known_ones():
 
 
 @pytest.mark.parametrize("name", cell_names())
-def test_shipped_cells_load_and_stand_still_without_touching_anything_amiss(name):
+def test_shipped_cells_load_and_rest_without_unintended_contacts(name):
     cell = load_cell(name)
     assert cell.name == name and len(cell.about) > 80
     world = World(cell)
@@ -177,7 +177,7 @@ def test_the_names_of_shipped_cells():
     ]
 
 
-def test_a_robot_without_masses_goes_where_it_is_put_and_nothing_pushes_it():
+def test_massless_robot_moves_as_commanded_unaffected_by_contacts():
     cell = parse_cell("name: x\nrobots: [{name: a, robot: rv2aj-maker}]", FILE)
     world = World(cell)
     q = world.robots["a"].q.copy()
@@ -202,7 +202,7 @@ SOURCES = [CELL, *((cell_directory() / f"{n}.yaml").read_text("utf-8") for n in 
 
 @st.composite
 def mutated(draw) -> str:
-    """A cell file with a few things broken in it."""
+    """A cell file with random mutations."""
     text = draw(st.sampled_from(SOURCES))
     for _ in range(draw(st.integers(1, 3))):
         kind = draw(st.integers(0, 6))
@@ -233,7 +233,7 @@ def mutated(draw) -> str:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(mutated())
-def test_a_mutated_file_moves_or_is_refused_with_file_and_line(text):
+def test_mutated_file_loads_or_is_rejected_with_file_and_line(text):
     start = time.process_time()
     try:
         cell = parse_cell(text.encode("utf-8", "surrogatepass"), FILE)

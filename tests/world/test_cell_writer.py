@@ -39,7 +39,7 @@ BIT = 1e-15  # of the numbers of a rotation
 
 
 def same(first: Cell, second: Cell) -> None:
-    """All a cell says of itself; orientations to the last bit, everything else exactly."""
+    """All data of a cell; orientations to rounding, everything else exactly."""
     for key in ("name", "about", "chutes", "floor", "contact", "gripper", "step"):
         one, other = getattr(first, key), getattr(second, key)
         if key == "chutes":
@@ -132,7 +132,7 @@ def test_robots_moved_and_edited(tmp_path):
     assert list(cell_files(read).values()) == list(texts.values())
 
 
-def test_a_robot_file_of_ones_own_goes_along(tmp_path):
+def test_custom_robot_file_is_copied_with_the_cell(tmp_path):
     own, there = tmp_path / "own", tmp_path / "there"
     own.mkdir()
     there.mkdir()
@@ -145,7 +145,7 @@ def test_a_robot_file_of_ones_own_goes_along(tmp_path):
     same(cell, load_cell(path))
 
 
-def test_what_is_no_robot_file_is_named_by_its_path(tmp_path):
+def test_other_robot_formats_are_referenced_by_path(tmp_path):
     urdf = tmp_path / "arm.urdf"
     export_urdf(RobotSource.load("scara1").model, urdf)
     cell = Cell(name="outside", robots=(_standing(RobotSource.load(urdf)),))
@@ -187,7 +187,7 @@ def test_an_imported_robot_changed_in_python_is_refused(tmp_path):
         save_cell(Simulation(arm).cell, tmp_path / "cell.yaml")
 
 
-def test_what_a_cell_file_cannot_say_is_refused(tmp_path):
+def test_content_that_a_cell_file_cannot_describe_is_rejected(tmp_path):
     cell = load_cell("solo-puma560")
     part = cell.bodies[0].shape
     double = Fixture("two", (Part("a", part), Part("b", part)), frozen(np.eye(4)))
@@ -301,7 +301,7 @@ def test_any_cell_reads_back(tmp_path_factory, cell):
 
 
 @pytest.mark.parametrize(("one", "other"), [("arm 2", "arm-2"), ("Arm", "arm")])
-def test_names_that_fold_to_one_get_files_of_their_own(tmp_path, one, other):
+def test_names_with_equal_file_names_get_separate_files(tmp_path, one, other):
     source = RobotSource.load("scara1")
     cell = Cell(
         name="my cell",
@@ -316,7 +316,7 @@ def test_names_that_fold_to_one_get_files_of_their_own(tmp_path, one, other):
     assert [robot.source.width for robot in load_cell(tmp_path / "cell.yaml").robots] == [1.3, 0.7]
 
 
-def test_no_file_gets_a_name_that_is_taken():
+def test_existing_file_names_are_not_reused():
     cell = Cell(
         name="arm", robots=(_standing(RobotSource.load("scara1").edited(Edits(width=2.0))),)
     )
@@ -325,7 +325,7 @@ def test_no_file_gets_a_name_that_is_taken():
     assert names[0] == "arm-3.yaml" and names[1] not in plain
 
 
-def test_a_cell_is_not_saved_over_the_robots_it_is_made_of(tmp_path):
+def test_cell_is_not_saved_over_its_robot_files(tmp_path):
     source = RobotSource.load("scara1")
     cell = Cell(name="one", robots=(replace(_standing(source.edited(Edits(width=2.0))), name="a"),))
     save_cell(cell, tmp_path / "one-a.yaml")  # the name the robot's file would have
@@ -373,7 +373,7 @@ def test_the_tip_of_an_imported_robot_is_read_and_written(tmp_path):
         parse_cell("name: one\nrobots: [{name: a, robot: scara1, tip: link_2}]\n")
 
 
-def test_a_mesh_does_not_take_the_place_of_another_of_its_name(tmp_path):
+def test_mesh_does_not_replace_another_with_the_same_name(tmp_path):
     inside, outside = tmp_path / "cell", tmp_path / "other"
     fixtures = []
     for folder, side in ((inside, 0.1), (outside, 0.2)):

@@ -1,4 +1,4 @@
-"""Contacts are told apart, reported with their forces, and reach the analytic model as J^T F."""
+"""Contacts are classified, reported with forces, and enter the analytic model as J^T F."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def test_every_class_of_contact_is_reported(world):
     assert "robot-robot" in {kind for _, _, kind in kinds(world)}
     world.edit("left", base=np.eye(4))
     world.robots["left"].set_state([0, np.radians(139), np.radians(139), 0.1, 0])
-    # Folded up all the way, the hand is in the arm.
+    # Fully folded, the hand is inside the arm.
     assert {kind for _, _, kind in kinds(world)} == {"self", "object-fixture"}
 
 
-def test_the_warning_zone_lists_what_is_near_and_pushes_nothing(world):
+def test_warning_zone_lists_near_pairs_without_forces(world):
     robot = world.robots["left"]
     top = robot.tool()[:3, 3] + [0, 0, -0.018 - 0.05]  # the ball's top at the finger tips
     for gap, listed in ((0.019, True), (0.021, False)):
@@ -107,7 +107,7 @@ def held() -> World:
     return world
 
 
-def test_the_robots_together_carry_the_bar(held):
+def test_contact_forces_of_both_robots_balance_the_weight(held):
     """Newton's second law for the bar, and on the whole the pads carry its weight."""
     contacts = held.contacts()
     on_bar = [c for c in contacts if c.second == "bar 1" and c.kind == "robot-object"]
@@ -170,7 +170,7 @@ def test_the_analytic_model_with_the_contact_forces_moves_as_the_engine(held):
 
 
 def test_delta_torques_come_through_its_loops():
-    """A weight on the platform is felt by the arms as J^T F of the closed form."""
+    """A weight on the platform acts on the arms as J^T F of the closed form."""
     world = World(cell(
         "floor: none\nrobots: [{name: delta, robot: delta, start: low}]\n"
         "bodies: [{name: weight, box: [0.02, 0.02, 0.05], mass: 3, xyz: [0, 0, 5]}]\n"
@@ -199,7 +199,7 @@ def falling() -> World:
     ))  # fmt: skip
 
 
-def test_subscribers_hear_of_warning_begin_and_end():
+def test_subscribers_receive_warning_begin_and_end():
     world = falling()
     robot = world.robots["arm"]
     hold = np.array(robot.q)
@@ -225,7 +225,7 @@ def test_subscribers_hear_of_warning_begin_and_end():
     assert len(heard) == count
 
 
-def test_what_touches_already_is_no_news():
+def test_existing_contacts_cause_no_event():
     world = World("cooperative")
     world.step(50)
     heard = []
@@ -241,7 +241,7 @@ def test_what_touches_already_is_no_news():
 
 
 def push_through(feedback: bool) -> tuple[World, np.ndarray]:
-    """A turning arm meets a post that cannot move."""
+    """A rotating arm touches a fixed post."""
     switch = "on" if feedback else "off"
     world = World(cell(
         "floor: none\n"
@@ -287,7 +287,7 @@ def test_contact_response_may_be_switched_while_running():
     assert robot.q[0] == pytest.approx(stopped[0], abs=1e-2)
 
 
-def test_a_robot_that_rides_through_leaves_objects_alone():
+def test_robot_without_contact_response_does_not_move_objects():
     world = World(cell(
         "floor: {friction: 0.4}\n"
         "robots: [{name: arm, robot: scara2, start: [0, 0, 0, 0.1, 0], contact_response: off}]\n"
@@ -304,7 +304,7 @@ def test_a_robot_that_rides_through_leaves_objects_alone():
     assert np.abs(world.pose("box") - before).max() < 1e-6
 
 
-def test_nothing_of_one_piece_collides_with_itself():
+def test_parts_of_one_body_do_not_collide():
     """Neighbouring links, fingers and palms overlap by design; a cell at rest reports none."""
     world = World(cell(
         "floor: none\nrobots:\n" + "".join(
@@ -331,7 +331,7 @@ def test_parts_that_overlap_in_every_pose_are_found_and_left_out(tmp_path):
     assert any("'knot/link 1' and 'knot/link 4' touch in the start pose" in t for t in texts)
 
 
-def test_an_edit_looks_again_for_overlaps():
+def test_edit_leaves_no_overlap_warnings():
     world = World("cooperative")
     assert not world.findings
     world.edit("scara1", base=pose((0.4, 0, 0), (0, 0, 0)))
@@ -339,7 +339,7 @@ def test_an_edit_looks_again_for_overlaps():
     assert not world.findings
 
 
-# ---- things put into each other ------------------------------------------------------------
+# ---- overlapping elements ------------------------------------------------------------------
 
 
 INSIDE = """\
@@ -356,7 +356,7 @@ bodies:
 """
 
 
-def test_what_starts_inside_something_else_is_a_finding_with_its_line():
+def test_initial_overlap_is_a_warning_with_its_line():
     world = World(parse_cell(INSIDE, Path("cell.yaml")))
     found = {str(finding) for finding in world.findings}
     # 4 cm high, its middle 1 cm below the table's top: 3 cm deep.
@@ -368,5 +368,5 @@ def test_what_starts_inside_something_else_is_a_finding_with_its_line():
 
 
 @pytest.mark.parametrize("name", cell_names())
-def test_shipped_cells_start_apart(name):
+def test_shipped_cells_start_without_overlaps(name):
     assert World(name).overlaps() == ()

@@ -1,4 +1,5 @@
-"""The cooperative cell can do its work: every station is in reach, and a bar goes all the way."""
+"""The cooperative cell can do its work: every station is reachable, and a bar passes all of
+them."""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def insertion(world: World, front: float) -> np.ndarray:
     return pointing_down(x, y, z, chute.yaw, chute.angle)
 
 
-def test_every_station_is_in_reach_with_room_to_spare(world):
+def test_every_station_is_reachable_with_margin(world):
     one, two = Hand(world, "scara1"), Hand(world, "scara2")
     x, y, _ = HAND_OVER
     revolute, prismatic = np.radians(15), 0.010
@@ -96,7 +97,7 @@ def test_a_bar_is_picked_handed_over_and_sent_down_the_chute(world):
     one.go(ready, 0.6)
     two.go(above, 0.8)
     both(0.9)
-    # The bar's long end goes first; the elbow stays on the side it is.
+    # The bar's long end leads; the elbow stays on its side.
     rel = np.linalg.inv(one.robot.tool()) @ world.pose("bar 1")
     mouth, down = world.cell.chutes[0].pose[:3, 3], world.cell.chutes[0].pose[:3, 0]
     base = np.linalg.inv(one.robot.base)

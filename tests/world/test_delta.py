@@ -1,4 +1,5 @@
-"""The Delta inside the world: its loops stay closed and it weighs what its closed form says."""
+"""The Delta inside the world: its loops stay closed and its gravity torques equal the closed
+form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dry friction of things on things and inside joints, against Coulomb's own law."""
+"""Dry friction between bodies and in joints, against Coulomb's law."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_block_sticks_below_the_friction_angle_and_slides_above_it(mu):
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.2, 0.4])
-def test_a_block_slides_down_30_degrees_as_galileo_says(mu):
+def test_block_slides_on_30_degree_slope_with_analytic_acceleration(mu):
     world = on_slope(math.radians(30), mu)
     downhill = world.pose("block")[:3, 0]
     times, speeds = [], []
@@ -55,7 +55,7 @@ def test_a_block_slides_down_30_degrees_as_galileo_says(mu):
     assert np.polyfit(times[100:], speeds[100:], 1)[0] == pytest.approx(wanted, rel=0.01)
 
 
-def test_the_bars_slide_down_the_chute_as_galileo_says():
+def test_bars_slide_down_the_chute_with_analytic_acceleration():
     world = World("cooperative")
     chute = world.cell.chutes[0]
     lying = np.array(chute.pose)
@@ -72,7 +72,7 @@ def test_the_bars_slide_down_the_chute_as_galileo_says():
     assert np.polyfit(times[50:], speeds[50:], 1)[0] == pytest.approx(wanted, rel=0.01)
 
 
-def test_the_surface_that_carries_decides_between_itself_and_a_body():
+def test_supporting_surface_determines_the_friction():
     """The block alone is slippery (0.05); the slope's 0.5 counts."""
     assert speed_after(on_slope(math.radians(20), 0.5), 0.5) < 1e-6
     assert speed_after(on_slope(math.radians(20), 0.01), 0.5) > 1.0
@@ -119,7 +119,7 @@ def test_a_moving_joint_is_braked_by_the_files_friction(tmp_path, mode, smooth, 
 
 @pytest.mark.parametrize(("torque", "sticks"), [(0.75, True), (-0.45, True), (0.9, False),
                                                 (-0.6, False)])  # fmt: skip
-def test_a_joint_at_rest_holds_what_dry_friction_can_hold(tmp_path, torque, sticks):
+def test_joint_at_rest_holds_up_to_its_dry_friction(tmp_path, torque, sticks):
     """Forward it holds 0.8, backward 0.5."""
     world = turntable(tmp_path, "[0.8, 0.5]")
     robot = world.robots["arm"]

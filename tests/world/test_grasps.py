@@ -1,4 +1,4 @@
-"""A gripper holds by friction without creeping, says what it holds, or welds it by the rule."""
+"""A gripper holds by friction without creep, reports the held body, or welds it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_weak_grip_drops_the_bar():
 
 
 @pytest.mark.parametrize("way", [1, -1])
-def test_a_closing_gripper_meets_a_bar_without_bouncing_and_centres_it(way):
+def test_closing_gripper_centres_a_bar_without_bouncing(way):
     """The bar lies on a table, some millimetres off the middle of the open gripper."""
     world = World(cell(
         "floor: {height: 0.085, friction: 0.2}\n"
@@ -64,7 +64,7 @@ def test_a_closing_gripper_meets_a_bar_without_bouncing_and_centres_it(way):
     assert world.robots["arm"].gripper.opening == pytest.approx(0.08, abs=1e-4)
 
 
-def test_a_gripper_goes_to_an_opening_at_no_more_than_its_speed():
+def test_gripper_moves_to_an_opening_at_limited_speed():
     world = World(cell("floor: none\nrobots: [{name: arm, robot: scara2}]\n"))
     hand, gripper = Hand(world, "arm"), world.robots["arm"].gripper
     gripper.open(0.02)
@@ -79,7 +79,7 @@ def test_a_gripper_goes_to_an_opening_at_no_more_than_its_speed():
     assert np.linalg.norm(left[:3, 3] - right[:3, 3]) == pytest.approx(0.06, abs=2e-5)
 
 
-def test_one_pad_alone_holds_nothing():
+def test_contact_of_one_pad_is_no_grasp():
     world, _ = holding()
     world.robots["arm"].gripper.open()
     world.place("bar", translate(0.73, -0.0249, 0.2))
@@ -90,7 +90,7 @@ def test_one_pad_alone_holds_nothing():
 
 
 @pytest.mark.parametrize(("yaw_deg", "suitable"), [(8.0, True), (13.0, False)])
-def test_a_bar_that_lies_askew_is_not_held(yaw_deg, suitable):
+def test_misaligned_bar_is_not_grasped(yaw_deg, suitable):
     world, _ = holding()
     world.place("bar", translate(0.6, 0, 0.2) @ rot_z(np.radians(yaw_deg)))
     world.robots["arm"].gripper.place(0.033 if suitable else 0.034)
@@ -130,14 +130,14 @@ def test_without_friction_the_bar_falls_but_a_weld_holds_it():
     before = in_hand(world)
     run(world, 0.6, hand)
     assert np.abs(in_hand(world) - before).max() < 1e-4
-    # The analytic model hears of the weight through the weld.
+    # The weight enters the analytic model through the weld.
     assert world.robots["arm"].external_torque()[3] == pytest.approx(0.4 * 9.81, rel=1e-3)
     gripper.open()
     run(world, 0.3, hand)
     assert world.grasp("arm").held is None and world.pose("bar")[2, 3] < 0.0
 
 
-def test_what_lies_askew_is_not_welded():
+def test_misaligned_body_is_not_welded():
     world, _ = holding(SLIPPERY)
     world.place("bar", translate(0.6, 0, 0.2) @ rot_z(np.radians(13)))
     gripper = world.robots["arm"].gripper
@@ -171,7 +171,7 @@ def test_a_gripper_that_passes_through_can_still_weld():
     assert world.pose("bar")[2, 3] == pytest.approx(0.2, abs=2e-3)
 
 
-def test_a_held_bar_survives_an_edit_of_the_robots_width():
+def test_held_bar_stays_held_through_an_edit_of_the_robot_width():
     world, hand = holding()
     run(world, 0.2, hand)
     before = world.pose("bar")

@@ -48,7 +48,7 @@ def test_levels_of_a_pattern_are_those_of_the_contacts(wanted):
     assert seen > 100
 
 
-def test_grips_followed_from_step_to_step_are_those_read_in_full():
+def test_incremental_grasps_equal_those_of_a_full_read():
     """Gripping, shaking, letting go: in every step the same body and the same force."""
     world, hand = holding()
     events = []
@@ -100,7 +100,7 @@ def test_the_sensor_of_the_fingers_direction_is_that_of_the_frames(yaw):
     assert face_angle(shape, sensed) == pytest.approx(face_angle(shape, along), abs=1e-7)
 
 
-def test_a_distance_asked_again_and_again_is_the_one_found_again():
+def test_repeated_distance_queries_equal_a_full_query():
     world = World("cooperative")
     one, two = world.robots["scara1"], world.robots["scara2"]
     nearest = Nearest(world.mj_model, world.labels, ("scara1", "scara2"), 2.0)
@@ -121,7 +121,7 @@ def test_a_distance_asked_again_and_again_is_the_one_found_again():
 
 
 @pytest.mark.parametrize("mode", ["contact", "exact"])
-def test_a_locked_joint_gives_way_by_nanoradians_under_full_torque(mode):
+def test_locked_joint_moves_by_nanoradians_under_full_torque(mode):
     world = World(
         cell("floor: none\nrobots: [{name: arm, robot: scara2, start: [0, 0.6, 0.4, 0.1, 0]}]"),
         mode,
@@ -149,7 +149,7 @@ def test_a_locked_arm_of_a_delta_keeps_its_angle():
     assert abs(delta.q[0] - where) < 1e-6 and np.abs(delta.qd[1:]).max() > 0.05
 
 
-def test_a_drive_gives_its_share():
+def test_drive_delivers_its_fraction_of_the_torque():
     world = World("cooperative")
     arm = world.robots["scara1"]
     arm.drive_gain = [1.0, 0.5, 1.0, 0.0, 1.0]
@@ -160,7 +160,7 @@ def test_a_drive_gives_its_share():
         arm.drive_gain = -1.0
 
 
-def test_the_ring_of_the_last_steps_repeats_them_to_the_bit():
+def test_ring_buffer_replays_the_last_steps_bit_for_bit():
     world, one, two = both_holding()
     world.stepper.remember()
     run(world, 0.1, one, two)
@@ -179,14 +179,14 @@ def test_the_ring_of_the_last_steps_repeats_them_to_the_bit():
 
 
 @pytest.mark.parametrize("name", ["cooperative", "delta", "solo-puma560"])
-def test_compiled_models_are_sound(name):
+def test_compiled_models_are_valid(name):
     """The engine checks a model when it is loaded; patched inertias must not have broken it."""
     model = World(name).mj_model
     again = model_of(model_bytes(model))
     assert (again.body_inertia == model.body_inertia).all()
 
 
-def test_a_single_joint_with_an_inertia_no_body_can_have_is_computed_exactly(tmp_path):
+def test_joint_with_nonphysical_inertia_is_computed_exactly(tmp_path):
     """Its mass matrix needs room for what the compiler would leave out of a centred body."""
     path = tmp_path / "one.yaml"
     path.write_text(
@@ -217,7 +217,7 @@ def test_a_state_and_an_edit_keep_locks(tmp_path):
     assert world.robots["scara2"].locked[1]
 
 
-def test_placing_a_body_by_a_callback_is_no_news_of_the_past():
+def test_body_placed_by_a_callback_causes_no_event_of_the_previous_step():
     """What a callback changes is looked at in the next step, not compared with the one before."""
     world, hand = holding()
     reported = []

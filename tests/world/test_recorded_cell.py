@@ -10,10 +10,10 @@ import brazo
 from brazo.formats.mjcf.writer import export_mjcf
 from brazo.formats.urdf.writer import export_urdf
 from brazo.lab.app.opening import as_cell
-from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.model.shapes import Mesh
 from brazo.recording.origin import LEFT_OUT, SOURCE
 from brazo.recording.source import memory_source
+from brazo.simulation.recorded_cell import recorded_cell
 from brazo.world import load_cell
 from brazo.world import recorded_cell as module
 from brazo.world.recorded_cell import recorded_source, restored_cell

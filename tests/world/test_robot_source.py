@@ -1,4 +1,4 @@
-"""Edits of a robot in a cell: fields of its file, and the file that comes of them."""
+"""Edits of a robot in a cell: fields of its file, and the resulting file."""
 
 from __future__ import annotations
 

@@ -91,6 +91,6 @@ def test_a_run_with_sticking_joints_repeats_bit_for_bit(tmp_path):
     q = robot.q.copy()
     world.restore(state)
     for _ in range(30):
-        world.stepper.prepare_row()  # what a recording asks for changes nothing
+        world.stepper.prepare_row()  # reading signals for a recording changes nothing
         world.step()
     assert (robot.q == q).all()

@@ -1,4 +1,4 @@
-"""The world moves as the models say, repeats itself to the bit, and can be edited while it runs."""
+"""The world moves as the models predict, is deterministic, and can be edited while running."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TREES = [name for name in ROBOTS if name != "delta"]
 
 
 def crowd(names=ROBOTS, extra: str = "") -> World:
-    """Several robots far apart, each on a base that stands askew."""
+    """Several robots far apart, each on a tilted base."""
     rows = [
         f"  - {{name: r{i}, robot: {name}, base: {{xyz: [{4 * i}, {i}, 3], rpy: [{0.3 * i}, "
         f"-0.2, {i}]}}}}"
@@ -73,7 +73,7 @@ def test_inverse_dynamics_in_the_cell_is_that_of_the_robot(everyone, name):
         mujoco.mj_inverse(m, d)
         viscous = [joint.friction.viscous for joint in model.coordinates]
         wanted = alone.inverse_dynamics(q, qd, qdd) + viscous * qd
-        # Limits and dry friction are constraints of the engine's; they are not asked for here.
+        # Limits and dry friction are constraints of the engine and are excluded here.
         found = d.qfrc_inverse[dofs] + d.qfrc_constraint[dofs]
         scale = max(scale, np.abs(wanted).max())
         assert np.abs(found - wanted).max() < 2e-13 * max(scale, 10.0)
@@ -115,7 +115,7 @@ def test_joints_are_views_of_the_engines_memory(everyone):
             assert view.shape == (robot.n,)
 
 
-def test_drives_give_no_more_than_they_have():
+def test_drive_torques_are_limited():
     world = World("cooperative")
     robot = world.robots["scara1"]
     robot.set_torque([1000, -1000, 1000, -1000, 1000])
@@ -137,7 +137,7 @@ def fingerprint(world: World) -> bytes:
     return world.mj_data.qpos.tobytes() + world.mj_data.qvel.tobytes()
 
 
-def test_runs_repeat_to_the_bit_with_contacts_and_whether_or_not_they_are_looked_at():
+def test_runs_with_contacts_are_deterministic_with_or_without_observers():
     first, *hands = both_holding(0.05)
     start = first.save()
     run(first, 2.0, *hands)
@@ -182,7 +182,7 @@ def test_a_saved_state_holds_grippers_switches_and_welds():
         World("solo-puma560").restore(state)
 
 
-def test_reset_goes_back_to_the_file():
+def test_reset_restores_the_start_of_the_file():
     world = World("cooperative")
     start = fingerprint(world)
     world.robots["scara1"].torque[:] = 5.0
@@ -201,7 +201,7 @@ def foreign(tmp_path_factory):
     return path, World(cell(f"floor: none\nrobots: [{{name: s, robot: {path}}}]\n"))
 
 
-def test_robots_of_other_formats_stand_in_cells(foreign):
+def test_robots_of_other_formats_can_be_placed_in_cells(foreign):
     path, world = foreign
     arm, robot = brazo.load(path), world.robots["s"]
     q = arm.random_q(seed=2)
@@ -240,7 +240,7 @@ def test_a_callback_may_edit_the_world():
     assert world.robots["scara1"].model.parameters["L1"] == 0.31
 
 
-def test_a_files_own_gravity_is_not_used_and_a_finding_says_so(tmp_path):
+def test_gravity_of_a_robot_file_is_ignored_with_a_warning(tmp_path):
     path = tmp_path / "light.yaml"
     path.write_text(
         "name: light\ngravity: [0, 0, -1.6]\njoints: [{a: 1, mass: 1, inertia: [1, 1, 1]}]\n",
@@ -386,7 +386,7 @@ def test_contacts_after_a_restart_are_those_of_the_saved_switches():
 # ---- guards --------------------------------------------------------------------------------
 
 
-def test_a_run_that_breaks_down_says_where_and_prints_nothing(tmp_path, monkeypatch, capfd):
+def test_diverged_simulation_names_the_place_and_prints_nothing(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     world = World("cooperative")
     world.robots["scara2"].torque[2] = np.nan
@@ -404,13 +404,13 @@ def test_a_run_that_breaks_down_says_where_and_prints_nothing(tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == [] and capfd.readouterr() == ("", "")
 
 
-def test_wrong_requests_say_what_is_wanted():
+def test_invalid_calls_state_what_is_expected():
     world = World("cooperative")
     robot = world.robots["scara1"]
     for call, said in (
         (lambda: world.step(-1), "cannot step -1 times"),
         (lambda: World("cooperative", mode="fast"), "mode 'fast' is not one of contact, exact"),  # type: ignore[arg-type]
-        (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); wanted \(5,\)"),
+        (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); expected \(5,\)"),
         (lambda: robot.set_torque([np.nan] * 5), "torque of 'scara1': every value must be finite"),
         (lambda: robot.set_state("abc"), "q of 'scara1': not an array of numbers"),
         (lambda: robot.gripper.grip(500), "a force of 500 N; at most 120 N"),
@@ -437,7 +437,7 @@ def test_gravity_and_step_are_the_cells():
     assert world.velocity("ball")[:3] == pytest.approx([0.5, 0, 0], abs=1e-12)
 
 
-def test_everything_is_drawn_once_where_it_is():
+def test_every_part_is_drawn_once_at_its_pose():
     world = World("delta")
     assert len(world.drawn) == len(world.poses()) == len({one.name for one in world.drawn})
     names = [one.name for one in world.drawn if one.kind == "robot"]

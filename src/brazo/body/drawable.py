@@ -5,6 +5,7 @@ from __future__ import annotations
 from brazo.body.solids import mesh
 from brazo.errors import BrazoError
 from brazo.model.description import Model
+from brazo.model.shapes import Mesh
 
 
 def undrawable(model: Model) -> list[str]:
@@ -14,6 +15,8 @@ def undrawable(model: Model) -> list[str]:
         for part in parts:
             try:
                 mesh(part.shape)
+                for path in part.shape.pieces if isinstance(part.shape, Mesh) else ():
+                    mesh(Mesh(path))
             except BrazoError as error:
                 found.append(f"{body}: part '{part.name}' cannot be drawn: {error}")
     return found

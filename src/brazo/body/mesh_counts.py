@@ -1,7 +1,8 @@
 """Number of triangles that a mesh file declares, computed before any is built.
 
 A few hundred bytes can request any amount: nodes of COLLADA and glTF that contain each other twice,
-level by level, an accessor of glTF without data, a count in the header of a PLY file.
+level by level, assemblies of STEP likewise, an accessor of glTF without data, a count in the header
+of a PLY file.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ _MAX_DEPTH = 200
 _GLTF_BYTES = {5120: 1, 5121: 1, 5122: 2, 5123: 2, 5125: 4, 5126: 4}
 _GLTF_NUMBERS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _PLY_ELEMENT = re.compile(rb"^\s*element\s+\S+\s+(\S+)", re.MULTILINE)
+_STEP_USAGE = re.compile(
+    rb"NEXT_ASSEMBLY_USAGE_OCCURRENCE\s*\((?:\s*(?:'(?:[^']|'')*'|\$)\s*,){3}"
+    rb"\s*(#\d+)\s*,\s*(#\d+)\s*,"
+)
 _PLY_HEADER = 100_000  # bytes
 
 Count = tuple[int, int]  # instances, triangles
@@ -42,6 +47,8 @@ def require_moderate(path: Path, max_triangles: int) -> None:
             _require(_gltf(text, path.parent, binary), max_triangles)
         case ".ply":
             _ply(path)
+        case ".step" | ".stp":
+            _require(_step(path.read_bytes()), max_triangles)
 
 
 def _require(count: Count, max_triangles: int) -> None:
@@ -253,6 +260,28 @@ def _whole(value: Any) -> int:
 
 def _at(items: list[Any], index: Any) -> Any:
     return items[_whole(index)]
+
+
+# ---- STEP ------------------------------------------------------------------------------------
+
+
+def _step(data: bytes) -> Count:
+    """Return the number of instances in the assemblies of a complete file; triangles are unknown.
+
+    A usage occurrence places a product in another: NEXT_ASSEMBLY_USAGE_OCCURRENCE(id, name,
+    description, #assembly, #component, designator).
+    """
+    if not data.lstrip()[:13].upper().startswith(b"ISO-10303-21;"):
+        raise BrazoError("not a mesh that can be read: no STEP file (ISO-10303-21 is missing)")
+    if b"END-ISO-10303-21" not in data[-2000:].upper():
+        raise BrazoError("cut off: the end of the STEP file (END-ISO-10303-21) is missing")
+    below: dict[bytes, list[bytes]] = {}
+    for usage in _STEP_USAGE.finditer(data):
+        below.setdefault(usage[1], []).append(usage[2])
+    roots = below.keys() - {child for children in below.values() for child in children}
+    if below and not roots:
+        raise BrazoError("a node is part of itself")
+    return _total(sorted(roots), lambda node: (0, 0), lambda node: iter(below.get(node, ())))
 
 
 # ---- PLY -------------------------------------------------------------------------------------

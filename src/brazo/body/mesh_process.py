@@ -12,14 +12,19 @@ import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
+from brazo.body.mesh_worker import MeshPart
 from brazo.errors import BrazoError
 
 TIME = 90.0  # s for a file, including the start of the process
+CPU_TIME = 30.0  # s of processor time for a file, on POSIX
+LOOK_EVERY = 0.2  # s, polling interval of `check`
 IDLE = 10.0  # s
 _WORKER = """
 import json, sys
@@ -42,33 +47,58 @@ class MeshReader:
 
         Raise BrazoError if it cannot be read.
         """
+        (part,) = self._read(path, max_triangles, separate=False)
+        return part.vertices, part.faces
+
+    def read_parts(
+        self,
+        path: Path,
+        max_triangles: int,
+        times: float = 1.0,
+        check: Callable[[], Any] | None = None,
+    ) -> list[MeshPart]:
+        """Return the objects of a file; as `read`, with `times` the time limits.
+
+        `check` is called regularly; an exception that it raises ends the reading.
+        """
+        return self._read(path, max_triangles, separate=True, times=times, check=check)
+
+    def _read(
+        self,
+        path: Path,
+        max_triangles: int,
+        separate: bool,
+        times: float = 1.0,
+        check: Callable[[], Any] | None = None,
+    ) -> list[MeshPart]:
         with self._lock:
             if self._idle is not None:
                 self._idle.cancel()
             process = self._running()
-            timed_out = threading.Event()
-
-            def give_up() -> None:
-                timed_out.set()
-                process.kill()
-
-            timer = threading.Timer(TIME, give_up)
-            timer.daemon = True
-            timer.start()
+            watch = _Watch(process, times * TIME, check)
+            request = {
+                "path": str(path.absolute()),
+                "max_triangles": max_triangles,
+                "separate": separate,
+                "cpu_time": times * CPU_TIME,
+            }
             try:
-                return self._ask(process, path, max_triangles)
+                return self._ask(process, request)
             except (EOFError, OSError, ValueError):
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(1.0)  # for its exit code
                 self._stop()
-                raise BrazoError(f"{path}: {_ended(process.returncode, timed_out)}") from None
+                if watch.error is not None:
+                    raise watch.error from None
+                reason = _ended(process.returncode, watch.timed_out)
+                raise BrazoError(f"{path}: {reason}") from None
             except BrazoError as error:
                 raise BrazoError(f"{path}: {error}") from None
             except BaseException:  # part of an answer is left in the pipe
                 self._stop()
                 raise
             finally:
-                timer.cancel()
+                watch.end()
                 self._stop_when_idle()
 
     def close(self) -> None:
@@ -76,12 +106,9 @@ class MeshReader:
         with self._lock:
             self._stop()
 
-    def _ask(
-        self, process: subprocess.Popen[bytes], path: Path, max_triangles: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _ask(self, process: subprocess.Popen[bytes], request: dict[str, Any]) -> list[MeshPart]:
         requests, answers = process.stdin, process.stdout
         assert requests is not None and answers is not None
-        request = {"path": str(path.absolute()), "max_triangles": max_triangles}
         requests.write(json.dumps(request).encode() + b"\n")
         requests.flush()
         answer = json.loads(answers.readline() or "null")
@@ -89,8 +116,13 @@ class MeshReader:
             raise EOFError
         if "error" in answer:
             raise BrazoError(answer["error"])
-        vertices = _array(answers, answer["vertices"], np.float64)
-        return vertices, _array(answers, answer["faces"], np.int32)
+        found = []
+        for one in answer["parts"]:
+            vertices = _array(answers, one["vertices"], np.float64)
+            faces = _array(answers, one["faces"], np.int32)
+            color = None if one["color"] is None else tuple(one["color"])
+            found.append(MeshPart(tuple(one["names"]), vertices, faces, color, one["sized"]))
+        return found
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None:
@@ -130,6 +162,38 @@ class MeshReader:
                     pipe.close()
 
 
+class _Watch:
+    """Ends a process that takes too long, or whose `check` raises an exception."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], seconds: float, check: Callable[[], Any] | None
+    ) -> None:
+        self.timed_out = False
+        self.error: BaseException | None = None
+        self._process, self._seconds, self._check = process, seconds, check
+        self._done = threading.Event()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def end(self) -> None:
+        self._done.set()
+
+    def _run(self) -> None:
+        due = time.monotonic() + self._seconds
+        while not self._done.wait(LOOK_EVERY if self._check else max(0.0, due - time.monotonic())):
+            try:
+                if self._check is not None:
+                    self._check()
+            except BaseException as error:
+                self.error = error
+                break
+            if time.monotonic() >= due:
+                self.timed_out = True
+                break
+        else:
+            return
+        self._process.kill()
+
+
 def _array(answers: IO[bytes], rows: int, kind: type) -> np.ndarray:
     size = 3 * rows * np.dtype(kind).itemsize
     data = answers.read(size)
@@ -138,12 +202,12 @@ def _array(answers: IO[bytes], rows: int, kind: type) -> np.ndarray:
     return np.frombuffer(data, kind).reshape(-1, 3)
 
 
-def _ended(code: int | None, timed_out: threading.Event) -> str:
+def _ended(code: int | None, timed_out: bool) -> str:
     """Return the reason why the process gave no answer."""
     import signal
 
     limit = getattr(signal, "SIGXCPU", None)
-    if timed_out.is_set() or (limit is not None and code == -limit):
+    if timed_out or (limit is not None and code == -limit):
         return "takes too long to read; simplify the mesh or convert it to binary STL"
     return "the mesh reader crashed on this file; convert it to binary STL"
 

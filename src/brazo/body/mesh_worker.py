@@ -1,82 +1,212 @@
 """Process that reads mesh files with trimesh, with limits on memory and time.
 
-The formats are those of trimesh (STL, OBJ, PLY, COLLADA, glTF, OFF, ...).  Every object is placed
-as the file defines, and all are merged into one list of triangles.
+The formats are those of trimesh (STL, OBJ, PLY, COLLADA, glTF, OFF, ...), STEP by cascadio
+(OpenCASCADE) and VRML by `brazo.body.vrml`.  Every object is placed as the file defines; they are
+returned one by one, or merged into one list of triangles.
 
 The unit of a COLLADA file (`<unit meter="0.0254">`) is applied.  Its up axis is *not*: the tools
 that draw robot files have always ignored it, so many files contain a wrong one, and the mesh of a
 link is in the axes of the link.
 
 A request is a line of JSON on standard input; the answer is a line of JSON on standard output
-followed by the vertices (float64) and the faces (int32).  The process ends when its input ends.
+followed by the vertices (float64) and the faces (int32) of each object.  The process ends when its
+input ends.
 """
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from brazo.body.binary_stl import read_binary_stl
 from brazo.body.mesh_counts import require_moderate
+from brazo.body.vrml import read_vrml
 from brazo.errors import BrazoError
 from brazo.files import require_regular
 
 MEMORY = 2_000_000_000  # bytes, on Linux
-CPU_TIME = 30  # s of processor time for a file, on POSIX
+_MAX_NAMES = 200  # levels of nodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshPart:
+    """Triangles of one object of a file, in metres if the file has a unit.
+
+    `names` are those of its nodes from the outside in, `sized` whether the file has a unit.
+    """
+
+    names: tuple[str, ...]
+    vertices: np.ndarray  # (v, 3) float64
+    faces: np.ndarray  # (f, 3) int32
+    color: tuple[float, float, float] | None = None
+    sized: bool = False
 
 
 def serve() -> None:
     """Answer read requests from standard input on standard output."""
-    requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # output of a reader must not corrupt the answer
+    requests, answers = sys.stdin.buffer, _own_output()
     import trimesh  # noqa: F401 (before the limits: its memory is no file's)
 
+    np.linalg.det(np.ones((300, 300)) @ np.ones((300, 3)) @ np.ones((3, 300)))  # buffers of BLAS
     _limit_memory()
     sys.addaudithook(_refuse_pipes)
     for line in requests:
         request = json.loads(line)
-        _limit_time()
-        arrays: tuple[np.ndarray, ...] = ()
+        _limit_time(request["cpu_time"])
+        parts: list[MeshPart] = []
         try:
-            vertices, faces = read_triangles(Path(request["path"]), request["max_triangles"])
-            arrays = vertices, faces
-            answer = {"vertices": len(vertices), "faces": len(faces)}
+            parts = read_parts(Path(request["path"]), request["max_triangles"])
+            if not request["separate"]:
+                parts = [merged(parts)]
+            answer: dict[str, Any] = {"parts": [_described(part) for part in parts]}
         except BrazoError as error:
             answer = {"error": str(error)}
         except MemoryError:
             answer = {"error": f"needs more than {MEMORY / 1e9:g} GB of memory; simplify it"}
         answers.write(json.dumps(answer).encode() + b"\n")
-        for array in arrays:
-            answers.write(np.ascontiguousarray(array).tobytes())
+        for part in parts if "parts" in answer else ():
+            answers.write(np.ascontiguousarray(part.vertices, np.float64).tobytes())
+            answers.write(np.ascontiguousarray(part.faces, np.int32).tobytes())
         answers.flush()
 
 
-def read_triangles(path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return vertices (v, 3) in metres and faces (f, 3) of a file."""
-    import trimesh
-
+def read_parts(path: Path, max_triangles: int) -> list[MeshPart]:
+    """Return the objects of a file, placed as the file defines."""
     require_moderate(path, max_triangles)
     try:
-        scene = trimesh.load_scene(path, skip_materials=True)
-        merged = scene.to_mesh()
-        vertices = np.array(merged.vertices, dtype=np.float64).reshape(-1, 3)
-        faces = np.array(merged.faces).reshape(-1, 3)
-        # STL, OBJ and PLY have no unit: metres, by the convention of robot files.
-        unit = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
+        parts = _parts(path, max_triangles)
     except (BrazoError, MemoryError):
         raise
     # The readers of the various formats raise exceptions of any type.
     except Exception as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise BrazoError(f"not a mesh that can be read: {reason}") from error
-    if len(faces) > max_triangles:
-        raise BrazoError(f"{len(faces)} triangles; up to {max_triangles} are read: simplify it")
-    return vertices * unit, faces.astype(np.int32)
+    count = sum(len(part.faces) for part in parts)
+    if count > max_triangles:
+        raise BrazoError(f"{count} triangles; up to {max_triangles} are read: simplify it")
+    return parts
+
+
+def merged(parts: Sequence[MeshPart]) -> MeshPart:
+    """Return all triangles as one object."""
+    counts = [0, *np.cumsum([len(part.vertices) for part in parts]).tolist()]
+    faces = [part.faces + start for part, start in zip(parts, counts, strict=False)]
+    vertices = [part.vertices for part in parts]
+    return MeshPart(
+        (),
+        np.concatenate(vertices) if parts else np.zeros((0, 3)),
+        np.concatenate(faces).astype(np.int32) if parts else np.zeros((0, 3), np.int32),
+    )
+
+
+def _parts(path: Path, max_triangles: int) -> list[MeshPart]:
+    match path.suffix.lower():
+        case ".wrl" | ".vrml":
+            return [
+                MeshPart(one.names, one.vertices, one.faces.astype(np.int32), one.color)
+                for one in read_vrml(path.read_bytes(), max_triangles)
+            ]
+        case ".step" | ".stp":
+            return _scene_parts(_step_scene(path))
+        case ".stl":
+            found = read_binary_stl(path, max_triangles)
+            if found is not None:
+                return [MeshPart((), *found)]
+    import trimesh
+
+    # Without processing, which would drop triangles with numbers that are not finite.
+    options: dict[str, Any] = {"skip_materials": True, "split_object": True, "process": False}
+    return _scene_parts(trimesh.load_scene(path, **options))
+
+
+def _step_scene(path: Path) -> Any:
+    """Return the scene of a STEP file, tessellated by OpenCASCADE."""
+    import trimesh
+
+    try:
+        import cascadio
+    except ImportError:
+        raise BrazoError(
+            "STEP files need the package cascadio, which this system lacks; convert it to GLB"
+        ) from None
+    # One thread: each would use memory.  Tolerances: mm, rad.
+    binary = cascadio.load(path.read_bytes(), tol_linear=0.1, tol_angular=0.3, use_parallel=False)
+    if not binary:
+        raise BrazoError("not a mesh that can be read: no solids were found in the STEP file")
+    scene = trimesh.load_scene(io.BytesIO(binary), file_type="glb")
+    if not scene.geometry:
+        raise BrazoError("the STEP file has no surfaces")
+    return scene
+
+
+def _scene_parts(scene: Any) -> list[MeshPart]:
+    import trimesh
+
+    # STL, OBJ and PLY have no unit: metres, by the convention of robot files.
+    unit = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
+    parents, root = scene.graph.transforms.parents, scene.graph.base_frame
+    found = []
+    for node in sorted(scene.graph.nodes_geometry):
+        T, name = scene.graph[node]
+        geometry = scene.geometry[name]
+        if not isinstance(geometry, trimesh.Trimesh):
+            continue
+        names, at = [], node
+        while at is not None and at != root and len(names) < _MAX_NAMES:
+            names.append(str(at))
+            at = parents.get(at)
+        vertices = np.array(geometry.vertices, dtype=np.float64).reshape(-1, 3)
+        faces = np.array(geometry.faces).reshape(-1, 3).astype(np.int32)
+        if np.linalg.det(T[:3, :3]) < 0.0:  # a reflection turns the faces inside out
+            faces = faces[:, ::-1]
+        found.append(
+            MeshPart(
+                tuple(reversed(names)),
+                unit * (vertices @ T[:3, :3].T + T[:3, 3]),
+                faces,
+                _color(geometry),
+                bool(scene.units),
+            )
+        )
+    return found
+
+
+def _color(geometry: Any) -> tuple[float, float, float] | None:
+    material = getattr(geometry.visual, "material", None)
+    value = getattr(material, "baseColorFactor", None)
+    if value is None or len(value) < 3:
+        return None
+    r, g, b = (float(x) / 255.0 for x in value[:3])
+    return r, g, b
+
+
+def _described(part: MeshPart) -> dict[str, Any]:
+    return {
+        "names": part.names,
+        "vertices": len(part.vertices),
+        "faces": len(part.faces),
+        "color": part.color,
+        "sized": part.sized,
+    }
+
+
+def _own_output() -> Any:
+    """Return the pipe of the answers, which native code must not corrupt by printing."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)
+    sys.stdout = sys.stderr
+    return answers
 
 
 def _limit_memory() -> None:
@@ -88,12 +218,12 @@ def _limit_memory() -> None:
         _lower(resource, resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
 
 
-def _limit_time() -> None:
+def _limit_time(cpu_time: float) -> None:
     """Limit the processor time of the next file; the system ends a process that exceeds it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
-        _lower(resource, resource.RLIMIT_CPU, int(sum(os.times()[:2])) + 1 + CPU_TIME)
+        _lower(resource, resource.RLIMIT_CPU, int(sum(os.times()[:2]) + 1 + cpu_time))
 
 
 def _lower(resource: Any, which: int, value: int) -> None:

@@ -1,6 +1,7 @@
 """Conversion of mesh files to triangles in metres, and of triangles to STL.
 
-Files are read by `brazo.body.mesh_worker` in a separate process.
+Files are read by `brazo.body.mesh_worker` in a separate process; binary STL is read here, because
+its records have a fixed size that the file size confirms.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from brazo.body.binary_stl import Triangles, read_binary_stl
+from brazo.body.binary_stl import stl_bytes as stl_bytes
 from brazo.errors import BrazoError
 from brazo.files import require_regular
 from brazo.model.shapes import Mesh
@@ -17,8 +20,9 @@ from brazo.model.shapes import Mesh
 MAX_BYTES = 200_000_000
 MAX_TRIANGLES = 2_000_000
 MAX_COORDINATE = 1e6  # m
-
-Triangles = tuple[np.ndarray, np.ndarray]  # vertices (v, 3) float64, faces (f, 3) int32
+SUFFIXES = (
+    ".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off", ".wrl", ".step", ".stp"
+)  # fmt: skip
 
 
 def mesh_triangles(mesh: Mesh) -> Triangles:
@@ -50,19 +54,26 @@ def load_triangles(path: str | Path) -> Triangles:
     A separate process reads it, with limits on memory and time.
     """
     path = Path(path)
+    require_readable(path)
+    from brazo.body.mesh_process import reader
+
+    try:
+        is_stl = path.suffix.lower() == ".stl"
+        found = read_binary_stl(path, MAX_TRIANGLES) if is_stl else None
+        return checked(*(found or reader.read(path, MAX_TRIANGLES)))
+    except BrazoError as error:
+        text = str(error)
+        raise BrazoError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+
+
+def require_readable(path: Path) -> None:
+    """Raise BrazoError if a mesh file does not exist or is too large."""
     try:
         size = require_regular(path).st_size
     except FileNotFoundError:
         raise BrazoError(f"{path}: no such mesh file") from None
     if size > MAX_BYTES:
         raise BrazoError(f"{path}: {size} bytes; mesh files up to {MAX_BYTES} are read")
-    from brazo.body.mesh_process import reader
-
-    vertices, faces = reader.read(path, MAX_TRIANGLES)
-    try:
-        return checked(vertices, faces)
-    except BrazoError as error:
-        raise BrazoError(f"{path}: {error}") from None
 
 
 def checked(vertices: Any, faces: Any) -> Triangles:
@@ -90,15 +101,3 @@ def checked(vertices: Any, faces: Any) -> Triangles:
 
 def _name(mesh: Mesh) -> str:
     return str(mesh.path) if mesh.path else "mesh"
-
-
-def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:
-    """Return the triangles as binary STL (single precision, as the format requires)."""
-    corners = np.asarray(vertices)[np.asarray(faces)]
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    length = np.linalg.norm(across, axis=1, keepdims=True)
-    normals = np.divide(across, length, out=np.zeros_like(across), where=length > 0.0)
-    record = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
-    data = np.zeros(len(corners), dtype=record)
-    data["normal"], data["corners"] = normals, corners
-    return b"brazo".ljust(80, b"\0") + np.uint32(len(corners)).tobytes() + data.tobytes()

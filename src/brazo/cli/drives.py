@@ -29,7 +29,7 @@ def cell_with_drives(cell: Cell, kind: str) -> Cell:
         for one in cell.robots
     ]
     if chosen == "real" and robots and all(one.drives != "real" for one in robots):
-        with_drives(cell.robots[0].model, "real")  # raises the error that says what is missing
+        with_drives(cell.robots[0].model, "real")  # raises the error with the missing fields
     return replace(cell, robots=tuple(robots))
 
 

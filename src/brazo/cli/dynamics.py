@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from brazo import units
+from brazo.cli.given_motion import given_motion
 from brazo.cli.interruption import samples_kept
 from brazo.cli.kinematics import joint_values, number_of
 from brazo.cli.output import number, print_json, print_line, progress_bar, table
@@ -103,7 +104,11 @@ def simulate(
     trajectory: Path = typer.Option(
         None,
         help="A Python file with a function trajectory(t) that returns q, qd, qdd (rad, m, s), "
-        "or an .npy array n x samples x 3.",
+        "or a function tool(t) that returns points or poses and a number duration; an .npy array "
+        "n x samples x 3; a trajectory file (.yaml); a recording, whose tool path is followed.",
+    ),
+    trace: Path = typer.Option(
+        None, help="Write the tool path with the state of the pen: .csv, in m and s."
     ),
     q0: str = typer.Option(None, help="Start (deg, m) or a pose's name."),
     qd0: str = typer.Option(None, help="Speeds at the start (deg/s, m/s)."),
@@ -131,7 +136,11 @@ def simulate(
     if output is not None and output.suffix.lower() not in FORMATS:
         raise BrazoError(f"{output}: unknown format; supported: {', '.join(FORMATS)}")
     require_replaceable(output, force=force)
+    if trace is not None and trace.suffix.lower() != ".csv":
+        raise BrazoError(f"{trace}: the name of a trace must end in .csv")
+    require_replaceable(trace, force=force)
     arm = load_robot(robot, tip, arg)
+    pen: Any = None
 
     def write(run: Any) -> None:
         assert output is not None
@@ -140,8 +149,9 @@ def simulate(
 
     with samples_kept(output, write):
         if trajectory is not None:
-            motion = _trajectory(trajectory)
-            run = arm.follow(motion, T_END if t_end is None and callable(motion) else t_end, dt)
+            motion, pen = given_motion(trajectory, arm)
+            end = getattr(motion, "end", T_END if callable(motion) else None)
+            run = arm.follow(motion, end if t_end is None else t_end, dt)
         else:
             start = None if q0 is None else joint_values(arm, _words(q0), rad)
             with progress_bar(f"simulating {arm.name}") as progress:
@@ -158,6 +168,10 @@ def simulate(
                 )
         if output is not None:
             write(run)
+    if trace is not None:
+        from brazo.trajectory import tool_trace
+
+        tool_trace(run.t, run.tool[:, :3, 3], pen).to_csv(trace)
     violations = _limit_violations(arm, run)
     report = {
         "robot": run.robot,
@@ -172,6 +186,7 @@ def simulate(
         "limit_violations": violations,
         "limits_passed": violations,  # deprecated name
         "output": None if output is None else str(output),
+        "trace": None if trace is None else str(trace),
     }
     if json:
         print_json(report)
@@ -225,8 +240,9 @@ def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
             f"energy at the end: kinetic {kinetic:.6g} J, potential {potential:.6g} J; "
             f"total changed by {report['energy_change']:.3g} J over the run"
         )
-    if report["output"]:
-        print_line(f"wrote {report['output']}")
+    for name in ("output", "trace"):
+        if report[name]:
+            print_line(f"wrote {report[name]}")
 
 
 def _limit_violations(arm, run) -> list[dict]:
@@ -239,16 +255,6 @@ def _limit_violations(arm, run) -> list[dict]:
             limit = float(low if q[k] < low else high)
             found.append({"joint": name, "limit": limit, "t": float(run.t[k])})
     return sorted(found, key=lambda passed: passed["t"])
-
-
-def _trajectory(path: Path):
-    if path.suffix.lower() != ".npy":
-        return load_function(path, "trajectory", "trajectory(t) -> q, qd, qdd")
-    try:
-        # Memory-mapped, so that a header that claims terabytes allocates nothing.
-        return np.load(path, allow_pickle=False, mmap_mode="r")
-    except (OSError, ValueError, EOFError, MemoryError) as error:
-        raise BrazoError(f"{path}: not a NumPy array file: {error}") from None
 
 
 def _print(arm, title: str, rows: dict) -> None:

@@ -15,6 +15,7 @@ import typer.core
 
 from brazo.cli import (
     bench,
+    cad,
     derive,
     doctor,
     dynamics,
@@ -26,6 +27,7 @@ from brazo.cli import (
     run,
     study,
     teleop,
+    video,
 )
 from brazo.cli.interruption import end_on_second_press
 from brazo.cli.output import PipeStream
@@ -62,11 +64,13 @@ identify.register(app)
 derive.register(app)
 doctor.register(app)
 bench.register(app)
+cad.register(app)
 run.register(app)
 recordings.register(app)
 study.register(app)
 teleop.register(app)
 lab.register(app)
+video.register(app)
 
 
 @app.callback(invoke_without_command=True)

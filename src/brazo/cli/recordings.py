@@ -78,7 +78,9 @@ def signals(
 
 def convert(
     recording: Path = _SOURCE,
-    target: Path = typer.Argument(help="Output file: .parquet, .csv, .xlsx, .mcap or .html."),
+    target: Path = typer.Argument(
+        help="Output file: .parquet, .csv, .xlsx, .mcap, .html, .mp4, .webm or .gif."
+    ),
     chosen: list[str] = _SIGNALS,
     start: str = _FROM,
     stop: str = _TO,
@@ -86,7 +88,9 @@ def convert(
         None, "--rate", help="Downsample to this many rows per second (Hz)."
     ),
     cell: str = typer.Option(
-        None, "--cell", help="For .html: cell or robot to show instead of the recording's own."
+        None,
+        "--cell",
+        help="For .html and videos: cell or robot to show, not the recording's own.",
     ),
     salvage: bool = typer.Option(
         False, "--salvage", help="Write the intact rows of a damaged recording."
@@ -95,9 +99,11 @@ def convert(
 ) -> None:
     """Convert a recording to another format; .html is a self-contained 3D replay.
 
+    .mp4, .webm and .gif are videos; `brazo video` has their options.
+
     Converting the `run.parquet.part` of an interrupted run to `run.parquet` removes the .part file.
     """
-    from brazo.recording.conversion import chosen_rows
+    from brazo.recording.conversion import DRAWN, chosen_rows
     from brazo.recording.conversion import convert as convert_file
 
     if target.resolve() != recording.resolve():  # `convert_file` rejects that case
@@ -118,7 +124,7 @@ def convert(
         convert_file(recording, target, **part, cell=drawn, progress=progress)
     size = target.stat().st_size
     print_line(f"wrote {target} ({_size(size)}, {source.rows} rows)")
-    if rate is None and size > LARGE and target.suffix.lower() != ".html":
+    if rate is None and size > LARGE and target.suffix.lower() not in DRAWN:
         print_line("note: --rate 100 writes 100 rows per second, --signals only some signals")
 
 
@@ -131,15 +137,33 @@ def plot(
     title: str = typer.Option("", help="Title of the figure."),
     rad: bool = typer.Option(False, "--rad", help="Angles in radians."),
     events: bool = typer.Option(True, help="Show events above the signals."),
+    scope: str = typer.Option(
+        None, "--scope", help="Path of the tool and its reference in a plane: xy, xz, yz or all."
+    ),
+    robot: str = typer.Option(None, help="Robot of --scope; default: the first one."),
+    at: str = typer.Option(None, "--at", help="Time of the cursor of --scope."),
     force: bool = FORCE,
 ) -> None:
-    """Plot signals over time, one axis per unit; default: all joint positions."""
+    """Plot signals over time, one axis per unit; default: all joint positions.
+
+    --scope plots the path of a tool instead, with error statistics (names of ISO 9283; no
+    conformity is claimed).
+    """
     from brazo.recording.canvas import save
     from brazo.recording.plots import figure
     from brazo.recording.robots import robots_of
 
+    if scope is None and (robot is not None or at is not None):
+        raise BrazoError("--robot and --at: apply to --scope only")
+    if scope is not None and chosen:
+        raise BrazoError("--signals and --scope: give one of them")
     require_replaceable(target, force=force)
     run = _opened(recording, start, stop)
+    if scope is not None:
+        with progress_bar(f"drawing {target.name}"):
+            run.plot_scope(scope, target, robot=robot, time=_seconds(at), title=title)
+        print_line(f"wrote {target}")
+        return
     names = chosen or [name for robot in robots_of(run) for name in robot.group("q")] or run.names
     with progress_bar(f"drawing {target.name}"):
         save(figure(run, names, title, not rad, events), target)
@@ -254,12 +278,14 @@ def accuracy(
 
 
 def _drawn(source: ColumnSource, recording: Path, target: Path, cell: str | None) -> Any:
-    """Return the cell of an .html replay and print its notes."""
-    if target.suffix.lower() != ".html":
+    """Return the cell of an .html replay or a video and print its notes."""
+    from brazo.recording.conversion import DRAWN
+
+    if target.suffix.lower() not in DRAWN:
         if cell is not None:
-            raise BrazoError(f"--cell: applies to .html replays only, not to {target.name}")
+            raise BrazoError(f"--cell: applies to {', '.join(DRAWN)} only, not to {target.name}")
         return None
-    from brazo.lab.app.recorded_cell import recorded_cell
+    from brazo.simulation.recorded_cell import recorded_cell
 
     found, notes = recorded_cell(source, recording, cell)
     for note in notes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 
 import typer
 
+from brazo.cli.design import register_design
 from brazo.cli.interruption import INTERRUPTED
-from brazo.cli.output import number, print_json, print_line, table
+from brazo.cli.output import print_json, print_line, table
 from brazo.text import one_line
 
 OUT = typer.Option(None, "--out", "-o", help="Folder of the results; default: the study's name.")
@@ -29,6 +31,7 @@ def register(app: typer.Typer) -> None:
     )
     group.command("run")(run)
     group.command("compare")(compare)
+    register_design(group)
     app.add_typer(group, name="study")
 
 
@@ -59,6 +62,7 @@ def compare(
     from brazo.study import Study, load_study
 
     study = load_study("compare")
+    assert isinstance(study, Study)
     if robots or samples is not None:
         study = Study(
             robots or study.robots,
@@ -103,14 +107,13 @@ def _run(
     if json:
         print_json(_numbers(results))
     else:
-        for robot in results.group_names("robot"):
-            if results.select(robot=robot).any():
-                _print_ranking(results, robot)
+        _print_results(results)
         if results.failures:
             print_line(f"{len(results.failures)} runs failed; the report has their reasons")
         print_line(f"results: {folder / 'results.parquet'}")
         if report is not None:
             print_line(f"report: {report}")
+        _print_cost(results, folder / "results.parquet")
     if stopped:
         done, total = len(results), results.names["runs"]
         print(f"stopped by user after {done} of {total} runs", file=sys.stderr)
@@ -118,32 +121,33 @@ def _run(
         raise typer.Exit(INTERRUPTED)
 
 
-def _print_ranking(results: Any, robot: str) -> None:
-    rows = []
-    for rank in results.ranking(robot):
-        mask = results.select(robot=robot, controller=rank.controller)
-        score, good = rank.score, rank.success
-        first, last = rank.ranks
-        rows.append(
-            (
-                str(rank.rank),
-                rank.controller,
-                number(1e3 * score.value, 3),
-                f"{number(1e3 * score.low, 3)} to {number(1e3 * score.high, 3)}",
-                str(first) if first == last else f"{first} to {last}",
-                f"{100 * good.value:.1f}",
-                f"{100 * good.low:.1f} to {100 * good.high:.1f}",
-                number(results.mean("energy", mask).value, 2),
-            )
-        )
-    columns = (
-        "", "controller", "RMS tool error, mm", "95 %", "rank, 95 %", "success, %", "95 %",
-        "energy, J",
-    )  # fmt: skip
-    table(robot, columns, rows, left=2)
+def _print_results(results: Any) -> None:
+    from brazo.study.tables import result_tables
+
+    for found in result_tables(results):
+        table(found.title, found.columns, found.rows, left=2)
+
+
+def _print_cost(results: Any, file: Path) -> None:
+    """Time of one core and bytes on disk for one run; steps of cells per second."""
+    size = file.stat().st_size / max(len(results), 1)
+    cost = results.cost
+    if cost is None or not cost.runs:
+        print_line(f"{size:.0f} bytes per run")
+        return
+    parts = [f"{cost.runs} runs in {cost.seconds:.1f} s"]
+    if cost.jobs is not None:
+        parts[0] += f" on {cost.jobs} cores"
+        parts.append(f"{1e3 * cost.core_seconds:.3g} ms of one core per run")
+    if results.names.get("kind") == "cell" and cost.runs == len(results):
+        steps = float(results["steps"][results["steps"] > 0].sum())
+        parts.append(f"{steps / cost.seconds:.0f} cell steps/s")
+    print_line(", ".join([*parts, f"{size:.0f} bytes per run"]))
 
 
 def _numbers(results: Any) -> dict[str, Any]:
+    if results.names.get("kind") in ("cell", "delay"):
+        return _success_numbers(results)
     return {
         "study": results.title,
         "runs": len(results),
@@ -167,6 +171,27 @@ def _numbers(results: Any) -> dict[str, Any]:
     }
 
 
+def _success_numbers(results: Any) -> dict[str, Any]:
+    """Success of each case and controller, or scheme."""
+    kinds = [kind for kind in ("case", "controller") if f"{kind}s" in results.names]
+    groups = []
+    for names in itertools.product(*(results.group_names(kind) for kind in kinds)):
+        group = dict(zip(kinds, names, strict=True))
+        mask = results.select(**group)
+        if mask.any():
+            rate = results.success(mask)
+            groups.append({**group, "success": [rate.value, rate.low, rate.high]})
+    rate = results.success()
+    return {
+        "study": results.title,
+        "runs": len(results),
+        "complete": results.complete,
+        "success": [rate.value, rate.low, rate.high],
+        "groups": groups,
+        "failed": {str(run): text for run, text in results.failures.items()},
+    }
+
+
 @contextlib.contextmanager
 def _progress(text: str) -> Iterator[Callable[[Any], None]]:
     """A bar with runs, rate and remaining time on stderr, if it is a terminal."""
@@ -184,7 +209,7 @@ def _progress(text: str) -> Iterator[Callable[[Any], None]]:
         task = bar.add_task(one_line(text), total=None, rate="")
 
         def show(now: Any) -> None:
-            rate = f"{now.rate:.0f} runs/s, {now.remaining:.0f} s left" if now.rate > 0.0 else ""
+            rate = f"{now.rate:.3g} runs/s, {now.remaining:.0f} s left" if now.rate > 0.0 else ""
             bar.update(task, completed=now.done, total=now.total, rate=rate)
 
         yield show

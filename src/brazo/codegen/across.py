@@ -91,7 +91,7 @@ class Across(Function):
         return e.text(symbol)
 
     def _lanes(self) -> int:
-        """How many sets run side by side where one value is computed at a time."""
+        """Number of sets that run in parallel in a single call."""
         from brazo.codegen.jit import host
 
         lanes = host().width

@@ -1,11 +1,11 @@
 """The control flow of the least-squares solver as LLVM IR; the arithmetic is lowered from graphs.
 
     search   from x0, then from random points of a sampling box, until one attempt succeeds:
-             take full steps with damping mu * cost, uphill too (that is what leaves shallow
-             minima); give an attempt up after ``iterations`` steps, or when ``patience`` steps have
-             not reduced the cost below ``stall`` times what it was;
+             take full steps with damping mu * cost, also uphill (which escapes shallow
+             minima); an attempt ends after ``iterations`` steps, or when ``patience`` steps have
+             not reduced the cost below ``stall`` times its earlier value;
     finish   a solution takes one more step, which squares its residual, if that is an improvement;
-    polish   if every attempt failed, the best point seen descends monotonically (damping down by 3
+    polish   if every attempt failed, the best point found descends monotonically (damping down by 3
              after a success, up by 4 after a failure) to a minimum inside the limits, until no
              damping yields descent or ``polish`` steps are done.
 

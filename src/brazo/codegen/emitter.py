@@ -1,7 +1,7 @@
 """LLVM IR as text: a module to collect functions in, and an emitter of instructions.
 
 An emitter writes the same instructions for one ``double`` (width 1) or for ``<width x double>``
-lanes, so whatever is lowered through it computes the same bits in both.
+lanes, so both forms compute the same bits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A function that is called only where a cheaper result is not good enough.
 
 The cheap result and a value that shows whether it needs the function are inputs. The function is
-called if any lane needs it; selections per lane keep the bits of a result the same, whatever the
-other lanes do. Otherwise the results stay where they are in memory.
+called if any lane needs it; selections per lane make a result independent of
+the other lanes, bit by bit. Otherwise the results stay where they are in memory.
 """
 
 from __future__ import annotations

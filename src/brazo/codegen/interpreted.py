@@ -32,11 +32,11 @@ class Interpreted:
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """None: there is no faster route than the fallback."""
+        """The fallback: without machine code there is nothing faster."""
         return fallback
 
     def fixed_builtin(self, *parts: Any) -> Callable[..., Any]:
-        """The fallback, which is the last of them."""
+        """The fallback, passed as the last argument."""
         return parts[-1]
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:

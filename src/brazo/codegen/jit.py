@@ -1,4 +1,4 @@
-"""From LLVM IR text to callable addresses, for the CPU at hand.
+"""From LLVM IR text to callable addresses, for the CPU of this machine.
 
 The graph is already simplified and shared, so no mid-level optimisation runs: the code generator
 alone gives the same speed in a fraction of the time. Very long code is not optimised at all. Object
@@ -36,7 +36,7 @@ LONG_IR = 1_500_000
 
 @dataclass(frozen=True)
 class Host:
-    """The target of object code. ``width`` is the number of SIMD lanes worth using."""
+    """The target of object code. ``width`` is the number of SIMD lanes that is fastest."""
 
     triple: str
     cpu: str
@@ -46,7 +46,7 @@ class Host:
 
 
 class MachineCode:
-    """Loaded machine code; addresses are valid as long as this object lives."""
+    """Loaded machine code; addresses are valid while this object exists."""
 
     def __init__(self, code: bytes, target: Host):
         llvm = _binding()
@@ -173,6 +173,6 @@ def _offer_fma(llvm: Any) -> None:
     library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
     try:
         address = ctypes.cast(library.fma, ctypes.c_void_p).value
-    except AttributeError:  # linked statically elsewhere; LLVM's own search is then the last word
+    except AttributeError:  # linked statically elsewhere; LLVM then searches itself
         return
     llvm.add_symbol("fma", address)

@@ -148,8 +148,8 @@ class Kernel:
 
     @property
     def address(self) -> int | None:
-        """Where the function of one set of vectors lies (``NAME_one`` in :mod:`llvm`), for other
-        machine code to call as long as the kernel lives; None where there is no machine code."""
+        """Address of the function of one set of vectors (``NAME_one`` in :mod:`llvm`), for other
+        machine code to call while the kernel exists; None without machine code."""
         return getattr(self._code or self._build(), "address", None)
 
     def _evaluate(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:

@@ -8,10 +8,10 @@ Damping proportional to the cost (Chan and Lawrence 1988) is large far away, whe
 is poor, and vanishes at a solution, where convergence is then quadratic. With more unknowns than
 rows the equal form ``dx = -J^T (J J^T + lambda I)^-1 e`` is solved, which is smaller.
 
-Limits: a coordinate that sits on a limit and whose gradient points outwards is held (its column of
+Limits: a coordinate that is at a limit and whose gradient points outwards is held (its column of
 J is zero for this step), and ``x + dx`` is projected into the box. A periodic coordinate that
-leaves the box is first turned by whole revolutions towards its middle, so it may enter from the
-other side.
+leaves the box is first shifted by whole revolutions towards the middle of its range, so it may
+enter from the other side.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[
 def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
     """As `ldl_solve`, but where A is not positive definite some of the result is infinite or NaN.
 
-    The test runs beside the solution, so that nothing has to wait for it.
+    The test is computed in parallel with the solution and adds no latency.
     """
     return definite_columns(A, b)[0]
 
@@ -81,7 +81,7 @@ def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> li
         y.append(_less(b[i], L[i][:i], y))
     x = [y[i] * inverse[i] for i in range(n)]
     for i in reversed(range(n)):
-        later = range(n - 1, i, -1)  # the one known last comes last
+        later = range(n - 1, i, -1)  # the value computed last is used last
         x[i] = _less(x[i], [L[k][i] for k in later], [x[k] for k in later])
     return x
 

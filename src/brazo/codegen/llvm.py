@@ -236,7 +236,7 @@ class Values(dict[Expr, str]):
         self._emitter = e
 
     def sincos(self, angle: Expr, sine: str, cosine: str) -> None:
-        """Remember what is known of an angle; empty strings are not."""
+        """Store the computed sine and cosine of an angle; an empty string means not computed."""
         for op, value in (("sin", sine), ("cos", cosine)):
             if value:
                 self[angle.graph._node(op, (angle,))] = value

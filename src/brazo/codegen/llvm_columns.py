@@ -60,8 +60,8 @@ def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[
 
 
 def store_buffer(e: Emitter, rows: Sequence[str], size: int, buffer: str) -> None:
-    """Write the first ``size`` values of a buffer to rows by a loop, for what would be long code:
-    the code generator's time grows with the square of a block's loads and stores."""
+    """Write the first ``size`` values of a buffer to rows by a loop, if unrolled code would be too
+    long: the code generator's time grows with the square of a block's loads and stores."""
     step = min(size, 4)
 
     def chunk(i: str) -> None:

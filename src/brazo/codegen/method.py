@@ -45,9 +45,9 @@ class CompiledMethod:
 def bind(
     owner: Any, method: Callable[..., Any], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Make a builtin the object's own attribute in place of a method, which takes all other calls.
+    """Store a builtin as an attribute of the object, where it replaces a method of the class.
 
-    Methods that compile at their first call, and not when they are first read, call this.
+    For methods that compile at their first call, not at their first access.
     """
     bound = bound_as(function, MethodType(method, owner), text_signature(method))
     owner.__dict__[method.__name__] = bound

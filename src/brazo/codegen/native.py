@@ -31,7 +31,7 @@ class Native:
         many = ctypes.CFUNCTYPE(
             ctypes.c_double, integer, *[pointer, integer] * n_in, *[pointer] * n_out
         )
-        self.library = library  # the addresses below are valid as long as it lives
+        self.library = library  # keeps the addresses below valid
         self.address = library.address(f"{kernel.name}_one")
         self._one = one(self.address)
         self._many = many(library.address(f"{kernel.name}_many"))
@@ -85,7 +85,7 @@ class Native:
             step = 0 if array.size == size else size
             if step and array.shape[:-1] != lead:
                 array = np.ascontiguousarray(np.broadcast_to(array, (*lead, size)))
-            inputs.append((array, address(array), step))  # the array lives as long as its address
+            inputs.append((array, address(array), step))  # keeps the array alive with its address
         outputs = [(address(r), r.size // rows if rows else 0) for r in results]
 
         def run(start: int, stop: int) -> float:

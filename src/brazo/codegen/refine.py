@@ -5,8 +5,8 @@
 
 A trial that is no better is rejected and the next one is more cautious. A lane whose miss is below
 `fine` needs no step, one above `hopeless` gets none. The loop ends when no lane needs a step, so
-vectors that are fine already cost one check. Selections per lane keep the bits of a vector the
-same, whatever the other lanes do.
+vectors that are fine already cost one check. Selections per lane make a result independent of
+the other lanes, bit by bit.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ of three doubles P1 + P2 + P3 (161 bits):
 * ``r1 = fma(-k, P1, x)`` is exact: both terms are multiples of 2^-53 and the result is below 1;
 * ``r = r1 - t`` with ``t`` the rounded ``k*P2``; ``r1 - r`` is exact, because r1 is a multiple of
   the last place of t, so one fma gives all that both roundings lost: ``(r1 - r) - k*P2``;
-* what is small joins the low word: ``lo = (r1 - r) - k*P2 - k*P3``.
+* the small terms are added to the low word: ``lo = (r1 - r) - k*P2 - k*P3``.
 
 The two polynomials are fdlibm's minimax kernels on |r| <= pi/4, evaluated by Horner's rule with
 fused multiply-adds and with the low word carried through, and the quadrant ``k mod 4`` swaps and
@@ -75,7 +75,8 @@ _TAN_EIGHTH = 0.41421356237309503  # tan(pi/8)
 
 
 class Assembler(Protocol):
-    """What is needed of an emitter: constants, arithmetic, comparison, integers and choice."""
+    """The methods of an emitter that are used here: constants, arithmetic, comparison, integers and
+    choice."""
 
     def number(self, value: float) -> str: ...
     def fadd(self, a: str, b: str) -> str: ...
@@ -95,7 +96,7 @@ class Assembler(Protocol):
 
 
 def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[str, str]:
-    """Emit sin(x) and cos(x); a result that is not wanted comes back as an empty string."""
+    """Emit sin(x) and cos(x); a result that is not requested is an empty string."""
     num, add, sub, mul, fma = e.number, e.fadd, e.fsub, e.fmul, e.fma
     x = e.nan_beyond(x, MAX_ANGLE)
     shifted = fma(x, num(_TWO_OVER_PI), num(_ROUND))

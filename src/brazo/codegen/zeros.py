@@ -6,7 +6,7 @@ The circle is divided into cells. The signs of f and its derivatives at both end
 of zeros in a cell (Budan and Fourier; the last derivative has one zero in a cell at most). A cell
 with one sign change and a bound of one is a bracket; one with an extremum towards zero is examined
 there; one that may have more is halved. Where |f|, whose max is about 1, is below `rounding` at
-both ends of a cell, its sign means nothing and the cell is left out; polynomials that come near
+both ends of a cell, its sign is not reliable and the cell is skipped; polynomials that come near
 this are marked as flat.
 
 A pair of zeros that has just vanished (|f| has a minimum close to zero) counts as a double zero:
@@ -134,7 +134,7 @@ class TrigonometricZeros:
         return Brackets(rows, ends[rows, at], info[:, 1] > 0, info[:, 2] > 0)
 
     def _classified(self) -> GraphFunction:
-        """What to do with a cell, from the derivatives at both ends and its depth."""
+        """Classification of a cell, from the derivatives at both ends and its depth."""
         graph = Graph()
         low, high = graph.inputs("low", _ORDERS), graph.inputs("high", _ORDERS)
         (depth,) = graph.inputs("depth", 1)
@@ -159,7 +159,8 @@ class TrigonometricZeros:
         return GraphFunction("zeros_cell", graph, {"code": [code, flat]})
 
     def _extremum(self, zero: GraphFunction) -> GraphFunction:
-        """Both brackets of a cell with an extremum towards zero, and how many are meant."""
+        """Both brackets of a cell with an extremum towards zero, and the number of zeros they stand
+        for."""
         graph = Graph()
         wave, (low, high) = graph.inputs("wave", self.size), graph.inputs("cell", 2)
         degree = self.size // 2

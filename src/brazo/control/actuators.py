@@ -21,8 +21,10 @@ The engine then receives the mean torque of the step, τ = M δ/dt + h.  The res
 joint or a diagonal M, and stable for any step.
 
 *Friction.*  Coulomb friction of the motor and the loss of the gear, (1 − η) of the torque of a
-driving and (1/η − 1) of that of a driven motor, enter B as torque/√(w² + w_s²): they never add
-energy, and w_s is small.
+driving and (1/η − 1) of that of a driven motor, are a dry friction of at most F.  If the torque
+that brings the joint to rest at the end of the step is below F, the joint sticks: B is so high that
+it rests after the step, also with the torques of the other joints.  Otherwise it slides, against a
+constant torque F.  So friction never adds energy, and never exceeds F while the joint slides.
 
 *Backlash.*  The rotor has a position and speed of its own.  In the gap it turns alone, and the
 joint gets no torque.  At a flank both move together after an inelastic impact, until the flank
@@ -50,7 +52,7 @@ import numpy as np
 
 from brazo.codegen import Graph, Kernel, absolute, compile_kernel, maximum, minimum, where
 from brazo.codegen.linear import dot, ldl_solve
-from brazo.codegen.ring import rint, sign, sqrt
+from brazo.codegen.ring import rint, sign
 from brazo.control.equations import ControlEquations, equations_of
 from brazo.errors import BrazoError
 from brazo.model.actuators import Actuator
@@ -60,7 +62,7 @@ __all__ = ["Drives", "MotorStep", "motor_step"]
 
 Scalar = Any
 Vector = list[Scalar]
-SLOW = 0.05  # rad/s of the motor; below this speed w_s Coulomb friction acts as viscous friction
+STUCK = 100.0  # the speed of a stuck joint decays by e^−STUCK in a step
 _NUMERATOR, _DENOMINATOR = (
     [
         s**j
@@ -187,7 +189,6 @@ class JointActuator:
         self.K = gear.ratio * motor.torque_constant
         self.N = abs(gear.ratio)
         self.rotor = actuator.armature
-        self.slip = SLOW / self.N
         self.half = 0.5 * gear.backlash
         self.holds = pwm.frequency * dt < 1.0  # the duty cycle changes in some steps only
         self.count = 0.0  # joint value of an encoder count
@@ -232,19 +233,19 @@ class JointActuator:
             position, speed = self._meet(q, w, state)
         duty = self._duty(position, speed, r, rd, tau, state)
         voltage = self.actuator.pwm.supply * duty
-        self.friction = self._friction(speed)
         if self.half:
-            engaged = self._motor(M + self.rotor, (M * w + self.rotor * speed) / (M + self.rotor))
+            both = (M * w + self.rotor * speed) / (M + self.rotor)
+            engaged = self._motor(M + self.rotor, both, voltage, -h)
             moved = engaged.more(voltage, -h)
             start = (M * w + self.rotor * speed) / (M + self.rotor) - w
             pushed = (start + moved.speed) * M / self.dt + h
             # At a flank that would pull, the rotor leaves.
             side = self.side = self._left(self.side, pushed)
-            free = self._motor(self.rotor, speed)
+            free = self._motor(self.rotor, speed, voltage, 0.0)
             self.touch = absolute(side)
             one = self._either(engaged, free)
         else:
-            one, start = self._motor(M, w), 0.0
+            one, start = self._motor(M, w, voltage, -h), 0.0
         load = -h if not self.half else -h * self.touch
         voltage, one = self._limited(voltage, one, load)
         self.voltage, self.step = voltage, one
@@ -271,23 +272,28 @@ class JointActuator:
 
     # ---- parts -----------------------------------------------------------------------------
 
-    def _motor(self, inertia: Scalar, speed: Scalar) -> MotorStep:
+    def _motor(self, inertia: Scalar, speed: Scalar, voltage: Scalar, load: Scalar) -> MotorStep:
+        """Step at zero voltage and load, with the friction for the voltage and load given."""
+        motor, eta = self.actuator.motor, self.actuator.gear.efficiency
+        viscous = self.N**2 * motor.viscous
+        sliding = self._step(inertia, speed, viscous)
+        if not motor.coulomb and eta == 1.0:
+            return sliding
+        end = speed + sliding.more(voltage, load).speed  # without dry friction
+        most: Scalar = self.N * motor.coulomb
+        if eta < 1.0:
+            share = where(self.K * self.i * end, 1.0 - eta, 1.0 / eta - 1.0)
+            most = most + share * absolute(self.K * self.i)
+        beyond = absolute(end) - most * sliding.speed_by_load
+        sliding = sliding.more(0.0, -sign(end) * most)
+        stuck = self._step(inertia, speed, viscous + STUCK * inertia / self.dt)
+        return _chosen(beyond, sliding, stuck)
+
+    def _step(self, inertia: Scalar, speed: Scalar, friction: Scalar) -> MotorStep:
         return motor_step(
-            self.R, self.L, self.K, self.friction, inertia, self.i, speed, 0.0, 0.0, self.dt,
+            self.R, self.L, self.K, friction, inertia, self.i, speed, 0.0, 0.0, self.dt,
             self.squarings,
         )  # fmt: skip
-
-    def _friction(self, w: Scalar) -> Scalar:
-        """Viscous coefficient (joint side) of the friction of motor and gear at this speed."""
-        motor, eta = self.actuator.motor, self.actuator.gear.efficiency
-        found: Scalar = self.N**2 * motor.viscous
-        if motor.coulomb or eta < 1.0:
-            torque: Scalar = self.N * motor.coulomb
-            if eta < 1.0:
-                share = where(self.K * self.i * w, 1.0 - eta, 1.0 / eta - 1.0)
-                torque = torque + share * absolute(self.K * self.i)
-            found = found + torque / sqrt(w * w + self.slip**2)
-        return found
 
     def _duty(
         self,
@@ -393,6 +399,11 @@ class JointActuator:
         t = self.touch
         names = MotorStep.__slots__
         return MotorStep(*(t * getattr(engaged, x) + (1.0 - t) * getattr(free, x) for x in names))
+
+
+def _chosen(test: Scalar, a: MotorStep, b: MotorStep) -> MotorStep:
+    """The step `a` where ``test >= 0``, otherwise `b`."""
+    return MotorStep(*(where(test, getattr(a, x), getattr(b, x)) for x in MotorStep.__slots__))
 
 
 # ---- all joints --------------------------------------------------------------------------------

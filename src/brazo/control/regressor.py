@@ -46,7 +46,7 @@ class Regressor(ABC):
     """The parameters of a robot's masses, and motion's torque as a linear form of them."""
 
     names: tuple[str, ...]
-    values: np.ndarray  # (p,) what the robot's file says
+    values: np.ndarray  # (p,) values of the robot file
     size: np.ndarray  # (p,) m, m l, m l² of all that hangs on the joint
     weight: np.ndarray  # (p,) what holding that takes, N m or N
     coordinates: tuple[int, ...]  # the joint each parameter belongs to

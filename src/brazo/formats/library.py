@@ -52,3 +52,8 @@ class FileLibrary:
 
 ROBOTS = FileLibrary("robot", "robots", (".yaml", ".yml", ".urdf", ".xacro", ".xml"))
 robot_directory, robot_names, find_robot = ROBOTS.directory, ROBOTS.names, ROBOTS.find
+
+
+def mesh_directory() -> Path:
+    """Return the folder of the shipped meshes."""
+    return ROBOTS.directory().parent / "meshes"

@@ -1,8 +1,8 @@
 """Undocumented parts of other libraries, one file per library, and nothing else.
 
-Brazo uses documented interfaces wherever they exist.  Where it cannot (or where they cost ten times
-more), the private names, struct offsets and replaced functions are listed here and nowhere else, so
-that a new release of a library has one file to check.  Every file has
+Brazo uses documented interfaces wherever they exist.  Where it cannot (or where they are ten times
+slower), the private names, struct offsets and replaced functions are used only here, so that
+after a new release of a library one file has to be checked.  Every file has
 
 - `CHECKED`: the releases it was checked with;
 - `unusable()`: a self-check of this process, made once; None, or the reason why the private parts

@@ -61,7 +61,7 @@ def make_builtin(
     result: type | None = None,
     more: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
-    """The Python builtin for a compiled ``name_call``; ``keep`` lives as long as it does.
+    """The Python builtin for a compiled ``name_call``; ``keep`` is referenced by it.
 
     ``doc`` may begin with ``name(arguments)``, a line ``--`` and an empty line: the signature.
     ``result`` is the class whose slot holds the array of results, if there is one.  ``more`` are
@@ -83,8 +83,8 @@ def make_builtin(
 
 
 def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
-    """A builtin of this module under a method's name, with the method taking all other calls;
-    the method itself where ``function`` is no such builtin."""
+    """A builtin of this module under a method's name, with the method handling all other calls;
+    the method itself if ``function`` is no such builtin."""
     context = getattr(function, "__self__", None)
     if type(context) is not CompiledCall:
         return method
@@ -93,7 +93,7 @@ def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Call
 
 
 def slot_offset(kind: type, name: str) -> int:
-    """Where objects of a class keep the slot of that name."""
+    """Offset (bytes) of a slot in objects of a class."""
     one, value = object.__new__(kind), object()
     setattr(one, name, value)
     places = range(SLOT, kind.__basicsize__, 8)
@@ -101,11 +101,12 @@ def slot_offset(kind: type, name: str) -> int:
 
 
 class CompiledCall(tuple):
-    """The self argument of a builtin: table, fallback, what must live as long, definition, result,
+    """The self argument of a builtin: table, fallback, references to keep, definition, result,
     more.
 
-    To the outside it is the object whose method the fallback is: `help` names that object's class,
-    and pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
+    It presents itself as the object to which the fallback method belongs: `help` names that
+    object's class, and pickle, which stores a builtin as ``getattr(self, name)``, stores that
+    object.
     """
 
     __slots__ = ()
@@ -161,14 +162,15 @@ def _layouts_hold() -> bool:
 
 
 class _Slotted:
-    """As the results that generated code makes."""
+    """Same layout as the results that generated code creates."""
 
     __slots__ = ("array",)
     array: Any
 
 
 def _makes_arrays() -> bool:
-    """Whether `PyArray_New` is where it should be; the ABI version is asked before it is called."""
+    """Whether `PyArray_New` is at its expected index; the ABI version is checked before the
+    call."""
     try:
         table = _numpy_table()
     except (ImportError, AttributeError, ValueError):
@@ -214,7 +216,7 @@ def _objects() -> dict[str, int]:
 
 
 def _numpy_table() -> int:
-    """Address of NumPy's table of C functions, taken from where extensions find it."""
+    """Address of NumPy's table of C functions, from the capsule that C extensions use."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     return get(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)

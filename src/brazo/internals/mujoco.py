@@ -1,6 +1,6 @@
 """Addresses of MuJoCo's data and functions, for machine code that calls the engine.
 
-Most arrays of an `MjData` are NumPy views whose addresses are valid as long as it lives.  The
+Most arrays of an `MjData` are NumPy views whose addresses are valid while it exists.  The
 number of contacts and the addresses of their list and of the constraint forces are plain fields of
 the engine's struct.  The engine's package describes that struct; the description is laid out by the
 rules of C and compared with what the engine's Python interface reports, field by field, in a small
@@ -61,7 +61,7 @@ class EngineView:
 
 
 def engine_view(model: Any, data: Any) -> EngineView | None:
-    """The view of a model's data; None where anything about it is in doubt."""
+    """The view of a model's data; None if any check fails."""
     library, layouts = _library(), _layouts()
     if unusable() is not None or library is None or layouts is None:
         return None
@@ -124,7 +124,8 @@ def unusable() -> str | None:
 
 
 def proven(struct: Any) -> bool:
-    """Whether a layout is right for the balls on a plane of `_BALLS`, where all that matters is."""
+    """Whether a layout agrees with the test model `_BALLS`, in which every used field has a
+    value."""
     mujoco: Any = import_module("mujoco")
     model = mujoco.MjModel.from_xml_string(_BALLS)
     data = mujoco.MjData(model)
@@ -141,15 +142,15 @@ def proven(struct: Any) -> bool:
 
 
 def roomy(data: Any) -> bool:
-    """Whether the engine's memory is far from full.
+    """Whether the engine has enough free memory.
 
-    Out of memory it would end the process, unless it was called from Python.
+    If it runs out of memory outside a call from Python, it terminates the process.
     """
     return ROOMY * data.maxuse_arena < data.narena
 
 
 def address(array: np.ndarray) -> int:
-    """Where an array's data begins."""
+    """Address of an array's data."""
     return array.__array_interface__["data"][0]
 
 

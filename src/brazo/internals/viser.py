@@ -1,17 +1,18 @@
 """Undocumented parts of viser that the lab builds on.
 
-- `start` runs viser on a socket of ours, with a websocket server of ours: viser offers neither.
+- `start` runs viser on a given socket with the lab's websocket server: viser offers neither.
 - `page` is viser's client, which the lab serves with its own page around it.
-- `move` sends poses without viser's handles, whose comparison of old and new costs ten times more.
+- `move` sends poses without viser's handles, whose comparison with the old pose takes ten times
+  longer.
 - `viser_windows` sends the scene to a new page without a long turn of the event loop.
 - `sweep` drops messages about removed nodes, which viser keeps until a page connects.
-- `widget`, `accepts` and the others read what viser knows of its widgets, so that a message can be
+- `widget`, `accepts` and the others read viser's data about its widgets, so that a message can be
   checked before viser acts on it.
 
 There is no route without them: viser sets any attribute of a widget that a client names, and the
 check of its messages needs these parts.  Where one is missing, the lab does not start; `brazo run
---headless` and HTML replays work without viser.  The page's scripts rely on the client's HTML too,
-which no check in Python sees: viser is therefore pinned to one release.
+--headless` and HTML replays work without viser.  The page's scripts also rely on the client's HTML,
+which cannot be checked in Python: viser is therefore pinned to one release.
 """
 
 from __future__ import annotations
@@ -68,15 +69,15 @@ def _client() -> Path:
 
 
 def page() -> str:
-    """viser's client: one HTML file that needs nothing else."""
+    """viser's client: one self-contained HTML file."""
     return _client().read_text(encoding="utf-8")
 
 
 def start(sock: socket.socket, serve: Callable[..., Any]) -> viser.ViserServer:
-    """Run viser on a listening socket, with `serve` in the place of websockets' function.
+    """Run viser on a listening socket, with `serve` instead of websockets' function.
 
-    viser starts its websocket server by name and prints by `rich`; both names are exchanged for the
-    moment it starts, under a lock.
+    viser starts its websocket server by name and prints by `rich`; both names are replaced
+    during the start, under a lock.
     """
     if (reason := unusable()) is not None:
         raise BrazoError(f"the lab cannot start: {reason}; install it with: pip install {_PINNED}")
@@ -123,7 +124,8 @@ def message_types() -> dict[str, Any]:
 
 
 def widget(server: viser.ViserServer, connection: ServerConnection, uuid: str) -> Any:
-    """The widget of an id that a page may change: one of all pages, or of its own; None if none."""
+    """The widget of an id that a page may change: shared by all pages, or of this page; None if
+    there is none."""
     widgets = server.gui._gui_input_handle_from_uuid
     if uuid in widgets:
         return widgets[uuid]

@@ -1,12 +1,12 @@
-"""Windows of messages that viser sends to a page, without a long turn of the event loop.
+"""Windows of messages that viser sends to a page, without blocking the event loop.
 
 viser numbers its messages and keeps the newest ones of every node.  For a new page it looks up
-every number ever given, kept or not, and sends all that it finds in one turn of the event loop.
-Poses of a moving scene use up a thousand numbers per second, so that after an hour each new page
+every number assigned so far and sends all messages in one callback of the event loop.
+Poses of a moving scene use a thousand numbers per second, so that after an hour each new page
 would stop the network thread, and with it STOP, for a third of a second.
 
-`install` replaces the generator of these windows: only messages that exist are looked at, and the
-other connections have their turn after every `BACKLOG_WINDOW` messages.  Order, end-of-replay
+`install` replaces the generator of these windows: only existing messages are visited, and the
+other connections are served after every `BACKLOG_WINDOW` messages.  Order, end-of-replay
 marker, atomic blocks and timing are those of viser.
 """
 

@@ -203,7 +203,7 @@ class LimitedConnection(ServerConnection):
     def reject(self, reason: str) -> None:
         """Send a close frame with the reason and stop reading.
 
-        What the client still sends stays in its own buffers, at no cost to the event loop.
+        Later data of the client is not read and stays in its buffers.
         """
         self._closed = True
         self.transport.pause_reading()

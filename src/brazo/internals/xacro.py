@@ -1,7 +1,7 @@
 """Functions of xacro that are replaced while a file is expanded.
 
-xacro evaluates the expressions of a file as Python and has no limits.  `brazo` therefore puts its
-own functions in the place of some of xacro's.  That protects only as long as xacro calls them by
+xacro evaluates the expressions of a file as Python and has no limits.  `brazo` therefore
+replaces some of xacro's functions.  That protects only as long as xacro calls them by
 these names and with these arguments, so the self-check expands a small file and requires that every
 replacement was called.
 
@@ -55,7 +55,7 @@ _NOT_PROBED = {"print_location"}  # called for messages only
 
 @contextmanager
 def replaced(functions: Mapping[str, Any], substitutions: Mapping[str, Any]) -> Iterator[None]:
-    """Put other functions and values in the place of those of xacro and xacro.substitution_args."""
+    """Replace functions and values of xacro and xacro.substitution_args."""
     import xacro
     from xacro import substitution_args
 
@@ -74,7 +74,7 @@ def replaced(functions: Mapping[str, Any], substitutions: Mapping[str, Any]) -> 
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why the replacements do not protect here; None where they do."""
+    """Why the replacements are not effective here; None if they are."""
     import xacro
     from xacro import substitution_args
 
@@ -97,7 +97,7 @@ def _takes(function: Any, count: int) -> bool:
 
 
 def _not_called(xacro: Any, substitution_args: Any) -> str | None:
-    """What is wrong with the expansion of the probe; None if every replacement was called."""
+    """The error in the expansion of the probe; None if every replacement was called."""
     from xacrodoc import XacroDoc
 
     called: set[str] = set()

@@ -26,7 +26,7 @@ _FLOAT = np.dtype(float)
 
 
 class Found:
-    """All branches of one target as the kernel left them."""
+    """All branches of one target, in the kernel's layout."""
 
     __slots__ = ("_solver", "branch", "orientation", "q", "start", "tolerance")
 
@@ -47,7 +47,7 @@ class Found:
         return [branch for branch, _, _ in self.entries()]
 
     def exact(self) -> list[Branch]:
-        """Those of them that have the orientation asked for."""
+        """Those with the requested orientation."""
         full, tolerance = self.orientation == "full", self.tolerance
         return [b for b in self.list() if not full or b.orientation_error <= tolerance]
 
@@ -67,9 +67,9 @@ class Found:
 
 
 class Reached(IKResult):
-    """A target that was reached: everything is made when it is first read.
+    """Result for a reached target; its attributes are computed at first access.
 
-    Machine code makes these objects, too, with no more than the slots of this class.
+    Machine code also creates these objects; it sets only the slots of this class.
     """
 
     # Solver and start; the kernel's result; all_q, or the same of the chain's joints.
@@ -211,7 +211,7 @@ class CompiledBranches:
 
     def fast(self, reference: Array) -> Callable[[Any, Any], IKResult | None]:
         """A function (T, q0) for plain calls: a pose (4, 4) as an array of doubles, the full
-        orientation, any branch.  It returns None where the general route has to look: bad
+        orientation, any branch.  It returns None where the general method is needed: invalid
         arguments, no solution within the limits."""
         entry, rule = self.entry, self.rule("full", _TOLERANCE, None)
         default, whole_chain, used = self.starts(reference, False), self.whole_chain, self.used

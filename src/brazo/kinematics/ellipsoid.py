@@ -1,6 +1,6 @@
-"""Velocity and force ellipsoids: what the tool can do with joint speeds or torques of unit size.
+"""Velocity and force ellipsoids: tool velocities or forces for joint speeds or torques of norm 1.
 
-With J S = U σ Vᵀ, S the diagonal of the joint speeds that count as one,
+With J S = U σ Vᵀ, S the diagonal of the joint speeds used as units,
 
     velocity   {J q̇ : |S⁻¹ q̇| ≤ 1}          axes U, radii σ
     force      {f : |S⁻¹ Jᵀ f| ≤ 1}          axes U of J S⁻¹, radii 1/σ

@@ -546,7 +546,7 @@ def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.n
 
 
 def _feasible_part(arm: TreeKinematics) -> str:
-    """Which part of a pose an arm with fewer than six degrees of freedom can meet."""
+    """The part of a pose that an arm with fewer than six degrees of freedom can reach."""
     position = arm.mobility_of("linear")
     part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
     return (

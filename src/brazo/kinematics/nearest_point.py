@@ -1,13 +1,13 @@
 """Nearest reachable tool position of a five-joint arm, within the joint limits, by two rules.
 
 A target is a position with the pitch of the tool's axis and the roll about it.  Where the arm
-cannot reach it, something has to give:
+cannot reach it, one of two rules applies:
 
     pitch      the pitch is kept, and the position is the nearest with this pitch (the rule of the
                RV-2AJ paper, which limits the arguments of its inverse cosines; here inside the
                joint limits, with both elbows and both sides of axis 1)
     position   the position is kept as near as any pitch allows, and the pitch is the nearest to the
-               wanted one at that position
+               target's at that position
 
 Both are exact.  In the arm's plane the distance to the target over the joint values has its minimum
 at a solution, where every joint that is not at a limit has the rest of the arm in line with the
@@ -219,7 +219,7 @@ class _PlaneArm:
 
 
 def _two_links(a: complex, b: complex, wanted: complex) -> list[tuple[float, float]]:
-    """Both pairs of turns (x, y) with a e^{ix} + b e^{i(x+y)} = wanted; none out of reach."""
+    """Both pairs of turns (x, y) with a e^{ix} + b e^{i(x+y)} = `wanted`; none out of reach."""
     d, la, lb = abs(wanted), abs(a), abs(b)
     if la * lb == 0.0:
         return []
@@ -235,7 +235,7 @@ def _two_links(a: complex, b: complex, wanted: complex) -> list[tuple[float, flo
 
 
 def _in_line(links: tuple[complex, complex], wanted: complex) -> list[tuple[float, float]]:
-    """Turns of two links in line with the wanted direction, stretched and folded."""
+    """Angles of two links in line with a given direction, stretched and folded."""
     a, b = links
     heading = cmath.phase(wanted) if abs(wanted) else 0.0
     found = []

@@ -125,7 +125,7 @@ class NumericIK:
 
 
 def _pose(problem: np.ndarray) -> np.ndarray:
-    """The target (4, 4) of the solver's parameters; the caller may have reused its own array."""
+    """The target (4, 4) of the solver's parameters; the caller's array may have changed since."""
     T = np.eye(4)
     T[:3, 3] = problem[:3]
     T[:3, :3] = problem[3:12].reshape(3, 3)

@@ -5,7 +5,7 @@
     q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, else 0
 
 σ_m being the smallest singular value that the arm has away from singularities.  A joint that would
-pass its limit within dt is held there, and the others take over; then all speeds are reduced
+pass its limit within dt is held there, and the others compensate; then all speeds are reduced
 together until no joint exceeds its maximum, so that the direction of the tool is kept.
 
 *Differential inverse kinematics* solves
@@ -13,7 +13,7 @@ together until no joint exceeds its maximum, so that the direction of the tool i
     min ½ (J q̇ − v)ᵀ W (J q̇ − v) + ½ μ |q̇ − q̇_p|²        low ≤ q̇ ≤ high
 
 where the bounds are those of speed, and of position within dt, and q̇_p moves slowly to a posture.
-The joints share the work within their limits; the direction of the tool may change.
+The motion is distributed over the joints within their limits; the direction of the tool may change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _INFINITE = 1e30  # what daqp takes for no bound
 
 
 class JointRates(NamedTuple):
-    """Joint velocities and what they achieve; leading dimensions are batches."""
+    """Joint velocities and the resulting tool velocity; leading dimensions are batches."""
 
     qd: np.ndarray
     """(..., n) joint velocities, rad/s and m/s."""

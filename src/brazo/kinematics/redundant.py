@@ -184,8 +184,8 @@ class ArmAngle(Redundancy):
         return np.arctan2((off * y).sum(axis=-1), (off * x).sum(axis=-1))
 
     def _links(self, q4: Array) -> tuple[Array, Array, Array]:
-        """In the frame of joint 3: shoulder to wrist, its direction, and that of the elbow, square
-        to it; axis 4 gives the latter where the arm is stretched."""
+        """In the frame of joint 3: shoulder to wrist, its direction, and that of the elbow,
+        perpendicular to it; axis 4 gives the latter where the arm is stretched."""
         X3 = self.chain.X[3]
         way = _turned(X3[:3, :3], q4) @ self.wrist + X3[:3, 3]
         u = _unit(way)
@@ -321,7 +321,7 @@ def _centred(chain: Chain, shoulder: Array, wrist: Array) -> Chain:
 
 
 def _meeting(directions: Array, points: Array, size: float) -> Array | None:
-    """The point where three axes meet, or None."""
+    """The intersection of three axes, or None."""
     A = np.concatenate([np.eye(3) - np.outer(d, d) for d in directions])
     b = np.concatenate(
         [(np.eye(3) - np.outer(d, d)) @ p for d, p in zip(directions, points, strict=True)]
@@ -354,7 +354,8 @@ def _square(v: Array, u: Array) -> Array:
 
 
 def _three(R: Array, A: Array, B: Array, free: Array) -> list[Array]:
-    """Both solutions (N, 3) of R = Rz(a) A Rz(b) B Rz(c); a is `free` where c can take its part."""
+    """Both solutions (N, 3) of R = Rz(a) A Rz(b) B Rz(c); a is `free` where only its sum with c is
+    determined."""
     # z·R z = (Aᵀ z)·Rz(b) (B z)
     p, r = A.T[:, 2], B[:, 2]
     a, b = p[0] * r[0] + p[1] * r[1], p[1] * r[0] - p[0] * r[1]

@@ -302,7 +302,7 @@ class Model:
         raise BrazoError(f"robot '{self.name}' is a {self.kind} with closed loops: {reason}")
 
     def _without_masses(self) -> BrazoError:
-        return BrazoError(f"robot '{self.name}' is kinematic only: it cannot feel a load")
+        return BrazoError(f"robot '{self.name}' is kinematic only: a load has no effect")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

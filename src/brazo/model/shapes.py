@@ -70,12 +70,16 @@ class CircularPattern:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mesh:
-    """Triangles, from a file (`path`, scaled) or given (`vertices`, `faces`)."""
+    """Triangles, from a file (`path`, scaled) or given (`vertices`, `faces`).
+
+    `pieces` are files, scaled likewise, whose convex hulls collide instead of that of the mesh.
+    """
 
     path: Path | None = None
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     vertices: np.ndarray | None = None  # (v, 3)
     faces: np.ndarray | None = None  # (f, 3)
+    pieces: tuple[Path, ...] = ()
 
 
 Shape = Box | Cylinder | Capsule | Sphere | Beam | Lever | CircularPattern | Mesh

@@ -1,7 +1,8 @@
 """`Playing`: a trajectory run on a robot, once or in a loop, after an approach to its start.
 
 The robot first moves from its current position to the start of the trajectory, as fast as its
-limits allow.  STOP, or any other motion of the robot, ends the run.
+limits allow.  STOP, or any other motion of the robot, ends the run.  `trace` is the actual tool
+path of the last round, sampled every `TRACE_DT`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
 
+TRACE_DT = 0.005  # s
+MAX_TRACE = 200_000  # samples
 THERE = 1e-6  # rad or m: no approach is needed below this distance
 
 
@@ -52,6 +55,7 @@ class Playing:
         self.on_path = False
         self.robot, self.trajectory, self._done = robot, trajectory, done
         self.began = 0.0  # s, time of the simulation at which the current round started
+        self.trace: list[tuple[float, float, float, float]] = []  # s of the round, m in the base
         self._motion: object = None
         self._why = ""  # reason of an early end
 
@@ -72,6 +76,8 @@ class Playing:
             self._why = "something else moves the robot"
         if self._why:
             return self._end()
+        if self.on_path:
+            self._sample(sim.time)
         if self._motion is not None and robot.moving:
             return True
         if self.on_path and not self.loop:
@@ -84,9 +90,18 @@ class Playing:
             self.on_path = True
             self.round += 1
             self.began = sim.time
+            self.trace = []
+            self._sample(sim.time)
             robot.move(self.trajectory)
         self._motion = robot.motion
         return True
+
+    def _sample(self, now: float) -> None:
+        t = now - self.began
+        late = not self.trace or t >= self.trace[-1][0] + TRACE_DT - 1e-9
+        if late and len(self.trace) < MAX_TRACE:
+            x, y, z = self.robot.arm.fk(self.robot.q)[:3, 3].tolist()
+            self.trace.append((t, x, y, z))
 
     def _end(self) -> bool:
         self._done(self._why)

@@ -23,7 +23,7 @@ from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.actions import Actions, UntilGrasp
 from brazo.program.displaced_bodies import cause_of_failure, displaced_bodies
-from brazo.program.frames import position_text
+from brazo.program.frames import FrameErrors, position_text
 from brazo.program.monitor import Monitor
 from brazo.program.motions import braking, resuming
 from brazo.program.planner import Planner
@@ -75,7 +75,8 @@ class Execution:
     """A running program; created by `Program.start`.
 
     `grip_force` (N) replaces the force of every grip; `load` gives the mass (kg) that controllers
-    assume for a body, by name, if that differs from its true mass.
+    assume for a body, by name, if that differs from its true mass; `frame_errors` are the errors
+    with which robots know the poses of bodies and of their bases.
 
     `first` gives the index of the expanded step at which a robot starts, by name (default 0).  The
     other robots skip the syncs that this robot skips.  The program pauses before a step whose index
@@ -90,11 +91,13 @@ class Execution:
         grip_force: float | None = None,
         load: Mapping[str, float] | None = None,
         first: Mapping[str, int] | None = None,
+        frame_errors: FrameErrors | None = None,
     ) -> None:
         self.program = program
         self.sim = sim
         self.grip_force = grip_force
         self.load = dict(load or {})
+        self.frame_errors = frame_errors
         flat = validate(program, sim)
         _check_start(sim)
         _check_idle(sim, flat)

@@ -7,6 +7,8 @@ motions of a body in the gripper.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +34,34 @@ def reference_tool(robot: SimRobot) -> Array:
     return robot.base @ robot.arm.fk(np.ascontiguousarray(robot.reference.q))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameErrors:
+    """Errors with which robots know the frames of a cell, by name: transforms (4, 4).
+
+    A body is believed to be where its error moves it in world axes, about its own origin.  A robot
+    believes that everything which is not fixed to itself has been moved by the error of its base,
+    in world axes about the base: the effect of a wrong calibration of the base.
+    """
+
+    bodies: Mapping[str, Array] = field(default_factory=dict)
+    bases: Mapping[str, Array] = field(default_factory=dict)
+
+    def apply(self, robot: SimRobot, name: str, T: Array) -> Array:
+        """Pose (4, 4) at which a robot believes a frame that is at T."""
+        found = T
+        if name in self.bodies:
+            found = _moved_about(self.bodies[name], found, T[:3, 3])
+        if robot.name in self.bases and name not in ("base", "tool", robot.name):
+            found = _moved_about(self.bases[robot.name], found, robot.base[:3, 3])
+        return found
+
+
+def _moved_about(error: Array, T: Array, point: Array) -> Array:
+    moved = error.copy()
+    moved[:3, 3] += point - error[:3, :3] @ point
+    return moved @ T
+
+
 def frame_pose(sim: Simulation, robot: SimRobot, name: str) -> Array:
     """Current pose (4, 4) of a frame in the world."""
     if name == "world":
@@ -53,12 +83,20 @@ def in_hand(sim: Simulation, robot: SimRobot, body: str) -> Array:
     return np.linalg.inv(reference_tool(robot)) @ sim.world.pose(body)
 
 
-def target_pose(sim: Simulation, robot: SimRobot, target: Target, held: str | None) -> Array:
+def target_pose(
+    sim: Simulation,
+    robot: SimRobot,
+    target: Target,
+    held: str | None,
+    errors: FrameErrors | None = None,
+) -> Array:
     """Target pose (4, 4) of the tool in the world.
 
     `held` is the body in the gripper; a target `of` a body requires that body to be held.
     """
     T_frame = frame_pose(sim, robot, target.frame)
+    if errors is not None:
+        T_frame = errors.apply(robot, target.frame, T_frame)
     if target.of is None:
         return tool_at(target, T_frame, reference_tool(robot))
     require_held(target.of, held)

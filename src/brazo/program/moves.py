@@ -20,13 +20,13 @@ from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, matrix_from_rpy
 from brazo.program import steps as s
 from brazo.program.collision import Checker, Hit, MovingRobot
-from brazo.program.curve_fields import curve_in_base
 from brazo.program.frames import frame_pose, in_hand, reference_tool, target_pose, to_base
 from brazo.program.ik_candidates import JointCandidate, ik_candidates
 from brazo.program.motions import MakePath, along, motion_limits, straight, through
 from brazo.program.planner import NoPath
 from brazo.simulation import SimRobot
-from brazo.trajectory import CartesianPath, Timing, Trajectory, line
+from brazo.trajectory import CartesianPath, PathInfeasible, Timing, Trajectory, line
+from brazo.trajectory.curve_fields import curve_in_base
 
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
@@ -100,13 +100,16 @@ class Moves:
         yield from self._along(lambda timing: line(T0, T1, timing), step)
 
     def _path(self, step: s.FollowPath) -> Iterator[float]:
-        T = to_base(self.robot, frame_pose(self.sim, self.robot, step.frame))
+        T = frame_pose(self.sim, self.robot, step.frame)
+        if self.execution.frame_errors is not None:
+            T = self.execution.frame_errors.apply(self.robot, step.frame, T)
+        T = to_base(self.robot, T)
         R = to_base(self.robot, reference_tool(self.robot))[:3, :3]
         if step.rpy is not None:
             R = T[:3, :3] @ matrix_from_rpy(step.rpy)
 
         def make(timing: Timing) -> CartesianPath:
-            return curve_in_base(step.curve, step.values, T, R, timing)
+            return curve_in_base(step.curve, step.values, T, R, timing, step.folder)
 
         begin = make(Timing(duration=1.0)).pose(0.0)
         if not _same(to_base(self.robot, reference_tool(self.robot)), begin):
@@ -117,8 +120,26 @@ class Moves:
             if not candidates.found:
                 raise BrazoError(f"start of the path: {candidates.reason}")
             speed, found = s.Speed(fraction=step.speed.fraction), candidates.found
+            if len(found) > 1:
+                found = self._feasible(found, make, step)
             yield from self._go(lambda: self._to(found, speed, step.plan), step.tolerance)
         yield from self._along(make, step)
+
+    def _feasible(
+        self, found: tuple[JointCandidate, ...], make: MakePath, step: s.FollowPath
+    ) -> tuple[JointCandidate, ...]:
+        """The starts from which the arm can follow the whole path, from the first on."""
+        arm, default = self.robot.arm, self.execution.program.speed
+        best: PathInfeasible | None = None
+        for k, one in enumerate(found):
+            try:
+                along(arm, make, one.q, self.limits, step.speed, default, step.orientation)
+                return found[k:]
+            except PathInfeasible as error:
+                if best is None or error.t > best.t:
+                    best = error
+        assert best is not None
+        raise best
 
     def _along(self, make: MakePath, step: s.Line | s.FollowPath) -> Iterator[float]:
         q0, default = self.robot.reference.q, self.execution.program.speed
@@ -254,7 +275,7 @@ class Moves:
 
     def _target(self, target: s.Target) -> Array:
         held = self.execution.monitor.held.get(self.robot.name)
-        return target_pose(self.sim, self.robot, target, held)
+        return target_pose(self.sim, self.robot, target, held, self.execution.frame_errors)
 
     # ---- collision check --------------------------------------------------------------------
 

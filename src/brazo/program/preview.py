@@ -16,12 +16,12 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rpy
 from brazo.program import steps as s
-from brazo.program.curve_fields import curve_in_base
 from brazo.program.frames import frame_pose, reference_tool, require_held, to_base, tool_at
 from brazo.program.ik_candidates import ik_candidates
 from brazo.program.motions import MakePath, along, motion_limits, straight
 from brazo.simulation import SimRobot, Simulation
 from brazo.trajectory import CartesianPath, Limits, Timing, Trajectory, line
+from brazo.trajectory.curve_fields import curve_in_base
 
 Array = np.ndarray
 GRIP_TIME = 0.5  # s, assumed time of a grip or release
@@ -381,7 +381,7 @@ class Preview:
             R = T[:3, :3] @ matrix_from_rpy(step.rpy)
 
         def make(timing: Timing) -> CartesianPath:
-            return curve_in_base(step.curve, step.values, T, R, timing)
+            return curve_in_base(step.curve, step.values, T, R, timing, step.folder)
 
         begin = self._solution(track, make(Timing(duration=1.0)).pose(0.0), step.orientation)
         first = self._straight(track, begin, s.Speed(step.speed.fraction))

@@ -23,7 +23,7 @@ from brazo.errors import BrazoError
 from brazo.model.description import Finding
 from brazo.operate.points import Point
 from brazo.program import steps as s
-from brazo.program.curve_fields import check_curve
+from brazo.trajectory.curve_fields import check_curve
 
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
@@ -220,7 +220,9 @@ class StepList:
         orientation: s.Orientation = "full",
         **values: Any,
     ):
-        """Move the tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline."""
+        """Move the tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline;
+        text, svg or strokes with a pen.
+        """
         check_curve(curve, values)
         return self.add(
             s.FollowPath(
@@ -343,7 +345,7 @@ def _numbers(value: Any, what: str) -> tuple[float, ...]:
 
 def _plain(value: Any) -> Any:
     """Arrays and (nested) lists as tuples of floats."""
-    if isinstance(value, str):
+    if isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):
         raise BrazoError("expected a number or a list of numbers, got a mapping")

@@ -14,7 +14,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.program import steps as s
-from brazo.program.curve_fields import CURVES, MAX_POINTS, CurveField, check_curve
+from brazo.trajectory.curve_fields import CURVES, read_curve
 
 MAX_STEPS = 1000
 MAX_NAMES = 1000
@@ -222,13 +222,7 @@ def _path(r: _StepReader, place: s.Place) -> s.Step:
     if len(curves) != 1:
         r.field.fail(f"give exactly one of {', '.join(CURVES)}")
     (curve,) = curves
-    known = CURVES[curve]
-    block = r.given[curve]
-    values = {name: _curve_value(known[name], one) for name, one in block.mapping(known).items()}
-    try:
-        check_curve(curve, values)
-    except BrazoError as error:
-        block.fail(str(error))
+    values = read_curve(curve, r.given[curve])
     return r.make(
         s.FollowPath,
         place,
@@ -241,27 +235,6 @@ def _path(r: _StepReader, place: s.Place) -> s.Step:
         plan=r.choice("plan", s.PLANS, "direct"),
         orientation=r.choice("orientation", s.ORIENTATIONS, "full"),
     )
-
-
-def _curve_value(kind: CurveField, field: Field) -> Any:
-    if kind.kind == "word":
-        return field.choice(*kind.words)
-    if kind.kind == "number":
-        return field.number(kind.dimension)
-    if kind.kind == "point":
-        return tuple(field.numbers(3, units.LENGTH))
-    if kind.kind == "direction":
-        return tuple(field.numbers(3))
-    if kind.kind == "points":
-        points = [tuple(item.numbers(3, units.LENGTH)) for item in field.items(MAX_POINTS)]
-        least = kind.count[0] if kind.count else 2
-        if len(points) < least or (kind.count and len(points) != least):
-            field.fail(f"{len(points)} points; expected {'' if kind.count else 'at least '}{least}")
-        return tuple(points)
-    items = list(field.items())
-    if len(items) not in kind.count:
-        field.fail(f"{len(items)} numbers; expected {' or '.join(map(str, kind.count))}")
-    return tuple(item.number(kind.dimension) for item in items)
 
 
 # ---- gripper, waits, signals ---------------------------------------------------------------

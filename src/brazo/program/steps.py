@@ -200,6 +200,12 @@ class FollowPath(Step):
         if self.rpy is not None:
             _finite(self.rpy, "rpy", 3)
 
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the program file, in which the SVG file of a curve is."""
+        path = None if self.place is None else self.place.path
+        return None if path is None else Path(path).parent
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grip(Step):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from brazo.recording.export import Export
     from brazo.recording.recording import Recording
     from brazo.recording.report import write_report
+    from brazo.recording.scope import plot_scope, scope_statistics
     from brazo.recording.stream import MemoryRecorder, Recorder
 
 __all__ = [
@@ -34,6 +35,8 @@ __all__ = [
     "compare",
     "convert",
     "path_accuracy",
+    "plot_scope",
+    "scope_statistics",
     "write_report",
 ]
 
@@ -43,6 +46,8 @@ _MODULES = {
     "compare": "comparison",
     "PathAccuracy": "accuracy",
     "path_accuracy": "accuracy",
+    "plot_scope": "scope",
+    "scope_statistics": "scope",
     "RecordedEvent": "event",
     "Export": "export",
     "MemoryRecorder": "stream",

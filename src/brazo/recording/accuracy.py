@@ -74,7 +74,7 @@ def path_accuracy(
     band : m, of overshoot and stabilization time; default: 2 % of the range of the path.
     after : s after the end of the motion that belong to it.
     """
-    chosen = _robot(recording, robot)
+    chosen = robot_of(recording, robot)
     start, stop = motion_span(chosen)
     part = RecordedRobot(recording.between(start, max(start, stop + after)), chosen.name)
     error = tool_error(part)
@@ -101,7 +101,8 @@ def path_accuracy(
     return PathAccuracy(chosen.title, n, accuracy, repeatability, worst, over, settled, band)
 
 
-def _robot(recording: Recording, name: str | None) -> RecordedRobot:
+def robot_of(recording: Recording, name: str | None) -> RecordedRobot:
+    """Robot of a recording by name; the first one if None."""
     robots = robots_of(recording)
     for one in robots:
         if name in (None, one.name, one.title):

@@ -14,15 +14,19 @@ from brazo.recording.part_file import writer_of as recorder_of
 from brazo.recording.source import ColumnSource, Progress, open_source
 from brazo.recording.stream import finish_part
 
-# The .html replay needs the lab's scene, a higher layer, so it is imported by name on demand.
+# The .html replay and videos need higher layers, so these are imported by name on demand.
 _WRITERS = {
     ".parquet": ("brazo.recording.parquet", "write_parquet"),
     ".csv": ("brazo.recording.tables", "write_csv"),
     ".xlsx": ("brazo.recording.xlsx", "write_xlsx"),
     ".mcap": ("brazo.recording.mcap", "write_mcap"),
     ".html": ("brazo.lab.app.replay_file", "write_replay"),
+    ".mp4": ("brazo.video.rendering", "write_video"),
+    ".webm": ("brazo.video.rendering", "write_video"),
+    ".gif": ("brazo.video.rendering", "write_video"),
 }
 FORMATS = tuple(_WRITERS)
+DRAWN = (".html", ".mp4", ".webm", ".gif")  # formats that show the cell
 
 
 def writer_of(path: str | Path) -> Callable[..., None]:
@@ -52,14 +56,14 @@ def convert(
     file, it is finished as if the run had ended, and the .part file is removed.  A file that is
     still being written is rejected.  A damaged file is rejected unless `salvage` is set, which
     reads its intact rows.  With `rate` (Hz), the first row of every 1/rate seconds is written.
-    `cell` replaces the recording's own cell in an .html replay.
+    `cell` replaces the recording's own cell in an .html replay or a video.
     """
     source, target = Path(source), Path(target)
     write = writer_of(target)
     if cell is not None:
-        if target.suffix.lower() != ".html":
+        if target.suffix.lower() not in DRAWN:
             raise BrazoError(
-                f"{target}: the option 'cell' is for .html replays only; omit it for this file"
+                f"{target}: the option 'cell' is for {', '.join(DRAWN)} only; omit it for this file"
             )
         write = partial(write, cell=cell)
     _refuse_live(source)

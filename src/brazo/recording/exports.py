@@ -45,6 +45,14 @@ class Exports:
         known = [_full_name(recording, name) for name in names]
         return recording.plot(known, path, **options)
 
+    def to_video(self, path: str | Path, **options: Any) -> Path:
+        """Render an .mp4, .webm or .gif without a browser; options as of `brazo.video`."""
+        return self.recording.to_video(path, **options)
+
+    def animate(self, **options: Any) -> Any:
+        """Render a short video that a notebook shows; options as of `brazo.video`."""
+        return self.recording.animate(**options)
+
     def to(self, path: str | Path) -> Path:
         """Write the signals; the suffix sets the format: .parquet, .csv, .xlsx or .mcap."""
         return self.recording.to(path)

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -215,8 +216,9 @@ class Recording:
         return sorted(found, key=event_time)
 
     def to(self, path: str | Path, progress: Progress | None = None) -> Path:
-        """Write the recording; the suffix sets the format: .parquet, .csv, .xlsx, .mcap or .html.
+        """Write the recording; the suffix sets the format.
 
+        .parquet, .csv, .xlsx, .mcap; .html is a 3D replay; .mp4, .webm and .gif are videos.
         `progress` is called with the completed fraction.
         """
         path = Path(path)
@@ -253,6 +255,30 @@ class Recording:
     def to_html(self, path: str | Path, progress: Progress | None = None) -> Path:
         """Write a 3D replay as a self-contained HTML page."""
         return self.to(_ending(path, ".html"), progress)
+
+    def to_video(
+        self,
+        path: str | Path,
+        progress: Progress | None = None,
+        *,
+        cell: Any = None,
+        **options: Any,
+    ) -> Path:
+        """Render an .mp4, .webm or .gif without a browser; options as of `brazo.video`."""
+        return import_module("brazo.video")(self, path, cell=cell, progress=progress, **options)
+
+    def animate(self, **options: Any) -> Any:
+        """Render a short video that a notebook shows; options as of `brazo.video`.
+
+        The result has `save(path)`.
+        """
+        return import_module("brazo.video.animation").animate(self, **options)
+
+    def plot_scope(self, plane: str = "xy", path: str | Path | None = None, **options: Any) -> Any:
+        """Plot the tool's path in a plane beside its reference; see `recording.plot_scope`."""
+        from brazo.recording.scope import plot_scope
+
+        return plot_scope(self, path, plane, **options)
 
     def plot(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -333,6 +334,18 @@ class Robot(DynamicMethods):
         from brazo.formats.mjcf.writer import write_mjcf
 
         return write_mjcf(self.model)
+
+    def animate(self, qs: ArrayLike, dt: float, **options: Any) -> Any:
+        """Render the robot at joint positions qs as a short video that a notebook shows.
+
+        Parameters
+        ----------
+        qs : rows (n,) of joint positions, rad and m, as an array (m, n).
+        dt : s, time from one row to the next.
+        options : as of `brazo.video`: size, fps, camera, turntable, speed, trail; `format` is mp4,
+            webm or gif.  The result has `save(path)`.
+        """
+        return import_module("brazo.video.animation").animate_robot(self, qs, dt, **options)
 
     def plot(
         self, q: ArrayLike | None = None, path: str | Path | None = None, *, solids: bool = True

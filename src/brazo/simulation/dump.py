@@ -178,7 +178,7 @@ def _read(path: Path) -> tuple[Array, Array, dict[str, Any]]:
             about = json.loads(file["about"].tobytes())
             model, states = file["model"], file["states"]
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise BrazoError(f"{path}: not a dump of a run that broke down ({error})") from None
+        raise BrazoError(f"{path}: not a dump of a diverged simulation ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise BrazoError(f"{path}: a dump of another version of brazo")
     return model, states, about

@@ -158,8 +158,10 @@ class Live:
             fits = False
         if not fits:
             raise BrazoError(
-                f"{type(self.source).__name__} gave a {type(sample).__name__}; wanted q, qd and "
-                f"qdd, each of shape ({len(self.q)},)"
+                f"{type(self.source).__name__} returned {type(sample).__name__}; expected q, qd "
+                f"and qdd, each of shape ({len(self.q)},)"
             )
         if not np.isfinite(self.row).all():
-            raise BrazoError(f"{type(self.source).__name__} gave a reference that is not finite")
+            raise BrazoError(
+                f"{type(self.source).__name__} returned a reference that is not finite"
+            )

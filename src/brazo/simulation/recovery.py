@@ -106,7 +106,7 @@ def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Re
     rows = motion.rest_of_table() if isinstance(motion, Sampled) else motion.row[None]
     n = robot.n
     if not set(locked) < set(range(n)):
-        raise BrazoError(f"locked joints {sorted(locked)}; at least one of {n} must be left")
+        raise BrazoError(f"locked joints {sorted(locked)}; at least one of {n} must remain free")
     free = [i for i in range(n) if i not in locked]
     q, qd = robot.q, robot.qd
     q[list(locked)], qd[list(locked)] = list(locked.values()), 0.0
@@ -131,7 +131,7 @@ def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Re
             position, angle = errors[k:].max(axis=0).tolist()
             return Recovery(trajectory, float(t[0]), position, angle, perf_counter() - begin)
         reason = str(wrong[0])
-    raise BrazoError(f"no motion with the locked joints keeps the limits: {reason}")
+    raise BrazoError(f"no motion with the locked joints stays within the limits: {reason}")
 
 
 def _along(

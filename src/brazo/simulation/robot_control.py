@@ -180,7 +180,7 @@ class RobotControl:
         """Set the load known to the controller; see `SimRobot.carry`."""
         if not 0.0 <= share <= MAX_SHARE:
             raise BrazoError(
-                f"robot '{self._robot.name}': a share of {share:g}; from 0 to {MAX_SHARE:g}"
+                f"robot '{self._robot.name}': share is {share:g}; must be from 0 to {MAX_SHARE:g}"
             )
         names = [one.name for one in self._sim.cell.bodies]
         if body is not None and body not in names:

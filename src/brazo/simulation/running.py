@@ -31,7 +31,7 @@ def run(
 ) -> Recording:
     """See `Simulation.run`."""
     if until is not None and not np.isfinite(until):
-        raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+        raise BrazoError(f"until = {until}: expected a finite time in seconds")
     if until is not None and until < sim.time - 0.5 * sim.dt:
         raise BrazoError(f"until = {until:g} s: it is {sim.time:g} s already")
     sim.player.pause()

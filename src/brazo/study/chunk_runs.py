@@ -7,7 +7,7 @@ an event with the reason.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,31 +15,18 @@ import numpy as np
 from brazo.control import CompiledController, Controller, LoopConditions
 from brazo.errors import BrazoError
 from brazo.recording.metrics import TOOL, measured_motion, peak, rms, work
+from brazo.study.plan import ChunkTable, RunChunk
 from brazo.study.scenario import CASE_FACTORS, Case, joint_index, make_controller
-from brazo.study.study import JOINT_METRICS, RunChunk, Study
+from brazo.study.study import JOINT_METRICS, Study
 
 Array = np.ndarray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ChunkTable:
-    """Columns (count,) of the results by name, and the reasons of failed runs."""
-
-    columns: dict[str, Array]
-    failures: list[dict[str, Any]]  # run, text
-
-
-def compute_chunk(study: Study, number: int, threads: int | None = 1) -> ChunkTable:
+def compute_runs(study: Study, number: int, threads: int | None = 1) -> ChunkTable:
     """Compute the runs of a chunk."""
     chunk = study.chunks[number]
     count = len(chunk.rows)
-    columns = {name: np.full(count, np.nan) for name in study.columns}
-    columns["run"] = chunk.first + np.arange(count, dtype=float)
-    for name in ("robot", "task", "case", "controller"):
-        columns[name] = np.full(count, float(getattr(chunk.group, name)))
-    columns["row"], columns["repetition"] = chunk.rows * 1.0, chunk.repetitions * 1.0
-    for name, values in study.rows.items():
-        columns[name] = values[chunk.rows]
+    columns = study.empty_columns(chunk)
     try:
         compute = _compiled_runs if study.compiled(chunk.group) else _simulated_runs
         reasons = compute(study, chunk, columns, threads)

@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from brazo.errors import BrazoError
-from brazo.study.chunk_runs import ChunkTable, compute_chunk
-from brazo.study.study import Study
+from brazo.study.plan import ChunkTable, StudyPlan, compute_chunk
 
 RETRIES = 3  # of a chunk whose worker ended
 TIMEOUT = 10  # s, to reach the scheduler
 
 
 def cluster_chunks(
-    address: str, study: Study, waiting: list[int]
-) -> Iterator[tuple[int, ChunkTable]]:
+    address: str, study: StudyPlan, waiting: list[int]
+) -> Iterator[tuple[int, ChunkTable | None]]:
     """Yield the tables of chunks as the cluster finishes them, in any order."""
     try:
         from distributed import Client, as_completed

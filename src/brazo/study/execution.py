@@ -16,8 +16,9 @@ import json
 import os
 import shutil
 import signal
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -28,10 +29,9 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from pickle import PicklingError
-from typing import Any
 
 import numpy as np
 
@@ -39,14 +39,15 @@ from brazo.codegen import thread_count
 from brazo.errors import BrazoError
 from brazo.files import lock, replacing
 from brazo.recording.parquet import parquet_source, write_parquet
-from brazo.recording.source import memory_source
-from brazo.study.chunk_runs import ChunkTable, compute_chunk
+from brazo.recording.source import ColumnSource, memory_source
 from brazo.study.cluster import cluster_chunks
-from brazo.study.results import StudyResults, read_results
-from brazo.study.study import Study
+from brazo.study.plan import ChunkTable, StudyPlan, compute_chunk
+from brazo.study.results import RunCost, StudyResults, read_results
 
 CHUNKS, RESULTS, DESCRIPTION = "chunks", "results.parquet", "study.json"
 ATTEMPTS = 3  # of a chunk whose process ended
+REPORT_EVERY = 0.5  # s, max time between two reports of progress
+Finished = Iterator[tuple[int, ChunkTable | None]]  # number and table of a chunk; None: a report
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ Report = Callable[[StudyProgress], object]
 
 
 def run_study(
-    study: Study,
+    study: StudyPlan,
     folder: str | Path,
     *,
     jobs: int | None = None,
@@ -75,8 +76,10 @@ def run_study(
 
     `jobs` is the number of threads and processes, by default one per CPU.  A folder with the
     results of another study is rejected unless `replace` is True.  After Ctrl+C the results of the
-    finished chunks are in the folder; the same call continues with the others.  `cluster` is the
-    address of a Dask scheduler whose workers compute the runs, e.g. "tcp://127.0.0.1:8786".
+    finished chunks are in the folder; the same call continues with the others.  `progress` is
+    called with a `StudyProgress` about twice a second; it may raise KeyboardInterrupt to stop.
+    `cluster` is the address of a Dask scheduler whose workers compute the runs, e.g.
+    "tcp://127.0.0.1:8786".
     """
     folder = Path(folder)
     jobs = thread_count() if jobs is None else jobs
@@ -93,16 +96,21 @@ def run_study(
             if cluster is not None:
                 chunks = cluster_chunks(cluster, study, waiting)
             for number, table in chunks:
+                if table is None:  # nothing finished since the last report
+                    meter.add(0)
+                    continue
                 _write(_chunk_file(folder, number), study, table, complete=True)
                 meter.add(len(table.columns["run"]))
         finally:
             # Also after Ctrl+C or an error: the results so far are a valid file.
             _collect(study, folder)
         shutil.rmtree(folder / CHUNKS, ignore_errors=True)
-    return read_results(folder / RESULTS)
+    results = read_results(folder / RESULTS)
+    results.cost = meter.cost(jobs if cluster is None else None)
+    return results
 
 
-def is_complete(study: Study, folder: Path) -> bool:
+def is_complete(study: StudyPlan, folder: Path) -> bool:
     """Whether a folder has the results of all runs of a study."""
     path = folder / RESULTS
     if not path.exists():
@@ -111,7 +119,7 @@ def is_complete(study: Study, folder: Path) -> bool:
     return about.get("fingerprint") == study.fingerprint and about.get("complete") == "yes"
 
 
-def _prepare(study: Study, folder: Path, replace: bool) -> None:
+def _prepare(study: StudyPlan, folder: Path, replace: bool) -> None:
     """Make the folder, or check that it belongs to the study."""
     description = folder / DESCRIPTION
     try:
@@ -158,8 +166,8 @@ def _chunk_file(folder: Path, number: int) -> Path:
     return folder / CHUNKS / f"{number:06d}.parquet"
 
 
-def _computed(study: Study, waiting: list[int], jobs: int) -> Iterator[tuple[int, ChunkTable]]:
-    """Yield the tables of chunks as they are finished."""
+def _computed(study: StudyPlan, waiting: list[int], jobs: int) -> Finished:
+    """Yield the tables of chunks as they are finished, and None from time to time."""
     compiled = [n for n in waiting if study.compiled(study.chunks[n].group)]
     # Machine code, and its compilation, run without the interpreter lock.
     if compiled:
@@ -172,11 +180,12 @@ def _computed(study: Study, waiting: list[int], jobs: int) -> Iterator[tuple[int
     lost = dict.fromkeys(left, 0)
     while left:
         pool = ProcessPoolExecutor(
-            min(jobs, len(left)), get_context("spawn"), initializer=_ignore_interrupt
+            min(jobs, len(left)), get_context("spawn"), initializer=_start_worker
         )
         try:
             for number, table in _from_pool(pool, study, left, jobs):
-                left.remove(number)
+                if table is not None:
+                    left.remove(number)
                 yield number, table
         except BrokenProcessPool:  # a process was killed, or ran out of memory
             for number in left[: 2 * jobs]:
@@ -191,9 +200,7 @@ def _computed(study: Study, waiting: list[int], jobs: int) -> Iterator[tuple[int
             ) from None
 
 
-def _from_pool(
-    pool: Executor, study: Study, numbers: list[int], jobs: int
-) -> Iterator[tuple[int, ChunkTable]]:
+def _from_pool(pool: Executor, study: StudyPlan, numbers: list[int], jobs: int) -> Finished:
     """Yield the tables of chunks as a pool finishes them; few wait in its queue."""
     running: dict[Future[ChunkTable], int] = {}
     queue = list(numbers)
@@ -202,87 +209,82 @@ def _from_pool(
             while queue and len(running) < 2 * jobs:
                 number = queue.pop(0)
                 running[pool.submit(compute_chunk, study, number)] = number
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
+            done = wait(running, REPORT_EVERY, return_when=FIRST_COMPLETED).done
+            if not done:
+                yield -1, None
+            for future in done:
                 number = running.pop(future)
                 yield number, future.result()
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ignore_interrupt() -> None:
-    """In a worker: Ctrl+C is handled by the process that started it."""
+def _start_worker() -> None:
+    """In a worker: Ctrl+C is handled by the process that started it, with which the worker ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["BRAZO_THREADS"] = "1"
+    threading.Thread(target=_end_with_parent, name="brazo parent", daemon=True).start()
 
 
-def _lost(study: Study, number: int) -> ChunkTable:
+def _end_with_parent() -> None:
+    # A killed process does not end its workers, which would wait for chunks for ever.
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _lost(study: StudyPlan, number: int) -> ChunkTable:
     """The table of a chunk whose processes ended."""
-    chunk = study.chunks[number]
-    count = len(chunk.rows)
-    columns = {name: np.full(count, np.nan) for name in study.columns}
-    columns["run"] = chunk.first + np.arange(count, dtype=float)
-    for name in ("robot", "task", "case", "controller"):
-        columns[name][:] = getattr(chunk.group, name)
-    columns["row"], columns["repetition"] = chunk.rows * 1.0, chunk.repetitions * 1.0
-    columns |= {name: values[chunk.rows] for name, values in study.rows.items()}
+    columns = study.empty_columns(study.chunks[number])
     columns["success"][:] = 0.0
     text = f"its process ended {ATTEMPTS} times"
     return ChunkTable(columns, [{"t": run, "text": text} for run in columns["run"].tolist()])
 
 
-def _write(path: Path, study: Study, table: ChunkTable, complete: bool) -> None:
+def _write(path: Path, study: StudyPlan, table: ChunkTable, complete: bool) -> None:
     columns = {name: (table.columns[name], unit) for name, unit in study.columns.items()}
     about = _about(study) | {"complete": "yes" if complete else "no"}
     events = [{"kind": "failed", **failure} for failure in table.failures]
     write_parquet(path, memory_source(columns, events, about))
 
 
-def _collect(study: Study, folder: Path) -> None:
-    """Write the results of the finished chunks, in the order of the runs."""
-    columns: dict[str, list[np.ndarray]] = {name: [] for name in study.columns}
-    failures: list[dict[str, Any]] = []
-    found = 0
+def _collect(study: StudyPlan, folder: Path) -> None:
+    """Write the results of the finished chunks, in the order of the runs, one chunk at a time."""
+    sources: list[ColumnSource] = []
     for chunk in study.chunks:
         path = _chunk_file(folder, chunk.number)
-        if not path.exists():
-            continue
-        source = parquet_source(path)
-        read = source.columns()
-        for name, parts in columns.items():
-            parts.append(read[name][0])
-        failures += [{"t": event["t"], "text": event["text"]} for event in source.events]
-        found += 1
-    if not found:
+        if path.exists():
+            sources.append(parquet_source(path))
+    if not sources:
         return
-    table = ChunkTable({name: np.concatenate(parts) for name, parts in columns.items()}, failures)
-    _write(folder / RESULTS, study, table, complete=found == len(study.chunks))
+
+    def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
+        for source in sources:
+            yield from source.read(names)
+
+    events = [event for source in sources for event in source.events]
+    complete = len(sources) == len(study.chunks)
+    about = _about(study) | {"complete": "yes" if complete else "no"}
+    rows = sum(source.rows for source in sources)
+    whole = ColumnSource(study.columns, about, events, rows, read)
+    write_parquet(folder / RESULTS, whole)
 
 
-def _about(study: Study) -> dict[str, str]:
+def _about(study: StudyPlan) -> dict[str, str]:
     """Description of the results, of which columns of numbers need the names."""
-    names = {
-        "robots": [robot.name for robot in study.robots],
-        "tasks": study.task_names,
-        "cases": [case.name for case in study.cases],
-        "controllers": list(study.controllers),
-        "factors": list(study.factors),
-        "joints": {robot.name: list(robot.joint_names) for robot in study.robots},
-        "success": study.success,
-        "duration": study.duration,
-        "runs": study.runs,
-    }
     return {
         "title": study.name,
         "description": study.about,
         "fingerprint": study.fingerprint,
-        "study": json.dumps(names, ensure_ascii=False),
+        "study": json.dumps(study.names, ensure_ascii=False),
     }
 
 
 class _Meter:
     """Rate and remaining time of the runs."""
 
-    def __init__(self, study: Study, waiting: list[int], report: Report | None) -> None:
+    def __init__(self, study: StudyPlan, waiting: list[int], report: Report | None) -> None:
         left = sum(len(study.chunks[number].rows) for number in waiting)
         self._total, self._done = study.runs, study.runs - left
         self._new, self._start, self._report = 0, time.monotonic(), report
@@ -296,3 +298,7 @@ class _Meter:
         rate = self._new / passed if self._new and passed > 0.0 else float("nan")
         left = (self._total - self._done) / rate
         self._report(StudyProgress(self._done, self._total, rate, left))
+
+    def cost(self, jobs: int | None) -> RunCost:
+        """Cost of the runs of this call."""
+        return RunCost(self._new, time.monotonic() - self._start, jobs)

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from brazo.recording.canvas import SMALL, drawing, finish, hover, new_figure
+from brazo.recording.canvas import drawing, finish, hover, new_figure
 from brazo.recording.colors import COLORS
 from brazo.recording.display import display_unit, number
 from brazo.recording.figures import Chapter
 from brazo.recording.report import chapter_section, write_page
+from brazo.study.report_parts import grid_table, interval_text, legend
 from brazo.study.results import RANKED, Interval, Rank, StudyResults
 
 MOST_FAILURES = 40
@@ -25,6 +26,14 @@ MOST_CASES = 8  # with an own colour
 
 def write_study_report(results: StudyResults, path: str | Path) -> Path:
     """Write the report of a study."""
+    if results.names.get("kind") == "cell":
+        from brazo.study.cell_report import write_cell_report
+
+        return write_cell_report(results, path)
+    if results.names.get("kind") == "delay":
+        from brazo.study.delay_report import write_delay_report
+
+        return write_delay_report(results, path)
     parts = [_header(results)]
     for robot in results.group_names("robot"):
         if not results.select(robot=robot).any():
@@ -81,10 +90,10 @@ def _ranking(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> str:
             (
                 str(rank.rank),
                 rank.controller,
-                _interval(rank.score, factor),
+                interval_text(rank.score, factor),
                 _ranks(rank),
                 f"{100 * rank.best:.0f} %",
-                _interval(rank.success, 100.0, " %"),
+                interval_text(rank.success, 100.0, " %"),
                 number(energy.value),
             )
         )
@@ -100,7 +109,7 @@ def _ranking(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> str:
             text += " These runs cannot distinguish controllers whose rank intervals overlap."
     return (
         f"<section>\n<h2>{escape(robot)}: ranking</h2>\n<p>{escape(text)}</p>\n"
-        f"{_grid(head, rows)}</section>"
+        f"{grid_table(head, rows)}</section>"
     )
 
 
@@ -122,7 +131,9 @@ def _cases(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> str:
         for rank in ranks
     ]
     title = f"{robot}: mean RMS tool error by case, {unit}"
-    return f"<section>\n<h2>{escape(title)}</h2>\n{_grid(('controller', *cases), rows)}</section>"
+    return (
+        f"<section>\n<h2>{escape(title)}</h2>\n{grid_table(('controller', *cases), rows)}</section>"
+    )
 
 
 def _errors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> Chapter:
@@ -157,7 +168,7 @@ def _errors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> Chapter
         ax.grid(axis="y", visible=False)
         ax.margins(x=0.04)
         ax.set_xlabel(f"RMS tool error [{unit}]")
-        _legend(fig, cases)
+        legend(fig, cases)
         fig = finish(fig)
     text = (
         "Median over the runs of each case; bars from the 5 % to the 95 % quantile. "
@@ -194,7 +205,7 @@ def _tradeoff(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> Chapt
             ax.margins(x=0.12, y=0.1)
             ax.set_xlabel(label)
         axes[0].set_ylabel(f"RMS tool error [{unit}]")
-        _legend(fig, [rank.controller for rank in ranks])
+        legend(fig, [rank.controller for rank in ranks])
         fig = finish(fig)
     text = "Score of each controller with its 95 % confidence interval, over the mean energy" + (
         " and the mean share of time in which the most loaded drive is saturated."
@@ -227,7 +238,7 @@ def _factors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> list[C
             ax.margins(x=0.02)
             ax.set_xlabel(factor)
             ax.set_ylabel(f"RMS tool error [{unit}]")
-            _legend(fig, [rank.controller for rank in shown])
+            legend(fig, [rank.controller for rank in shown])
             fig = finish(fig)
         text = "Median over all tasks and cases, in intervals with equal numbers of runs."
         found.append(Chapter(f"{robot}: error over {factor}", text, fig))
@@ -259,22 +270,6 @@ def _logarithmic(ax: Any, axis: str) -> None:
     which.set_minor_formatter(NullFormatter())
 
 
-def _legend(fig: Any, names: Sequence[str]) -> None:
-    from matplotlib.lines import Line2D
-
-    lines = [
-        Line2D([], [], color=COLORS[k % len(COLORS)], marker="o", ms=3.6, lw=1.2, label=name)
-        for k, name in enumerate(names)
-    ]
-    fig.legend(
-        handles=lines,
-        loc="outside upper left",
-        ncols=min(len(lines), 4),
-        frameon=False,
-        fontsize=SMALL + 0.5,
-    )
-
-
 def _method(results: StudyResults) -> str:
     limits = ", ".join(f"{k} ≤ {number(v)}" for k, v in results.names["success"].items())
     text = (
@@ -299,7 +294,7 @@ def _failures(results: StudyResults) -> str:
     more = f'<p class="soft">and {left} more in the results</p>' if left > 0 else ""
     return (
         f"<section>\n<h2>Failed runs: {len(results.failures)} of {len(results)}</h2>\n"
-        f"{_grid(('run', 'of', 'reason'), rows)}{more}</section>"
+        f"{grid_table(('run', 'of', 'reason'), rows)}{more}</section>"
     )
 
 
@@ -312,25 +307,3 @@ def _run_name(results: StudyResults, run: int) -> str:
 def _ranks(rank: Rank) -> str:
     first, last = rank.ranks
     return str(first) if first == last else f"{first} to {last}"
-
-
-def _interval(value: Interval, factor: float = 1.0, unit: str = "") -> str:
-    """A value with its interval as a remark in parentheses."""
-    low, high = (number(factor * v) for v in (value.low, value.high))
-    return f"{number(factor * value.value)}{unit} ({low} to {high})"
-
-
-def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = ""
-    for row in rows:
-        cells = ""
-        for cell in row:
-            value, bracket, rest = cell.partition(" (")
-            remark = f" <em>{escape(rest.removesuffix(')'))}</em>" if bracket else ""
-            cells += f"<td>{escape(value)}{remark}</td>"
-        body += f"<tr>{cells}</tr>"
-    return (
-        f'<div class="cards"><table class="numbers wide"><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )

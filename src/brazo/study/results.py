@@ -45,6 +45,20 @@ class Rank:
     runs: int
 
 
+@dataclass(frozen=True, slots=True)
+class RunCost:
+    """Cost of the runs that were computed by a call."""
+
+    runs: int
+    seconds: float  # wall-clock time
+    jobs: int | None  # processes or threads; None for a cluster
+
+    @property
+    def core_seconds(self) -> float:
+        """Time (s) of one core for one run; NaN for a cluster or without runs."""
+        return self.seconds * self.jobs / self.runs if self.runs and self.jobs else math.nan
+
+
 class StudyResults:
     """The runs of a study; `columns` maps names to values (runs,), SI."""
 
@@ -62,6 +76,9 @@ class StudyResults:
             raise BrazoError("these are not the results of a study") from None
         #: Reasons of the runs that failed, by number.
         self.failures = {int(one["t"]): str(one["text"]) for one in failures}
+        #: What these runs were doing when they failed, by number, where it is known.
+        self.failed_steps = {int(one["t"]): str(one["step"]) for one in failures if "step" in one}
+        self.cost: RunCost | None = None  # of the call that computed them
 
     def __len__(self) -> int:
         return len(self.columns["run"])

@@ -22,10 +22,10 @@ import json
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -35,7 +35,8 @@ from brazo.dynamics.simulate import sample_times
 from brazo.errors import BrazoError
 from brazo.recording.metrics import TOOL
 from brazo.robot import Robot, load
-from brazo.study.factors import SAMPLINGS, Factor, Sampling, factor_rows
+from brazo.study.factors import Factor, Sampling
+from brazo.study.plan import ChunkTable, RunGroup, StudyPlan
 from brazo.study.scenario import (
     CASE_FACTORS,
     COMPILED,
@@ -46,9 +47,6 @@ from brazo.study.scenario import (
     make_controller,
     make_task,
 )
-
-if TYPE_CHECKING:
-    from brazo.study.results import StudyResults
 
 #: Metrics of each joint; those in `TOOL_METRICS` also of the tool, as `NAME.tool`.
 JOINT_METRICS = (
@@ -63,28 +61,7 @@ _NOISY_PERIODS = 500_000  # with random numbers for each period, which need memo
 _SIMULATED_PERIODS = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class RunGroup:
-    """Runs with the same robot, task, case and controller, by index."""
-
-    robot: int
-    task: int
-    case: int
-    controller: int
-
-
-@dataclass(frozen=True, slots=True)
-class RunChunk:
-    """Consecutive runs of one group, computed and stored together."""
-
-    number: int
-    group: RunGroup
-    first: int  # number of the first run
-    rows: np.ndarray  # (count,) rows of the factors
-    repetitions: np.ndarray  # (count,)
-
-
-class Study:
+class Study(StudyPlan):
     """A study; see the module and `brazo.study.load_study` for files.
 
     Parameters
@@ -125,7 +102,7 @@ class Study:
         success: Mapping[str, float] | None = None,
         physics: str = "exact",
     ) -> None:
-        self.name, self.about = name, about
+        super().__init__(name, about, factors, samples, sampling, repetitions, seed, success)
         given = [robots] if isinstance(robots, (str, Path, Robot)) else list(robots)
         self.robots = [r if isinstance(r, Robot) else load(r) for r in given]
         self.controllers: dict[str, Controller | ControllerChoice] = (
@@ -134,25 +111,12 @@ class Study:
             else {one: ControllerChoice(one) for one in controllers}
         )
         self.tasks, self.cases = list(tasks), list(cases)
-        self.factors = dict(factors or {})
-        self.samples = samples
-        self.sampling: Sampling = sampling
-        self.repetitions, self.seed = repetitions, seed
         self.duration, self.dt, self.substeps = duration, dt, substeps
-        self.success, self.physics = dict(success or {}), physics
-        self._forget()
+        self.physics = physics
         self._check()
 
     def __repr__(self) -> str:
         return f"<brazo.Study {self.name}: {self.runs} runs of {self.duration:g} s>"
-
-    def __getstate__(self) -> dict[str, Any]:
-        derived = ("rows", "chunks", "fingerprint", "columns", "groups")
-        return {k: v for k, v in vars(self).items() if k not in derived and not k.startswith("_")}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._forget()
 
     def _forget(self) -> None:
         """Start without what is derived from the description."""
@@ -161,21 +125,6 @@ class Study:
         self._locks: dict[tuple[int, int], threading.Lock] = {}
 
     # ---- plan ------------------------------------------------------------------------------
-
-    @cached_property
-    def rows(self) -> dict[str, np.ndarray]:
-        """Values (rows,) of the factors, by name."""
-        return factor_rows(self.factors, self.samples, self.sampling, self.seed)
-
-    @property
-    def row_count(self) -> int:
-        """Number of rows of the factors."""
-        return len(next(iter(self.rows.values()))) if self.rows else 1
-
-    @property
-    def runs(self) -> int:
-        """Number of runs."""
-        return len(self.groups) * self.row_count * self.repetitions
 
     @cached_property
     def groups(self) -> list[RunGroup]:
@@ -188,18 +137,9 @@ class Study:
             for c in range(len(self.controllers))
         ]
 
-    @cached_property
-    def chunks(self) -> list[RunChunk]:
-        """The runs in pieces that do not depend on the computer."""
-        found: list[RunChunk] = []
-        per_group = self.row_count * self.repetitions
-        for k, group in enumerate(self.groups):
-            size = max(1, min(self._periods(group) // round(self.duration / self.dt), 8192))
-            for start in range(0, per_group, size):
-                within = np.arange(start, min(start + size, per_group))
-                rows, repetitions = np.divmod(within, self.repetitions)
-                found.append(RunChunk(len(found), group, k * per_group + start, rows, repetitions))
-        return found
+    def chunk_size(self, group: RunGroup) -> int:
+        """Number of runs of a chunk of a group."""
+        return max(1, min(self._periods(group) // round(self.duration / self.dt), 8192))
 
     def compiled(self, group: RunGroup) -> bool:
         """Whether the runs of a group are computed by the compiled loop."""
@@ -211,6 +151,12 @@ class Study:
             and all(fault.kind in COMPILED for fault in case.faults)
         )
 
+    def compute(self, number: int) -> ChunkTable:
+        """Compute the runs of a chunk."""
+        from brazo.study.chunk_runs import compute_runs
+
+        return compute_runs(self, number)
+
     def _periods(self, group: RunGroup) -> int:
         if not self.compiled(group):
             return _SIMULATED_PERIODS
@@ -218,14 +164,6 @@ class Study:
         noisy = case.position_noise or case.velocity_noise
         noisy = noisy or {"position_noise", "velocity_noise"} & self.factors.keys()
         return _NOISY_PERIODS if noisy else _PERIODS
-
-    def run_seeds(self, rows: np.ndarray, repetitions: np.ndarray) -> np.ndarray:
-        """Seeds (count,) of the random numbers of runs; the same for all groups."""
-        pairs = zip(rows.tolist(), repetitions.tolist(), strict=True)
-        return np.array(
-            [np.random.SeedSequence([self.seed, *pair]).generate_state(1)[0] for pair in pairs],
-            dtype=np.int64,
-        )
 
     def bound(self, group: RunGroup) -> Controller:
         """The controller of a group, bound to its robot; groups share it and its machine code."""
@@ -301,11 +239,20 @@ class Study:
         }  # fmt: skip
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
-    def run(self, folder: str | Path, **options: Any) -> StudyResults:
-        """Compute all runs that the folder does not have yet; see `brazo.study.run_study`."""
-        from brazo.study.execution import run_study
-
-        return run_study(self, folder, **options)
+    @property
+    def names(self) -> dict[str, Any]:
+        """Names to which the columns of numbers refer, and facts for reports."""
+        return {
+            "robots": [robot.name for robot in self.robots],
+            "tasks": self.task_names,
+            "cases": [case.name for case in self.cases],
+            "controllers": list(self.controllers),
+            "factors": list(self.factors),
+            "joints": {robot.name: list(robot.joint_names) for robot in self.robots},
+            "success": self.success,
+            "duration": self.duration,
+            "runs": self.runs,
+        }
 
     # ---- checks ----------------------------------------------------------------------------
 
@@ -323,16 +270,9 @@ class Study:
         for what, listed in (("robots", names), ("cases", cases)):
             if len(set(listed)) < len(listed):
                 raise BrazoError(f"study: two {what} have the same name: {', '.join(listed)}")
-        for name in ("samples", "repetitions", "substeps"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise BrazoError(f"study: {name} = {value!r}; it must be an integer of at least 1")
-        if self.sampling not in SAMPLINGS:
-            raise BrazoError(f"study: sampling '{self.sampling}': {' or '.join(SAMPLINGS)}")
+        self.check_numbers("substeps")
         if self.physics not in PHYSICS:
             raise BrazoError(f"study: physics '{self.physics}': {' or '.join(PHYSICS)}")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise BrazoError(f"study: seed = {self.seed!r}; it must be an integer of at least 0")
         sample_times(self.duration, self.dt)
         for name in self.factors:
             self.check_factor(name)
@@ -346,13 +286,6 @@ class Study:
                     fault.index(robot)
                 if case.disturbance or "disturbance" in self.factors:
                     joint_index(robot, case.disturbance_joint, "disturbance")
-
-    def check_metric(self, name: str) -> None:
-        """Raise if the results have no such metric."""
-        first = list(self.columns).index("failed_at")
-        allowed = list(self.columns)[first + 1 :]
-        if name not in allowed:
-            raise BrazoError(f"no metric '{name}'; metrics: {', '.join(allowed)}")
 
     def check_factor(self, name: str) -> None:
         """Raise if there is no such factor."""

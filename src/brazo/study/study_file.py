@@ -23,20 +23,30 @@ Paths are relative to the file.  Every error message gives `file:line: field:` a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from brazo import units
-from brazo.control import controllers
 from brazo.errors import BrazoError
 from brazo.formats.document import Field, Mistake, parse_document, read_document
 from brazo.formats.library import FileLibrary
 from brazo.robot import Robot, load
-from brazo.study.factors import DISTRIBUTIONS, SAMPLINGS, Factor, grid, values
-from brazo.study.scenario import FAULTS, TASKS, VALUED, Case, ControllerChoice, StudyFault
+from brazo.study.cell_study import CellStudy
+from brazo.study.cell_study_file import read_cell_study, read_delay_study
+from brazo.study.delay_study import DelayStudy
+from brazo.study.factors import SAMPLINGS, Factor
+from brazo.study.scenario import FAULTS, TASKS, VALUED, Case, StudyFault
 from brazo.study.study import PHYSICS, Study
+from brazo.study.study_fields import (
+    controllers_of,
+    factor_of,
+    items_of,
+    located,
+    stem_of,
+    whole_number,
+)
 
+AnyStudy = Study | CellStudy | DelayStudy
 STUDIES = FileLibrary("study", "studies")
 _FIELDS = (
     "name", "about", "robots", "tasks", "duration", "dt", "substeps", "controllers", "cases",
@@ -47,31 +57,39 @@ _CASE = {
     "disturbance_start": units.TIME, "disturbance_stop": units.TIME,
 }  # fmt: skip
 _ANY = ("position_noise", "velocity_noise", "start_error", "disturbance")  # rad or m, N m or N
-MAX_VALUES = 10_000
 
 
-def load_study(name_or_path: str | Path) -> Study:
+def load_study(name_or_path: str | Path) -> AnyStudy:
     """Read a study by its shipped name, or from a .yaml file."""
     return read_study(read_document(STUDIES.find(name_or_path)))
 
 
-def parse_study(text: str | bytes, path: Path | None = None) -> Study:
+def study_names() -> list[str]:
+    """Names of the shipped studies."""
+    return STUDIES.names()
+
+
+def parse_study(text: str | bytes, path: Path | None = None) -> AnyStudy:
     """Read a study from text; `path` is used in messages, and for paths in the text."""
     return read_study(parse_document(text, path))
 
 
-def read_study(root: Field) -> Study:
-    """Read the fields of a study file."""
+def read_study(root: Field) -> AnyStudy:
+    """Read the fields of a study file; `cell` and `teleop` are fields of other kinds of studies."""
     if not root.is_mapping:
-        root.fail("expected a study file: fields such as robots, controllers, tasks")
+        root.fail("expected a study file: fields such as robots, controllers, tasks, or cell")
+    if "teleop" in root.mapping():
+        return read_delay_study(root)
+    if "cell" in root.mapping():
+        return read_cell_study(root)
     fields = root.mapping(_FIELDS)
     for name in ("robots", "controllers"):
         if name not in fields:
             root.missing(name)
     folder = Path() if root.path is None else root.path.parent
-    robots = [_robot(item, folder) for item in _list(fields["robots"])]
+    robots = [_robot(item, folder) for item in items_of(fields["robots"])]
     options: dict[str, Any] = {
-        "name": fields["name"].identifier() if "name" in fields else _stem(root),
+        "name": fields["name"].identifier() if "name" in fields else stem_of(root),
         "about": fields["about"].text().strip() if "about" in fields else "",
     }
     for name in ("duration", "dt"):
@@ -79,59 +97,30 @@ def read_study(root: Field) -> Study:
             options[name] = fields[name].number(units.TIME, above=0.0)
     for name, least in (("substeps", 1), ("samples", 1), ("repetitions", 1), ("seed", 0)):
         if name in fields:
-            options[name] = _whole(fields[name], least)
+            options[name] = whole_number(fields[name], least)
     for name, allowed in (("sampling", SAMPLINGS), ("physics", PHYSICS)):
         if name in fields:
             options[name] = fields[name].choice(*allowed)
-    chosen = _controllers(fields["controllers"])
+    chosen = controllers_of(fields["controllers"])
     tasks = ["sines"]
     if "tasks" in fields:
-        tasks = [_task(item, folder) for item in _list(fields["tasks"])]
+        tasks = [_task(item, folder) for item in items_of(fields["tasks"])]
     if "cases" in fields:
         options["cases"] = _cases(fields["cases"], robots)
 
     def made(**more: Any) -> Study:
         return Study(robots, chosen, tasks, **options, **more)
 
-    _located(root, made)
+    located(root, made)
     factors: dict[str, Factor] = {}
     for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
-        factors[name] = _factor(field)
-        _located(field, lambda: made(factors=factors))
+        factors[name] = factor_of(field)
+        located(field, lambda: made(factors=factors))
     success: dict[str, float] = {}
     for name, field in fields["success"].mapping().items() if "success" in fields else ():
         success[name] = field.quantity().value
-        _located(field, lambda: made(success=success))
-    return _located(root, lambda: made(factors=factors, success=success))
-
-
-def _located(field: Field, make: Callable[[], Study]) -> Study:
-    """A study, or the error at a field."""
-    try:
-        return make()
-    except Mistake:
-        raise
-    except BrazoError as error:
-        field.fail(str(error))
-
-
-def _stem(root: Field) -> str:
-    return "study" if root.path is None else root.path.stem
-
-
-def _list(field: Field) -> list[Field]:
-    """The entries of a list, or a single value."""
-    found = list(field.items()) if field.is_list else [field]
-    if not found:
-        field.fail("the list is empty; give at least one")
-    return found
-
-
-def _whole(field: Field, least: int) -> int:
-    value = field.number(at_least=least)
-    if value != round(value):
-        field.fail(f"{value:g} is not a whole number")
-    return round(value)
+        located(field, lambda: made(success=success))
+    return located(root, lambda: made(factors=factors, success=success))
 
 
 def _robot(field: Field, folder: Path) -> Robot:
@@ -153,46 +142,6 @@ def _task(field: Field, folder: Path) -> str | Path:
     if not path.is_file():
         field.fail(f"'{text}' is no task; choose {', '.join(TASKS)}, or a file of via points")
     return path
-
-
-def _controllers(field: Field) -> dict[str, ControllerChoice]:
-    known = list(controllers())
-    if not field.is_mapping:
-        return {name: ControllerChoice(name) for name in (f.choice(*known) for f in _list(field))}
-    found: dict[str, ControllerChoice] = {}
-    for name, block in field.mapping().items():
-        given = {} if block.is_null else block.mapping()
-        if "controller" in given:
-            kind = given.pop("controller").choice(*known)
-        elif name in known:
-            kind = name
-        else:
-            block.fail(
-                f"'{name}' is no controller; choose {', '.join(known)}, or set the field "
-                "'controller'"
-            )
-        choice = ControllerChoice(kind, {key: _option(item) for key, item in given.items()})
-        try:
-            choice.make()
-        except BrazoError as error:
-            block.fail(str(error))
-        found[name] = choice
-    if not found:
-        field.fail("no controllers; give at least one")
-    return found
-
-
-def _option(field: Field) -> Any:
-    """An option or gain: a number, a list of numbers, yes, no or a word."""
-    if field.is_list:
-        return [item.quantity().value for item in field.items(200)]
-    text = field.text()
-    if text in ("yes", "true", "on", "no", "false", "off"):
-        return text in ("yes", "true", "on")
-    try:
-        return field.quantity().value
-    except BrazoError:
-        return text
 
 
 def _cases(field: Field, robots: list[Robot]) -> list[Case]:
@@ -264,27 +213,3 @@ def _joint(field: Field, robots: list[Robot]) -> str | int:
 
 def _yes(field: Field) -> bool:
     return field.choice("yes", "no", "true", "false") in ("yes", "true")
-
-
-def _factor(field: Field) -> Factor:
-    given = field.mapping(("values", "grid", *DISTRIBUTIONS))
-    if len(given) != 1:
-        field.fail(f"expected one of values, grid, {', '.join(DISTRIBUTIONS)}")
-    ((kind, item),) = given.items()
-    numbers = [one.quantity().value for one in item.items(MAX_VALUES)]
-    try:
-        if kind == "values":
-            if not numbers:
-                item.fail("no values; give at least one")
-            return values(numbers)
-        if kind == "grid":
-            if len(numbers) != 3 or numbers[2] != round(numbers[2]):
-                item.fail("expected [start, stop, count]")
-            return grid(numbers[0], numbers[1], round(numbers[2]))
-        if len(numbers) != 2:
-            item.fail("expected two numbers")
-        return Factor(kind, (numbers[0], numbers[1]))  # pyright: ignore[reportArgumentType]
-    except Mistake:
-        raise
-    except BrazoError as error:
-        item.fail(str(error))

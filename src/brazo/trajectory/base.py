@@ -35,7 +35,7 @@ class Sample:
 
 
 class ColumnNames(Protocol):
-    """What `Table.columns` needs of a robot."""
+    """Attributes of a robot used by `Table.columns`."""
 
     @property
     def joint_names(self) -> Sequence[str]: ...

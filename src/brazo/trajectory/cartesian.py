@@ -21,7 +21,8 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between
 from brazo.trajectory.base import Trajectory, even_times, read_times
-from brazo.trajectory.curves import Curve
+from brazo.trajectory.curves import Affine, Curve
+from brazo.trajectory.reading import positive, vector
 from brazo.trajectory.tool_orientation import ToolOrientation
 
 Array = np.ndarray
@@ -81,6 +82,21 @@ class CartesianPath(ABC):
         """(..., 6): of the tool point (m/s²), then angular (rad/s²), in base axes."""
         return self.sample(t).acceleration
 
+    def moved(
+        self, shift: Any = (0.0, 0.0, 0.0), scale: float = 1.0, about: Any = None
+    ) -> CartesianPath:
+        """The path scaled about a point (default: its start) and shifted (m), in the same time.
+
+        The orientation keeps its rule: constant, or that of the new positions.
+        """
+        factor = positive(scale, "scale")
+        centre = self.pose(0.0)[:3, 3] if about is None else vector(about, 3, "about")
+        return self._placed(factor, (1.0 - factor) * centre + vector(shift, 3, "shift"))
+
+    @abstractmethod
+    def _placed(self, scale: float, b: Array) -> CartesianPath:
+        """The path with the positions scale · p + b."""
+
     def points(self, dt: float) -> Array:
         """Points (m, 3) of the path every dt seconds, for drawing."""
         return self.pose(even_times(0.0, self.duration, dt))[:, :3, 3]
@@ -101,6 +117,9 @@ class CurvePath(CartesianPath):
     def length(self) -> float:
         """Path length in m."""
         return self.curve.length
+
+    def _placed(self, scale: float, b: Array) -> CurvePath:
+        return CurvePath(Affine(self.curve, scale * np.eye(3), b), self.orientation, self.progress)
 
     def within(self, t: Array) -> PathSample:
         s = self.progress.sample(t)
@@ -132,6 +151,9 @@ class SequencePath(CartesianPath):
         parts = [start + path.breaks for start, path in zip(self._starts, self.paths, strict=False)]
         return np.unique(np.concatenate([*[part[:-1] for part in parts], self._starts[1:]]))
 
+    def _placed(self, scale: float, b: Array) -> SequencePath:
+        return SequencePath([path._placed(scale, b) for path in self.paths])
+
     def within(self, t: Array) -> PathSample:
         which = np.searchsorted(self._starts[1:-1], t, side="right")
         found = PathSample(np.empty((len(t), 4, 4)), np.empty((len(t), 6)), np.empty((len(t), 6)))
@@ -162,16 +184,12 @@ def _check_continuous(end: Array, start: Array, k: int) -> None:
 
 def _with_corners(progress: Trajectory, corners: tuple[float, ...]) -> Array:
     """Breaks of the progress, and the times at which it passes those of the curve."""
-    moments = []
-    for x in corners:
-        low, high = progress.start, progress.end
-        for _ in range(100):
-            middle = 0.5 * (low + high)
-            if not low < middle < high:
-                break
-            if progress.sample(middle).q[0] < x:
-                low = middle
-            else:
-                high = middle
-        moments.append(high)
-    return np.unique(np.concatenate([progress.breaks, moments]))
+    x = np.array(corners)
+    low, high = np.full(len(x), progress.start), np.full(len(x), progress.end)
+    for _ in range(100 if len(x) else 0):
+        middle = 0.5 * (low + high)
+        if not ((low < middle) & (middle < high)).any():
+            break
+        before = progress.sample(middle).q[:, 0] < x
+        low, high = np.where(before, middle, low), np.where(before, high, middle)
+    return np.unique(np.concatenate([progress.breaks, high]))

@@ -1,22 +1,22 @@
-"""`CartesianJog`: the tool runs at a given velocity, in straight lines and about its own point.
+"""`CartesianJog`: the tool moves at a given velocity, along straight lines and about its own point.
 
-It runs until `stop`, as `Jog` does.  The tool's velocity approaches the one asked for with limited
-acceleration and jerk; the joints follow exactly (`joint_rates`).  What the joints cannot do is
-taken back from the tool, in this order:
+It runs until `stop`, as `Jog` does.  The tool's velocity approaches the commanded one with limited
+acceleration and jerk; the joints follow exactly (`joint_rates`).  Where a joint cannot follow, the
+motion of the tool is reduced, in this order:
 
-* the speed asked for is lowered so that at a steady speed no joint passes 95 % of its own speed
+* the commanded speed is reduced so that at a steady speed no joint passes 95 % of its own speed
   or 30 % of its acceleration;
-* the tool's acceleration and jerk are lowered so that they ask for no more than 60 % and 90 % of
-  any joint's own;
-* before a step it is made sure that the tool can still come to rest behind it, on its line, inside
-  the joints' limits and away from singularities; otherwise it begins to stop, and `reason` gives
+* the tool's acceleration and jerk are reduced so that they need at most 60 % and 90 % of those of
+  any joint;
+* before a step it is checked that the tool can stop after it, on its line, inside the joint limits
+  and away from singularities; otherwise it starts to brake, and `reason` gives
   the cause.  After that only another direction is accepted, or the same one after `stop`;
-* a step that would still ask too much of a joint is eased: the tool's acceleration along its way
-  takes the nearest value that suits all joints;
-* a step with which a joint would even so pass a limit, or come so near to its end that it could no
-  longer stop, is not taken: all joints brake at once as quickly as they can.
+* if a step would still exceed the limit of a joint, the tool's acceleration along its path is set
+  to the nearest value that is feasible for all joints;
+* a step after which a joint would still exceed a limit, or could not stop before it, is not made:
+  all joints brake immediately at their limits.
 
-So the limits of the joints are kept exactly whatever is asked of the tool.
+So the limits of the joints are satisfied exactly for any commanded velocity.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Frame = Literal["base", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """How fast a tool may be jogged; the defaults are those of careful hand guidance."""
+    """Limits of tool motion in jogging; the defaults are those of slow hand guidance."""
 
     speed: float = 0.25  # m/s
     acceleration: float = 1.0  # m/s²
@@ -77,12 +77,12 @@ class _Tool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Attempt:
-    """What a step of the tool would mean for the joints."""
+    """Joint motion that a step of the tool requires."""
 
     state: Sample
     T: Array
     margin: float  # how far from singular
-    why: str  # what speaks against it
+    why: str  # why it is not possible
 
 
 class CartesianJog:
@@ -122,7 +122,7 @@ class CartesianJog:
         self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
         # Why the tool does not move as asked, with the joint and its limit; "" while it does.
         self.reason = ""
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
 
     @property
     def state(self) -> Sample:
@@ -137,7 +137,7 @@ class CartesianJog:
     def run(self, velocity: Any, frame: Frame = "base") -> None:
         """Move the tool with this velocity (6,), linear then angular, from now on.
 
-        In base axes, or in the tool's own as they are at each moment.
+        In base axes, or in the current axes of the tool.
         """
         choice(frame, ("base", "tool"), "frame")
         wanted = vector(velocity, 6, "velocity")
@@ -204,7 +204,7 @@ class CartesianJog:
         self._pose[:3, 3] = found.T[:3, 3]
 
     def _attempt(self, tool: _Tool, dt: float) -> _Attempt:
-        """The joints' state after a step of the tool, and what would be wrong with it."""
+        """The joints' state after a step of the tool, and the limit it would violate."""
         s = self._state
         T = self._pose.copy()
         T[:3, 3] += tool.moved[:3]
@@ -223,7 +223,7 @@ class CartesianJog:
         return _Attempt(new, T, rates.margin, self._breach(s, new, dt, rates.margin))
 
     def _unfollowed(self, wanted: Array) -> str:
-        """Why an arm of few joints does not follow a velocity (6,) at all, or nothing."""
+        """Why an arm with few joints cannot follow a velocity (6,) at all; empty if it can."""
         q = self._state.q
         rates = self._motion.rates(q, wanted, np.zeros(6))
         scale = np.repeat([1.0 / self._motion.reach, 1.0], 3)
@@ -238,7 +238,7 @@ class CartesianJog:
         return f"the arm cannot {what}: it has {self.robot.mobility} degrees of freedom"
 
     def _stop_ahead(self, tool: _Tool, found: _Attempt) -> str:
-        """What the tool would meet on the way it needs to come to rest, or nothing."""
+        """The limit or singularity within the stopping distance of the tool; empty if none."""
         q = found.state.q
         # Again from where it would rest: what the joints can give there counts as well.
         for _ in range(2):
@@ -297,11 +297,11 @@ class CartesianJog:
             self._margin = self._motion.rates(self._state.q, np.zeros(6), np.zeros(6)).margin
 
     def _advance(self, wanted: Array, dt: float) -> _Tool:
-        """The tool after dt, on its way to the wanted velocity."""
+        """The tool after dt, accelerating to the commanded velocity."""
         q = self._state.q
         steady = self._motion.rates(q, wanted, np.zeros(6))
         speed = _share(0.95 * self.limits.speed, steady.qd)
-        # What a steady motion of the tool asks of the joints grows with the square of its speed.
+        # Joint accelerations of a steady tool motion grow with the square of its speed.
         bend = math.sqrt(_share(0.3 * self.limits.acceleration, steady.qdd))
         wanted = min(speed, bend) * wanted
         planner = self._planner(q, self._twist, (wanted != 0.0) | (self._twist != 0.0))
@@ -315,7 +315,7 @@ class CartesianJog:
         return _Tool(moved, wanted, np.zeros(6))
 
     def _line(self, wanted: Array) -> Array | None:
-        """The one direction (6,) in which the tool moves and is to move, if it is one."""
+        """The common direction (6,) of the current and the commanded velocity, if they have one."""
         longest = wanted if wanted.any() else self._twist
         size = float(np.linalg.norm(longest))
         if size == 0.0:
@@ -327,7 +327,7 @@ class CartesianJog:
         return u
 
     def _along(self, u: Array, wanted: Array, dt: float) -> _Tool:
-        """The tool after dt on its line; six axes planned apart would leave it."""
+        """The tool after dt on its line; six independently planned axes would leave the line."""
         used = np.abs(u) > 1e-12
         most = [float((allowed[used] / np.abs(u[used])).min()) for allowed in self._allowed]
         speed = 2.0 * max(abs(float(u @ wanted)), abs(float(u @ self._twist)), 1e-9)
@@ -355,7 +355,7 @@ class CartesianJog:
         return self._steering
 
     def _breach(self, old: Sample, new: Sample, dt: float, margin: float) -> str:
-        """Which limit a step would pass, as a sentence, or nothing."""
+        """Message with the limit that a step would violate; empty if none."""
         limits = self.limits
         jerk = np.abs(new.qdd - old.qdd) / dt
         for what, value, most in (
@@ -370,7 +370,7 @@ class CartesianJog:
                 return f"{self._joint(i)} would pass its {what} limit{near}"
         rest = reach(self._stopper.plan(new.q, new.qd, new.qdd, np.zeros(limits.n)))
         for i, (lowest, highest) in enumerate(rest):
-            # A joint that stands outside its limits may come back.
+            # A joint outside its limits may move back.
             low = min(limits.position[i, 0], old.q[i]) - LIMIT_TOLERANCE
             high = max(limits.position[i, 1], old.q[i]) + LIMIT_TOLERANCE
             if highest > high or lowest < low:
@@ -391,5 +391,5 @@ class CartesianJog:
 
 
 def _share(most: Array, asked: Array) -> float:
-    """The part, up to 1, of what is asked of the joints that they can give."""
+    """Feasible fraction, at most 1, of the requested joint values."""
     return min(1.0, float(np.min(most / np.maximum(np.abs(asked), 1e-300))))

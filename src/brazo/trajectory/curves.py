@@ -5,6 +5,8 @@
                 (h = 0: a circle or an arc)
     spiral      the same in its plane with r from r₀ to r₁ (Archimedes)
     lissajous   p = c + Σ Aᵢ sin(2π fᵢ x + φᵢ) eᵢ
+    ellipse     p = c + cos θ a + sin θ b, of any two vectors a, b
+    affine      p = A c(x) + b of another curve c
     corner      a quintic from one straight line to another with zero curvature at both
                 ends, so the acceleration along it is continuous
 
@@ -18,6 +20,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -146,6 +149,54 @@ class Polynomial(Curve):
         return np.stack(found)
 
 
+@dataclass(frozen=True, eq=False)
+class Ellipse(Curve):
+    """An arc of the ellipse with two conjugate radius vectors."""
+
+    centre: Array
+    a: Array  # (3,)
+    b: Array  # (3,)
+    angles: tuple[float, float]  # rad, first and last
+
+    def at(self, x: Array) -> Array:
+        a0, a1 = self.angles
+        rate = a1 - a0
+        angle = (a0 + rate * x)[:, None]
+        p = np.cos(angle) * self.a + np.sin(angle) * self.b
+        v = np.cos(angle) * self.b - np.sin(angle) * self.a
+        return np.stack([self.centre + p, rate * v, -(rate**2) * p, -(rate**3) * v])
+
+
+@dataclass(frozen=True, eq=False)
+class Affine(Curve):
+    """Another curve, transformed: A p + b."""
+
+    curve: Curve
+    A: Array  # (3, 3)
+    b: Array  # (3,)
+
+    def at(self, x: Array) -> Array:
+        found = self.curve.at(x) @ self.A.T
+        found[0] += self.b
+        return found
+
+    def slope(self, x: Array) -> Array:
+        return self.curve.slope(x) @ self.A.T
+
+    @property
+    def length(self) -> float:
+        # A scaled rotation, as of every placement, scales the length.
+        gram = self.A.T @ self.A
+        scale = float(np.trace(gram)) / 3.0
+        if np.abs(gram - scale * np.eye(3)).max() > 1e-12 * scale:
+            return super().length
+        return math.sqrt(scale) * self.curve.length
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        return self.curve.breaks
+
+
 def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polynomial:
     """A rounded corner, from `distance` (m) before the vertex to `distance` after it.
 
@@ -184,7 +235,7 @@ class Joined(Curve):
     def length(self) -> float:
         return float(sum(part.length for part in self.parts))
 
-    @property
+    @cached_property
     def _edges(self) -> Array:
         edges = np.concatenate([[0.0], np.cumsum([part.length for part in self.parts])])
         return edges / edges[-1]

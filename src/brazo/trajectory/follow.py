@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
@@ -39,7 +39,10 @@ Array = np.ndarray
 Orientation = Literal["full", "nearest", "free"]
 ORIENTATIONS = ("full", "nearest", "free")
 
+Kind = Literal["reach", "limit", "singularity", "branch", "step"]
+
 SINGULAR = 5e-3  # a singular value below this counts as a singularity
+_NEXT = 32.0  # in units of the rounding of times
 _ON_PATH = 1e-10  # m and rad, for a full pose
 _THERE = 1e-12  # m and rad, rounding level
 
@@ -52,6 +55,19 @@ class PathError:
     orientation: float  # rad
     t_position: float  # s
     t_orientation: float  # s
+
+
+class PathInfeasible(BrazoError):
+    """A path that an arm cannot follow: where it ends, and by what `kind` of limit."""
+
+    def __init__(self, message: str, t: float, position: Array, kind: Kind) -> None:
+        super().__init__(message)
+        self.t = t  # s, first infeasible time
+        self.position = np.array(position)  # (3,) m, of the path there
+        self.kind: Kind = kind
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.t, self.position, self.kind)
 
 
 def follow_path(
@@ -71,18 +87,9 @@ def follow_path(
     nearest to `q0`, or the named `branch`, is used.  Between the points the tool may deviate by
     `tolerance` (m, and rad for a full orientation); a larger deviation requires a smaller dt.
     """
-    choice(orientation, ORIENTATIONS, "orientation")
-    tolerance, singular = positive(tolerance, "tolerance"), positive(singular, "singular")
-    t = _times(path, positive(dt, "dt"))
-    now = path.sample(t)
-    # Just before each time: the acceleration differs at breaks of the progress.
-    before = path.sample(np.maximum(np.nextafter(t, -math.inf), 0.0))
-    guide = _Tracker(robot, path, t, now, orientation, singular)
-    q, first, last = guide.run(before, q0, branch)
-    h = np.diff(t)
-    qd0, qdd0 = np.stack([r.qd for r in first]), np.stack([r.qdd for r in first])
-    qd1, qdd1 = np.stack([r.qd for r in last]), np.stack([r.qdd for r in last])
-    motion = Piecewise(t, quintic_pieces(h, q[:-1], q[1:], qd0, qd1, qdd0, qdd1))
+    tolerance = positive(tolerance, "tolerance")
+    t = step_times(path, dt)
+    motion = follow_times(robot, path, t, q0, branch, orientation=orientation, singular=singular)
     strayed = path_error(robot, motion, path, 0.5 * (t[:-1] + t[1:]))
     turned = strayed.orientation if orientation == "full" else 0.0
     if max(strayed.position, turned) > tolerance:
@@ -96,17 +103,48 @@ def follow_path(
     return motion
 
 
+def follow_times(
+    robot: Robot,
+    path: CartesianPath,
+    t: Array,
+    q0: Any = None,
+    branch: str | None = None,
+    *,
+    orientation: Orientation = "full",
+    singular: float = SINGULAR,
+) -> Piecewise:
+    """The joint motion that is exact at times (m,), which include all breaks of the path."""
+    choice(orientation, ORIENTATIONS, "orientation")
+    # Just before and after each time, beyond its rounding: the acceleration jumps at breaks.
+    near = _NEXT * np.spacing(path.duration)
+    now = path.sample(np.minimum(t + near, path.duration))
+    before = path.sample(np.maximum(t - near, 0.0))
+    guide = _Tracker(robot, path, t, now, orientation, positive(singular, "singular"))
+    q, first, last = guide.run(before, q0, branch)
+    h = np.diff(t)
+    qd0, qdd0 = np.stack([r.qd for r in first]), np.stack([r.qdd for r in first])
+    qd1, qdd1 = np.stack([r.qd for r in last]), np.stack([r.qdd for r in last])
+    return Piecewise(t, quintic_pieces(h, q[:-1], q[1:], qd0, qd1, qdd0, qdd1))
+
+
 def path_error(
     robot: Robot, motion: Trajectory, path: CartesianPath, t: Array | None = None
 ) -> PathError:
     """Deviation of the tool from the path at times (m,), by default 10 000 even ones."""
     t = np.linspace(0.0, path.duration, 10_000) if t is None else t
+    gap, turn = deviations(robot, motion, path, t)
+    k, j = int(np.argmax(gap)), int(np.argmax(turn))
+    return PathError(float(gap[k]), float(turn[j]), float(t[k]), float(t[j]))
+
+
+def deviations(
+    robot: Robot, motion: Trajectory, path: CartesianPath, t: Array
+) -> tuple[Array, Array]:
+    """Distance (m) and angle (rad) of the tool from the path at times (m,)."""
     reached = robot.fk(np.ascontiguousarray(motion.sample(t).q))
     wanted = path.pose(t)
     gap = np.linalg.norm(reached[:, :3, 3] - wanted[:, :3, 3], axis=-1)
-    turn = angle_between(reached[:, :3, :3], wanted[:, :3, :3])
-    k, j = int(np.argmax(gap)), int(np.argmax(turn))
-    return PathError(float(gap[k]), float(turn[j]), float(t[k]), float(t[j]))
+    return gap, angle_between(reached[:, :3, :3], wanted[:, :3, :3])
 
 
 def onto(
@@ -203,20 +241,19 @@ class _Tracker:
                     return q
         found = self.robot.ik(T, q0, branch, orientation=self.orientation)
         if not found.success:
-            raise BrazoError(
-                f"{self._at(0)}: the start of the path is not reachable: {found.reason}"
-            )
+            self._fail(0, "reach", f"the start of the path is not reachable: {found.reason}")
         return found.q
 
     def _rates(self, q: Array, sample: PathSample, k: int) -> Rates:
         found = self.motion.rates(q, sample.velocity[k], sample.acceleration[k])
         if found.margin < self.singular:
-            raise BrazoError(
-                f"{self._at(k)}: the arm approaches a singularity of "
-                f"{self.motion.singular_joints(q)}, "
-                f"where joint velocities are unbounded: min singular value "
-                f"{found.margin:.1e}, limit {self.singular:g}; start at another pose, move the "
-                "path, or start in another branch"
+            self._fail(
+                k,
+                "singularity",
+                f"the arm approaches a singularity of {self.motion.singular_joints(q)}, where "
+                f"joint velocities are unbounded: min singular value {found.margin:.1e}, limit "
+                f"{self.singular:g}; start at another pose, move the path, or start in another "
+                "branch",
             )
         return found
 
@@ -229,14 +266,16 @@ class _Tracker:
         if past.any():
             i = int(np.argmax(past))
             kind = self.robot.joint_kinds[i]
-            raise BrazoError(
-                f"{self._at(k)}: joint {i + 1} ({self.robot.joint_names[i]}) exceeds its limit: "
+            self._fail(
+                k,
+                "limit",
+                f"joint {i + 1} ({self.robot.joint_names[i]}) exceeds its limit: "
                 f"{joint_text(kind, q[i])}, allowed {range_text(kind, self.limits[i])}; start at "
-                "another pose, make the path smaller, or start in another branch"
+                "another pose, make the path smaller, or start in another branch",
             )
         return q
 
-    def _raise_cause(self, k: int, previous: Array) -> None:
+    def _raise_cause(self, k: int, previous: Array) -> NoReturn:
         """Raise with the reason why the arm cannot follow to step k."""
         found = self.robot.ik(self.now.T[k], previous, orientation=self.orientation)
         if not found.success:
@@ -246,14 +285,16 @@ class _Tracker:
                 if few
                 else ""
             )
-            raise BrazoError(f"{self._at(k)}: {found.reason}{hint}")
+            self._fail(k, "reach", f"{found.reason}{hint}")
         if found.branch and found.branch == self.robot.configuration(previous):
-            raise BrazoError(f"{self._at(k)}: the step is too large; use a smaller dt")
+            self._fail(k, "step", "the step is too large; use a smaller dt")
         jump = float(np.abs(found.q - previous).max())
         name = f" ({found.branch})" if found.branch else ""
-        raise BrazoError(
-            f"{self._at(k)}: the arm cannot continue in its branch; another one{name} reaches this "
-            f"pose, {jump:.3g} away in joint space: the path would jump"
+        self._fail(
+            k,
+            "branch",
+            f"the arm cannot continue in its branch; another one{name} reaches this pose, "
+            f"{jump:.3g} away in joint space: the path would jump",
         )
 
     def _same_branch(self, q: Array) -> None:
@@ -270,13 +311,16 @@ class _Tracker:
                 low = middle
             else:
                 high = middle
-        raise BrazoError(
-            f"{self._at(high)}: the arm changes its branch from {names[0]} to "
-            f"{self.robot.configuration(q[high])}, through a singularity; move the path"
+        self._fail(
+            high,
+            "branch",
+            f"the arm changes its branch from {names[0]} to "
+            f"{self.robot.configuration(q[high])}, through a singularity; move the path",
         )
 
-    def _at(self, k: int) -> str:
-        return _place(self.path, float(self.t[k]))
+    def _fail(self, k: int, kind: Kind, why: str) -> NoReturn:
+        t = float(self.t[k])
+        raise PathInfeasible(f"{_place(self.path, t)}: {why}", t, self.now.T[k, :3, 3], kind)
 
 
 def _place(path: CartesianPath, t: float) -> str:
@@ -284,8 +328,9 @@ def _place(path: CartesianPath, t: float) -> str:
     return f"t = {t:.4g} s, tool at ({x:.4f}, {y:.4f}, {z:.4f}) m"
 
 
-def _times(path: CartesianPath, dt: float) -> Array:
-    """All breaks of the path, and even steps of at most dt between them."""
+def step_times(path: CartesianPath, dt: float) -> Array:
+    """All breaks of the path, and even steps of at most dt (s) between them."""
+    dt = positive(dt, "dt")
     if path.duration / dt > MAX_SAMPLES:
         raise BrazoError(f"{path.duration / dt:.3g} steps; max {MAX_SAMPLES}: use a larger dt")
     parts = [

@@ -1,8 +1,8 @@
-"""`GoTo`: joints on their way to a target that may change at any time, jerk-limited.
+"""`GoTo`: jerk-limited joint motion to a target that may change at any time.
 
-Whenever the target changes, the shortest motion from the present state (position, speed,
-acceleration) to rest at the new target is planned by Ruckig, and `update` walks along it; so no
-speed, acceleration or jerk ever passes its limit, whatever is asked and when.
+Whenever the target changes, the shortest motion from the current state (position, speed,
+acceleration) to rest at the new target is planned by Ruckig, and `update` follows it.  Speed,
+acceleration and jerk therefore never exceed their limits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class GoTo:
         self._state = Sample(q, qd, qdd)
         self._plan: Any = None
         self._t = 0.0
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
         self.stop()
 
     @property
@@ -51,12 +51,12 @@ class GoTo:
 
     @property
     def moving(self) -> bool:
-        """Whether the joints are still on their way."""
+        """Whether the joints are still moving."""
         return self._plan is not None
 
     @property
     def remaining(self) -> float:
-        """Seconds until the joints rest."""
+        """Time (s) until the joints are at rest."""
         return 0.0 if self._plan is None else max(self._plan.duration - self._t, 0.0)
 
     def target(self, q: Any) -> None:
@@ -78,7 +78,7 @@ class GoTo:
         self._plan, self._t = plan, 0.0
 
     def stop(self) -> None:
-        """Come to rest as quickly as the limits allow, each joint on its own."""
+        """Stop as quickly as the limits allow, each joint independently."""
         s = self._state
         if s.qd.any() or s.qdd.any():
             self._plan = self._stopping.plan(s.q, s.qd, s.qdd, np.zeros(self.limits.n))

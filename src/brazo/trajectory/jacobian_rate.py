@@ -7,7 +7,7 @@ fixed to,
     prismatic   d/dt (z, 0)           = (ż, 0)
 
 where ω is the angular velocity of the joint's parent.  A Delta's Jacobian follows from three
-rods of constant length, uᵢ·Ṗ = uᵢ·Ċᵢ, and its rate from differentiating that once more.
+rods of constant length, uᵢ·Ṗ = uᵢ·Ċᵢ, and its rate from the derivative of that equation.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
 
 
 def fastest(phases: Iterable[Phase], duration: float, jerk: float) -> float:
-    """The highest speed of a joint whose acceleration is faded out, by `duration` seconds.
+    """The highest speed of a joint whose acceleration is reduced to zero within `duration` (s).
 
     A joint at speed v and acceleration a reaches v + a |a| / 2j when the jerk j takes the
     acceleration to zero.  This speed only rises while a > 0 and only falls while a < 0, so its

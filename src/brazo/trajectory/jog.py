@@ -1,10 +1,10 @@
-"""`Jog`: joints that run at given speeds, jerk-limited, and stop before their limits.
+"""`Jog`: jerk-limited motion of joints at given speeds that stops before their limits.
 
 They run until `stop`.  A pendant binds them to an enabling switch that has to be held
 (`brazo.operate.HeldMotion`).
 
-Each joint runs on its own towards the speed asked for.  Before every step it is made sure that it
-could still stop inside its limit afterwards; the moment it could not, it takes the shortest motion
+Each joint accelerates independently to the commanded speed.  Before every step it is checked that
+it can still stop inside its limit afterwards; if it cannot, it takes the shortest motion
 that ends at rest on the limit (2e-8 rad or m short of it, the accuracy of the planner).
 """
 
@@ -28,18 +28,18 @@ Array = np.ndarray
 class Jog:
     """Motion of single joints at given speeds.
 
-    `q0` (n,) is where the joints are, at rest; a joint outside its limits may only come back.
+    `q0` (n,) is where the joints are, at rest; a joint outside its limits may only move back.
     """
 
     def __init__(self, limits: Limits, q0: Any) -> None:
         q = vector(q0, limits.n, "q0")
         self.limits = limits
         self._axes = [_Axis(limits, i, float(value)) for i, value in enumerate(q)]
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
 
     @property
     def state(self) -> Sample:
-        """Where the joints are now."""
+        """Current joint positions, velocities and accelerations."""
         return Sample(*np.array([axis.state for axis in self._axes]).T)
 
     @property
@@ -50,8 +50,8 @@ class Jog:
     def run(self, speeds: Any, accelerations: Any = None) -> None:
         """Run at these speeds (n,), rad/s and m/s, from now on.
 
-        Speeds that keep changing may be given with the rate at which they do: they are then those
-        wanted at the end of the next update, and a joint that follows them does not lag behind.
+        Changing speeds may be given with their rates: they are then the speeds at the end of the
+        next update, and a joint that follows them does not lag.
         """
         wanted = vector(speeds, self.limits.n, "speeds")
         fast = np.abs(wanted) > self.limits.speed * (1.0 + 1e-12)
@@ -89,7 +89,7 @@ class Jog:
 
 
 class _Axis:
-    """One joint: a speed asked for, a plan, and a watch on the limit ahead."""
+    """One joint: commanded speed, plan, and monitoring of the limit ahead."""
 
     def __init__(self, limits: Limits, i: int, q: float) -> None:
         one = Limits(*(getattr(limits, name)[[i]] for name in ("speed", "acceleration", "jerk")))
@@ -123,7 +123,7 @@ class _Axis:
         self.limited = False
 
     def _accelerate(self, dt: float) -> None:
-        """Make for a speed with its rate; one that is not renewed fades, which brings a speed."""
+        """Accelerate to a speed and its rate; a rate that is not renewed decays to zero."""
         if self._renewed:
             self._renewed = False
             self._rate = self._bounded_rate(dt)
@@ -139,7 +139,8 @@ class _Axis:
             self.run(min(max(speed, -self._speed), self._speed))
 
     def _bounded_rate(self, dt: float) -> float:
-        """The rate asked for, as far as the speed stays inside its limit until it has faded."""
+        """The commanded rate, limited so that the speed stays in its limit until the rate has
+        decayed."""
         a = min(abs(self._rate), self._acceleration)
         room = self._speed - self.wanted * math.copysign(1.0, self._rate)
         # a dt + a²/2j ≤ room

@@ -1,4 +1,4 @@
-"""`NullSpaceJog`: the joints of a redundant arm run with the tool at rest, as an elbow swings.
+"""`NullSpaceJog`: motion of the joints of a redundant arm with the tool at rest.
 
 The joints follow the self-motion of the arm, a curve q(s) with J(q) q' = 0 and |q'| = 1.  From
 d/ds (J q') = 0 its curvature is
@@ -6,8 +6,8 @@ d/ds (J q') = 0 its curvature is
     q'' = −J⁺ J' q',        J' = dJ/ds along q',
 
 which for several redundant degrees of freedom also transports the direction without turning it in
-the null space.  The speed ds/dt approaches the one asked for with limited acceleration and jerk, as
-slowly as the most demanding joint requires.  After each step the joints are corrected onto the pose
+the null space.  The speed ds/dt approaches the commanded one with acceleration and jerk within the
+limits of every joint.  After each step the joints are corrected onto the pose
 at which the tool started, so that no error accumulates.
 
 The arm stops, and `reason` gives the cause, before a joint passes its limit and before the arm
@@ -71,11 +71,11 @@ class NullSpaceJog:
         self._blocked = 0.0  # direction in which it was stopped
         self._planner = RuckigPlanner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
         self.reason = ""
-        self.update_seconds = 0.0  # what the last update took, by the machine's own clock
+        self.update_seconds = 0.0  # wall-clock time of the last update
 
     @property
     def state(self) -> Sample:
-        """Where the joints are now."""
+        """Current joint positions, velocities and accelerations."""
         return self._state
 
     @property
@@ -149,7 +149,8 @@ class NullSpaceJog:
         return ds, speed, acceleration, rest.at_time(rest.duration)[0][0]
 
     def _obstacle(self, distance: float) -> str:
-        """Return what the arm would meet within a distance along its self-motion, or nothing."""
+        """Return the limit or singularity within a distance along the self-motion; empty if
+        none."""
         q, _ = self._along(self._state.q, self._u, distance)
         limits = self.limits.position
         past = violations(q, limits) & ~violations(self._state.q, limits)

@@ -33,6 +33,7 @@ from brazo.trajectory.series import series
 from brazo.trajectory.timing import Timing, progress, read_timing
 from brazo.trajectory.tool_orientation import (
     Between,
+    Constant,
     FunctionOrientation,
     ThroughRotations,
     ToolOrientation,
@@ -47,8 +48,10 @@ Z = (0.0, 0.0, 1.0)
 def along(curve: Curve, orientation: Any, timing: Timing | float) -> CartesianPath:
     """A path along any curve, with an orientation and a timing."""
     turning = read_orientation(orientation)
-    x = np.linspace(0.0, 1.0, 1001)
-    rate = float(np.linalg.norm(turning.at(x, curve.at(x))[1], axis=-1).max())
+    rate = 0.0
+    if not isinstance(turning, Constant):
+        x = np.linspace(0.0, 1.0, 1001)
+        rate = float(np.linalg.norm(turning.at(x, curve.at(x))[1], axis=-1).max())
     return CurvePath(curve, turning, progress(read_timing(timing), curve.length, rate))
 
 
@@ -101,7 +104,7 @@ def circle(
     """A circle, counterclockwise about the normal (clockwise with negative turns)."""
     radius = positive(radius, "radius")
     angle = 2.0 * math.pi * _turns(turns)
-    axes = _axes(normal, start)
+    axes = plane_axes(normal, start)
     curve = Winding(vector(centre, 3, "centre"), axes, (radius, radius), (0.0, angle))
     return along(curve, orientation, timing)
 
@@ -130,7 +133,7 @@ def square(
 ) -> CartesianPath:
     """A square, starting and ending at a corner; sides along and across `start`."""
     half = 0.5 * positive(side, "side")
-    e1, e2, _ = _axes(normal, start).T
+    e1, e2, _ = plane_axes(normal, start).T
     signs = [(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)]
     middle = vector(centre, 3, "centre")
     points = [middle + half * (a * e1 + b * e2) for a, b in signs]
@@ -153,7 +156,7 @@ def spiral(
             f"radii are {r0:g} and {r1:g} m; expected two different radii of at least 0"
         )
     angle = 2.0 * math.pi * _turns(turns)
-    curve = Winding(vector(centre, 3, "centre"), _axes(normal, start), (r0, r1), (0.0, angle))
+    curve = Winding(vector(centre, 3, "centre"), plane_axes(normal, start), (r0, r1), (0.0, angle))
     return along(by_length(curve), orientation, timing)
 
 
@@ -172,7 +175,7 @@ def helix(
     rise = float(array(pitch, "pitch")) * abs(_turns(turns))
     curve = Winding(
         vector(centre, 3, "centre"),
-        _axes(axis, start),
+        plane_axes(axis, start),
         (radius, radius),
         (0.0, 2.0 * math.pi * turns),
         rise,
@@ -198,7 +201,7 @@ def lissajous(
     A = _three(amplitudes, "amplitudes")
     f = _three(frequencies, "frequencies")
     phi = np.array([math.pi / 2, 0.0, 0.0]) if phases is None else _three(phases, "phases")
-    curve = Lissajous(vector(centre, 3, "centre"), _axes(normal, start), A, f, phi)
+    curve = Lissajous(vector(centre, 3, "centre"), plane_axes(normal, start), A, f, phi)
     return along(by_length(curve), orientation, timing)
 
 
@@ -306,7 +309,7 @@ def _winding(p0: Any, p1: Any, p2: Any, whole: bool) -> Winding:
     return Winding(centre, axes, (radius, radius), (0.0, last))
 
 
-def _axes(normal: Any, start: Any) -> Array:
+def plane_axes(normal: Any, start: Any) -> Array:
     """A right-handed frame as columns: two axes in the plane, and the normal."""
     e3 = direction(normal, "normal")
     if start is None:

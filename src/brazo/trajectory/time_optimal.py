@@ -85,7 +85,9 @@ class _Rows:
         self.b = np.concatenate([B, -B], axis=1)[:, np.tile(finite, 2)]
         self.c = np.concatenate([high_c, low_c], axis=1)[:, np.tile(finite, 2)]
         if (self.c < 0.0).any():
-            raise BrazoError("the torque limits do not hold the robot's weight along the path")
+            raise BrazoError(
+                "the torque limits are too low to hold the robot's weight along the path"
+            )
 
     def interval(self, i: int, step: float) -> tuple[Array, Array, Array]:
         """Rows of the interval from point i to i + 1, for u and the x of its start."""

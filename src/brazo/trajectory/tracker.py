@@ -8,7 +8,7 @@ Each step goes as far towards the target as dt and the joint speeds allow, along
 the tool point and about a constant axis.  The joint values follow by Newton's method from the
 previous ones (`pursue`), so the arm keeps its IK branch.  Where that is not possible (a joint
 limit, the edge of the reach, a singularity) a damped least-squares step brings the tool as near to
-the target as it gets, and the status reports the cause.  No joint ever moves faster than its speed
+the target as possible, and the status reports the cause.  No joint ever moves faster than its speed
 limit or leaves its limits, and no step increases the distance from the target.
 """
 
@@ -100,7 +100,7 @@ def pursue(
     shift = pose_shift(T, path(1.0))
     share = 1.0
     if np.linalg.norm(shift[:3]) > _NEAR * motion.reach or np.linalg.norm(shift[3:]) > _NEAR:
-        # From far, Newton's method may end elsewhere.
+        # From a distant start, Newton's method may converge to another solution.
         share = min(1.0, 0.99 / max(float(np.max(np.abs(inverse @ shift) / most)), 1e-9))
     for _ in range(5):
         if share < _FEW:
@@ -303,7 +303,7 @@ class Tracker:
         return q.copy()
 
     def _passing(self, q: Array, step: Array) -> Array:
-        """Which joint takes the arm out of its branch, if one does: (n,) bool."""
+        """Joints that would move the arm out of its branch: (n,) bool."""
         held = np.zeros(len(q), dtype=bool)
         if self._branch and self.robot.configuration(q + step) != self._branch:
             for i in np.argsort(-np.abs(step)).tolist():

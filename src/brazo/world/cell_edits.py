@@ -193,9 +193,11 @@ def checked_name(cell: Cell, name: str) -> None:
             "without spaces at its ends"
         )
     if "/" in name:
-        raise BrazoError(f"'{name}': a name has no '/', which leads to a robot's parts")
+        raise BrazoError(
+            f"'{name}': a name must not contain '/', which separates a robot and its parts"
+        )
     if name in (FLOOR, WORLD, "base", "tool"):
-        raise BrazoError(f"'{name}' is a name of the cell's own; choose another")
+        raise BrazoError(f"'{name}' is a reserved name; choose another")
     for one in elements(cell):
         if one.name == name:
             raise BrazoError(f"'{name}' is the name of a {kind_of(one)} already; choose another")

@@ -57,13 +57,15 @@ class Names:
             block.missing("name")
         name = fields["name"].identifier()
         if "/" in name:
-            fields["name"].fail(f"'{name}': a name has no '/', which leads to a robot's parts")
+            fields["name"].fail(
+                f"'{name}': a name must not contain '/', which separates a robot and its parts"
+            )
         if name in self.lines:
             line = self.lines[name]
             fields["name"].fail(
                 f"'{name}' is used twice (first on line {line})"
                 if line
-                else f"'{name}' is a name of the cell's own; choose another"
+                else f"'{name}' is a reserved name; choose another"
             )
         self.lines[name] = fields["name"].line
         return name

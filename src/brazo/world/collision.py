@@ -3,7 +3,8 @@
 Where an approximation is needed it contains the part: bevels are filled in, and a tapered beam
 becomes up to three straight ones, each as thick as its thicker end.  A lever is the exception: it
 becomes its two discs and a box of their mean width, whose flanks deviate by at most half the
-difference of the radii.  Patterns and meshes are replaced by their convex hulls.
+difference of the radii.  Patterns and meshes are replaced by their convex hulls, and a mesh with
+convex pieces by those of the pieces.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def _solids(shape: Shape) -> tuple[Primitive, ...]:
                 if length
                 else (max(discs, key=lambda disc: disc.size[0]),)
             )
+        case Mesh(pieces=(_, *_) as pieces):
+            return tuple(_hull(Mesh(path, shape.scale)) for path in pieces)
         case CircularPattern() | Mesh():
             return (_hull(shape),)
 

@@ -52,7 +52,7 @@ class DivergenceGuard:
             time = float(self._data.time)
             text = last_warning() or kind.name
             raise Diverged(
-                f"the run broke down at {time:.4f} s at {where}: {text}. {advice}", time, where
+                f"the simulation diverged at {time:.4f} s at {where}: {text}. {advice}", time, where
             )
 
     def _where(self, kind: Any) -> str:

@@ -86,7 +86,7 @@ def restored_cell(about: Mapping[str, str]) -> tuple[Cell, list[str]] | None:
         if any(Path(name).name != name for name in (*files, *references)):
             raise ValueError("a file name with a folder")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BrazoError(f"{SOURCE}: not a cell as a recording holds it ({error})") from None
+        raise BrazoError(f"{SOURCE}: not a cell description of a recording ({error})") from None
     notes = [
         f"{path} was changed since the run. The text in the recording is used."
         for path, digest in origins.items()

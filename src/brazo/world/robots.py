@@ -191,7 +191,7 @@ class WorldRobot:
     def drive_gain(self, gain: Any) -> None:
         gain = np.broadcast_to(np.asarray(gain, dtype=float), (self.n,))
         if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
-            raise BrazoError(f"drive_gain of '{self.name}': wanted finite numbers from 0 up")
+            raise BrazoError(f"drive_gain of '{self.name}': expected finite numbers, 0 or more")
         self._world.mj_model.actuator_gainprm[self._drives, 0] = gain
 
     @property
@@ -270,7 +270,9 @@ class WorldRobot:
     def _checked(self, values: Any, what: str) -> Array:
         array = float_array(values, f"{what} of '{self.name}'")
         if array.shape != (self.n,):
-            raise BrazoError(f"{what} of '{self.name}' has shape {array.shape}; wanted ({self.n},)")
+            raise BrazoError(
+                f"{what} of '{self.name}' has shape {array.shape}; expected ({self.n},)"
+            )
         if not np.isfinite(array).all():
             raise BrazoError(f"{what} of '{self.name}': every value must be finite")
         return array

@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from brazo.body.mesh_inertia import hull_of
+from brazo.body.mesh_inertia import solid_inertia as surface_inertia
 from brazo.body.solids import triangles
 from brazo.errors import BrazoError
 from brazo.model.description import Array, Inertia, frozen
@@ -33,30 +35,12 @@ def solid_inertia(shape: BodyShape, mass: float) -> Inertia:
 
 
 def hull_inertia(vertices: Array, mass: float) -> Inertia:
-    """Return the inertia of the homogeneous convex hull of points (v, 3).
-
-    The hull is divided into tetrahedra from an inner point to its faces; the second moments of a
-    tetrahedron with the corners 0, a, b, c and the volume V are V/20 (Σ pᵢpᵢᵀ + s sᵀ), with s the
-    sum of its corners pᵢ.
-    """
-    from scipy.spatial import ConvexHull, QhullError
-
+    """Return the inertia of the homogeneous convex hull of points (v, 3)."""
     try:
-        hull = ConvexHull(vertices)
-    except (QhullError, ValueError):
+        one = surface_inertia(*hull_of(vertices), 1.0)
+    except BrazoError:
         raise BrazoError("a free body needs a solid mesh; this one is flat") from None
-    inner = vertices[hull.vertices].mean(axis=0)
-    corners = vertices[hull.simplices] - inner  # (faces, 3, 3)
-    volumes = np.abs(np.linalg.det(corners)) / 6.0
-    sums = corners.sum(axis=1)
-    whole = float(volumes.sum())
-    com = (volumes[:, None] * sums).sum(axis=0) / (4.0 * whole)
-    squares = np.einsum("fki,fkj->fij", corners, corners) + np.einsum("fi,fj->fij", sums, sums)
-    moments = np.einsum("f,fij->ij", volumes, squares) / 20.0
-    density = mass / whole
-    about = density * (np.trace(moments) * np.eye(3) - moments)
-    tensor = about - mass * (com @ com * np.eye(3) - np.outer(com, com))
-    return Inertia(mass, frozen(inner + com), frozen((tensor + tensor.T) / 2.0))
+    return Inertia(mass, one.com, frozen(one.tensor * (mass / one.mass)))
 
 
 def _plates(shape: BinShape, mass: float) -> Inertia:

@@ -247,7 +247,9 @@ class World:
         T = checked_pose(pose)
         speed = np.zeros(6) if velocity is None else np.array(velocity, dtype=float)
         if speed.shape != (6,) or not np.isfinite(speed).all():
-            raise BrazoError(f"velocity of '{body}': wanted six finite numbers, linear and angular")
+            raise BrazoError(
+                f"velocity of '{body}': expected six finite numbers, linear and angular"
+            )
         first = int(self.mj_model.joint(body).qposadr[0])
         free = next(one for one in self.cell.bodies if one.name == body)
         self.mj_data.qpos[first : first + 7] = start_pose(replace(free, pose=T))

@@ -1,4 +1,4 @@
-"""Lagrange–Euler against Newton–Euler, the reference numbers and what theory says."""
+"""Lagrange–Euler against Newton–Euler, reference numbers and theory."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def load_text(text, folder):
 
 
 def agree(arm, eqs, relative=1e-12, count=30):
-    """Everything an arm computes by Newton–Euler comes out of the equations too."""
+    """All results of Newton–Euler also follow from the equations."""
     compiled = eqs.compile()
     q, qd, qdd = states(arm.n, count)
     M, C, G = compiled.M(q), compiled.C(q, qd), compiled.G(q)
@@ -210,7 +210,7 @@ def test_sizes_of_the_expanded_forms():
     assert equations("panda").form == "recursive" and len(equations("panda").steps) > 100
 
 
-def test_letters_are_the_files_own():
+def test_symbols_are_those_of_the_file():
     eqs = equations("scara1")
     assert eqs.symbols["L1"].value == 0.3 and eqs.symbols["L1"].unit == "m"
     assert eqs.values[sp.Symbol("m1")] == 5.0
@@ -224,7 +224,7 @@ def test_letters_are_the_files_own():
     assert [row.d for row in eqs.dh][:3] == [sp.Symbol("L_base"), 0, eqs.q[2]]
 
 
-def test_plain_numbers_get_letters_and_names_are_used_once(tmp_path):
+def test_plain_numbers_get_symbols_with_unique_names(tmp_path):
     arm = load_text(ODD, tmp_path)
     eqs = derive(arm)
     assert eqs.symbols["m1"].value == 0.2  # a length the file calls m1
@@ -243,7 +243,7 @@ def test_numbers_can_be_changed_before_deriving():
     agree(loaded, derive(loaded))
 
 
-def test_a_robot_without_a_file_gets_letters_too():
+def test_robot_without_a_file_gets_symbols():
     named = RobotFile.parse(ODD).build()
     plain = dataclasses.replace(named, expressions={})
     plain, named = derive(plain), derive(named)
@@ -264,7 +264,7 @@ def test_the_file_is_not_opened_again(tmp_path, later):
 
 
 @pytest.mark.parametrize("gap", ["", " ", "  "])
-def test_a_unit_may_stand_apart_from_its_number(tmp_path, gap):
+def test_space_between_number_and_unit_is_allowed(tmp_path, gap):
     text = f"""
 name: spaced
 parameters: {{L1: 60{gap}cm, L2: L1/2 + 5{gap}cm, rate: 90{gap}deg/s}}
@@ -289,7 +289,7 @@ tool: {{xyz: [0, 0, 2{gap}in], rpy: [0, 45{gap}deg, 0]}}
 # -- singular, general and impossible robots ------------------------------------------------
 
 
-def test_point_masses_make_the_mass_matrix_singular_and_it_is_said(tmp_path):
+def test_singular_mass_matrix_of_point_masses_is_reported(tmp_path):
     arm = load_text(POINT_MASSES, tmp_path)
     eqs = derive(arm)
     assert eqs.singular
@@ -302,7 +302,7 @@ def test_point_masses_make_the_mass_matrix_singular_and_it_is_said(tmp_path):
     assert not equations("scara2").singular
 
 
-def test_a_hidden_singularity_is_found_too(tmp_path):
+def test_hidden_singularity_is_found(tmp_path):
     """Two joints about one axis: no row is zero, yet M has rank 1."""
     arm = load_text(
         "name: twice\njoints:\n"
@@ -384,7 +384,7 @@ def test_arguments_are_checked():
         derive(robot("panda"), form="expanded")
 
 
-def test_progress_goes_forward_and_can_stop():
+def test_progress_increases_and_can_cancel():
     seen = []
     derive(robot("scara2"), progress=lambda fraction, text: seen.append((fraction, text)))
     fractions = [fraction for fraction, _ in seen]

@@ -120,7 +120,7 @@ def test_parameters_can_be_changed_at_run_time(tmp_path):
     c.parameters[c.fields.index("L5")] = 0.2
     q, qd, qdd = (x[0] for x in states(5, 1))
     wanted = longer.inverse_dynamics(q, qd, qdd)
-    # The inertias of the boxes follow from their lengths, but only when asked to.
+    # The inertias of the boxes follow from their lengths, but only on request.
     before = c.call("inverse_dynamics", q, qd, qdd, None, out=(5,))[1]
     assert not close(before, wanted, 1e-6)
     c.call("update")

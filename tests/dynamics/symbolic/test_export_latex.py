@@ -59,7 +59,7 @@ def test_environments_are_closed_and_prose_is_escaped(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["scara1", "puma560", "odd"])
-def test_it_compiles_and_nothing_sticks_out(name, tmp_path):
+def test_document_compiles_without_overfull_boxes(name, tmp_path):
     assert shutil.which("pdflatex"), "pdflatex is not on PATH: make setup installs it on Debian"
     eqs = derive(load_text(ODD, tmp_path)) if name == "odd" else equations(name)
     (tmp_path / "equations.tex").write_text(eqs.latex(), encoding="utf-8")

@@ -65,7 +65,7 @@ def test_octave_computes_the_same(name, parameters, tmp_path):
     assert numbers.size == 0
 
 
-def test_files_are_functions_in_what_both_octave_and_matlab_read():
+def test_files_use_syntax_of_both_octave_and_matlab():
     files = equations("puma560-drives").octave()
     for name, text in files.items():
         code = re.sub(r"%.*", "", text)

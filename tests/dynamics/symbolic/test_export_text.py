@@ -1,4 +1,4 @@
-"""The equations as they stand on a terminal."""
+"""The equations as printed on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from brazo.dynamics.symbolic.notation import LatexNotation, UnicodeNotation, bro
 from tests.dynamics.symbolic.equations import equations
 
 
-def test_scara2_reads_like_a_book():
+def test_scara2_equations_have_textbook_form():
     lines = equations("scara2").text().splitlines()
     assert "M33 = I3zz + I4zz + I5zz + (m3/4 + m4 + m5) L3²" in lines
     assert "C32 = (m3/2 + m4 + m5) L2 L3 s3 (q̇1 + q̇2)" in lines
@@ -20,7 +20,7 @@ def test_scara2_reads_like_a_book():
     assert lines[1].startswith("expanded form")
 
 
-def test_other_forms_and_notes_are_said():
+def test_form_and_notes_are_printed():
     assert "recursive form" in equations("panda").text()
     assert (
         "M11 = 0.838287 + 0.575 c2 + 0.20625 c23 + 0.165 c3"

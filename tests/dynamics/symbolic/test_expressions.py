@@ -62,7 +62,7 @@ texts = st.recursive(
 
 @dataclass(frozen=True)
 class Bounded:
-    """A float with a first-order bound of the rounding errors made on the way to it."""
+    """A float with a first-order bound of the accumulated rounding errors."""
 
     value: float
     error: float = 0.0
@@ -136,6 +136,6 @@ def test_s_is_a_second_unless_it_is_a_parameter():
 
 
 @pytest.mark.parametrize("text", ["L3", "L1 +", "(L1", "2 L1", "3furlong", "", "L1)"])
-def test_refuses_what_is_no_expression(text):
+def test_invalid_expressions_are_rejected(text):
     with pytest.raises(BrazoError):
         read(text)

@@ -36,7 +36,7 @@ def value(ring, element, numbers):
     )
 
 
-def test_a_square_of_a_sine_never_survives(ring):
+def test_squares_of_sines_are_replaced(ring):
     c, s, *_ = angles(ring)
     assert terms_of(c * c + s * s) == {0: 1}
     assert terms_of((c * s) * (c * s) - c * c + c * c * c * c) == {}
@@ -79,7 +79,7 @@ def a_times(ring, x):
     return ring.variable(a) * x
 
 
-def test_sums_of_angles_come_back(ring):
+def test_sums_of_angles_are_restored(ring):
     c1, s1, c12, s12, c3, s3 = angles(ring)
     show = Readable(ring, [m]).expression
     assert show(c1 * c12 + s1 * s12) == sp.cos(q2)
@@ -101,7 +101,7 @@ def test_terms_are_collected_by_mass_or_by_geometry(ring):
     assert by_mass == M2 * (L1**2 + L2**2 + 2 * L1 * L2) + M3 * L1
 
 
-def test_what_is_no_polynomial_is_kept_whole(ring):
+def test_non_polynomial_expression_becomes_a_variable(ring):
     x = ring.embed(sp.sqrt(a) * 2 + 1 / m)
     assert Readable(ring, []).expression(x * x) == sp.expand((2 * sp.sqrt(a) + 1 / m) ** 2)
 

@@ -1,4 +1,4 @@
-"""The Delta's MJCF closes its loops where the closed form says, and reports what it lacks."""
+"""The Delta's MJCF closes its loops as in the closed form, and missing data is reported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def delta():
 
 
 def settle(compiled, names, theta, steps=4000):
-    """Drive the arms to the angles with damped servos, and let everything come to rest."""
+    """Drive the arms to the angles with damped servos, until everything is at rest."""
     data = mujoco.MjData(compiled)
     addresses = [compiled.joint(name).qposadr[0] for name in names]
     dofs = [compiled.joint(name).dofadr[0] for name in names]
@@ -83,7 +83,7 @@ def test_holding_torques_balance_the_weight(delta):
     assert data.ctrl.sum() == pytest.approx(work, rel=1e-5)
 
 
-def test_files_with_looks_load(delta, tmp_path):
+def test_files_with_visuals_load(delta, tmp_path):
     export_mjcf(delta, tmp_path / "delta.xml")
     compiled = mujoco.MjModel.from_xml_path(str(tmp_path / "delta.xml"))
     data = mujoco.MjData(compiled)
@@ -104,7 +104,7 @@ def test_rods_that_cannot_reach_are_refused(delta):
         write_mjcf(replace(delta, L2=0.05))
 
 
-def test_an_exported_delta_comes_back_as_a_delta(tmp_path):
+def test_exported_delta_round_trips(tmp_path):
     arm = brazo.load("delta").with_tool([0.01, 0.02, -0.05])
     path = tmp_path / "delta.xml"
     export_mjcf(arm.model, path)

@@ -1,4 +1,4 @@
-"""MJCF in: the frames are MuJoCo's own, whatever the file does to make them."""
+"""MJCF reader: the frames equal those of MuJoCo."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_dynamics_equal_those_of_the_file(read, tmp_path):
             assert np.abs(oracle.inverse_dynamics(*x) - data.qfrc_inverse).max() < 1e-13
 
 
-def test_what_a_joint_carries(read):
+def test_joint_properties_are_read(read):
     model = read()
     pan, w1, _, w3, f1, f2 = model.joints
     assert np.allclose(pan.limits, (-math.pi / 2, math.pi / 2), atol=1e-15)
@@ -167,7 +167,7 @@ def test_geoms_become_parts(read):
     assert np.allclose(np.ptp(ellipsoid.vertices, axis=0), [0.02, 0.04, 0.06], rtol=1e-2)
 
 
-def test_what_is_left_out_is_said(read):
+def test_omitted_elements_are_reported(read):
     text = "\n".join(said(read()))
     assert "floor: a plane is no part of a robot" in text
     assert "finger1, finger2: no inertial is given; MuJoCo made it from the geoms" in text
@@ -190,7 +190,7 @@ def test_a_free_root_is_read_as_fixed(read):
     assert model.n == 5
 
 
-def test_what_a_ball_joint_does_not_keep_is_reported(read):
+def test_lost_properties_of_a_ball_joint_are_reported(read):
     text = """<mujoco><worldbody><body><joint name="h" type="ball" damping="0.5" {}/>
       <geom size="0.1" mass="2"/></body></worldbody>
       <actuator><motor joint="h" gear="0 0 2 0 0 0" {}/></actuator></mujoco>"""
@@ -246,7 +246,7 @@ def test_other_equalities(read, equality, said_of_it, n):
     assert not said_of_it or any(said_of_it in text for text in said(model))
 
 
-def test_springs_and_tendons_are_said(read):
+def test_springs_and_tendons_are_reported(read):
     text = ARM.replace('name="w2"', 'name="w2" stiffness="3"').replace(
         "<equality>",
         '<tendon><fixed><joint joint="f1" coef="1"/></fixed></tendon><equality>',
@@ -330,7 +330,7 @@ def test_bad_files_are_refused(read, text, said_of_it):
         ('pos="0 0 0.05"', 'pos="0 0 {}"'),
     ],
 )
-def test_numbers_that_mujoco_lets_pass_are_refused(read, old, new, number):
+def test_nonfinite_numbers_accepted_by_mujoco_are_rejected(read, old, new, number):
     with pytest.raises(BrazoError, match=r"not finite|MuJoCo cannot compile"):
         read(ARM, (old, new.format(number)))
 
@@ -345,7 +345,7 @@ def test_mujocos_warnings_become_findings_not_files(read, tmp_path, monkeypatch,
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
-def test_a_spoilt_file_is_read_or_refused(seed, tmp_path):
+def test_corrupted_file_is_read_or_rejected(seed, tmp_path):
     path = tmp_path / "robot.xml"
     path.write_bytes(spoil_xml(np.random.default_rng(seed), ARM.encode()))
     try:
@@ -356,7 +356,7 @@ def test_a_spoilt_file_is_read_or_refused(seed, tmp_path):
     assert np.isfinite(body_poses(model, np.full(model.n, 0.3))).all()
 
 
-def test_includes_meshes_and_defaults_are_mujocos_affair(tmp_path):
+def test_includes_meshes_and_defaults_are_resolved_by_mujoco(tmp_path):
     from brazo.body.meshes import stl_bytes
 
     vertices = np.array([[0, 0, 0], [2, 0, 0], [0, 3, 0], [0, 0, 4.0]])
@@ -404,7 +404,7 @@ HUGE = {
 
 
 @pytest.mark.parametrize("name", HUGE)
-def test_a_model_beyond_all_measure_is_refused_before_it_is_built(tmp_path, name):
+def test_too_large_model_is_rejected_before_compilation(tmp_path, name):
     path = tmp_path / "huge.xml"
     path.write_text(f"<mujoco>{HUGE[name]}<worldbody>{BODY}</worldbody></mujoco>")
     begin = time.process_time()
@@ -413,7 +413,7 @@ def test_a_model_beyond_all_measure_is_refused_before_it_is_built(tmp_path, name
     assert time.process_time() - begin < 1.0
 
 
-def test_the_sum_goes_through_includes_and_attached_models(tmp_path):
+def test_size_limit_counts_includes_and_attached_models(tmp_path):
     (tmp_path / "inner.xml").write_text(
         f'<mujocoinclude><replicate count="4000">{BODY}</replicate></mujocoinclude>'
     )
@@ -437,7 +437,7 @@ def test_the_sum_goes_through_includes_and_attached_models(tmp_path):
         read_mjcf(tmp_path / "self.xml")
 
 
-def test_what_robots_have_is_no_measure_at_all(tmp_path):
+def test_common_robot_scene_is_below_the_size_limit(tmp_path):
     path = tmp_path / "scene.xml"
     path.write_text(
         "<mujoco><asset>"
@@ -449,14 +449,14 @@ def test_what_robots_have_is_no_measure_at_all(tmp_path):
     assert read_mjcf(path).n == 20
 
 
-def test_memory_that_mujoco_does_not_get_is_a_plain_error(tmp_path):
+def test_mujoco_memory_error_is_reported(tmp_path):
     path = tmp_path / "greedy.xml"
     path.write_text(f'<mujoco><size memory="900000G"/><worldbody>{BODY}</worldbody></mujoco>')
     with pytest.raises(BrazoError, match=r"greedy.xml: MuJoCo cannot compile"):
         read_mjcf(path)
 
 
-def test_a_limit_on_one_side_comes_back_as_it_was(tmp_path):
+def test_one_sided_limit_round_trips(tmp_path):
     path = tmp_path / "half.xml"
     path.write_text(
         '<mujoco><compiler angle="radian"/><worldbody><body><joint range="-3 1e9"/>'

@@ -59,7 +59,7 @@ def assert_same(model, other):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_robots_come_back(name, tmp_path):
+def test_shipped_robots_round_trip(name, tmp_path):
     model = load_source(name).model
     other = again(model, tmp_path)
     assert_same(model, other)
@@ -75,12 +75,12 @@ def test_shipped_robots_come_back(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_foreign_robots_come_back(name, tmp_path):
+def test_foreign_robots_round_trip(name, tmp_path):
     model = foreign(name)
     assert_same(model, again(model, tmp_path))
 
 
-def test_mimics_come_back(tmp_path):
+def test_mimic_joints_round_trip(tmp_path):
     source = tmp_path / "sample.urdf"
     source.write_text(SAMPLE)
     model = read_urdf(source)
@@ -91,7 +91,7 @@ def test_mimics_come_back(tmp_path):
     ]
 
 
-def test_several_joints_on_a_body_go_out_as_they_came_in(tmp_path):
+def test_several_joints_on_a_body_round_trip(tmp_path):
     source = tmp_path / "arm.xml"
     source.write_text(ARM)
     model = read_mjcf(source)
@@ -232,7 +232,7 @@ def test_a_robot_without_inertia_has_no_dynamics():
 
 
 @pytest.mark.parametrize("name", ["scara1", "panda"])
-def test_looks_come_back(name, tmp_path):
+def test_visuals_round_trip(name, tmp_path):
     model = load_source(name).model
     export_mjcf(model, tmp_path / "arm.xml")
     other = read_mjcf(tmp_path / "arm.xml")
@@ -243,20 +243,20 @@ def test_looks_come_back(name, tmp_path):
             assert np.allclose(part.color, copy.color, atol=1e-6)
 
 
-def test_parts_that_need_files_are_left_out_of_the_text_and_said():
+def test_parts_that_need_files_are_omitted_with_a_note():
     text = write_mjcf(load_source("scara1").model)
     assert "needs a mesh file and is left out" in text
     mujoco.MjModel.from_xml_string(text)
 
 
-def test_a_mesh_too_large_for_mujoco_is_left_out_and_said(tmp_path, monkeypatch):
+def test_too_large_mesh_is_omitted_with_a_note(tmp_path, monkeypatch):
     monkeypatch.setattr("brazo.formats.mjcf.xml._MAX_STL_TRIANGLES", 10)
     notes = export_mjcf(load_source("scara1").model, tmp_path / "arm.xml")
     assert any("triangles; at most 10" in note for note in notes)
     mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
 
 
-def test_flat_plates_are_taken_and_too_flat_ones_are_not(tmp_path):
+def test_inertia_of_flat_plates_is_kept_and_invalid_inertia_is_changed(tmp_path):
     source = tmp_path / "sample.urdf"
     source.write_text(SAMPLE)
     model = read_urdf(source)
@@ -273,7 +273,7 @@ def test_flat_plates_are_taken_and_too_flat_ones_are_not(tmp_path):
     assert "MuJoCo refuses" in write_mjcf(with_tensor(np.diag([0.1, 0.2, 0.31])))
 
 
-def test_quaternions_there_and_back():
+def test_quaternions_round_trip():
     rng = np.random.default_rng(0)
     turns = [np.diag(d) for d in ([1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1])]
     for k in range(200):

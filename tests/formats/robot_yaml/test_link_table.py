@@ -1,4 +1,4 @@
-"""The table of masses and friction says what the file says, and where."""
+"""The table of masses and friction has the values of the file and their fields."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
 from brazo.formats.robot_yaml.robot_file import RobotFile
 
 
-def test_a_parameter_is_what_it_is_used_for():
+def test_parameter_dimension_follows_from_its_use():
     file = RobotFile.parse(
         "name: arm\n"
         "parameters: {L: 0.3, half: L/2, m: 2, turn: 30deg, k: 2, both: 1, by_name: 20cm}\n"
@@ -20,7 +20,7 @@ def test_a_parameter_is_what_it_is_used_for():
         "half": units.LENGTH,
         "m": units.MASS,
         "turn": units.ANGLE,
-        "k": units.LENGTH,  # the box cannot tell which factor is the length
+        "k": units.LENGTH,  # the box does not determine which factor is the length
         "both": None,
         "by_name": units.LENGTH,
     }

@@ -33,7 +33,7 @@ def build(text: str, **overrides: float):
     return RobotFile.parse(text, FILE).build(overrides)
 
 
-def test_a_file_says_everything_once():
+def test_robot_file_sets_every_field():
     model = build(ARM)
     assert isinstance(model, TreeModel)
     first, second = model.joints
@@ -83,7 +83,7 @@ joints: [{a: 1, mass: 1, com: {a: -0.5, alpha: 90deg}, inertia: [1, 2, 3]}]
         ("a: L1,", "a: L3,", "joints[0].a: unknown name 'L3' in 'L3'; parameters: L1, L2"),
         ("[-150deg, 150deg]", "[150deg, -150deg]", "the lower limit must be below the upper"),
         ("[-150deg, 150deg]", "[1deg]", "joints[0].limits: expected a list of 2 numbers"),
-        ("type: prismatic", "type: ball", "joints[1].type: 'ball' is not allowed; choose"),
+        ("type: prismatic", "type: sphere", "joints[1].type: 'sphere' is not allowed; choose"),
         ("theta: 90deg", "d: 1cm", "joints[1].d: d is the variable of a prismatic joint"),
         ("name: b", "name: a", "joint name 'a' is used twice"),
         ("{home: [45deg, 5cm]}", "{home: [45deg]}", "poses.home: 1 values for 2 joints"),
@@ -95,7 +95,7 @@ joints: [{a: 1, mass: 1, com: {a: -0.5, alpha: 90deg}, inertia: [1, 2, 3]}]
         ("d: 0.4", "d: 1e300", "out of any robot's range"),
     ],
 )
-def test_mistakes_are_named_with_their_place(old, new, said):
+def test_errors_name_file_line_and_field(old, new, said):
     assert old in ARM
     with pytest.raises(BrazoError) as error:
         build(ARM.replace(old, new, 1))
@@ -138,7 +138,7 @@ def test_delta_file():
 
 
 @pytest.mark.parametrize("name", robot_names())
-def test_shipped_robots_load_and_say_where_their_numbers_come_from(name):
+def test_shipped_robots_load_and_cite_their_sources(name):
     model = RobotFile.read(robot_directory() / f"{name}.yaml").build()
     assert model.name == name
     assert len(model.about) > 100
@@ -210,7 +210,7 @@ SEEDS = st.integers(0, 2**64 - 1)
 
 @settings(max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(SEEDS)
-def test_a_mutated_file_loads_or_is_refused_with_file_and_line(seed):
+def test_mutated_file_loads_or_is_rejected_with_file_and_line(seed):
     text = mutated(seed)
     start = time.process_time()  # what it costs, not how busy the machine is
     try:
@@ -222,7 +222,7 @@ def test_a_mutated_file_loads_or_is_refused_with_file_and_line(seed):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
 @given(SEEDS)
-def test_all_mistakes_of_a_mutated_file_begin_with_the_one_that_refused_it(seed):
+def test_first_reported_mistake_is_that_of_the_exception(seed):
     text = mutated(seed)
     try:
         root = RobotFile.parse(text.encode("utf-8", "surrogatepass"), FILE).root

@@ -1,4 +1,4 @@
-"""A robot file written back says what it said, and what was edited in it."""
+"""A written robot file has the content of its source and the edits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plain(node: Node):
 
 
 @pytest.mark.parametrize("name", robot_names())
-def test_every_shipped_robot_comes_back_field_by_field(name):
+def test_every_shipped_robot_round_trips_field_by_field(name):
     file = RobotFile.read(robot_directory() / f"{name}.yaml")
     text = robot_yaml(file.root)
     assert plain(parse_document(text).node) == plain(file.root.node)
@@ -64,6 +64,6 @@ def test_other_parameters_are_numbers_and_expressions_stay():
         robot_yaml(file.root, {"L9": 1.0})
 
 
-def test_what_is_no_robot_file_is_not_written():
+def test_robots_of_other_formats_are_not_written():
     with pytest.raises(BrazoError, match="expected a robot file"):
         robot_yaml(parse_document("[1, 2]"))

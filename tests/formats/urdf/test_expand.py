@@ -128,7 +128,7 @@ def test_data_from_yaml(value, expand, tmp_path):
     assert value("c.joints.get('b', 'none')", before) == "none"
 
 
-def test_yaml_is_read_from_the_file_s_own_places_only(tmp_path, monkeypatch):
+def test_yaml_is_read_from_allowed_folders_only(tmp_path, monkeypatch):
     package, elsewhere = tmp_path / "arm", tmp_path / "other"
     for folder in (package / "urdf", package / "config", elsewhere):
         folder.mkdir(parents=True)
@@ -144,7 +144,7 @@ def test_yaml_is_read_from_the_file_s_own_places_only(tmp_path, monkeypatch):
 
     assert read("../config/a.yaml") == read("$(find arm)/config/a.yaml") == {"found"}
     assert read("../../other/a.yaml", packages={"o": elsewhere}) == {"found"}
-    # A folder that is found by its name alone is no package: neither `other` here nor `/etc`.
+    # A folder that is found only by its name is no package: neither `other` here nor `/etc`.
     for name in ("../../other/a.yaml", "$(find other)/a.yaml", "link.yaml", "$(find etc)/hostname"):
         with pytest.raises(BrazoError, match="neither in the file's folder nor in a package"):
             read(name)
@@ -212,12 +212,12 @@ def test_messages_of_the_file_are_reported(expand):
         "$(eval arg.__self__)",
     ],
 )
-def test_expressions_cannot_reach_beyond(expand, expression):
+def test_expressions_cannot_access_python_internals(expand, expression):
     with pytest.raises(BrazoError, match="xacro cannot expand"):
         expand(f'<link name="{expression}"/>')
 
 
-def test_a_way_out_through_string_keys_is_shut(expand, tmp_path):
+def test_string_keys_cannot_escape_the_sandbox(expand, tmp_path):
     """Builtins reached by name, a class's dictionary by string, `os` through a function's globals.
 
     It needs nothing but `vars` and `type`, no underscore outside a string.
@@ -297,7 +297,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_small_file_cannot_become_a_huge_one(expand, name):
+def test_expansion_is_limited_in_size(expand, name):
     expand('<link name="a"/>')  # imports are not to be measured
     begin = time.process_time()
     with pytest.raises(BrazoError, match="xacro cannot expand"):
@@ -318,7 +318,7 @@ def test_a_small_file_cannot_become_a_huge_one(expand, name):
         "a: [",
     ],
 )
-def test_yaml_that_unfolds_or_runs_is_refused(expand, tmp_path, text):
+def test_yaml_with_merges_or_python_tags_is_rejected(expand, tmp_path, text):
     (tmp_path / "a.yaml").write_text(text)
     with pytest.raises(BrazoError, match="xacro cannot expand"):
         expand("<link name=\"${xacro.load_yaml('a.yaml')}\"/>")
@@ -364,13 +364,13 @@ def test_parameters_with_quotes(expand):
         '<xacro:if value="maybe"/>',
     ],
 )
-def test_whatever_xacro_raises_becomes_one_line(expand, body):
+def test_all_xacro_errors_become_one_line(expand, body):
     with pytest.raises(BrazoError, match=r"robot.xacro: xacro cannot expand the file") as caught:
         expand(body)
     assert "\n" not in str(caught.value)
 
 
-def test_xacro_itself_is_left_as_it_was(expand):
+def test_xacro_module_is_restored(expand):
     import xacro
     from xacro import substitution_args
 

@@ -1,4 +1,4 @@
-"""Every robot of the rtb-data package: it loads, stands where yourdfpy puts it, hides nothing."""
+"""Every robot of the rtb-data package: it loads, and its link poses agree with yourdfpy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ IMPLAUSIBLE = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_link_stands_where_yourdfpy_puts_it(name):
+def test_link_poses_agree_with_yourdfpy(name):
     model = foreign(name)
     plain = etree.tostring(read_document(path_of(name)).root)
     other = yourdfpy.URDF.load(io.BytesIO(plain), build_scene_graph=True, load_meshes=False)
@@ -95,14 +95,14 @@ def test_implausible_inertia_is_reported_and_kept(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_mesh_is_lost(name):
+def test_all_meshes_are_read(name):
     model = foreign(name)
     assert not [f for f in model.findings if "not found; the part" in f.message]
     shown = [body for body in model.bodies if body.parts]
     assert len(shown) >= len(model.bodies) - 3
 
 
-def test_the_rest_of_the_files_is_refused_with_a_reason():
+def test_other_files_are_rejected_with_a_reason():
     reasons = {
         "macro file": 0,
         "not an XML file": 0,
@@ -136,7 +136,7 @@ def test_the_rest_of_the_files_is_refused_with_a_reason():
         ("xarm6.xacro", "link_eef"),
     ],
 )
-def test_the_tip_is_the_one_an_engineer_would_name(name, tip):
+def test_tip_is_the_expected_link(name, tip):
     model = foreign(name)
     assert model.named_frames[tip][0] == model.tip
     assert model.named_frames[tip][1] is model.tool
@@ -149,7 +149,7 @@ def test_another_tip_may_be_named():
         read_urdf(path_of("dual_panda_example.urdf.xacro"), tip="hand")
 
 
-def test_a_renamed_package_is_found_and_said():
+def test_renamed_package_is_found_and_reported():
     model = foreign("kr10r1100sixx.xacro")
     assert any("'kuka_kr10_support'" in f.message for f in model.findings)
 

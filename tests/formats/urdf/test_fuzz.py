@@ -16,7 +16,7 @@ from tests.fuzzing import spoil_xml
 
 @settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
-def test_a_spoilt_file_is_read_or_refused(seed, tmp_path):
+def test_corrupted_file_is_read_or_rejected(seed, tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_bytes(spoil_xml(np.random.default_rng(seed), SAMPLE.encode()))
     try:

@@ -49,7 +49,7 @@ def test_exponential_entities_are_refused(file, suffix, levels):
         read_urdf(file(laughs(levels), f"robot.{suffix}"))
 
 
-def test_an_included_xacro_cannot_laugh_either(file):
+def test_exponential_entities_of_an_included_xacro_are_rejected(file):
     file(laughs(), "inner.xacro")
     outer = (
         '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">'
@@ -59,7 +59,7 @@ def test_an_included_xacro_cannot_laugh_either(file):
         read_urdf(file(outer, "outer.xacro"))
 
 
-def test_an_external_dtd_is_refused_without_a_look(file):
+def test_external_dtd_is_rejected_without_reading_it(file):
     text = f'<!DOCTYPE robot SYSTEM "http://localhost:1/robot.dtd">{ROBOT}'
     with pytest.raises(BrazoError, match="external DTD"):
         read_urdf(file(text))
@@ -83,7 +83,7 @@ def test_a_bare_doctype_is_harmless(file):
         (b"<robot name='r'><link name='a'/></robot>", r"robot.urdf:1: robot: has no moving joint"),
     ],
 )
-def test_what_is_no_urdf_is_refused_with_its_line(file, content, said):
+def test_invalid_urdf_is_rejected_with_its_line(file, content, said):
     with pytest.raises(BrazoError, match=said):
         read_urdf(file(content))
 
@@ -97,7 +97,7 @@ def test_what_is_no_urdf_is_refused_with_its_line(file, content, said):
         (("\n<?xml version='1.0'?>" + ROBOT).encode(), "not at the start"),
     ],
 )
-def test_slips_that_change_no_number_are_read_over_and_said(file, content, said):
+def test_harmless_mistakes_are_read_with_a_warning(file, content, said):
     model = read_urdf(file(content))
     assert any(said in finding.message for finding in model.findings)
 

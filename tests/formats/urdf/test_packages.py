@@ -35,7 +35,7 @@ def workspace(tmp_path, monkeypatch):
         " meshes/Link 1.STL ",
     ],
 )
-def test_one_file_by_many_names(workspace, uri):
+def test_uri_forms_of_one_file_are_equivalent(workspace, uri):
     robot, mesh = workspace
     found = Packages(robot).resolve(uri)
     assert found is not None
@@ -53,7 +53,7 @@ def test_absolute_uris(workspace):
     ["package://other/a.stl", "package://", "package:///a", "https://x.org/a.stl", "a\0b", ""]
     + ["package://../a", "model://arm_description", "x" * 5000, "meshes"],
 )
-def test_what_is_not_there_is_none(workspace, uri):
+def test_missing_file_is_none(workspace, uri):
     assert Packages(workspace[0]).resolve(uri) is None
 
 
@@ -73,7 +73,7 @@ def test_an_alias_is_remembered(workspace):
     assert packages.find("leg_support") is None
 
 
-def test_places_the_caller_gives_come_first(workspace, tmp_path, monkeypatch):
+def test_given_folders_have_priority(workspace, tmp_path, monkeypatch):
     elsewhere = tmp_path / "elsewhere" / "arm_description"
     elsewhere.mkdir(parents=True)
     robot = workspace[0]

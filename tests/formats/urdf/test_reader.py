@@ -1,4 +1,4 @@
-"""What each element of a URDF becomes, and what is said about a bad one."""
+"""How each element of a URDF is read, and error messages."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_a_joint_that_mimics_a_fixed_one_is_fixed(read):
     assert any("read as fixed" in finding.message for finding in model.findings)
 
 
-def test_looks_and_colours(read):
+def test_visuals_and_colours(read):
     model = read()
     base, upper = model.bodies[0].parts, model.bodies[1].parts
     assert base[0].shape == Box((0.2, 0.2, 0.1))
@@ -174,7 +174,7 @@ def test_link_and_joint_order_does_not_matter(read):
         ('<robot name="sample">', '<sdf name="sample">', "broken XML"),
     ],
 )  # fmt: skip
-def test_errors_say_where_and_what_is_allowed(read, old, new, said):
+def test_errors_have_location_and_allowed_values(read, old, new, said):
     with pytest.raises(BrazoError, match=said):
         read(SAMPLE, (old, new))
 
@@ -244,7 +244,7 @@ def test_mesh_paths_are_resolved_but_not_opened(read, tmp_path):
     assert (shape.path, shape.scale) == (mesh, (0.001, 0.001, -0.001))
 
 
-def test_a_long_chain_is_no_problem(read):
+def test_long_chain_is_read(read):
     links = "".join(f'<link name="l{i}"/>' for i in range(1500))
     joints = "".join(
         f'<joint name="j{i}" type="continuous">'
@@ -289,7 +289,7 @@ def test_a_planar_joint_is_two_slides_and_a_rotation(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["planar", "floating"])
-def test_what_a_joint_of_several_coordinates_does_not_keep_is_reported(read, kind):
+def test_lost_properties_of_multi_axis_joints_are_reported(read, kind):
     text = COMPOSED.format(kind=kind).replace('"base"', '"root"').replace("</robot>", "")
     text = text.replace('parent link="root"', 'parent link="base"')
     text += """<link name="base"/><joint name="f" type="continuous"><parent link="root"/>

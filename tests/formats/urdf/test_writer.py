@@ -1,4 +1,4 @@
-"""URDF out and in again: frames, inertias, limits and looks come back."""
+"""URDF round trip: frames, inertias, limits and visuals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def assert_same_frames(model, other):
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_robots_come_back(name, tmp_path):
+def test_shipped_robots_round_trip(name, tmp_path):
     model = load_source(name).model
     other = again(model, tmp_path, "tool" if not np.array_equal(model.tool, np.eye(4)) else None)
     assert_same_frames(model, other)
@@ -65,7 +65,7 @@ def test_shipped_robots_come_back(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_foreign_robots_come_back(name, tmp_path):
+def test_foreign_robots_round_trip(name, tmp_path):
     model = foreign(name)
     other = again(model, tmp_path)
     assert_same_frames(model, other)
@@ -79,7 +79,7 @@ def test_foreign_robots_come_back(name, tmp_path):
         assert len(body.parts) == len(back.parts)
 
 
-def test_mimics_limits_and_friction_come_back(tmp_path):
+def test_mimics_limits_and_friction_round_trip(tmp_path):
     source = tmp_path / "sample.urdf"
     source.write_text(SAMPLE)
     model = read_urdf(source)
@@ -96,7 +96,7 @@ def test_mimics_limits_and_friction_come_back(tmp_path):
 
 
 def test_inertia_stays_with_the_body_when_its_frame_lies_off_the_axis(tmp_path):
-    """A standard D-H link gets a link of its own for the axis; the mass must move the same."""
+    """A standard D-H link gets a separate link for the axis; the mass must move the same way."""
     from tests import oracles
 
     model = load_source("puma560").model
@@ -107,7 +107,7 @@ def test_inertia_stays_with_the_body_when_its_frame_lies_off_the_axis(tmp_path):
         q, qd, qdd = rng.uniform(-1, 1, (3, 6))
         a = oracles.pinocchio(model).inverse_dynamics(q, qd, qdd)
         b = oracles.pinocchio(other).inverse_dynamics(q, qd, qdd)
-        armature = np.array([j.drive.armature for j in model.joints])  # URDF has no word for it
+        armature = np.array([j.drive.armature for j in model.joints])  # URDF has no element for it
         assert np.abs(a - b - armature * qdd).max() < 1e-13
 
 
@@ -165,13 +165,13 @@ def test_a_written_mesh_has_the_shape_of_the_part(tmp_path):
     assert np.allclose(sizes, [(0.1, 0.05, 0.3), (0.1, 0.1, 0.1), (1, 1, 1)], rtol=1e-6)
 
 
-def test_text_alone_leaves_out_what_needs_a_mesh_and_says_so():
+def test_text_without_meshes_omits_parts_with_a_note():
     text = write_urdf(load_source("scara1").model)
     assert "needs a mesh file" in text
     assert "<mesh" not in text
 
 
-def test_what_urdf_cannot_hold_is_returned(tmp_path):
+def test_data_unsupported_by_urdf_is_returned_as_notes(tmp_path):
     model = load_source("puma560-drives").model
     notes = export_urdf(model, tmp_path / "puma.urdf")
     assert any("motor inertia" in note for note in notes)
@@ -179,12 +179,12 @@ def test_what_urdf_cannot_hold_is_returned(tmp_path):
     assert any("poses" in note for note in notes)
 
 
-def test_a_delta_is_refused_with_the_way_out():
+def test_delta_is_rejected_with_an_alternative():
     with pytest.raises(BrazoError, match=r"closed loops: URDF cannot hold them; .*--mjcf"):
         write_urdf(load_source("delta").model)
 
 
-def test_one_sided_limits_survive(tmp_path):
+def test_one_sided_limits_round_trip(tmp_path):
     source = tmp_path / "sample.urdf"
     source.write_text(SAMPLE.replace('lower="-2.5"', 'lower="-1e10"'))
     model = read_urdf(source)
@@ -192,7 +192,7 @@ def test_one_sided_limits_survive(tmp_path):
     assert again(model, tmp_path).joints[0].limits == (-math.inf, 2.5)
 
 
-def test_names_stay_apart_and_xml_stays_xml(tmp_path):
+def test_names_are_unique_and_escaped(tmp_path):
     source = tmp_path / "sample.urdf"
     source.write_text(SAMPLE)
     model = read_urdf(source)
@@ -207,7 +207,7 @@ def test_names_stay_apart_and_xml_stays_xml(tmp_path):
     assert [body.name for body in other.bodies] == ["a_&_<b>", "c_d", "c_d_2", "--", "_", "é"]
 
 
-def test_writing_into_nowhere_is_an_error(tmp_path):
+def test_unwritable_path_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BrazoError, match="cannot be"):
         export_urdf(load_source("scara1").model, tmp_path / "file" / "arm.urdf")

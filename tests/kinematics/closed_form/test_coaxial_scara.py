@@ -79,7 +79,7 @@ def test_with_a_reference_the_split_nearest_to_it_is_taken() -> None:
     solver = arm.solver
     same = np.take_along_axis(solver.solve(T, q).q, solver.branch_of(q)[:, None, None], axis=1)
     assert turn_distance(same[:, 0], q).max() < 1e-8
-    # From elsewhere: moving θ1 by x and θ2 back by x changes nothing but the distance.
+    # From another start: moving θ1 by x and θ2 back by x changes nothing but the distance.
     q0 = q + rng.normal(0, 0.3, q.shape)
     near = np.take_along_axis(solver.solve(T, q0).q, solver.branch_of(q)[:, None, None], axis=1)[
         :, 0

@@ -78,7 +78,7 @@ def test_equal_angles_raise_the_platform_up_to_the_fold(golden, shape) -> None:
     assert abs(slope) < 1.4e-13  # the fold to 1e-12 rad
 
 
-def test_ten_thousand_poses_there_and_back(shape) -> None:
+def test_ten_thousand_poses_round_trip(shape) -> None:
     theta = np.random.default_rng(1).uniform(-1.5, 1.0, (10_000, 3))
     P, exists = delta.fk(shape, theta)
     assert exists.all()
@@ -114,7 +114,7 @@ def test_jacobian_against_central_differences(shape) -> None:
     np.testing.assert_allclose(delta.jacobian(shape, theta), np.stack(columns, axis=-1), atol=1e-9)
 
 
-def test_unreachable_arms_are_named_with_what_is_missing(shape) -> None:
+def test_unreachable_arms_are_named_with_the_distance(shape) -> None:
     edge = np.sqrt(0.7**2 - 0.5**2) - 0.16
     away = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0])
     P = (edge + 0.05) * away + [0.0, 0.0, -0.5]

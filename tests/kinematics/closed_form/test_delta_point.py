@@ -10,7 +10,7 @@ from brazo.kinematics.closed_form.delta_point import DeltaPoint
 from brazo.model.description import DeltaModel
 
 
-def test_plain_numbers_are_those_of_the_arrays():
+def test_scalar_and_array_versions_agree():
     arm = brazo.load("delta")
     q = arm.random_q(500, seed=3)
     assert np.abs(np.stack([arm.fk(row) for row in q]) - arm.fk(q)).max() < 1e-14
@@ -33,7 +33,7 @@ def test_the_jacobian_is_the_difference_of_poses():
         assert np.array(J)[:, i] == pytest.approx(step, abs=1e-8)
 
 
-def test_what_has_no_pose_has_none_and_is_reported_as_before():
+def test_angles_without_a_pose_give_none_and_the_same_error():
     arm = brazo.load("delta").with_parameters(L2=0.25)
     q = np.array([1.5, -1.5, -1.5])
     assert not delta.fk(arm.model, q)[1]

@@ -36,7 +36,8 @@ def limits_of(golden, name: str) -> np.ndarray:
 
 
 def offset_arm(**more) -> Arm:
-    """Shoulder ahead of axis 1, arm's plane beside it, forearm joint turning the other way."""
+    """Shoulder ahead of axis 1, arm's plane beside it, forearm joint rotating in the opposite
+    direction."""
     rows = [
         DHRow("revolute", d=0.3, a=0.06, alpha=-H, offset=0.4),
         DHRow("revolute", d=0.08, a=0.3, alpha=np.pi, offset=-0.9),
@@ -120,7 +121,7 @@ def test_full_pose_keeps_the_position_and_takes_the_nearest_orientation(golden) 
 
 
 def least_angle(arm: Arm, q: np.ndarray, T: np.ndarray, rng: np.random.Generator) -> float:
-    """The least angle to T's orientation over joints 4 and 5, by a search that knows nothing."""
+    """The min angle to T's orientation over joints 4 and 5, by a plain search."""
 
     def angle(x: np.ndarray) -> float:
         return float(pose_errors(arm, np.array([*q[:3], *x]), T)[1])
@@ -132,7 +133,7 @@ def least_angle(arm: Arm, q: np.ndarray, T: np.ndarray, rng: np.random.Generator
 
 
 @pytest.mark.parametrize("make", [lambda: offset_arm(tool=BESIDE)], ids=["tool beside the axis"])
-def test_nearest_orientation_with_a_swinging_tool_cannot_be_improved(make) -> None:
+def test_nearest_orientation_with_an_offset_tool_is_optimal(make) -> None:
     arm = make()
     rng = np.random.default_rng(5)
     T = random_poses(rng, arm, 12)
@@ -150,7 +151,7 @@ def test_nearest_orientation_with_a_swinging_tool_cannot_be_improved(make) -> No
         assert gap[i, slot] < np.arccos(np.clip(-better.fun, -1, 1)) + 1e-5
 
 
-def test_pitch_and_roll_are_what_was_asked_for(golden) -> None:
+def test_pitch_and_roll_are_those_of_the_target(golden) -> None:
     rng = np.random.default_rng(6)
     for arm in (arm_named(golden, "pegasus_proposed"), offset_arm(base=TILTED, tool=BESIDE)):
         solver = arm.solver
@@ -207,7 +208,7 @@ def test_positions_close_to_the_first_axis_keep_their_orientation(golden) -> Non
         assert orientation.max() < 1e-10
 
 
-def test_out_of_reach_says_why_in_metres(golden) -> None:
+def test_unreachable_target_has_a_reason_in_metres(golden) -> None:
     solver = arm_named(golden, "rv2aj_paper").solver
     far = solver.target([0.7, 0.0, 0.2975], 0.0, 0.0)
     assert not solver.solve(far).valid.any()
@@ -223,7 +224,7 @@ def test_out_of_reach_says_why_in_metres(golden) -> None:
         beside.target([0.01, 0.0, 0.3], 0.0, 0.0)
 
 
-def test_arms_of_other_kinds_are_reported_why() -> None:
+def test_other_arms_are_rejected_with_a_reason() -> None:
     rows = list(offset_arm().rows)
     rows[2] = DHRow("revolute", a=0.25, alpha=0.1)
     found = recognise(Arm(rows).chain)

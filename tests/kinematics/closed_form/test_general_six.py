@@ -121,7 +121,7 @@ def test_one_target_and_a_batch_have_the_same_solutions():
         np.testing.assert_allclose(batch.q[i // 2, i % 2], single.q, atol=1e-9)
 
 
-def test_a_configuration_knows_its_number():
+def test_configuration_has_its_solution_number():
     form = solver()
     found = form.solve(form.chain.fk(np.array([0.3, -0.8, 1.1, 0.4, 0.9, -2.0])))
     numbers = form.branch_of(found.q[found.valid])

@@ -92,7 +92,7 @@ def test_given_heading_finds_any_configuration(golden, more) -> None:
     np.testing.assert_array_equal(np.argmin(away, axis=1), q[:, 1] > 0)
 
 
-def test_given_heading_tells_what_it_cannot_reach(golden) -> None:
+def test_given_heading_marks_unreachable_targets(golden) -> None:
     solver = scara2(golden).solver
     T = pose_at((0.55, 0.0, 0.2), 0.0)
     headings = np.linspace(-np.pi, np.pi, 361)
@@ -103,7 +103,7 @@ def test_given_heading_tells_what_it_cannot_reach(golden) -> None:
     np.testing.assert_array_equal(valid[:, 1], short)
 
 
-def test_nearest_comes_back_to_where_the_arm_stands(golden) -> None:
+def test_nearest_returns_the_current_configuration(golden) -> None:
     arm = scara2(golden)
     q = draw(np.random.default_rng(3), 300)
     best, found = arm.solver.nearest(arm.fk(q), q, LIMITS)
@@ -132,7 +132,7 @@ def test_nearest_is_exact_inside_the_limits_and_cannot_be_improved(golden) -> No
         inside = ((q >= LIMITS[:, 0]) & (q <= LIMITS[:, 1])).all(axis=-1) & family.valid
         tried = np.where(inside, np.sum((q - q0[i])[..., turning] ** 2, axis=-1), np.inf)
         assert cost <= tried.min() + 1e-9
-        # And the slope along the family is zero, or a limit is in the way.
+        # And the slope along the family is zero, or a limit is active.
         local = minimize(
             lambda x, i=i: np.sum((x - q0[i])[turning] ** 2),
             best[i],
@@ -160,7 +160,7 @@ def test_nearest_follows_a_path_without_jumps(golden) -> None:
         q = new
 
 
-def test_nearest_reaches_where_equal_bends_do_not_and_says_when_nothing_does(golden) -> None:
+def test_nearest_reaches_more_than_equal_bends_and_marks_unreachable_targets(golden) -> None:
     arm = scara2(golden)
     close = pose_at((0.05, 0.02, 0.2), 0.3)
     assert not arm.solver.solve(close).valid.any()
@@ -172,7 +172,7 @@ def test_nearest_reaches_where_equal_bends_do_not_and_says_when_nothing_does(gol
     assert not arm.solver.nearest(pose_at((0.4, 0.0, -0.2), 0.0), np.zeros(5), LIMITS)[1]
 
 
-def test_arm_that_is_not_straight_at_zero_bends_equally_all_the_same() -> None:
+def test_arm_not_straight_at_zero_bends_equally() -> None:
     rows = [
         DHRow("revolute", d=0.4, a=0.25, offset=0.3),
         DHRow("revolute", a=0.2, alpha=np.pi, offset=-0.4),

@@ -160,7 +160,7 @@ def test_wrist_on_the_first_axis_keeps_the_first_joint_of_the_reference() -> Non
     np.testing.assert_allclose(found.q[:, 0], 0.6)
 
 
-def test_other_arms_are_reported_why() -> None:
+def test_other_arms_are_rejected_with_a_reason() -> None:
     rows = [
         DHRow("revolute", a=0.3),
         DHRow("revolute", a=0.25),

@@ -246,7 +246,7 @@ def test_wrist_centre_on_the_first_axis_keeps_the_first_joint_of_the_reference()
         assert np.isclose(turn_distance(found.q[:, 0], q1), 0, atol=1e-12).any()
 
 
-def test_stretched_arm_counts_as_reached_and_a_hair_more_does_not(golden) -> None:
+def test_stretched_arm_is_reached_and_slightly_beyond_is_not(golden) -> None:
     arm = puma(golden)
     # The forearm, with its small offset a3, in line with the upper arm.
     q = np.array([0.3, -0.7, np.arctan2(0.43307, -0.02032), 0.5, 0.6, 0.7])
@@ -264,7 +264,7 @@ def test_stretched_arm_counts_as_reached_and_a_hair_more_does_not(golden) -> Non
     assert not arm.solver.solve(farther).valid.any()
 
 
-def test_out_of_reach_says_why_in_metres(golden) -> None:
+def test_unreachable_target_has_a_reason_in_metres(golden) -> None:
     solver = puma(golden).solver
     far = translate(1.2, 0.0, 0.0)
     assert not solver.solve(far).valid.any()
@@ -279,7 +279,7 @@ def test_out_of_reach_says_why_in_metres(golden) -> None:
     assert solver.why_unreachable(puma(golden).fk(np.full(6, 0.3))) is None
 
 
-def test_out_of_reach_of_a_general_arm_says_how_far() -> None:
+def test_unreachable_target_of_a_general_arm_has_a_distance() -> None:
     rng = np.random.default_rng(6)
     for special in ("general", "axes 1, 2 meet", "axes 1, 2 parallel"):
         arm = random_arm(rng, special, "standard")
@@ -290,7 +290,7 @@ def test_out_of_reach_of_a_general_arm_says_how_far() -> None:
         assert "away" in solver.why_unreachable(T)
 
 
-def test_wrist_that_cannot_lean_enough_says_so() -> None:
+def test_wrist_limit_is_reported() -> None:
     arm = arm_of(
         (0.4, 0.0, H),
         (0.0, 0.5, 0.0),
@@ -327,8 +327,8 @@ def test_one_pose_equals_the_same_pose_in_a_batch_of_any_shape(golden) -> None:
 
 
 @pytest.mark.parametrize("error", [1e-12, 1e-9, 4e-6])
-def test_right_angles_and_offsets_a_little_off_are_still_solved_exactly(error: float) -> None:
-    """A file may say 1.5708; Newton steps take the difference out, save at singular poses."""
+def test_nearly_special_geometry_is_solved_exactly(error: float) -> None:
+    """A file may contain 1.5708; Newton steps remove the difference, except at singular poses."""
     rng = np.random.default_rng(8)
     e = error * rng.uniform(-1, 1, 8)
     arm = arm_of(
@@ -348,7 +348,7 @@ def test_right_angles_and_offsets_a_little_off_are_still_solved_exactly(error: f
     check_round_trip(arm, q)
 
 
-def test_mismatch_says_why_an_arm_is_not_of_this_family() -> None:
+def test_mismatch_gives_the_reason() -> None:
     cases = {
         "cannot move the wrist centre": arm_of(
             (0.1, 0.3, 0.0),

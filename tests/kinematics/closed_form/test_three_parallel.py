@@ -84,7 +84,7 @@ def test_parallel_wrist_keeps_the_last_joint_of_the_reference() -> None:
         assert np.abs(found.q[at_zero & found.valid, 5] - q6).min() < 1e-14
 
 
-def test_parallel_wrist_is_reached_whatever_the_reference() -> None:
+def test_parallel_wrist_is_reached_for_any_reference() -> None:
     arm = ur5e()
     q = np.random.default_rng(4).uniform(-np.pi, np.pi, (300, 6))
     q[:, 4] = np.where(np.arange(300) % 2, 0.0, np.pi)
@@ -121,7 +121,7 @@ def test_stretched_and_folded_arms_are_found() -> None:
     assert max(error[found.valid].max() for error in errors) < 1e-10
 
 
-def test_out_of_reach_says_why() -> None:
+def test_unreachable_target_has_a_reason() -> None:
     arm = ur5e()
     T = arm.fk(np.array([0.4, -0.9, 1.3, 0.8, 0.5, -0.5]))
     far, close = T.copy(), T.copy()
@@ -132,7 +132,7 @@ def test_out_of_reach_says_why() -> None:
     assert arm.solver.why_unreachable(T) is None
 
 
-def test_mismatch_says_why_an_arm_is_not_of_this_family() -> None:
+def test_mismatch_gives_the_reason() -> None:
     rows = [[0.1, 0.3, H], [0.1, 0.3, 0.0], [0.1, 0.3, 0.0], [0.2, 0.1, H], [0.1, 0.0, H]]
     for row, column, value, reason in (
         (2, 2, 0.4, "axes 3 and 4 are not parallel"),

@@ -1,4 +1,4 @@
-"""Files a user brings stay in their folder, whatever they are called and however large they say."""
+"""Imported files stay in their folder for any name and declared size."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_nothing_is_unpacked_outside(imported, name, tmp_path):
     assert imported.descriptions == ()
 
 
-def test_links_and_lies_are_refused(imported, monkeypatch):
+def test_symbolic_links_and_wrong_sizes_are_rejected(imported, monkeypatch):
     link = archive({"a.yaml": "/etc/passwd"}, mode=stat.S_IFLNK | 0o777)
     with pytest.raises(BrazoError, match="outside the archive"):
         imported.take(Upload("link.zip", link))
@@ -89,7 +89,7 @@ def test_links_and_lies_are_refused(imported, monkeypatch):
         imported.take(Upload("b.yaml", b"x" * 800))
 
 
-def test_only_what_was_imported_can_be_opened(imported):
+def test_only_imported_files_can_be_opened(imported):
     for name in ("../x.yaml", "/etc/hosts", "arm.yaml"):
         with pytest.raises(BrazoError, match="not an imported file"):
             imported.path(name)

@@ -37,7 +37,7 @@ def states(reported):
     return [job["state"] for job in reported[-1]]
 
 
-def test_progress_is_reported_and_the_result_handed_over(jobs, reported):
+def test_progress_and_result_are_delivered(jobs, reported):
     results = []
 
     def work(job):
@@ -52,7 +52,7 @@ def test_progress_is_reported_and_the_result_handed_over(jobs, reported):
     assert (0.25, "a quarter") in seen and (None, "who knows") in seen
 
 
-def test_a_cancelled_job_ends_at_its_next_word(jobs, reported):
+def test_cancelled_job_ends_at_its_next_report(jobs, reported):
     begun, results = threading.Event(), []
 
     def work(job):
@@ -70,7 +70,7 @@ def test_a_cancelled_job_ends_at_its_next_word(jobs, reported):
     assert reported[-1] == []
 
 
-def test_what_is_settled_or_cannot_look_up_is_not_cancelled(jobs, reported):
+def test_settled_job_cannot_be_cancelled(jobs, reported):
     begun, go, results = threading.Event(), threading.Event(), []
 
     def work(job):
@@ -95,7 +95,7 @@ def test_what_is_settled_or_cannot_look_up_is_not_cancelled(jobs, reported):
     until(lambda: states(reported) == ["done"])
 
 
-def test_cancelled_before_it_is_handed_over_is_cancelled(reported):
+def test_job_cancelled_before_delivery_has_no_result(reported):
     posted, results = [], []
     jobs = Jobs(posted.append, lambda list: reported.append(list))
     job = jobs.start("Export", lambda job: 1, results.append)
@@ -105,7 +105,7 @@ def test_cancelled_before_it_is_handed_over_is_cancelled(reported):
     assert states(reported) == ["cancelled"] and not results
 
 
-def test_news_are_reported_in_their_order():
+def test_job_states_are_reported_in_order():
     reported = []
 
     def slow(list):
@@ -129,7 +129,7 @@ def test_news_are_reported_in_their_order():
 @pytest.mark.parametrize(
     ("error", "words"), [(BrazoError("no such pose"), "no such pose"), (KeyError("x"), "KeyError")]
 )
-def test_what_went_wrong_is_said(jobs, reported, error, words):
+def test_job_error_is_reported(jobs, reported, error, words):
     def work(job):
         raise error
 
@@ -138,7 +138,7 @@ def test_what_went_wrong_is_said(jobs, reported, error, words):
     assert words in reported[-1][0]["text"]
 
 
-def test_an_error_while_handing_over_is_said(jobs, reported):
+def test_error_in_the_result_callback_is_reported(jobs, reported):
     def done(result):
         raise BrazoError("cannot use it")
 
@@ -147,7 +147,7 @@ def test_an_error_while_handing_over_is_said(jobs, reported):
     assert reported[-1][0]["text"] == "cannot use it"
 
 
-# A process of its own imports what it runs by name.
+# A separate process imports the function by name.
 MODULE = """
 import time
 from brazo.errors import BrazoError
@@ -172,7 +172,7 @@ def work(tmp_path, monkeypatch):
     return importlib.import_module("work_for_jobs")
 
 
-def test_a_process_tells_and_gives_back(jobs, reported, work):
+def test_process_job_reports_progress_and_result(jobs, reported, work):
     results = []
     jobs.start_process("Add", work.add, (2, 3), results.append)
     until(lambda: states(reported) == ["done"])
@@ -180,27 +180,27 @@ def test_a_process_tells_and_gives_back(jobs, reported, work):
     assert any(job["text"] == "half way" for news in reported for job in news)
 
 
-def test_a_process_that_never_looks_up_can_be_ended(jobs, reported, work):
+def test_unresponsive_process_job_can_be_cancelled(jobs, reported, work):
     job = jobs.start_process("Never", work.never)
     until(lambda: states(reported) == ["running"])
     jobs.cancel(job.number)
     until(lambda: states(reported) == ["cancelled"])
 
 
-def test_a_process_says_what_went_wrong(jobs, reported, work):
+def test_process_job_error_is_reported(jobs, reported, work):
     jobs.start_process("Refuse", work.refuse)
     until(lambda: states(reported) == ["failed"])
     assert reported[-1][0]["text"] == "not like this"
 
 
-def test_finished_jobs_do_not_pile_up(jobs, reported):
+def test_finished_jobs_are_removed(jobs, reported):
     for i in range(12):
         jobs.start(f"Job {i}", lambda job: None)
         until(lambda: set(states(reported)) == {"done"})
     assert len(reported[-1]) <= 4
 
 
-def test_a_script_without_a_guard_is_not_run_again_by_a_process(tmp_path):
+def test_script_without_main_guard_is_not_rerun_by_a_process(tmp_path):
     script = tmp_path / "lab.py"
     script.write_text(
         "import threading\n"
@@ -215,7 +215,7 @@ def test_a_script_without_a_guard_is_not_run_again_by_a_process(tmp_path):
         encoding="utf-8",
     )
     ran = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
-    # `sorted` cannot take a progress callback; that it says so shows that it was called.
+    # `sorted` does not accept a progress callback; its error shows that it was called.
     assert ran.stdout.splitlines() == [
         "begun",
         "failed TypeError: 'function' object is not iterable",

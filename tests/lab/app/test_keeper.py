@@ -100,7 +100,7 @@ def test_work_is_restored_when_the_lab_is_opened_again(running, line, projects):
     assert [one.folder for one in home.recent()] == [folder]
 
 
-def test_another_cell_and_back_loses_nothing_and_asks_nothing(lab, page):
+def test_switching_cells_loses_nothing_and_asks_nothing(lab, page):
     work(page)
     page.send(["open", "robot:delta"])
     assert "question" not in page.reported and lab.sim.cell.name == "delta"
@@ -270,7 +270,7 @@ def test_every_kind_of_edit_is_undone_and_redone(shared, line, kind):
         shared.do(shared.history.clear)
 
 
-def test_robots_that_were_added_and_removed_come_and_go(lab, page):
+def test_adding_and_removing_robots_is_undone_and_redone(lab, page):
     add_robot(page)
     (other,) = set(lab.sim.robots) - {"scara1"}
     page.send(["undo"])
@@ -410,7 +410,7 @@ def test_a_source_that_was_unreadable_is_read_again(running, tmp_path):
     project.release()
 
 
-def test_a_disk_that_is_full_is_reported_once_and_then_that_it_is_saved(lab, page, monkeypatch):
+def test_full_disk_is_reported_once_and_then_the_save(lab, page, monkeypatch):
     project, keeper, said = lab.keeper.project, lab.keeper, []
     monkeypatch.setattr(lab.notices, "announce", lambda text, kind: said.append(text))
 
@@ -429,7 +429,7 @@ def test_a_disk_that_is_full_is_reported_once_and_then_that_it_is_saved(lab, pag
     assert keeper.keeps and page.reported["project"]["problem"] == "" and len(said) == 1
 
 
-def test_a_lab_that_closes_releases_its_project_whatever_happens(running, monkeypatch):
+def test_closing_lab_always_releases_its_project(running, monkeypatch):
     with running("robot:scara1", keep=True) as lab:
         project = lab.keeper.project
         monkeypatch.setattr(lab.keeper, "_collected", Mock(side_effect=RuntimeError("bug")))
@@ -457,7 +457,7 @@ def test_a_loaded_program_does_not_replace_another_of_the_project(lab, page):
     assert project.program_path("scara1-points").read_text() == PROGRAM
 
 
-def test_a_program_comes_along_when_its_cell_is_opened(lab, page):
+def test_program_is_opened_with_its_cell(lab, page):
     panel = lab.panels["program"]
     text = "name: mine\ncell: cooperative\nrobots:\n  scara1:\n    - wait: 1s\n"
     page.send(["program/text", text], ["program/open-cell"])

@@ -1,4 +1,4 @@
-"""The lab as a program uses it, and as a process that is told to end."""
+"""The lab used from a program, and as a process ended by a signal."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from brazo.program.program_file import program_directory
 from brazo.trajectory import quintic
 
 
-def test_set_q_puts_the_robot_there_before_it_returns(lab):
+def test_set_q_moves_the_robot_before_it_returns(lab):
     lab.sim.player.pause()
     q = lab.robot.arm.random_q(seed=5)
     lab.set_q(q)
@@ -43,7 +43,7 @@ def test_set_q_puts_the_robot_there_before_it_returns(lab):
 
 
 @pytest.mark.parametrize("q", [[0.0], [0.0] * 6, [[0.0] * 5], [np.nan] * 5, ["a"] * 5])
-def test_a_q_that_cannot_be_is_explained_and_changes_nothing(lab, q):
+def test_invalid_q_is_reported_and_changes_nothing(lab, q):
     lab.sim.player.pause()
     before = lab.robot.q
     with pytest.raises(BrazoError):
@@ -51,7 +51,7 @@ def test_a_q_that_cannot_be_is_explained_and_changes_nothing(lab, q):
     assert np.array_equal(lab.robot.q, before)
 
 
-def test_what_a_page_wanted_in_vain_is_said_on_it(lab, line):
+def test_rejected_request_is_reported_on_the_page(lab, line):
     with line(lab) as page, line(lab) as other:
         lab.channel.on("wish", lambda: lab.session.place(lab.robot, [np.nan] * 5))
         page.send(["wish"])
@@ -63,7 +63,7 @@ def test_what_a_page_wanted_in_vain_is_said_on_it(lab, line):
         assert "notice" not in other.reported
 
 
-def test_a_robot_that_cannot_stand_at_home_leaves_the_lab_as_it_was(running):
+def test_robot_without_a_valid_home_pose_leaves_the_lab_unchanged(running):
     with running() as lab:
         with pytest.raises(BrazoError, match="rods"):
             lab.set_robot(brazo.load("delta").with_parameters(L2=0.22))
@@ -71,7 +71,7 @@ def test_a_robot_that_cannot_stand_at_home_leaves_the_lab_as_it_was(running):
         lab.set_q(lab.robot.q)
 
 
-def test_what_is_shown_comes_at_no_more_than_the_rate(running, monkeypatch):
+def test_display_updates_are_rate_limited(running, monkeypatch):
     with running("cooperative") as lab:
         shown = []
         place = lab.scene.place
@@ -83,7 +83,7 @@ def test_what_is_shown_comes_at_no_more_than_the_rate(running, monkeypatch):
         assert 5 < len(shown) <= RATE * (time.monotonic() - started) + 2
 
 
-def test_a_paused_lab_that_no_one_touches_does_nothing(running, monkeypatch):
+def test_paused_lab_is_idle(running, monkeypatch):
     with running("cooperative") as lab:
         lab.do(lab.sim.player.pause)
         frames = []
@@ -100,7 +100,7 @@ def test_a_paused_lab_that_no_one_touches_does_nothing(running, monkeypatch):
         assert not frames
 
 
-def test_a_page_may_choose_what_is_shipped_but_not_name_files(lab, line, tmp_path):
+def test_page_may_open_shipped_names_but_not_paths(lab, line, tmp_path):
     with line(lab) as page:
         page.send(["open", "robot:panda"])
         assert lab.sim.cell.name == "panda"
@@ -114,7 +114,7 @@ def test_a_page_may_choose_what_is_shipped_but_not_name_files(lab, line, tmp_pat
         page.send(["open", "robot:scara1"])
 
 
-def test_a_panel_that_fails_is_logged_and_the_lab_goes_on(running, caplog, monkeypatch, line):
+def test_failing_panel_is_logged_and_the_lab_continues(running, caplog, monkeypatch, line):
     with running() as lab, line(lab) as page:
         panel = next(iter(lab.panels.values()))
         monkeypatch.setattr(panel, "values", lambda: 1 / 0)
@@ -126,7 +126,7 @@ def test_a_panel_that_fails_is_logged_and_the_lab_goes_on(running, caplog, monke
         lab.set_q(lab.robot.q)
 
 
-def test_a_panel_no_one_sees_is_not_asked(running, monkeypatch, line):
+def test_hidden_panel_is_not_updated(running, monkeypatch, line):
     with running() as lab, line(lab) as page:
         asked = []
         for panel in lab.panels.values():
@@ -143,7 +143,7 @@ def test_a_panel_no_one_sees_is_not_asked(running, monkeypatch, line):
         assert not asked
 
 
-def test_a_program_is_reported_from_a_cell():
+def test_program_file_is_not_opened_as_a_cell():
     with pytest.raises(BrazoError, match=r"cooperative.yaml: a program, not a robot or cell"):
         as_cell(program_directory() / "cooperative.yaml")
 
@@ -206,7 +206,7 @@ def test_stop_brings_all_robots_to_rest_within_their_limits_while_the_lab_is_bus
         page.until("stops", 1)
 
 
-def test_a_stopped_lab_says_so_and_stops_once(running):
+def test_stopped_lab_reports_it_and_stops_once(running):
     with running() as lab:
         lab.stop()
         lab.stop()
@@ -247,7 +247,7 @@ def test_a_lab_may_be_given_cells_robots_files_and_simulations(tmp_path):
         assert lab.sim.cell.name == "scara1" and list(lab.sim.robots) == ["scara1"]
         lab.open(urdf)
         assert list(lab.sim.robots) == ["bare"]
-        assert lab.robot.controller_name == "ideal"  # no masses: it is where it is asked to be
+        assert lab.robot.controller_name == "ideal"  # no masses: it is at the commanded position
         lab.open(cell)
         assert list(lab.sim.robots) == ["a", "b"]
         lab.open("cooperative")
@@ -266,7 +266,7 @@ def test_a_lab_may_be_given_cells_robots_files_and_simulations(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [None, 7, ["scara1"], brazo.Robot, "no such robot"])
-def test_what_cannot_be_shown_is_refused_in_words(wrong):
+def test_unsupported_source_is_rejected_with_a_message(wrong):
     with pytest.raises(BrazoError, match="puma560"):
         brazo.lab(wrong, port=0, open_browser=False, block=False)
 
@@ -286,7 +286,7 @@ print("after", flush=True)
 
 
 def pester(port: int) -> None:
-    """Knock at a lab in every wrong way."""
+    """Send invalid requests of every kind to a lab."""
     for bytes_sent in (b"", b"\0\xff\n\n", b"POST / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", port), timeout=5) as sock:
             sock.sendall(bytes_sent)
@@ -304,7 +304,7 @@ def pester(port: int) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGTERM to send")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_lab_ends_by_a_signal_and_prints_its_link_only_the_client_knocks(sent):
+def test_lab_ends_by_a_signal_and_prints_only_its_link(sent):
     with subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:

@@ -11,7 +11,7 @@ from brazo.trajectory import quintic
 
 
 class Host:
-    """As much of a lab as the sampling asks for: a simulation, and a thread to post to."""
+    """The part of a lab that sampling uses: a simulation, and a thread to post to."""
 
     def __init__(self) -> None:
         self.sim = brazo.Simulation("cooperative")
@@ -48,14 +48,14 @@ def test_samples_are_rows_of_the_recording(lab):
     at = np.searchsorted(recording.t, rows[:, 0] - 1e-9)
     for i, name in enumerate(names):
         if name.startswith("distance"):
-            continue  # asked for at other moments
+            continue  # requested at other times
         one, other = rows[:, i], recording[name][at]
         if name.rpartition(".")[2] in ("qw", "qx", "qy", "qz"):  # either sign is right
             one, other = np.abs(one), np.abs(other)
         assert (one == other).all(), name
 
 
-def test_a_reset_drops_what_was_there(lab):
+def test_reset_drops_earlier_samples(lab):
     sim, live = lab.sim, lab.live
     sim.step(400)
     live.collect()
@@ -68,7 +68,7 @@ def test_a_reset_drops_what_was_there(lab):
     assert 0.0 <= t[0] < 0.011 and (np.diff(t) > 0).all() and t[-1] < 0.2
 
 
-def test_an_edit_goes_on_and_another_cell_begins_again(lab):
+def test_edit_continues_and_another_cell_restarts(lab):
     sim, live = lab.sim, lab.live
     sim.step(100)
     live.collect()
@@ -87,7 +87,7 @@ def test_an_edit_goes_on_and_another_cell_begins_again(lab):
     assert tuple(sim.tasks) == ()
 
 
-def test_what_no_one_looks_at_is_collected_once_a_block(lab):
+def test_unobserved_samples_are_collected_once_per_block(lab):
     sim, live = lab.sim, lab.live
     sim.step(11 * BLOCK)
     assert len(lab.posts) == 1
@@ -95,7 +95,7 @@ def test_what_no_one_looks_at_is_collected_once_a_block(lab):
     assert live.end - live.first == BLOCK
 
 
-def test_a_minute_is_kept(lab):
+def test_samples_of_one_minute_are_kept(lab):
     live = lab.live
     row = np.zeros((700, len(live.columns)))
     for k in range(25):

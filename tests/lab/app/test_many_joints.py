@@ -42,7 +42,7 @@ def uncached(tmp_path, monkeypatch):
 def test_two_hundred_joints_open_in_seconds(tmp_path):
     path = tmp_path / "chain.urdf"
     path.write_text(serial_urdf(200))
-    # A process of its own: processor time does not depend on what else the machine does.
+    # A separate process: its CPU time does not depend on other processes.
     code = (
         "import sys, time\n"
         "from brazo.lab.serving import serve\n"
@@ -73,7 +73,7 @@ def test_more_joints_than_the_limit_are_refused(lab, tmp_path):
     assert lab.sim is sim
 
 
-def test_a_law_with_a_gain_matrix_is_refused_for_many_joints(tmp_path):
+def test_controller_with_gain_matrix_is_rejected_for_many_joints(tmp_path):
     path = tmp_path / "chain.urdf"
     path.write_text(serial_urdf(65))
     with pytest.raises(BrazoError, match="LQR: chain has 65 joints; max 64"):

@@ -50,7 +50,7 @@ def test_one_step_at_a_time_to_the_end(sim):
     seen = [step(sim, execution)]
     while not execution.done and len(seen) < 20:
         seen.append(step(sim, execution))
-        assert not rests.away(sim)  # who was under way rests farther on than before
+        assert not rests.away(sim)  # a robot that was moving stops farther along its path
     assert execution.succeeded
     total = [sum(one.values()) for one in seen]
     assert total == [1, 2, 3, 4, 5, 6]
@@ -59,7 +59,7 @@ def test_one_step_at_a_time_to_the_end(sim):
     assert np.abs(sim.robots["scara1"].q - start).max() < 1e-3
 
 
-def test_steps_that_take_no_time_are_stopped_at_as_well(sim):
+def test_single_stepping_stops_at_steps_without_duration(sim):
     text = """
 name: meeting
 robots:
@@ -78,7 +78,7 @@ robots:
     assert [tuple(one.values()) for one in seen] == [(1, 0), (1, 1), (1, 2), (2, 3), (3, 4)]
 
 
-def test_a_program_ended_by_hand_is_neither_done_nor_failed(sim):
+def test_program_stopped_by_the_user_is_neither_done_nor_failed(sim):
     execution = parse_program(TEXT).start(sim)
     sim.step(100)
     execution.stop()
@@ -91,7 +91,7 @@ def test_a_program_ended_by_hand_is_neither_done_nor_failed(sim):
     )
 
 
-def test_going_on_waits_until_all_rest(sim):
+def test_resume_waits_until_all_robots_are_at_rest(sim):
     execution = parse_program(TEXT).start(sim)
     sim.step(150)
     execution.pause()
@@ -104,7 +104,7 @@ def test_going_on_waits_until_all_rest(sim):
     assert execution.succeeded
 
 
-def test_stop_takes_the_request_to_go_on_back(sim):
+def test_stop_cancels_a_pending_resume(sim):
     execution = parse_program(TEXT).start(sim)
     sim.step(150)
     execution.pause()
@@ -129,7 +129,7 @@ def test_a_robot_that_was_moved_away_is_reported(sim):
     assert len(problems) == 1 and "shoulder" in problems[0]
 
 
-def test_robots_that_were_jogged_go_back_before_the_program_goes_on(running, line):
+def test_jogged_robots_return_before_the_program_resumes(running, line):
     with running("cooperative") as lab, line(lab) as page:
         lab.sim.player.speed = 0.05  # until it is watched
         page.send(["program/text", TEXT], ["program/run"])
@@ -175,7 +175,7 @@ def until(condition, seconds=60.0) -> None:
         time.sleep(0.01)
 
 
-def test_every_step_of_the_shipped_programs_is_a_sentence():
+def test_every_step_of_the_shipped_programs_has_a_description():
     for robot, steps in load_program("cooperative").steps.items():
         for one in flattened(steps):
             assert verb(one) and isinstance(about(one), str), robot

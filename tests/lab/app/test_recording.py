@@ -23,13 +23,13 @@ def page(lab, line):
         page.send(["pause"], ["data/record-stop"])
 
 
-def test_a_reset_ends_a_recording_and_says_so(lab, page):
+def test_reset_ends_a_recording_with_a_notice(lab, page):
     page.send(["data/record"], ["step", 20], ["reset"])
     assert not lab.sim.recording
     assert "The recording ended with the reset and is kept." in page.reported["notice"]["text"]
 
 
-def test_the_client_records_then_resets_to_run_has_the_run(lab, page):
+def test_recording_restarts_with_reset_and_run(lab, page):
     page.send(["data/record"], ["step", 20], ["program/again"], ["pause"])
     assert "A new recording starts with the run." in page.reported["notice"]["text"]
     assert lab.sim.recording
@@ -37,7 +37,7 @@ def test_the_client_records_then_resets_to_run_has_the_run(lab, page):
     assert not lab.sim.recording
 
 
-def test_a_length_stays_above_nothing(lab, page):
+def test_negative_length_is_rejected(lab, page):
     before = lab.robot.arm.model.parameters["L_base"]
     page.send(["dimensions/parameter-mm", "L_base", "-5"])
     page.send()
@@ -66,7 +66,7 @@ def test_a_robot_with_an_odd_name_is_shown_clicked_and_exported(running, line, t
 
 
 def exported(lab, page, *events) -> list[str]:
-    """The names under which a page is given what it asks to be exported."""
+    """File names of the downloads offered to a page."""
     names: list[str] = []
     panel = lab.panels["data"]
     give = panel.download
@@ -82,7 +82,7 @@ def exported(lab, page, *events) -> list[str]:
     return names
 
 
-def test_an_export_asked_for_twice_comes_twice(lab, page, monkeypatch):
+def test_two_export_requests_give_two_downloads(lab, page, monkeypatch):
     page.send(["data/record"], ["step", 50], ["data/record-stop"])
     ended, post = [], lab.jobs._post
     # Both are done before the first is handed over.

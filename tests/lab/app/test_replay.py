@@ -1,4 +1,4 @@
-"""A recording as a simulation: its rows, its clock, and what is said when its cell is another."""
+"""A recording as a simulation: its rows, its clock, and notes if its cell differs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(tmp_path_factory):
     return path
 
 
-def test_every_row_puts_the_world_where_the_run_had_it(run):
+def test_every_row_reproduces_the_state_of_the_run(run):
     replay, recording = RecordingReplay(run), Recording.open(run)
     assert replay.notes == []
     for t in (0.0, 0.3, 0.399, 0.05):  # forwards and backwards
@@ -82,7 +82,7 @@ def test_time_passes_from_row_to_row_and_ends_at_the_last(run):
 
 
 @pytest.mark.parametrize("speed", [0.5, 4.0])
-def test_it_plays_as_fast_as_it_is_reported(speed):
+def test_playback_has_the_set_speed(speed):
     t = np.arange(20_001) * 1e-3
     arm = brazo.load("scara1")
     columns = {"t": (t, "s")} | {f"q.{j}": (0.0 * t, "rad") for j in arm.joint_names}
@@ -119,7 +119,7 @@ def test_a_robot_alone_in_the_lab(tmp_path):
     assert replay.notes == [] and list(replay.robots) == ["scara1"]
 
 
-def test_a_csv_is_reported_its_cell(run, tmp_path):
+def test_csv_replay_needs_the_cell_option(run, tmp_path):
     table = Recording.open(run).to_csv(tmp_path / "run.csv")
     with pytest.raises(BrazoError, match=r"does not name its cell.*--cell"):
         RecordingReplay(table)
@@ -134,7 +134,7 @@ def own_cell(folder):
     return file
 
 
-def test_a_cell_file_that_was_changed_is_said(tmp_path):
+def test_changed_cell_file_is_reported(tmp_path):
     file, path = own_cell(tmp_path), tmp_path / "run.parquet"
     recorded(brazo.Simulation(file), path, steps=20)
     assert RecordingReplay(path).notes == []
@@ -152,7 +152,7 @@ def without_source(path):
     return Recording(run.columns, run.events, about).to_parquet(path.with_suffix(".old.parquet"))
 
 
-def test_a_cell_file_that_is_gone_is_not_needed(tmp_path):
+def test_missing_cell_file_is_not_needed(tmp_path):
     file, path = own_cell(tmp_path), tmp_path / "run.parquet"
     recorded(brazo.Simulation(file), path, steps=20)
     file.unlink()
@@ -160,7 +160,7 @@ def test_a_cell_file_that_is_gone_is_not_needed(tmp_path):
     assert replay.notes == [] and replay.cell.name == "my-cell" and replay.cell.path == file
 
 
-def test_a_cell_file_that_is_gone_is_said(tmp_path):
+def test_missing_cell_file_is_reported(tmp_path):
     file, path = own_cell(tmp_path), tmp_path / "run.parquet"
     recorded(brazo.Simulation(file), path, steps=20)
     path = without_source(path)
@@ -169,7 +169,7 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     with pytest.raises(BrazoError, match=r"made in cell 'my-cell', which is not found.*--cell"):
         RecordingReplay(path)
     assert RecordingReplay(path, cell=elsewhere).notes == []
-    # A cell of a shipped one's name is not taken for it without a word.
+    # A cell with the name of a shipped one is reported.
     again = tmp_path / "again.parquet"
     file = tmp_path / "cooperative.yaml"
     text = (cell_directory() / "cooperative.yaml").read_text(encoding="utf-8")
@@ -178,7 +178,7 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     file.unlink()
     (note,) = RecordingReplay(without_source(again)).notes
     assert "no longer exists" in note and str(file) in note
-    # The same content elsewhere is no news: a shipped cell on another machine.
+    # The same content at another path is not reported: a shipped cell on another machine.
     moved = tmp_path / "moved.parquet"
     file.write_text(text, encoding="utf-8")
     recorded(brazo.Simulation(file), moved, steps=20)
@@ -186,7 +186,7 @@ def test_a_cell_file_that_is_gone_is_said(tmp_path):
     assert RecordingReplay(without_source(moved)).notes == []
 
 
-def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
+def test_robot_edited_before_the_run_is_reported(tmp_path):
     sim = brazo.Simulation("cooperative")
     base = sim.robots["scara1"].base.copy()
     base[0, 3] += 0.01
@@ -197,7 +197,7 @@ def test_a_robot_that_was_edited_before_the_run_is_said(tmp_path):
     assert note.startswith("scara1 differs from the run") and "10 mm" in note
 
 
-def test_a_long_recording_is_thinned_and_says_so(run, monkeypatch):
+def test_long_recording_is_downsampled_with_a_note(run, monkeypatch):
     monkeypatch.setattr(module, "MOST_ROWS", 150)
     replay, recording = RecordingReplay(run), Recording.open(run)
     assert replay.stride == 3 and replay.rows == 134
@@ -218,7 +218,7 @@ def test_an_outline_keeps_every_peak():
     assert abs(thin[np.argmax(rows[:, 0])] - t[54_321]) < 0.07
 
 
-def test_nothing_can_be_driven(run, running, line):
+def test_robots_cannot_be_moved_in_a_replay(run, running, line):
     with running(run) as lab:
         assert not lab.sim.player.running  # it waits for a page
         shown = [panel.id for panel in lab.display.shown_panels]

@@ -10,11 +10,11 @@ import pytest
 
 import brazo
 import brazo.trajectory
-from brazo.lab.app.recorded_cell import recorded_cell
 from brazo.lab.app.replay_file import frame_rows, write_replay
 from brazo.lab.app.session import as_shown
 from brazo.recording import Recording
 from brazo.recording.source import memory_source, open_source
+from brazo.simulation.recorded_cell import recorded_cell
 
 SOON = 60_000  # ms
 

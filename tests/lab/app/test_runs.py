@@ -79,7 +79,7 @@ def test_the_end_of_the_lab_finishes_its_recordings(running, line, tmp_path):
     assert all(re.fullmatch(r"scara1-\d{4}-\d\d-\d\d-\d{6}(-2)?\.parquet", p.name) for p in files)
 
 
-def test_a_second_signal_leaves_what_is_not_finished_readable(running, line, tmp_path):
+def test_second_signal_leaves_readable_partial_recordings(running, line, tmp_path):
     with running("robot:scara1", runs=tmp_path / "runs") as lab, line(lab) as page:
         lab.runs.interrupted = lambda: True
         record(page, 20)
@@ -135,7 +135,7 @@ def test_a_signal_keeps_the_recording_and_the_lab_prints_where(tmp_path, sent):
 
 
 @POSIX
-def test_a_kill_leaves_a_recording_that_the_next_lab_offers(running, line, tmp_path):
+def test_killed_lab_leaves_a_recording_for_the_next_lab(running, line, tmp_path):
     signalled(tmp_path / "runs", signal.SIGKILL)
     (left,) = (tmp_path / "runs").iterdir()
     assert left.name.endswith(".parquet.part")
@@ -231,7 +231,7 @@ def test_a_recording_in_progress_is_listed_and_not_deleted(lab, page, tmp_path):
     assert lab.sim.recording and len(list((tmp_path / "runs").iterdir())) == 1
 
 
-def test_files_that_are_no_recordings_are_shown_and_harm_nothing(lab, page, tmp_path):
+def test_other_files_in_the_folder_are_listed_and_harmless(lab, page, tmp_path):
     folder = tmp_path / "runs"
     record(page, 20)
     (folder / "notes.txt").write_text("mine")
@@ -277,14 +277,14 @@ def test_a_folder_of_another_user_is_refused(tmp_path, monkeypatch):
         Runs(tmp_path / "runs").new("cell")
 
 
-def test_a_path_that_is_no_folder_is_refused(tmp_path):
+def test_path_that_is_not_a_folder_is_rejected(tmp_path):
     (tmp_path / "runs").write_text("")
     with pytest.raises(BrazoError, match="cannot save recordings"):
         Runs(tmp_path / "runs").new("cell")
 
 
 @pytest.mark.parametrize("name", ["../../x", "a/b", "x\\..\\y", "..", "", "é" * 300])
-def test_the_name_of_a_cell_never_leaves_the_folder(tmp_path, name):
+def test_cell_name_cannot_leave_the_folder(tmp_path, name):
     path = Runs(tmp_path / "runs").new(name)
     assert path.parent == tmp_path / "runs" and path.resolve().parent == path.parent
     path.write_bytes(b"")  # a name the file system takes
@@ -302,13 +302,13 @@ def test_two_recordings_of_a_second_have_two_names(tmp_path, monkeypatch):
     assert len({first, second, runs.new("cell")}) == 3
 
 
-def test_the_folder_is_the_users_own_unless_another_is_given(tmp_path, monkeypatch):
+def test_default_folder_is_that_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAZO_RUNS", str(tmp_path / "elsewhere"))
     assert Runs().folder == tmp_path / "elsewhere"
     assert Runs(tmp_path / "mine").folder == tmp_path / "mine"
 
 
-def test_above_the_limit_the_lab_says_so_and_deletes_nothing(lab, page, capsys, monkeypatch):
+def test_exceeded_size_limit_is_reported_without_deletion(lab, page, capsys, monkeypatch):
     record(page, 20)
     monkeypatch.setattr("brazo.lab.app.runs.LIMIT", 100)
     monkeypatch.setattr("brazo.lab.panels.data.recordings.LIMIT", 100)
@@ -334,7 +334,7 @@ def test_above_the_limit_the_lab_says_so_and_deletes_nothing(lab, page, capsys, 
         (2e13, "20000 GB"),
     ],
 )
-def test_a_size_is_short(size, shown):
+def test_sizes_are_formatted_briefly(size, shown):
     assert in_bytes(size) == shown
 
 
@@ -397,7 +397,7 @@ print(json.dumps(state))
 
 
 @POSIX
-def test_a_full_disk_pauses_says_why_and_leaves_the_recording(tmp_path):
+def test_full_disk_pauses_with_a_reason_and_keeps_the_recording(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", FULL, str(tmp_path / "runs")],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""STOP overtakes: what was asked for before it and waits must not move anything after it."""
+"""STOP has priority: requests queued before it must not cause motion after it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ MOTIONS = (
 
 
 @pytest.mark.parametrize("event", MOTIONS, ids=lambda event: event[0])
-def test_a_motion_that_waits_is_not_made_after_stop(lab, page, event):
+def test_queued_motion_is_cancelled_by_stop(lab, page, event):
     lab.set_q(np.full(6, 0.3))
     page.send(["pendant/teach"])
     lab.set_q(np.full(6, 0.5))
@@ -98,12 +98,12 @@ def test_a_motion_that_waits_is_not_made_after_stop(lab, page, event):
     assert still(lab)
     page.send()
     assert "STOP: pending requests were cancelled" in page.reported["notice"]["text"]
-    page.send(event)  # asked for after it
+    page.send(event)  # requested after it
     moves(lab)
     page.send(["stop"])
 
 
-def test_a_jog_step_and_a_clicked_link_that_wait_are_dropped_as_well(lab, page):
+def test_queued_jog_steps_and_link_clicks_are_cancelled_by_stop(lab, page):
     page.send(["pendant/step", "10"], ["pendant/clicks", True])
     drawn = [one.name for one in lab.sim.world.drawn].index("puma560/link 3")
     busy = Busy(lab)
@@ -115,7 +115,7 @@ def test_a_jog_step_and_a_clicked_link_that_wait_are_dropped_as_well(lab, page):
     page.send(["pendant/jog-end"], ["pendant/clicks", False])
 
 
-def test_a_held_button_does_not_begin_again_by_its_renewals(lab, page):
+def test_held_button_does_not_restart_by_renewals(lab, page):
     busy = Busy(lab)
     received(lab, page, ["pendant/jog", 0, 1, True])
     stopped(lab, page)
@@ -127,7 +127,7 @@ def test_a_held_button_does_not_begin_again_by_its_renewals(lab, page):
     page.send(["pendant/jog-end"])
 
 
-def test_what_is_under_way_at_stop_is_stopped_when_it_begins_to_move(lab, page):
+def test_request_running_at_stop_is_stopped_when_it_starts_to_move(lab, page):
     inside, go = threading.Event(), threading.Event()
 
     def slow() -> None:
@@ -156,7 +156,7 @@ def drag(lab, phase: str, by: float) -> None:
     asyncio.run(gizmo._dragged(event))
 
 
-def test_a_drag_counts_again_only_when_the_tool_is_taken_again(lab, page):
+def test_drag_resumes_only_after_a_new_grab(lab, page):
     page.send(["pendant/gizmo", True])
     lab.do(lambda: lab.panels["pendant"]._gizmo.resend())
     drag(lab, "start", 0.0)
@@ -171,7 +171,7 @@ def test_a_drag_counts_again_only_when_the_tool_is_taken_again(lab, page):
     drag(lab, "update", 0.08)  # the button of the mouse is still down
     assert still(lab)
     deadline = time.monotonic() + 5
-    while lab.panels["pendant"]._gizmo.dragging:  # over with the next picture
+    while lab.panels["pendant"]._gizmo.dragging:  # ends with the next frame
         assert time.monotonic() < deadline
         time.sleep(0.005)
     drag(lab, "end", 0.08)
@@ -196,7 +196,7 @@ def test_a_drag_ends_when_another_page_takes_control(lab, page, line):
         page.ws.send('["control/hand-over"]')
         other.until("control/driver", other.reported["me/number"])
         deadline = time.monotonic() + 5
-        while gizmo.dragging:  # its end is no word of the page that drives, and does not come
+        while gizmo.dragging:  # its end event is not from the page in control and is dropped
             assert time.monotonic() < deadline
             time.sleep(0.005)
         drag(lab, "start", 0.0)
@@ -209,7 +209,7 @@ def test_a_drag_ends_when_another_page_takes_control(lab, page, line):
     page.send(["stop"], ["pendant/gizmo", False])
 
 
-def test_what_moves_nothing_is_done_all_the_same(lab, page):
+def test_requests_without_motion_are_not_cancelled(lab, page):
     busy = Busy(lab)
     received(lab, page, ["program/text", "name: typed\n"], ["panels-shown", ["program"]], ["pause"])
     stopped(lab, page)
@@ -218,20 +218,20 @@ def test_what_moves_nothing_is_done_all_the_same(lab, page):
     assert lab.channel.pages[0].shown == {"program"} and not lab.sim.player.running
 
 
-def test_stop_while_everything_rests_gives_a_sign(lab, page):
+def test_stop_at_rest_is_acknowledged(lab, page):
     page.send(["stop"])
     page.until("stops", lab.channel.get("stops"))
     page.until_said("Nothing was moving")
 
 
-def test_every_press_is_counted_also_where_several_are_one_stop(lab, page):
+def test_every_stop_press_is_counted(lab, page):
     before = lab.channel.stops
-    with lab.sim.lock:  # the first is not carried out yet when the others come
+    with lab.sim.lock:  # the first is not executed yet when the others arrive
         received(lab, page, ["stop"], ["stop"], ["stop"])
     page.until("stops", before + 3)
 
 
-def test_stop_pressed_again_leaves_the_robots_on_the_way_of_their_program(running, line):
+def test_second_stop_keeps_robots_on_their_program_path(running, line):
     with running("cooperative") as lab, line(lab) as page:
         page.send(["program/run"])
         deadline = time.monotonic() + 30

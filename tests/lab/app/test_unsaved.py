@@ -1,4 +1,4 @@
-"""Work that no file has is not lost without a question, whatever is opened; no browser needed."""
+"""Unsaved work is not lost without a question when something is opened; without a browser."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def until(page, condition) -> None:
         time.sleep(0.02)
 
 
-def test_nothing_is_asked_when_nothing_would_be_lost(lab, page):
+def test_no_question_without_unsaved_work(lab, page):
     page.send(DELTA)
     assert lab.sim.cell.name == "delta" and not asked(page)
 
@@ -118,7 +118,7 @@ def test_a_program_that_runs_is_listed_and_can_only_be_discarded(lab, page, stat
     page.send(DELTA)
     answer(page, "cancel")
     assert lab.sim is sim and not lab.panels["program"].control.over
-    assert lab.unsaved.savable() == []  # Ctrl+C asks about files alone
+    assert lab.unsaved.savable() == []  # Ctrl+C asks about files only
     page.send(DELTA)
     answer(page, "discard")
     assert lab.sim.cell.name == "delta" and lab.unsaved.work() == []
@@ -144,7 +144,7 @@ def test_a_program_of_several_robots_is_listed_with_the_step_of_each(lab, page):
     )
 
 
-def test_save_hands_out_files_that_are_read_again_and_then_opens(lab, page, fetch):
+def test_save_downloads_readable_files_and_then_opens(lab, page, fetch):
     robot = lab.robot
     here = robot.reference.q.copy()
     page.send(["pendant/teach"], ["pendant/point-name", 1, "above"], ["trajectory/add"])
@@ -176,7 +176,7 @@ def test_work_that_was_saved_is_not_asked_about(lab, page):
     assert not asked(page) and lab.sim.cell.name == "delta"
 
 
-def test_the_robots_panel_and_an_imported_file_ask_as_well(lab, page):
+def test_robots_panel_and_imported_file_also_ask(lab, page):
     page.send(["pendant/teach"], ["robots/open", "cell:cooperative"])
     until(page, lambda: asked(page))
     assert page.reported["question"]["text"] == "Opening cooperative discards:"
@@ -188,7 +188,7 @@ def test_the_robots_panel_and_an_imported_file_ask_as_well(lab, page):
     assert lab.panels["robots"]._imported.name_of(lab.sim.cell.path) == "mine.yaml"
 
 
-def test_a_file_that_cannot_be_opened_asks_nothing(lab, page):
+def test_unreadable_file_causes_no_question(lab, page):
     page.send(["pendant/teach"])
     bring(lab, "bad.yaml", b"name: bad\njoints: 7\n")
     until(page, lambda: lab.panels["robots"]._problem)
@@ -247,7 +247,7 @@ def test_an_answer_to_an_older_question_does_nothing(lab, page):
     assert lab.sim.cell.name == "puma560"
 
 
-def test_a_watcher_is_not_asked_and_cannot_answer(lab, page, line):
+def test_view_only_page_is_not_asked_and_cannot_answer(lab, page, line):
     page.send(["pendant/teach"])
     with line(lab) as other:
         page.send(DELTA)

@@ -12,11 +12,13 @@ SOON = 30.0  # s
 expect.set_options(timeout=1000 * SOON)
 
 
-def until(page: Page, condition: Callable[[], object]) -> None:
-    """Wait until a condition holds, while the page keeps running."""
+def until(
+    page: Page, condition: Callable[[], object], why: Callable[[], object] = lambda: None
+) -> None:
+    """Wait until a condition holds, while the page keeps running; `why()` explains a failure."""
     deadline = time.monotonic() + SOON
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, why()
         page.wait_for_timeout(20)
 
 
@@ -35,6 +37,18 @@ def drawn(page: Page, cell: str) -> None:
     page.wait_for_function(
         "(name) => document.documentElement.dataset.brazoReady === name",
         arg=cell,
+        polling=30,
+        timeout=1000 * SOON,
+    )
+
+
+def resized(page: Page, width: int, height: int) -> None:
+    """Change the size of the page; return when its panels are arranged for it."""
+    page.set_viewport_size({"width": width, "height": height})
+    page.wait_for_function(
+        """(width) => innerWidth === width
+            && document.documentElement.hasAttribute("data-brazo-narrow") === (width <= 760)""",
+        arg=width,
         polling=30,
         timeout=1000 * SOON,
     )
@@ -75,11 +89,22 @@ _MOVED = """(kept) => {
         && box.right <= innerWidth && box.bottom <= innerHeight;
     return inside ? moved : [...moved, `${kept} is not in view`];
 }"""
+# What lies over the middle of the control that has the focus.
+_COVERED = """(control) => {
+    const look = { opacityProperty: true, visibilityProperty: true };
+    if (document.activeElement !== control || !control.checkVisibility(look)) return [];
+    const { left, right, top, bottom } = control.getBoundingClientRect();
+    if (right - left < 2 || bottom - top < 2) return []; // the box of a switch
+    const at = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+    const own = at && (control.contains(at) || at.contains(control) || at.closest("label"));
+    return own ? [] : [`covered by ${at?.outerHTML.slice(0, 80)}`];
+}"""
 _FOCUS_EACH = f"""(panel, kept) => {{
     const controls = [...panel.querySelectorAll("a, button, input, select, summary")];
     return controls.map((control) => {{
         control.focus();
-        return ({_MOVED})(kept).map((what) => `${{control.outerHTML.slice(0, 80)}}: ${{what}}`);
+        return [...({_MOVED})(kept), ...({_COVERED})(control)]
+            .map((what) => `${{control.outerHTML.slice(0, 80)}}: ${{what}}`);
     }}).flat();
 }}"""
 # Toggles are switched, but the lab does not hear of it.
@@ -100,14 +125,15 @@ def panels_in_turn(page: Page) -> Iterator[Locator]:
 def assert_page_stays(page: Page, kept: str) -> None:
     """Click every toggle and focus every control of every panel: nothing but a panel scrolls.
 
-    `kept` (CSS) has to stay on the screen.
+    `kept` (CSS) has to stay on the screen, and nothing may cover the control with the focus.
     """
     page.evaluate(_MUTE)
     for panel in panels_in_turn(page):
         for toggle in panel.locator("label.brazo-toggle:visible").all():
             toggle.click(force=True)
             assert page.evaluate(_MOVED, kept) == [], toggle.inner_text()
-        assert panel.evaluate(_FOCUS_EACH, kept) == []
+        found = panel.evaluate(_FOCUS_EACH, kept)
+        assert not found, found
         panel.hover(position={"x": 4, "y": 4}, force=True)
         page.mouse.wheel(0, 3000)  # beyond the end of the panel
         assert page.evaluate(_MOVED, kept) == []

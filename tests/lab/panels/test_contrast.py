@@ -112,7 +112,7 @@ def opened(lab, open_page):
     return opened
 
 
-def test_every_text_stands_out_from_its_background(lab, opened):
+def test_every_text_has_contrast_with_its_background(lab, opened):
     page = opened.page
     for kind in ("info", "warn", "error"):
         lab.do(lambda kind=kind: lab.say(f"a message of kind {kind}", kind))
@@ -149,7 +149,7 @@ PAPERS = """() => {
 }"""
 
 
-def test_every_ink_stands_out_from_every_paper(opened):
+def test_text_colours_have_contrast_with_all_backgrounds(opened):
     opened.page.evaluate(PAPERS)
     low = low_contrasts(opened.page)[1]
     opened.page.evaluate("() => document.querySelector('.swatches').remove()")

@@ -1,4 +1,4 @@
-"""What the lab says stands over the scene, where it hides no button of a panel."""
+"""Notices are placed over the scene, where they hide no button of a panel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOXES = """() => {
 @pytest.mark.parametrize(
     "size", [{"width": 400, "height": 760}, {"width": 1000, "height": 600}], ids=["phone", "window"]
 )
-def test_sentences_and_work_stand_over_the_scene(lab, open_page, size):
+def test_notices_and_jobs_are_over_the_scene(lab, open_page, size):
     opened = open_page(lab, "view", size)
     lab.do(lambda: lab.say("a sentence as long as those that explain a mistake in a file " * 3))
     job = lab.jobs.start(
@@ -37,7 +37,7 @@ def test_sentences_and_work_stand_over_the_scene(lab, open_page, size):
     opened.page.close()
 
 
-def test_work_that_cannot_be_cancelled_has_no_button_until_it_is_over(lab, open_page):
+def test_job_without_cancel_has_no_button_until_it_ends(lab, open_page):
     opened, go = open_page(lab, "view"), threading.Event()
     for cancellable in (True, False):
         go.clear()
@@ -64,9 +64,7 @@ SEEN = """() => {  // whether the arm is between the clipping planes
 }"""
 
 
-def test_a_robot_in_metres_taken_for_mm_is_framed_and_its_slips_stay_in_view(
-    running, open_page, tmp_path
-):
+def test_robot_without_units_is_framed_and_its_warnings_stay_visible(running, open_page, tmp_path):
     (tmp_path / "mm.yaml").write_text(CRANE % (600, 450, 300))
     (tmp_path / "m.yaml").write_text(CRANE % (0.6, 0.45, 0.3))
     with running(tmp_path / "mm.yaml") as lab:
@@ -86,9 +84,9 @@ def test_a_robot_in_metres_taken_for_mm_is_framed_and_its_slips_stay_in_view(
         opened.page.close()
 
 
-def test_escape_closes_what_was_said(lab, open_page):
+def test_escape_closes_notices(lab, open_page):
     opened = open_page(lab, "pendant")
-    assert opened.page.locator(".brazo-jobs .job").count() == 0  # over before this page came
+    assert opened.page.locator(".brazo-jobs .job").count() == 0  # ended before this page connected
     notices = opened.page.locator(".brazo-notices .notice.error")
     lab.do(lambda: lab.say("out of reach", "error"))
     notices.wait_for()

@@ -90,7 +90,7 @@ def test_five_taught_points_survive_the_lab_and_are_run_renamed_and_undone(
     assert done.returncode == 0 and "rv2aj points: done in" in done.stdout, done
 
 
-def test_the_start_page_opens_cells_and_projects_and_leaves_stop_at_hand(running, open_page):
+def test_start_page_opens_cells_and_projects_with_stop_visible(running, open_page):
     with running("robot:scara1", keep=True) as lab:
         opened = open_page(lab, "pendant", WIDE)
         page = opened.page
@@ -113,7 +113,7 @@ def test_the_start_page_opens_cells_and_projects_and_leaves_stop_at_hand(running
         assert opened.errors == []
 
 
-def test_camera_and_panels_are_where_they_were(running, open_page):
+def test_camera_and_panels_are_restored(running, open_page):
     look = "() => window.brazoViewer.camera()"
     with running("robot:planar-2r", keep=True) as lab:
         opened = open_page(lab, "trajectory", WIDE)

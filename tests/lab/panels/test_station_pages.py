@@ -35,7 +35,7 @@ SOON = 60.0  # s
 
 @dataclass
 class Session:
-    """The two stations, what lies between them, and their labs."""
+    """Both stations, the link between them, and their labs."""
 
     follower: FollowerStation
     hand: PageHandle
@@ -140,7 +140,7 @@ def take_handle(session: Session, page: Page) -> tuple[np.ndarray, np.ndarray]:
     return at, (at - middle) / np.linalg.norm(at - middle)
 
 
-def test_the_pages_say_what_they_are_and_know(session, master_page, follower_page):
+def test_pages_show_role_and_state(session, master_page, follower_page):
     for opened, role in ((master_page, "Master"), (follower_page, "Follower")):
         expect(strip(opened.page, "role")).to_have_text(role)
         expect(strip(opened.page, "state")).to_have_text("IDLE")
@@ -183,7 +183,7 @@ def test_dragging_the_handle_moves_the_follower(session, master_page, follower_p
         expect(strip(opened.page, "state")).to_have_text("ENGAGED")
 
 
-def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_page, follower_page):
+def test_lost_link_shows_hold_and_grey_page_on_both_sides(session, master_page, follower_page):
     """Continue from a handle that is being dragged."""
     session.proxy.set(half_open=True)
     until(lambda: session.state is SafetyState.HOLD, "HOLD")
@@ -193,7 +193,7 @@ def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_pa
         expect(opened.page.locator(".station-dead")).to_be_visible()
         canvas = opened.page.locator("#root canvas").first
         assert "grayscale" in canvas.evaluate("(node) => getComputedStyle(node).filter")
-    # Nothing that only the follower knows is shown as if it were known.
+    # Data known only to the follower is not shown.
     expect(strip(master_page.page, "state")).to_have_text("UNKNOWN")
     expect(master_page.page.locator("#panel-link brazo-bar b").first).to_have_text("–")
     until(lambda: not session.follower.moving, "at rest")
@@ -208,7 +208,7 @@ def test_a_pulled_cable_is_hold_and_a_grey_page_on_both_sides(session, master_pa
     assert session.state is SafetyState.HOLD
 
 
-def test_a_drag_leads_not_out_of_hold_but_the_switch_does(session, master_page, follower_page):
+def test_drag_does_not_recover_from_hold_but_the_switch_does(session, master_page, follower_page):
     page = master_page.page
     page.bring_to_front()
     page.mouse.up()
@@ -262,7 +262,7 @@ def test_stop_on_the_followers_page_is_hold(session, master_page, follower_page)
     until(lambda: session.state is SafetyState.HOLD, "HOLD")
     expect(strip(follower_page.page, "cause")).to_contain_text("stopped at the follower")
     expect(strip(page, "state")).to_have_text("HOLD")
-    # What to do stands at the end of the cause: nothing of it is cut.
+    # The end of the cause contains what to do and must not be cut off.
     cause = strip(page, "cause")
     expect(cause).to_contain_text("release, then press and hold to resume")
     assert cause.evaluate(
@@ -282,7 +282,7 @@ def test_the_follower_is_moved_from_its_own_page(session, follower_page):
     until(lambda: abs(session.follower.robot.q[1] - 0.15) < 1e-4, "lifted")
 
 
-def test_time_and_robot_of_a_station_stay(session, follower_page):
+def test_station_cannot_pause_or_change_its_robot(session, follower_page):
     page = follower_page.page
     page.evaluate("async () => (await import('/lab/server/page/channel.js')).send('pause')")
     expect(page.get_by_text("a station cannot be paused")).to_be_visible()
@@ -307,5 +307,5 @@ def test_no_control_scrolls_the_page(master_page, follower_page, width):
             assert wide <= 0, bar
 
 
-def test_nothing_went_wrong_in_the_pages(master_page, follower_page):
+def test_pages_have_no_errors(master_page, follower_page):
     assert master_page.errors == [] and follower_page.errors == []

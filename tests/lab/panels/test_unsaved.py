@@ -33,7 +33,7 @@ def choose(page, name: str) -> None:
     page.get_by_label("Cell", exact=True).select_option(name)
 
 
-def test_the_cell_chooser_asks_and_the_keyboard_answers(lab, open_page, tmp_path):
+def test_cell_selector_asks_and_the_keyboard_answers(lab, open_page, tmp_path):
     opened = open_page(lab, "pendant")
     page = opened.page
     teach(opened)
@@ -90,7 +90,7 @@ def test_on_a_phone_the_question_fits_and_stop_works_behind_it(lab, open_page):
     assert opened.errors == []
 
 
-def test_an_imported_file_asks_before_it_takes_the_place_of_taught_points(lab, open_page, tmp_path):
+def test_imported_file_asks_before_replacing_taught_points(lab, open_page, tmp_path):
     opened = open_page(lab, "pendant")
     page = opened.page
     teach(opened)

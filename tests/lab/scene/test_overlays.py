@@ -10,7 +10,7 @@ import pytest
 import brazo
 from brazo.lab.scene.overlays.collision import FREE, HIT
 from brazo.lab.scene.overlays.contacts import held_together, marks
-from brazo.lab.scene.overlays.workspace import reached
+from brazo.lab.scene.overlays.workspace import colored, reached
 from brazo.lab.scene.snapshot import SceneSnapshot
 from brazo.operate.contacts import held_up, struck
 from brazo.trajectory import quintic
@@ -184,9 +184,11 @@ def test_robots_are_green_but_for_their_bases_while_they_hold_one_bar(lab, monke
 @pytest.mark.parametrize("name", ["scara1", "delta", "panda"])
 def test_the_workspace_is_made_of_places_the_arm_reaches(name):
     arm = brazo.load(name)
-    places = reached(arm, 400)
-    assert len(places) > 200
-    assert np.array_equal(places, reached(arm, 400))
+    places, quality = reached(arm, 400)
+    assert len(places) == len(quality) > 200
+    assert np.array_equal(places, reached(arm, 400)[0])
+    best = colored(quality)[int(quality.argmax())]
+    assert best.tolist() == [253, 231, 37]  # the best is yellow
     q = arm.random_q(400, seed=0)
     own = np.asarray(arm.fk(q))[:, :3, 3]
     assert np.abs(places[:, None] - own[None]).sum(axis=2).min(axis=1).max() == 0.0

@@ -10,8 +10,9 @@ from brazo.body.solids import mesh
 from brazo.formats.library import robot_names
 from brazo.lab.app import opening
 from brazo.lab.scene import scene
-from brazo.lab.scene.scene import grid_cell, node_name
+from brazo.lab.scene.scene import node_name
 from brazo.lab.server import hooks
+from brazo.video.extent import grid_cell
 
 
 def kept(lab, prefix: str) -> dict[str, list]:
@@ -70,7 +71,7 @@ def sent_position(lab, node):
     return [m.position for m in kept(lab, node)[node] if hasattr(m, "position")][-1]
 
 
-def test_a_body_is_drawn_where_the_kinematics_says(lab):
+def test_bodies_are_drawn_at_their_kinematic_poses(lab):
     show(lab, "robot:panda")
     arm = brazo.load("panda")
     q = arm.random_q(seed=1)
@@ -118,7 +119,7 @@ def test_at_rest_nothing_is_sent_while_time_passes(lab, moved):
     assert moved == []
 
 
-def test_another_cell_leaves_nothing_of_the_first(lab):
+def test_opening_another_cell_removes_all_nodes_of_the_first(lab):
     show(lab, "robot:panda")
     show(lab, "robot:scara1")
     root = lab.scene.root
@@ -127,7 +128,7 @@ def test_another_cell_leaves_nothing_of_the_first(lab):
     assert below - {f"{root}/contacts"} == {*lab.scene.names, root, f"{root}/floor"}
 
 
-def test_what_pages_are_kept_does_not_grow_with_the_cells_seen(lab):
+def test_stored_messages_do_not_grow_with_opened_cells(lab):
     def size() -> int:
         return len(lab._server.viser._websock_server._broadcast_buffer.message_from_id)
 
@@ -162,12 +163,12 @@ def test_grid_cells_are_round_lengths(size, cell):
     assert grid_cell(size) == pytest.approx(cell)
 
 
-def test_a_name_stays_one_node():
+def test_every_name_maps_to_one_node():
     assert node_name("arm/2 <b>") == "arm_2_b_"
     assert node_name("wrist-roll_1.a") == "wrist-roll_1.a"
 
 
-def test_whatever_asks_for_poses_holds_the_lock(running, monkeypatch):
+def test_poses_are_read_with_the_lock_held(running, monkeypatch):
     """A program's step and the lab share one workspace for poses: only one may use it at a time."""
     with running("cooperative") as lab:
         snapshot = lab.sim.world.compiled.body_poses

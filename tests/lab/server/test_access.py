@@ -19,7 +19,7 @@ def status(access: LabAccess, target: str = "/", websocket: bool = False, **head
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:8080", "localhost:8080", "LOCALHOST", "[::1]:8080"])
-def test_the_loopback_answers_to_its_names_on_any_port(host):
+def test_loopback_names_are_accepted_on_any_port(host):
     assert status(LOCAL, Host=host) == 200
 
 
@@ -35,17 +35,17 @@ def test_the_loopback_answers_to_its_names_on_any_port(host):
         "localhost:1; x",
     ],
 )
-def test_the_loopback_does_not_answer_to_other_names(host):
+def test_other_host_names_are_rejected_on_loopback(host):
     assert status(LOCAL, Host=host) == 421
 
 
-def test_a_request_names_one_host():
+def test_request_needs_exactly_one_host_header():
     assert LOCAL.check(Headers(), "/", False).status == 421
     twice = Headers([("Host", "localhost"), ("Host", "evil.example")])
     assert LOCAL.check(twice, "/", False).status == 421
 
 
-def test_an_open_lab_answers_to_addresses_and_its_own_name_but_not_to_others():
+def test_open_lab_accepts_addresses_and_its_own_name_only():
     cookie = "brazo-8080=s3cret"
     for host in ("192.168.1.7:8080", "[fe80::1]:8080", f"{socket.gethostname()}:8080"):
         assert status(OPEN, Host=host, Cookie=cookie) == 200
@@ -60,14 +60,14 @@ def test_a_foreign_origin_is_refused(origin, websocket):
     assert status(LOCAL, websocket=websocket, Host="localhost:8080", Origin=origin) == 403
 
 
-def test_a_websocket_must_say_where_it_comes_from_a_page_need_not():
+def test_websocket_needs_an_origin_and_a_page_does_not():
     assert status(LOCAL, websocket=True, Host="localhost:8080") == 403
     assert status(LOCAL, websocket=False, Host="localhost:8080") == 200
     own = {"Host": "localhost:8080", "Origin": "http://localhost:8080"}
     assert status(LOCAL, websocket=True, **own) == 200
 
 
-def test_the_token_is_taken_once_from_the_link_and_then_from_the_cookie():
+def test_token_is_read_from_the_link_once_then_from_the_cookie():
     host = {"Host": "10.0.0.2:8080"}
     assert status(OPEN, **host) == 401
     assert status(OPEN, "/?token=wrong", **host) == 401
@@ -82,13 +82,13 @@ def test_the_token_is_taken_once_from_the_link_and_then_from_the_cookie():
     assert status(OPEN, Cookie="brazo-9090=s3cret", **host) == 401
 
 
-def test_a_websocket_shows_its_token_by_cookie_only():
+def test_websocket_token_is_accepted_by_cookie_only():
     own = {"Host": "10.0.0.2:8080", "Origin": "http://10.0.0.2:8080"}
     assert status(OPEN, "/?token=s3cret", websocket=True, **own) == 401
     assert status(OPEN, websocket=True, Cookie="brazo-8080=s3cret", **own) == 200
 
 
-def test_only_the_loopback_goes_without_a_token():
+def test_only_loopback_needs_no_token():
     for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
         assert is_loopback(host) and LabAccess.on(host, 8080).token is None
     for host in ("0.0.0.0", "::", "", "192.168.1.7", "example.org"):
@@ -98,11 +98,11 @@ def test_only_the_loopback_goes_without_a_token():
 
 
 @pytest.mark.parametrize("token", ["é", "\udce9", "s3cret\udce9", "%C3%A9", "%ff", ""])
-def test_a_token_that_is_not_ascii_is_wrong_and_no_error(token):
+def test_non_ascii_token_is_rejected_without_an_error(token):
     assert status(OPEN, f"/?token={token}", Host="127.0.0.1:8080") == 401
     if "\udce9" not in token:  # websockets refuses such a header itself
         assert status(OPEN, Host="127.0.0.1:8080", Cookie=f"brazo-8080={token}") == 401
 
 
-def test_a_target_that_is_no_url_is_no_error():
+def test_invalid_url_is_rejected_without_an_error():
     assert status(OPEN, "//[/?token=x", Host="127.0.0.1:8080") == 401

@@ -124,7 +124,8 @@ def test_what_failed_in_a_panel_is_over_when_the_panel_next_does_as_asked(lab, p
     page.send(["probe/go"], ["probe/go"])
     wrong = page.reported["notice"]
     assert wrong["text"] == "out of reach" and wrong["topic"] == "probe"
-    page.send(["elsewhere/other"], ["other"])
+    lab.channel.on("probe/passive", lambda: None, passive=True)  # a plot that asks for its data
+    page.send(["elsewhere/other"], ["other"], ["probe/passive"])
     assert "notice-over" not in page.reported
     page.send(["probe/other"])
     assert page.reported.pop("notice-over") == wrong["number"]

@@ -1,4 +1,4 @@
-"""Pictures where the processor draws: they leave time for clicks, and are smooth at rest."""
+"""Software rendering: frames leave time for clicks, and are smooth at rest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.browser
 
-# A renderer as three.js has them whose pictures take a while, asked for one at every frame.
+# A renderer with the interface of three.js and slow frames, called every animation frame.
 RENDERER = """
     const COST = 40; // ms
     const canvas = document.createElement("canvas");
@@ -49,7 +49,7 @@ def run(page, script: str):
     return page.evaluate(f"async () => {{ {RENDERER} {script} }}")
 
 
-def test_a_third_of_the_time_is_left_and_the_last_request_is_drawn(page):
+def test_drawing_leaves_idle_time_and_draws_the_last_request(page):
     drawn, began, ended = run(
         page,
         """
@@ -68,10 +68,10 @@ def test_a_third_of_the_time_is_left_and_the_last_request_is_drawn(page):
     pictures = sum(begin < ended for _, begin, *_ in drawn)
     assert 3 <= pictures <= (ended - began) / (1.5 * 40) + 1
     pauses = [after[1] - before[1] - 40 for before, after in itertools.pairwise(drawn)]
-    assert min(pauses) > 15  # ms; half of a picture's, but for what timers are early
+    assert min(pauses) > 15  # ms; half a frame time, minus the inaccuracy of timers
 
 
-def test_what_rests_is_drawn_once_more_as_fine_as_the_screen(page):
+def test_scene_at_rest_is_redrawn_at_screen_resolution(page):
     drawn = run(
         page,
         """
@@ -87,7 +87,7 @@ def test_what_rests_is_drawn_once_more_as_fine_as_the_screen(page):
     assert drawn == ["last", 0]
 
 
-def test_a_lone_request_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(page):
+def test_single_request_keeps_a_smooth_frame_and_motion_does_not(page):
     drawn = run(
         page,
         """
@@ -103,7 +103,7 @@ def test_a_lone_request_leaves_a_picture_at_rest_smooth_and_a_movement_does_not(
     assert [ratio for *_, ratio, _ in drawn[:2]] == [1, 1]
 
 
-def test_while_it_is_to_be_fine_all_are_smooth(page):
+def test_all_frames_are_smooth_in_fine_mode(page):
     ratios = run(
         page,
         """
@@ -116,7 +116,7 @@ def test_while_it_is_to_be_fine_all_are_smooth(page):
     assert ratios == [1] * 5
 
 
-def test_pictures_for_someone_else_and_of_another_size_do_not_wait(page):
+def test_frames_of_other_cameras_and_sizes_are_drawn_immediately(page):
     drawn = run(
         page,
         """
@@ -131,7 +131,7 @@ def test_pictures_for_someone_else_and_of_another_size_do_not_wait(page):
     assert drawn == [["one", "film", "wider"], 2]
 
 
-def test_smooth_pictures_have_shades_between_their_colours(page):
+def test_smooth_frames_are_antialiased(page):
     shades = page.evaluate(
         """async () => {
             const { smoother } = await import("/lab/server/page/pictures.js");

@@ -31,12 +31,12 @@ def driver(driving: Driving) -> str:
     return "".join(key for key in "abc" if driving.drives(key))
 
 
-def test_the_first_to_come_drives(driving):
+def test_first_page_is_in_control(driving):
     assert driver(driving) == "a" and driving.driver == 1 and driving.pages == 3
     assert not driving.drives("") and not driving.drives("stranger")
 
 
-def test_the_client_does_not_answer_loses_control(driving, time):
+def test_page_that_does_not_answer_a_request_loses_control(driving, time):
     driving.ask("b")
     assert driving.wait() == ANSWER_TIME and driving.asking == 2
     time.now = ANSWER_TIME - 0.1
@@ -46,7 +46,7 @@ def test_the_client_does_not_answer_loses_control(driving, time):
     assert driving.wait() is None and driving.asking == 0
 
 
-def test_the_driver_may_keep_or_give(driving):
+def test_page_in_control_may_keep_or_hand_over(driving):
     driving.ask("b")
     driving.ask("c")  # one at a time
     driving.keep("c")  # not the driver
@@ -69,19 +69,19 @@ def test_a_driver_that_reloads_keeps_control(driving, time):
     assert driver(driving) == "a" and driving.wait() is None
 
 
-def test_a_driver_that_is_gone_is_followed_by_the_one_longest_there(driving, time):
+def test_oldest_page_takes_control_when_the_driver_leaves(driving, time):
     driving.leave("a")
     time.now = RETURN_TIME
     assert driving.settle() and driver(driving) == "b"
 
 
-def test_asking_when_no_one_drives_is_enough(driving):
+def test_request_without_a_driver_gives_control(driving):
     driving.leave("a")
     driving.ask("c")
     assert driver(driving) == "c"
 
 
-def test_alone_one_drives_at_once(driving):
+def test_single_page_is_in_control(driving):
     for key in "abc":
         driving.leave(key)
     assert driving.driver == 0 and driving.wait() is None

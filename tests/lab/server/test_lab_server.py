@@ -1,4 +1,4 @@
-"""The lab's port as an attacker meets it: raw requests, raw websockets, raw messages."""
+"""The lab's port under attack: raw requests, raw websockets, raw messages."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def viser_socket(lab, key=""):
 
 
 def settled(lab, handle) -> None:
-    """Return once viser has handled everything sent before: a legal change goes through last."""
+    """Return once viser has handled everything sent before: a valid change is processed last."""
     deadline = time.monotonic() + 10
     while handle.value != "done":
         assert time.monotonic() < deadline
@@ -49,7 +49,7 @@ def settled(lab, handle) -> None:
 # ---- requests ------------------------------------------------------------------------------------
 
 
-def test_the_page_is_ours_and_may_fetch_from_the_lab_only(lab, fetch):
+def test_page_may_fetch_from_the_lab_only(lab, fetch):
     reply = fetch(lab)
     assert reply.status == 200
     text = reply.body.decode()
@@ -61,7 +61,7 @@ def test_the_page_is_ours_and_may_fetch_from_the_lab_only(lab, fetch):
     assert allowed == [f"ws://127.0.0.1:{lab._server.port}"]
 
 
-def test_every_asset_the_page_names_is_served(lab, fetch):
+def test_every_asset_of_the_page_is_served(lab, fetch):
     text = fetch(lab).body.decode()
     names = re.findall(r'(?:href|src)="(/lab/[^"]+)"', text)
     assert len(names) >= 4
@@ -74,7 +74,7 @@ def test_every_asset_the_page_names_is_served(lab, fetch):
 @pytest.mark.parametrize(
     "path", ["/nothing", "/lab/../app.py", "/lab/%2e%2e/app.py", "//etc/passwd", "/lab/"]
 )
-def test_there_is_nothing_else_to_fetch(lab, path, fetch):
+def test_other_paths_are_not_served(lab, path, fetch):
     assert fetch(lab, path).status == 404
 
 
@@ -99,7 +99,7 @@ def test_the_lab_opens_its_websockets_to_its_own_page(lab, upgrade):
     assert upgrade(lab, **own(lab), Sec_WebSocket_Protocol="viser-v0.0.1") == 400
 
 
-def test_beyond_the_loopback_the_printed_link_is_the_only_way_in(fetch, upgrade, running):
+def test_other_interfaces_require_the_printed_link(fetch, upgrade, running):
     with running(host="0.0.0.0") as lab:
         token = lab.url.partition("?token=")[2]
         assert len(token) >= 32
@@ -162,7 +162,7 @@ def update(handle, **updates):
     return {"type": "GuiUpdateMessage", "uuid": handle._impl.uuid, "updates": updates}
 
 
-def test_a_client_sets_the_value_of_a_widget_and_nothing_else(lab, widgets, exchange):
+def test_client_can_set_only_the_value_of_a_widget(lab, widgets, exchange):
     button, slider = widgets["button"], widgets["slider"]
     button.on_click(lambda _: None)
     exchange(
@@ -174,7 +174,7 @@ def test_a_client_sets_the_value_of_a_widget_and_nothing_else(lab, widgets, exch
     )
     assert len(button._impl.update_cb) == 1 and not button._impl.removed
     assert slider.value == 0.5 and slider.min == 0.0
-    assert widgets["number"].value == 7  # what a user can do goes through
+    assert widgets["number"].value == 7  # valid user actions are accepted
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_a_client_sets_the_value_of_a_widget_and_nothing_else(lab, widgets, exch
         ("text", {"a": 1}),
     ],
 )
-def test_a_value_no_user_could_give_is_dropped(lab, widgets, exchange, name, value):
+def test_invalid_widget_value_is_dropped(lab, widgets, exchange, name, value):
     before = widgets[name].value
     exchange(update(widgets[name], value=value))
     assert widgets[name].value == before
@@ -217,7 +217,7 @@ def test_messages_only_a_server_sends_are_dropped(lab, widgets, exchange, caplog
         )
     assert lab._server.viser._share_tunnel is None
     new = [type(m).__name__ for i, m in buffer.message_from_id.items() if i not in kept]
-    assert new in ([], ["GuiUpdateMessage"])  # the legal one, told to other pages
+    assert new in ([], ["GuiUpdateMessage"])  # the valid one, sent to other pages
     assert "Error" not in caplog.text
 
 
@@ -278,7 +278,7 @@ def test_an_upload_needs_a_button_for_it_and_an_end(lab, widgets, exchange):
     upload.remove()
 
 
-def test_what_a_watcher_does_in_viser_is_dropped(lab, widgets, driver, line, exchange):
+def test_viser_messages_of_view_only_pages_are_dropped(lab, widgets, driver, line, exchange):
     calls = []
     widgets["button"].on_click(calls.append)
     gizmo = lab._server.viser.scene.add_transform_controls("/gizmo")
@@ -307,7 +307,7 @@ def test_what_a_watcher_does_in_viser_is_dropped(lab, widgets, driver, line, exc
     gizmo.remove()
 
 
-def test_garbage_ends_its_own_connection_and_no_other(lab, widgets, driver):
+def test_invalid_data_ends_only_its_own_connection(lab, widgets, driver):
     with viser_socket(lab, driver.key) as good:
         for garbage in (b"\xc1\xc1", "text", b"\x93\x01\x02\x03"):
             with viser_socket(lab) as bad:
@@ -331,7 +331,7 @@ def test_a_message_beyond_the_limit_ends_the_connection(lab):
 # ---- the port --------------------------------------------------------------------------------
 
 
-def test_a_busy_port_makes_way_for_the_next_free_one_and_says_so(fetch, running):
+def test_next_free_port_is_used_and_reported(fetch, running):
     with running() as first, running(port=first._server.port) as second:
         port = first._server.port
         assert second._server.port > port
@@ -355,7 +355,7 @@ def test_stopping_releases_the_port_and_its_connections(running):
         assert again == port
 
 
-def test_the_loopback_is_all_that_listens(lab):
+def test_only_loopback_is_listening(lab):
     assert lab._server.access == LabAccess("127.0.0.1", f"brazo-{lab._server.port}", None)
     mine = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)}
     for address in mine - {"127.0.0.1", "127.0.1.1", "::1"}:
@@ -372,15 +372,15 @@ def test_the_loopback_is_all_that_listens(lab):
         ("203.0.113.1", 0, "an address of this machine"),
     ],
 )
-def test_an_impossible_address_is_explained(host, port, words):
+def test_invalid_address_is_reported(host, port, words):
     with pytest.raises(BrazoError, match=words):
         listen(host, port)
 
 
-# ---- the fast way of posing ------------------------------------------------------------------
+# ---- fast updates of poses -------------------------------------------------------------------
 
 
-def test_moved_nodes_are_sent_to_pages_that_come_later(lab):
+def test_moved_nodes_are_sent_to_later_pages(lab):
     server = lab._server.viser
     server.scene.add_frame("/probe")
     hooks.move(server, [("/probe", (1.0, 2.0, 3.0), (0.0, 1.0, 0.0, 0.0))])
@@ -390,7 +390,7 @@ def test_moved_nodes_are_sent_to_pages_that_come_later(lab):
     server.scene.remove_by_name("/probe")
 
 
-def test_viser_is_the_release_the_hooks_were_written_for():
+def test_installed_viser_is_the_supported_release():
     assert viser.__version__ == "1.1.1"
     assert np.all([hasattr(viser.ViserServer, name) for name in ("atomic", "flush", "stop")])
 
@@ -421,7 +421,7 @@ def test_a_flood_of_camera_poses_is_closed_with_a_reason(lab, driver):
         assert closed.value.rcvd.code == 1008 and "flooding" in closed.value.rcvd.reason
 
 
-def test_connections_without_a_request_do_not_keep_a_page_out(lab, fetch):
+def test_connections_without_a_request_do_not_block_a_page(lab, fetch):
     sockets = []
     try:
         for _ in range(150):

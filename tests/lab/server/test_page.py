@@ -17,7 +17,8 @@ from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.app.lab import Lab
-from brazo.lab.scene.scene import drawn_parts, node_name
+from brazo.lab.scene.scene import node_name
+from brazo.world.drawn_parts import drawn_parts
 from tests.lab.panels import acting
 
 pytestmark = pytest.mark.browser
@@ -383,7 +384,7 @@ def drawn_wrong(lab: Lab, opened: Opened) -> dict[str, float]:
     )
     expected = {}
     poses = lab.sim.world.poses()
-    for body, T, parts in zip(lab.scene.names, poses, drawn_parts(lab.sim), strict=True):
+    for body, T, parts in zip(lab.scene.names, poses, drawn_parts(lab.sim.world), strict=True):
         for i, part in enumerate(parts):
             expected[f"{body}/{i}-{node_name(part.name)}"] = T @ part.pose
     floor = drawn.pop(f"{lab.scene.root}/floor")
@@ -548,7 +549,7 @@ def test_everything_has_its_place_on_every_screen(fresh):
     for width, height in ((1366, 768), (390, 844), (3840, 2160)):
         page.set_viewport_size({"width": width, "height": height})
         expect(page.get_by_role("button", name="STOP")).to_be_in_viewport(ratio=1)
-        assert page.evaluate("() => document.documentElement.scrollWidth - innerWidth") <= 0
+        fresh.wait("() => document.documentElement.scrollWidth <= innerWidth")
         fresh.wait(
             """() => {
                 const { width, height } = document.getElementById("root").getBoundingClientRect();
@@ -556,6 +557,8 @@ def test_everything_has_its_place_on_every_screen(fresh):
             }"""
         )
         for role in ("header.brazo-bar", "footer.brazo-status"):
-            inside = page.locator(role).evaluate("(bar) => bar.scrollWidth - bar.clientWidth")
-            assert inside <= 0, (role, width)
+            fresh.wait(
+                f"() => {{ const bar = document.querySelector('{role}');"
+                " return bar.scrollWidth <= bar.clientWidth; }"
+            )
     page.context.close()

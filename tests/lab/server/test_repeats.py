@@ -1,4 +1,4 @@
-"""A repeated error is one line a second with a count."""
+"""A repeated error is one line per second with a count."""
 
 from __future__ import annotations
 

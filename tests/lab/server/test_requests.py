@@ -1,4 +1,4 @@
-"""The queue of the lab's thread: who comes first, what is merged, and that nothing else is lost."""
+"""The queue of the lab's thread: priorities, merging, and no lost requests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_calls_are_made_in_order_and_none_is_dropped():
     assert taken(requests) == list(range(20_000))
 
 
-def test_of_a_kind_only_the_newest_counts():
+def test_newest_request_of_a_kind_replaces_earlier_ones():
     requests = Requests()
     requests.put(lambda: "old", "kind")
     requests.put(lambda: "other")
@@ -42,7 +42,7 @@ def test_requests_of_other_pages_come_last_merged_and_in_turn():
     assert taken(requests) == ["driver", 8997, "watcher", 8998, 8999]
 
 
-def test_other_pages_have_a_bounded_share():
+def test_share_of_other_pages_is_bounded():
     requests = Requests()
     begin, made = time.monotonic(), 0
     while time.monotonic() < begin + 0.5:
@@ -54,14 +54,14 @@ def test_other_pages_have_a_bounded_share():
     assert taken(requests)[0] == "driver"
 
 
-def test_what_waits_for_its_turn_is_made_later():
+def test_postponed_requests_are_made_later():
     requests = Requests()
     for kind in range(int(BURST) + 3):
         requests.put_other("page", kind, lambda kind=kind: kind)
     assert taken(requests, 0.5) == list(range(int(BURST) + 3))
 
 
-def test_a_page_that_is_gone_wants_nothing():
+def test_requests_of_closed_pages_are_dropped():
     requests = Requests()
     requests.put_other("gone", "kind", lambda: "gone")
     requests.put_other("there", "kind", lambda: "there")

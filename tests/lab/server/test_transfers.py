@@ -30,7 +30,7 @@ def received(lab):
 
 
 def send(lab, key: str, first: object, *pieces: bytes) -> dict:
-    """Bring a file, and give back what the page is told."""
+    """Upload a file and return the response to the page."""
     url = lab.url.replace("http", "ws") + f"/upload?page={key}"
     with connect(url, origin=f"http://127.0.0.1:{lab._server.port}") as ws:
         ws.send(json.dumps(first))
@@ -63,20 +63,20 @@ def test_a_file_arrives_whole(lab, page, received):
         ("nonsense", [], "has no name or size"),
     ],
 )
-def test_what_no_one_wants_is_refused_with_a_reason(lab, page, received, first, pieces, words):
+def test_unaccepted_upload_is_rejected_with_a_reason(lab, page, received, first, pieces, words):
     assert words in send(lab, page.key, first, *pieces)["error"]
     page.send()
     assert not received
 
 
-def test_a_watcher_brings_nothing(lab, page, received, line):
+def test_view_only_page_cannot_upload(lab, page, received, line):
     with line(lab) as watcher:
         for key in (watcher.key, "", "x" * 20):
             assert "request control" in send(lab, key, ["probe/load", "a.yaml", 1], b"x")["error"]
     assert not received
 
 
-def test_no_panel_can_lift_the_cap(lab, page):
+def test_panels_cannot_raise_the_size_limit(lab, page):
     lab.uploads.on("probe/big", lambda upload: None, (".bin",), 10 * MAX_UPLOAD_BYTES)
     reported = send(lab, page.key, ["probe/big", "a.bin", MAX_UPLOAD_BYTES + 1])
     assert "at most" in reported["error"]
@@ -93,17 +93,17 @@ def test_no_panel_can_lift_the_cap(lab, page):
         ("\0\n.yaml", "__.yaml"),
     ],
 )
-def test_names_are_made_harmless(name, safe):
+def test_file_names_are_sanitised(name, safe):
     assert safe_name(name) == safe
 
 
-def test_text_that_is_none_is_explained():
+def test_invalid_text_file_is_reported():
     assert Upload("a.yaml", b"\xef\xbb\xbfname: x").text() == "name: x"
     with pytest.raises(BrazoError, match=r"a\.yaml: not a text file \(byte 2"):
         Upload("a.yaml", b"x\xff").text()
 
 
-def test_the_page_that_asked_is_reported_to_fetch_once(lab, page, line, fetch):
+def test_download_is_offered_once_to_the_requesting_page(lab, page, line, fetch):
     lab.channel.on("probe/save", lambda: lab._server.download("run <1>.csv", "a,b\n"))
     with line(lab) as other:
         page.send(["probe/save"])
@@ -119,7 +119,7 @@ def test_the_page_that_asked_is_reported_to_fetch_once(lab, page, line, fetch):
     assert fetch(lab, "/file/guess").status == 404
 
 
-def test_offers_grow_old_and_few(tmp_path):
+def test_downloads_expire_and_are_limited_in_number(tmp_path):
     now = [0.0]
     downloads = Downloads(lambda: now[0])
     path = tmp_path / "run.bin"
@@ -131,7 +131,7 @@ def test_offers_grow_old_and_few(tmp_path):
     assert sum(downloads.fetch(a) is not None for a in addresses) == 32
 
 
-def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page, line, received):
+def test_control_is_checked_when_the_upload_is_complete(lab, page, line, received):
     url = lab.url.replace("http", "ws") + f"/upload?page={page.key}"
     with line(lab) as other, connect(url, origin=f"http://127.0.0.1:{lab._server.port}") as ws:
         ws.send(json.dumps(["probe/load", "arm.yaml", 2]))
@@ -162,7 +162,7 @@ def test_who_drives_and_what_has_a_use_is_asked_when_the_file_is_there(lab, page
     assert not received
 
 
-def test_uploads_that_send_nothing_end_and_there_is_a_maximum(lab, monkeypatch):
+def test_stalled_uploads_end_and_their_number_is_limited(lab, monkeypatch):
     url = lab.url.replace("http", "ws") + "/upload"
     origin = f"http://127.0.0.1:{lab._server.port}"
     with contextlib.ExitStack() as stack:

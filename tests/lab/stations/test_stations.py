@@ -1,4 +1,4 @@
-"""Pages of teleoperation without a browser: what they claim to know, and what STOP does."""
+"""Pages of teleoperation without a browser: displayed state, and STOP."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def until(condition, what: str, patience: float = 60.0) -> None:
         time.sleep(0.01)
 
 
-def test_a_link_is_dead_only_after_it_was_alive():
+def test_link_is_dead_only_after_a_connection():
     watch = Watch()
     assert watch.judge(None, 0.1, 0.5) == "waiting" and watch.gone == 0.0
     assert watch.judge(0.05, 0.1, 0.5) == "up"
@@ -55,7 +55,7 @@ def test_a_link_is_dead_only_after_it_was_alive():
     assert watch.judge(0.0, 0.1, 0.5) == "up" and watch.gone == 0.0
 
 
-def test_directions_are_said_in_axes():
+def test_directions_are_described_by_axes():
     assert directions_in_words(DIRECTIONS) == "Y, −Z, −X"
     assert directions_in_words(np.eye(3)) == "X, Y, Z"
     c = np.sqrt(0.5)
@@ -113,7 +113,7 @@ def values(lab, panel: str) -> dict:
     return found
 
 
-def test_both_pages_tell_of_forces_and_energies(labs):
+def test_both_pages_show_forces_and_energies(labs):
     master_lab, follower_lab, hand = labs
     safety = follower_lab.station.follower.safety
     until(lambda: master_lab.station.link.connected and safety._released, "a released switch")
@@ -131,7 +131,7 @@ def test_both_pages_tell_of_forces_and_energies(labs):
     assert master_lab.status().state == "ENGAGED" == follower_lab.status().state
 
 
-def test_stop_on_the_masters_page_lets_go(labs):
+def test_stop_on_the_master_page_releases_the_switch(labs):
     master_lab, follower_lab, hand = labs
     assert hand.run
     master_lab.stop_motion()
@@ -210,7 +210,7 @@ def test_a_coupled_robot_is_moved_by_its_master_alone(labs):
         follower_lab.do(lambda: follower_lab.panels["follower"]._home())
 
 
-def test_another_axis_makes_room_and_stays_right_handed(labs):
+def test_changed_axis_mapping_stays_right_handed(labs):
     master_lab, follower_lab, _ = labs
     mapping = follower_lab.station.mapping
     for axis, way, words in (
@@ -231,7 +231,7 @@ def test_another_axis_makes_room_and_stays_right_handed(labs):
         assert np.linalg.det(mapping.increments.directions) == pytest.approx(1.0)
 
 
-def test_a_master_whose_follower_is_gone_knows_nothing_of_it():
+def test_master_without_follower_shows_no_follower_state():
     delta = brazo.load("delta")
     sim = Simulation(as_cell("robot:delta"))
     follower = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT).start()
@@ -251,7 +251,7 @@ def test_a_master_whose_follower_is_gone_knows_nothing_of_it():
     sim.player.close()
 
 
-def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
+def test_both_event_lists_show_link_loss_and_recovery():
     sim = Simulation(as_cell("robot:delta"))
     follower = FollowerLab(FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT), port=0)
     link = follower.station.link
@@ -284,7 +284,7 @@ def test_both_lists_tell_of_a_link_that_is_lost_and_comes_back():
         sim.player.close()
 
 
-def test_commands_a_second_are_counted_by_the_wall(labs, monkeypatch):
+def test_command_rate_uses_the_wall_clock(labs, monkeypatch):
     """A simulation may be slower than it; the commands are not."""
     panel = labs[1].panels["link"]
     panel._counted = (100.0, 1000, 0.0)
@@ -312,7 +312,7 @@ def test_a_drag_ends_on_the_masters_page_when_another_page_drives(labs):
     until(lambda: not gizmo.dragging and not hand._dragging, "let go")
 
 
-def test_a_master_whose_place_was_taken_shows_who_has_it():
+def test_replaced_master_shows_the_new_master():
     sim = Simulation(as_cell("robot:delta"))
     quick = LinkRules(silence=1.0, stalled=10.0)
     follower = FollowerStation(sim, FollowerLink(rules=quick), rules=PATIENT).start()
@@ -344,7 +344,7 @@ def test_a_master_whose_place_was_taken_shows_who_has_it():
         sim.player.close()
 
 
-def test_a_simulation_that_broke_down_is_no_healthy_follower():
+def test_diverged_simulation_is_not_a_healthy_follower():
     sim = Simulation(as_cell("robot:delta"))
     station = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT)
     lab = FollowerLab(station, port=0)
@@ -368,7 +368,7 @@ def test_a_simulation_that_broke_down_is_no_healthy_follower():
         sim.player.close()
 
 
-def test_stop_on_the_followers_page_acts_without_a_master_and_is_written_down():
+def test_stop_on_the_follower_page_works_without_a_master_and_is_logged():
     sim = Simulation(as_cell("robot:teleop-scara"))
     station = FollowerStation(sim, FollowerLink(rules=LINK), rules=PATIENT)
     lab = FollowerLab(station, port=0)

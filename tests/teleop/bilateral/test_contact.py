@@ -1,6 +1,6 @@
 """Two Deltas in one physical world, and a stiff wall under the follower.
 
-The hand presses 4 cm past the wall.  With wave variables every run is passive and comes to rest at
+The hand presses 4 cm past the wall.  With wave variables every run is passive and settles at
 the force theory gives; with position and force sent as they are, delay makes it swing up.
 """
 
@@ -48,7 +48,7 @@ def passive(request) -> tuple[str, Trace]:
     return request.param, press(WaveVariables(), 6.5, **LINES[request.param])
 
 
-def test_with_waves_energy_is_never_given_at_either_port(passive):
+def test_wave_ports_are_passive(passive):
     _, trace = passive
     m, f = trace.master, trace.follower
     # Exactly, not to some small number: what a port gives was there before.
@@ -62,11 +62,11 @@ def test_with_waves_energy_is_never_given_at_either_port(passive):
         assert np.abs(here.energy - account).max() < 1e-12
 
 
-def test_with_waves_contact_comes_to_rest(passive):
+def test_contact_with_waves_settles(passive):
     name, trace = passive
     report = trace.report()
     assert np.abs(trace.master.x).max() < 0.09 and np.abs(trace.master.v).max() < 0.4
-    # A delay that never rests moves the line's stiffness b/T and so, a little, the hand.
+    # A varying delay changes the line's stiffness b/T and thus slightly the hand position.
     assert report.moving < (2e-3 if "drifting" in name else 1e-3 if "±" in name else 5e-5)
     assert 0.0395 < -trace.follower.x[-1, 2] < 0.0410
     assert trace.follower.outside[-500:].any(axis=1).all()
@@ -75,7 +75,7 @@ def test_with_waves_contact_comes_to_rest(passive):
     assert late.max() < 12.0, "no bounce hits harder than the hand presses"
 
 
-def test_with_waves_the_hand_feels_the_contact_force(passive):
+def test_contact_force_is_transmitted_with_waves(passive):
     name, trace = passive
     report = trace.report()
     least = 5.0 if name in ("0 ms", "50 ms") else 2.0
@@ -84,11 +84,11 @@ def test_with_waves_the_hand_feels_the_contact_force(passive):
     assert report.force_error < tolerance
 
 
-def test_with_waves_the_force_at_rest_is_that_of_springs_in_series(passive):
-    """Hand, coupling, line b/T, coupling: from the settings alone, through two real mechanisms."""
+def test_static_force_with_waves_is_that_of_springs_in_series(passive):
+    """Hand, coupling, line b/T, coupling: from the settings only, through two real mechanisms."""
     name, trace = passive
     if name not in STEADY:
-        return  # there is no one T
+        return  # T is not constant
     scheme = WaveVariables()
     # Without a delay one direction takes a cycle more than the other: half of it on the mean.
     T = max(LINES[name]["delay"], 0.5e-3) + scheme.smoothing
@@ -98,7 +98,7 @@ def test_with_waves_the_force_at_rest_is_that_of_springs_in_series(passive):
 
 
 @pytest.mark.parametrize("name", DELAYED)
-def test_position_and_force_as_they_are_swing_up(name):
+def test_position_force_scheme_is_unstable_with_delay(name):
     trace = press(PositionForce(), 3.3, **LINES[name])
     speed = np.abs(trace.master.v[:, 2])
     before, after = speed[: np.argmax(trace.follower.outside.any(axis=1))], speed[-1000:]
@@ -109,7 +109,7 @@ def test_position_and_force_as_they_are_swing_up(name):
     assert np.linalg.norm(trace.follower.outside, axis=1).max() > 300.0
 
 
-def test_without_delay_position_and_force_are_fine():
+def test_position_force_scheme_is_stable_without_delay():
     report = press(PositionForce(), 3.0).report()
     assert report.moving < 1e-6 and report.force_error < 1e-6 and report.force_master > 10.0
 
@@ -120,8 +120,8 @@ def test_runs_repeat_bit_for_bit():
     assert np.array_equal(first.energy, second.energy)
 
 
-def test_the_two_ends_share_nothing_but_numbers_on_a_wire():
-    """Each end with a scheme of its own and packets as plain numbers: the very same run."""
+def test_both_ends_exchange_only_packets():
+    """Each end with a separate scheme and packets as plain numbers: the identical run."""
     together = press(WaveVariables(), 1.2, **LINES[DELAYED[2]])
     pair = Pair(
         World("teleop-wall"), WaveVariables(), Hand(PRESS), TaskMap(SAME), seed=1,

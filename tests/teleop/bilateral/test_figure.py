@@ -22,7 +22,7 @@ def test_a_figure_has_a_column_for_each_run(tmp_path):
     found = figure([trace, trace, trace])
     assert len(found.axes) == 9
     assert found.axes[0].get_title("left") == "wave variables, 10 ms one way"
-    drawn = found.axes[0].lines[1].get_ydata()  # the master's way along the hand's: downwards
+    drawn = found.axes[0].lines[1].get_ydata()  # the master's displacement: downwards
     assert drawn.max() == pytest.approx(-1e3 * trace.master.x[:, 2].min(), rel=1e-9)
     path = plot([trace], tmp_path / "run.svg", "a run")
     assert "felt" in path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Free motion: how well the follower repeats the master's way, and that nothing drifts."""
+"""Free motion: tracking of the master's path by the follower, without drift."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WAY = strokes(
     ],
     ids=["0 ms", "200 ms", "200 ± 100 ms"],
 )
-def test_the_way_is_repeated_later_and_nothing_drifts(line, lag, rms):
+def test_path_is_repeated_with_delay_without_drift(line, lag, rms):
     pair = Pair(
         World("teleop-wall"), WaveVariables(), Hand(WAY), TaskMap(IncrementMap(np.eye(3))), **line
     )

@@ -1,4 +1,4 @@
-"""Packets: what counts of what comes, and the delay measured from them."""
+"""Packets: which received ones are used, and the measured delay."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def packet(seq: int, energy: float = 0.0, id: int = 1, peer: int = 1, sent: floa
     return Packet(seq, sent, id, peer, energy=energy)
 
 
-def test_only_the_newest_counts_and_the_rest_is_counted():
+def test_newest_packet_is_used_and_others_are_counted():
     inflow = Inflow()
     inflow.take(0.0, [packet(1), packet(4, 1.0), packet(3, 0.5), packet(4, 1.0), packet(5, 0.2)])
     assert inflow.latest is not None and inflow.latest.seq == 4
     assert inflow.counts == {"used": 2, "missing": 2, "late": 1, "twice": 1, "refused": 1}
 
 
-def test_sums_begun_for_another_peer_are_not_acted_on():
+def test_sums_for_another_peer_are_ignored():
     inflow = Inflow(id=7)
     assert inflow.take(0.0, [packet(1, 5.0, peer=0), packet(2, 5.0, peer=6)])
     assert inflow.latest is None and inflow.peer == 1 and inflow.counts["unpaired"] == 2
@@ -32,7 +32,7 @@ def test_sums_begun_for_another_peer_are_not_acted_on():
     assert inflow.latest is not None
 
 
-def test_a_new_life_of_the_other_end_makes_the_old_one_worthless():
+def test_restarted_peer_invalidates_earlier_packets():
     inflow = Inflow()
     inflow.take(0.0, [packet(900, 50.0)])
     assert inflow.take(1.0, [packet(1, 0.0, id=2), packet(901, 60.0, id=1)])
@@ -61,7 +61,7 @@ finite = st.floats(-1e6, 1e6)
     st.integers(1, 2**53),
     st.one_of(st.just(math.nan), finite),
 )
-def test_packets_survive_the_wire_bit_for_bit(values, energy, seq, echo):
+def test_packets_round_trip_bit_for_bit(values, energy, seq, echo):
     x, v, f, wave = np.reshape(values, (4, 3))
     sent = Packet(seq, 1.5, 3, 2, x, v, f, wave, energy, echo, 0.0 if math.isnan(echo) else 0.25)
     came = Packet.read(sent.numbers())
@@ -71,10 +71,10 @@ def test_packets_survive_the_wire_bit_for_bit(values, energy, seq, echo):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({0: 0.0}, "number is a whole number from 1"),
-        ({0: 1.5}, "number is a whole number"),
-        ({2: 0.0}, "id is a whole number from 1"),
-        ({3: -1.0}, "peer is a whole number from 0"),
+        ({0: 0.0}, "number must be an integer from 1"),
+        ({0: 1.5}, "number must be an integer"),
+        ({2: 0.0}, "id must be an integer from 1"),
+        ({3: -1.0}, "peer must be an integer from 0"),
         ({7: math.nan}, "not finite"),
         ({16: -1.0}, "at least 0"),
         ({16: math.inf}, "not finite"),
@@ -97,7 +97,7 @@ def test_bad_packets_are_refused(change, words):
 @pytest.mark.parametrize("scheme", [WaveVariables, PositionForce])
 @pytest.mark.parametrize("size", [5e-324, 1e-160, 1e6])
 @pytest.mark.parametrize("energy", [5e-324, 1e9])
-def test_whatever_a_good_packet_says_forces_are_finite_and_bounded(scheme, size, energy):
+def test_forces_are_bounded_for_any_valid_packet(scheme, size, energy):
     here, there = scheme(id=5), scheme(id=5)
     x, back = np.zeros(3), None
     for k in range(100):
@@ -114,6 +114,6 @@ def test_whatever_a_good_packet_says_forces_are_finite_and_bounded(scheme, size,
 
 
 @pytest.mark.parametrize("numbers", [[], [1.0] * 18, ["a"] * 17, None])
-def test_what_is_no_packet_is_refused(numbers):
+def test_non_packets_are_rejected(numbers):
     with pytest.raises(BrazoError, match="17 or 19 numbers"):
         Packet.read(numbers)

@@ -16,7 +16,7 @@ def scheme() -> WaveVariables:
 
 
 @pytest.mark.parametrize(("k", "gain"), [(1.0, None), (2.0, 0.2)])
-def test_down_at_the_delta_is_out_into_the_wall_at_the_scara(k, gain):
+def test_downward_motion_of_the_delta_presses_the_scara_into_the_wall(k, gain):
     world = World("teleop-wall-scara")
     # The wall is 4 cm away at the follower, so k times that at the master.
     hand = Hand(strokes([(0.5, 0, 0, 0), (1.5, 0, 0, -0.04 * k - 0.03)]))
@@ -33,7 +33,7 @@ def test_down_at_the_delta_is_out_into_the_wall_at_the_scara(k, gain):
     assert np.allclose(DIRECTIONS @ trace.follower.x[-1] / k, moved, atol=1e-4)
     contact = port.contact()
     assert contact[0] < -2.0 and abs(contact[2]) < 0.2 * abs(contact[0])
-    # What the hand feels is the contact force through the mapping.
+    # The force on the hand is the mapped contact force.
     report = trace.report()
     assert report.force_error < 0.15 and report.moving < 1e-3
     felt = trace.master.force[-500:].mean(axis=0)

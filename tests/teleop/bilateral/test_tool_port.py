@@ -22,7 +22,7 @@ def scara() -> World:
     return World("teleop-wall-scara")
 
 
-def test_without_a_force_the_tool_floats(world):
+def test_tool_without_force_stays_in_place(world):
     world.reset()
     ports = [ToolPort(world, name) for name in ("master", "follower")]
     before = [port.state()[0] for port in ports]
@@ -63,8 +63,8 @@ def test_state_and_torque_are_those_of_the_robot(name, world, scara):
     place.reset()
 
 
-def test_the_contact_force_is_what_holds_the_tool_up(world):
-    """Pressed on the wall with 9 N and at rest, 9 N come back, however the contacts are summed."""
+def test_contact_force_balances_the_tool(world):
+    """Pressed on the wall with 9 N and at rest, the contact force is 9 N."""
     world.reset()
     port = ToolPort(world, "follower")
     for _ in range(1500):
@@ -82,7 +82,7 @@ def test_the_contact_force_is_what_holds_the_tool_up(world):
     world.reset()
 
 
-def test_a_hand_pulls_from_outside(world):
+def test_hand_applies_an_external_force(world):
     world.reset()
     port = ToolPort(world, "master")
     x0 = port.state()[0]
@@ -116,7 +116,7 @@ def test_bad_names_and_trajectories_are_refused(world):
 
 
 @pytest.mark.parametrize("k", [0.5, 1.0, 3.0])
-def test_the_map_keeps_power(k):
+def test_mapping_conserves_power(k):
     task_map = TaskMap(IncrementMap(scale=k))
     random = np.random.default_rng(0)
     v, f = random.normal(size=3), random.normal(size=3)

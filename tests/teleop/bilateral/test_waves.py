@@ -1,6 +1,6 @@
-"""Wave variables on one axis, where everything can be said exactly.
+"""Wave variables on one axis, with exact reference values.
 
-Both tools are moved by hand (prescribed x and v), so nothing but the line is under test; its
+Both tools are moved by hand (prescribed x and v), so only the line is tested; its
 accounts close to rounding, and its answer is that of a transmission line as textbooks have it.
 """
 
@@ -23,7 +23,7 @@ STILL = np.zeros(3)
 
 
 class Line:
-    """A scheme with both ends in hand and a delay line each way."""
+    """A scheme with both ends and a delay line in each direction."""
 
     def __init__(self, scheme: WaveVariables, delay: float, **options) -> None:
         self.scheme = scheme
@@ -45,7 +45,7 @@ class Line:
         return self.scheme.state("master"), self.scheme.state("follower")
 
     def pair(self, delay: float) -> None:
-        """Let both ends hear of each other."""
+        """Exchange packets until both ends know each other."""
         for _ in range(2 * round(delay / H) + 4):
             self.step(STILL, STILL)
 
@@ -62,7 +62,7 @@ def smooth_noise(seed: int, steps: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.005])
-def test_the_account_of_every_end_closes_to_rounding(smoothing):
+def test_energy_balance_of_each_end_closes_to_rounding(smoothing):
     line = Line(WaveVariables(smoothing=smoothing), 0.02, jitter=0.015, seed=4)
     line.pair(0.035)
     (xm, vm), (xf, vf) = smooth_noise(1, 1500), smooth_noise(2, 1500)
@@ -76,14 +76,14 @@ def test_the_account_of_every_end_closes_to_rounding(smoothing):
         force, command = line.step(xm[k], vm[k], xf[k], vf[k])
         forces = [force, command.force]
         for i, state in enumerate(line.states()):
-            # What the tool put in has gone into the spring, the damper or the line.
+            # The energy of the tool is in the spring, the damper or the line.
             assert state.energy == pytest.approx(
                 state.coupling + state.sent - state.spent, abs=1e-12
             )
             assert state.energy - before[i] == pytest.approx(work[i], abs=1e-12)
 
 
-def test_with_a_steady_delay_the_line_loses_nothing_but_what_is_on_its_way():
+def test_constant_delay_line_is_lossless():
     line = Line(WaveVariables(smoothing=0.0), 0.02)
     line.pair(0.02)
     on_the_way: list[float] = []
@@ -99,7 +99,7 @@ def test_with_a_steady_delay_the_line_loses_nothing_but_what_is_on_its_way():
 
 
 def impedance(line: WaveVariables, omega: float, T: float) -> complex:
-    """What a hand feels of a blocked follower: coupling, line of delay T, coupling."""
+    """Impedance of a blocked follower at the hand: coupling, line of delay T, coupling."""
     s, b = 1j * omega, line.impedance
     coupling = line.stiffness / s + line.damping + line.stiffness * H
     tanh = cmath.tanh(s * T)
@@ -109,7 +109,7 @@ def impedance(line: WaveVariables, omega: float, T: float) -> complex:
 
 @pytest.mark.parametrize("f", [0.5, 2.0, 5.0])
 @pytest.mark.parametrize("delay", [0.02, 0.1])
-def test_the_hand_feels_a_transmission_line(f, delay):
+def test_master_impedance_is_that_of_a_transmission_line(f, delay):
     scheme = WaveVariables(smoothing=0.0, force_limit=1e6)
     line = Line(scheme, delay)
     line.pair(delay)
@@ -131,8 +131,8 @@ def test_the_hand_feels_a_transmission_line(f, delay):
     assert abs(found - wanted) < 0.5 * omega * H * abs(wanted)
 
 
-def test_a_matched_end_echoes_nothing():
-    """With B = b and next to no spring, a blocked follower swallows what comes."""
+def test_matched_termination_does_not_reflect():
+    """With B = b and almost no spring, a blocked follower absorbs incoming waves."""
     line = Line(WaveVariables(stiffness=1e-9, smoothing=0.0, force_limit=1e6), 0.02)
     line.pair(0.02)
     x, v = smooth_noise(5, 500)
@@ -143,7 +143,7 @@ def test_a_matched_end_echoes_nothing():
     assert follower.spent > 1e-3
 
 
-def test_at_a_wall_the_line_is_a_spring_of_its_own():
+def test_line_at_a_wall_acts_as_a_spring():
     """Handle held, follower blocked: after the echoes F (2/K + T/b) = x."""
     scheme = WaveVariables(impedance=30.0, stiffness=1500.0, smoothing=0.0, force_limit=1e6)
     line = Line(scheme, 0.05)
@@ -158,7 +158,7 @@ def test_at_a_wall_the_line_is_a_spring_of_its_own():
 
 @settings(max_examples=25)
 @given(st.data())
-def test_no_order_of_arrival_gives_energy_or_loses_way(data):
+def test_any_order_of_arrival_is_passive_without_drift(data):
     """Packets may be late, lost, doubled or turned round; loops may be uneven."""
     seed = data.draw(st.integers(0, 2**16))
     random = np.random.default_rng(seed)
@@ -186,8 +186,8 @@ def test_no_order_of_arrival_gives_energy_or_loses_way(data):
 
 
 @pytest.mark.parametrize("kind", ["scattered", "ordered", "drifting"])
-def test_nothing_drifts(kind):
-    """A light follower on the line ends where the master does, whatever happened on the way."""
+def test_position_does_not_drift(kind):
+    """A light follower on the line ends where the master does, for any packet loss and order."""
     scheme = WaveVariables()
     line = Line(scheme, 0.1, jitter=0.09, kind=kind, loss=0.3, twice=0.2, seed=8)
     line.pair(0.2)
@@ -202,7 +202,7 @@ def test_nothing_drifts(kind):
     assert np.abs(p - x[-1]).max() < 1e-6
 
 
-def test_what_was_sent_before_a_restart_moves_nothing():
+def test_packets_sent_before_a_restart_cause_no_motion():
     line = Line(WaveVariables(), 0.1)
     line.pair(0.1)
     x, v = smooth_noise(2, 400)
@@ -210,7 +210,7 @@ def test_what_was_sent_before_a_restart_moves_nothing():
         line.step(x[k], v[k])
     line.scheme.restart("master")
     fresh = x[300]
-    for _ in range(199):  # until the follower can have heard of it, and answered
+    for _ in range(199):  # until the follower can have received it and answered
         force, _ = line.step(fresh, STILL)
         state = line.scheme.state("master")
         assert not force.any() and state.received == 0.0
@@ -221,12 +221,12 @@ def test_what_was_sent_before_a_restart_moves_nothing():
     assert master.paired and follower.paired
     for state in (master, follower):
         assert state.energy == pytest.approx(state.coupling + state.sent - state.spent, abs=1e-12)
-    # From here on only ways since the restart count: both stand, nothing pulls.
+    # From here on only displacements since the restart count: both rest, no force.
     assert np.abs(force).max() < 1e-9 and np.abs(command.force).max() < 1e-9
     assert follower.received < 1e-9
 
 
-def test_a_follower_that_starts_again_takes_nothing_from_its_former_life():
+def test_restarted_follower_ignores_its_earlier_packets():
     line = Line(WaveVariables(), 0.05)
     line.pair(0.05)
     x, v = smooth_noise(2, 400)
@@ -240,7 +240,7 @@ def test_a_follower_that_starts_again_takes_nothing_from_its_former_life():
     assert np.abs(command.force).max() < 1e-9
 
 
-def test_without_news_the_pull_fades():
+def test_force_decays_without_packets():
     line = Line(WaveVariables(), 0.01)
     line.pair(0.01)
     for k in range(500):
@@ -252,7 +252,7 @@ def test_without_news_the_pull_fades():
     assert np.linalg.norm(command.force) < 1e-3
 
 
-def test_the_max_force_is_kept_and_the_account_still_closes():
+def test_force_limit_holds_and_energy_balance_closes():
     line = Line(WaveVariables(force_limit=5.0), 0.02)
     line.pair(0.02)
     for k in range(800):
@@ -265,7 +265,7 @@ def test_the_max_force_is_kept_and_the_account_still_closes():
             assert state.spent <= state.received + 1e-15
 
 
-def test_a_lying_sender_is_not_followed_back():
+def test_decreasing_energy_is_rejected():
     """Energy that falls is refused; the newest good packet stays."""
     scheme = WaveVariables()
     scheme.follower(0.0, STILL, STILL, STILL, [Packet(1, 0.0, peer=1, energy=1.0)])
@@ -274,7 +274,7 @@ def test_a_lying_sender_is_not_followed_back():
     assert scheme.state("follower").received == 1.0
 
 
-def test_time_does_not_go_back():
+def test_decreasing_time_is_rejected():
     scheme = WaveVariables()
     scheme.master(1.0, STILL, STILL, [])
     with pytest.raises(BrazoError, match=r"time only increases: 0\.5"):
@@ -284,9 +284,9 @@ def test_time_does_not_go_back():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"impedance": 0.0}, "impedance is 0.0; wanted a finite number greater than 0"),
+        ({"impedance": 0.0}, "impedance is 0.0; expected a finite number greater than 0"),
         ({"stiffness": float("nan")}, "stiffness"),
-        ({"damping": -1.0}, "damping is -1.0; wanted a finite number at least 0"),
+        ({"damping": -1.0}, "damping is -1.0; expected a finite number at least 0"),
         ({"drag": float("inf")}, "drag"),
         ({"smoothing": -0.1}, "smoothing"),
     ],

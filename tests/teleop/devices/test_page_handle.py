@@ -1,4 +1,4 @@
-"""A hand that a page leads: how fast it goes, and what holds the switch."""
+"""A handle moved by a page: its speed, and the enable switch."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from brazo.teleop.devices.page_handle import KEY_SPEED, SPEED
 
 
 class Led:
-    """A hand on a clock of its own."""
+    """A handle with a separate clock."""
 
     def __init__(self):
         self.now = 0.0
@@ -26,7 +26,7 @@ class Led:
         return self.last
 
 
-def test_it_goes_where_it_is_pointed_to_no_faster_than_a_hand():
+def test_handle_moves_to_the_pointer_at_limited_speed():
     led = Led()
     led.hand.read(0.0, 0)
     led.hand.point(np.array([0.3, 0.0, 0.0]))
@@ -39,12 +39,12 @@ def test_it_goes_where_it_is_pointed_to_no_faster_than_a_hand():
     assert before == pytest.approx([0.3, 0, 0], abs=1e-4)
 
 
-def test_the_switch_is_down_only_while_it_is_renewed():
+def test_switch_is_held_only_while_it_is_renewed():
     led = Led()
     led.hand.press(True)
     assert led.pass_(1.0, renew=lambda: led.hand.press(False)).run
     assert led.pass_(TIMEOUT - 0.02).run  # a renewal may be late
-    assert not led.pass_(0.04).run  # the page is gone
+    assert not led.pass_(0.04).run  # the page disconnected
     assert not led.pass_(0.1, renew=lambda: led.hand.press(False)).run  # back, still pressed
     assert led.hand.read(led.now, 0).engage == 1
     led.hand.press(True)
@@ -70,7 +70,7 @@ def test_a_drag_holds_the_switch_while_its_page_is_connected():
     assert hand.run and hand.engage == 2
 
 
-def test_a_drag_does_not_lead_out_of_hold_but_the_switch_does():
+def test_drag_does_not_recover_from_hold_but_the_switch_does():
     led = Led()
     led.hand.drag(True)
     hand = led.pass_(0.5, SafetyState.HOLD, led.hand.renew_grasp)
@@ -85,7 +85,7 @@ def test_a_drag_does_not_lead_out_of_hold_but_the_switch_does():
     assert not led.pass_(0.1, SafetyState.IDLE, led.hand.renew_grasp).run
 
 
-def test_after_a_stop_everything_has_to_be_taken_again():
+def test_stop_requires_a_new_press_of_every_control():
     led = Led()
     led.hand.press(True)
     led.hand.drag(True)
@@ -120,7 +120,7 @@ def test_keys_move_while_they_are_renewed():
     assert led.pass_(0.5).moved == pytest.approx(hand.moved)
 
 
-def test_settings_are_asked_for_once_and_a_hand_gives_way():
+def test_settings_are_requested_once_and_the_handle_pose_can_be_set():
     led = Led()
     led.hand.ask("scale", 2.0)
     assert led.hand.read(0.0, 0).settings == (("scale", 2.0),)

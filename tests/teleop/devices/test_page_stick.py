@@ -44,7 +44,7 @@ def test_deflection_is_velocity_along_and_about_the_axes():
 
 
 @pytest.mark.parametrize("end", ["release", "stop", "timeout"])
-def test_the_handle_rests_after_the_end_until_a_new_press(end):
+def test_handle_stops_at_release_until_a_new_press(end):
     rig = Rig()
     rig.hand.steer([1.0] * 6, True)
     rig.run(0.1, [1.0] * 6)

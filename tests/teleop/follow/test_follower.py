@@ -55,7 +55,7 @@ class Bench:
         view = LinkView(self.session, self.latest, self.jumps, self.missing)
         step = self.follower.step(self.t, view)
         sample, dt = step.sample, min(self.t - self.looked, LONGEST_STEP)
-        # The clamp: whatever happened, the reference moves on by no more than the drives can.
+        # The reference never moves faster than the drives allow.
         assert (np.abs(sample.q - self.before.q) <= LIMITS.speed * dt + 1e-9).all()
         assert (np.abs(sample.qdd) <= LIMITS.acceleration * (1 + 1e-9)).all()
         if dt > 0:
@@ -90,7 +90,7 @@ def moving():
 
 
 def rest(bench):
-    """Let it brake; the way it still went."""
+    """Let it brake; return the braking distance."""
     q = bench.before.q[0]
     for _ in range(500):
         step = bench.step()
@@ -98,7 +98,7 @@ def rest(bench):
     return step.sample.q[0] - q
 
 
-def test_it_follows():
+def test_follower_tracks_the_master():
     bench = Bench()
     bench.engage((1.0, -1.0))
     start = bench.t
@@ -127,7 +127,7 @@ def test_a_stall_slows_down_and_then_holds_in_time():
     assert bench.follower.safety.cause is Cause.STALE
 
 
-def test_of_a_backlog_nothing_is_replayed():
+def test_backlog_is_not_replayed():
     bench = moving()
     stood = bench.before.q[0]
     stalled, start = [], bench.t
@@ -161,7 +161,7 @@ def test_of_a_backlog_nothing_is_replayed():
         (lambda b: setattr(b, "t", b.t + 0.11), Cause.LATE),
     ],
 )
-def test_a_fault_brakes_at_once_and_recovery_is_asked_for(disturb, cause):
+def test_fault_brakes_and_recovery_needs_a_request(disturb, cause):
     bench = moving()
     disturb(bench)
     step = bench.step()
@@ -181,7 +181,7 @@ def test_a_fault_brakes_at_once_and_recovery_is_asked_for(disturb, cause):
     assert step.sample.q == pytest.approx(held + 0.02, abs=0.005)
 
 
-def test_stop_while_moved_by_hand_keeps_a_waiting_master_out():
+def test_stop_during_local_motion_blocks_a_waiting_master():
     bench = Bench()
     bench.send(flags=0)
     bench.step()
@@ -205,14 +205,14 @@ def test_stop_while_moved_by_hand_keeps_a_waiting_master_out():
     bench.engage()
 
 
-def test_letting_go_stops_without_a_fault():
+def test_release_stops_without_a_fault():
     bench = moving()
     bench.send((0.48, 0.48), flags=0)
     assert bench.step().state is SafetyState.IDLE
     assert 0.0 < rest(bench) < 0.1
 
 
-def test_few_missing_numbers_are_no_fault():
+def test_few_missing_sequence_numbers_are_no_fault():
     bench = moving()
     bench.missing = 24
     assert bench.step().state is SafetyState.ENGAGED
@@ -236,7 +236,7 @@ def test_clutch_lets_the_master_move_alone():
     assert step.sample.q[0] == pytest.approx(rested + 0.1, abs=0.01)
 
 
-def test_old_data_is_followed_slower():
+def test_old_commands_are_followed_more_slowly():
     bench = Bench()
     bench.engage()
     start = bench.t
@@ -248,7 +248,7 @@ def test_old_data_is_followed_slower():
     assert step.sample.qd[0] <= step.share * 2.0 + 1e-9
 
 
-def test_the_clamp_of_the_clamp():
+def test_grip_command_is_passed_on():
     bench = Bench()
     bench.engage()
     bench.send()
@@ -320,7 +320,7 @@ VALUES = (True, 1.0, 0.0, -1.0, 5e-324, 1e-310, 1e-3, 1e3, 1e308, "abc", "1", ""
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", ["pose", "joint"])
-def test_whatever_a_master_sets_the_follower_goes_on(kind):
+def test_follower_continues_with_any_settings_of_the_master(kind):
     """The arm keeps moving within its limits, and its own clamps stay below where it set them."""
     arm = brazo.load("teleop-scara")
     limits = limits_of(arm)
@@ -380,7 +380,7 @@ EVENTS = st.one_of(
 
 @settings(max_examples=120)
 @given(st.lists(EVENTS, max_size=50))
-def test_whatever_is_received_the_reference_stays_inside_its_limits(events):
+def test_reference_stays_within_limits_for_any_input(events):
     bench = Bench()
     x = 0.0
     for kind, *rest in events:

@@ -22,7 +22,7 @@ def engaged(now=0.0):
     return safety
 
 
-def test_a_run_of_the_machine():
+def test_state_machine_sequence():
     safety = engaged()
     safety.command(0.01, 0.01, True, 1)
     assert safety.tick(0.02).share == 1.0
@@ -62,7 +62,7 @@ def test_hold_is_left_only_by_release_and_a_new_engagement():
     assert then(True, 2) is SafetyState.ENGAGED
 
 
-def test_letting_go_is_no_fault_but_the_next_start_is_asked_for_again():
+def test_release_is_no_fault_but_needs_a_new_engagement():
     safety = engaged()
     safety.command(0.01, 0.01, False, 1)
     assert safety.tick(0.01).state is SafetyState.IDLE
@@ -72,7 +72,7 @@ def test_letting_go_is_no_fault_but_the_next_start_is_asked_for_again():
     assert safety.tick(0.03).state is SafetyState.ENGAGED
 
 
-def test_a_master_that_comes_with_its_switch_held_starts_nothing():
+def test_master_connecting_with_held_switch_does_not_start():
     safety = Safety(RULES)
     for k in range(10):
         safety.command(0.01 * k, 0.01 * k, True, 17 + k)
@@ -89,7 +89,7 @@ def test_a_master_that_comes_with_its_switch_held_starts_nothing():
 
 
 @pytest.mark.parametrize("cause", sorted(FAULTS, key=lambda cause: cause.name))
-def test_every_fault_holds_a_moving_follower_and_only_stop_one_at_rest(cause):
+def test_faults_hold_a_moving_follower_and_only_stop_one_at_rest(cause):
     safety = Safety(RULES)
     safety.fault(0.0, cause)
     if cause is Cause.STOP:
@@ -103,8 +103,8 @@ def test_every_fault_holds_a_moving_follower_and_only_stop_one_at_rest(cause):
     assert (safety.log[-1].cause, safety.log[-1].detail, safety.log[-1].t) == (cause, "why", 0.001)
 
 
-def test_stop_uses_up_an_engagement_that_waits():
-    """In IDLE and in HOLD: the switch is held, an obstacle is in the way, STOP, it goes away."""
+def test_stop_cancels_a_pending_engagement():
+    """In IDLE and in HOLD: the switch is held, an obstacle blocks it, STOP, it is removed."""
     for safety in (Safety(RULES), engaged()):
         if safety.moving:
             safety.fault(0.0, Cause.LINK)
@@ -130,7 +130,7 @@ def test_stop_uses_up_an_engagement_that_waits():
         assert safety.tick(0.1).state is SafetyState.ENGAGED
 
 
-def test_old_commands_and_obstacles_do_not_start():
+def test_old_commands_or_obstacles_prevent_the_start():
     safety = Safety(RULES)
     safety.command(1.0, 1.0, False, 0)
     safety.command(1.0, 0.94, False, 0)
@@ -143,13 +143,13 @@ def test_old_commands_and_obstacles_do_not_start():
     assert safety.tick(1.08).state is SafetyState.ENGAGED
 
 
-def test_a_clock_that_goes_back_holds():
+def test_clock_running_backwards_causes_hold():
     safety = engaged(5.0)
     assert safety.tick(4.9).share == 0.0
     assert (safety.state, safety.cause) == (SafetyState.HOLD, Cause.CLOCK)
 
 
-def test_a_late_loop_holds():
+def test_late_loop_causes_hold():
     safety = engaged()
     assert safety.tick(0.101).state is SafetyState.HOLD
     assert safety.cause is Cause.LATE
@@ -166,7 +166,7 @@ def test_a_late_loop_holds():
         {"gap": 0},
     ],
 )
-def test_rules_that_make_no_sense_are_refused(options):
+def test_invalid_rules_are_rejected(options):
     with pytest.raises(BrazoError):
         Rules(**options)
 
@@ -183,8 +183,8 @@ STEPS = st.tuples(st.sampled_from([0.0, 0.001, 0.002, 0.02, 0.06, 0.2, -0.01]), 
 
 @settings(max_examples=400)
 @given(st.lists(STEPS, max_size=60))
-def test_whatever_happens(steps):
-    """A model beside the machine remembers only what the promises speak of."""
+def test_invariants_hold_for_any_sequence(steps):
+    """A reference model that stores only the state needed for the invariants."""
     seen = []
     safety = Safety(RULES, 100.0, seen.append)
     now = top = 100.0
@@ -196,10 +196,10 @@ def test_whatever_happens(steps):
     for dt, event in steps:
         now += dt
         forward = now >= top
-        if event[0] != "restart":  # which is told no time
+        if event[0] != "restart":  # which has no time argument
             top = max(top, now)
         if event[0] == "start":
-            # A proper master: lets go, then engages with a number of its own.
+            # A valid master: releases, then engages with a new number.
             number += event[1]
             events = [("command", 0.0, False, number), ("command", 0.0, True, number + 1)]
             number += 1
@@ -253,7 +253,7 @@ def test_whatever_happens(steps):
                 free, spent = False, max(spent, shown)
             if kind == "command" and not rest[1] and forward and now - rest[0] >= halted:
                 free = True
-            # Every change is told once, with the states it joins.
+            # Every transition is reported once, with both states.
             for entry in seen[entries:]:
                 assert entry.before is was and entry.before is not entry.after
                 was = entry.after

@@ -42,7 +42,7 @@ def test_the_wrench_is_the_sum_over_the_contacts(pressed):
     assert np.linalg.norm(wrench[3:]) > 0.0
 
 
-def test_who_touches_nothing_feels_nothing(pressed):
+def test_wrench_is_zero_without_contact(pressed):
     assert not Touch(pressed, "master").wrench().any()
     with pytest.raises(BrazoError, match="robots: master, follower"):
         Touch(pressed, "nobody")

@@ -36,7 +36,7 @@ ANYTHING = st.tuples(
 
 @settings(max_examples=20)
 @given(st.lists(ANYTHING, min_size=1, max_size=5), st.booleans())
-def test_limits_hold_whatever_is_asked_and_it_comes_to_rest(asked, stop):
+def test_limits_hold_for_any_input_and_motion_settles(asked, stop):
     tracker = JointTracker(LIMITS, START)
     state = tracker.state
     for q, qd, share, ticks in asked:
@@ -89,7 +89,7 @@ def test_a_steady_motion_is_followed_without_lag():
     assert worst < 1e-4
 
 
-def test_a_hand_is_followed_closely_with_late_and_noisy_commands():
+def test_tracking_with_late_and_noisy_commands():
     rng = np.random.default_rng(0)
     tracker = JointTracker(LIMITS, [0.0, 0.2])
     t, due, worst = 0.0, 0.0, 0.0
@@ -105,7 +105,7 @@ def test_a_hand_is_followed_closely_with_late_and_noisy_commands():
     assert worst < 0.01
 
 
-def test_without_commands_the_target_moves_on_for_a_moment_only():
+def test_target_is_extrapolated_briefly_without_commands():
     tracker = JointTracker(LIMITS, [-0.5, 0.2])
     for k in range(500):
         tracker.target([-0.5 + 0.5 * k * DT, 0.2], [0.5, 0.0])
@@ -126,7 +126,7 @@ def test_stopping_speed_is_that_of_the_planner(room, a, j):
     assert reach(stop)[0][1] == pytest.approx(room, rel=1e-6)
 
 
-def test_speed_and_acceleration_of_a_target_are_read_without_lag():
+def test_speed_and_acceleration_are_estimated_without_lag():
     rng = np.random.default_rng(0)
     rates, t = TargetRates([0.3, 0.0]), 0.0
     for _ in range(400):
@@ -138,7 +138,7 @@ def test_speed_and_acceleration_of_a_target_are_read_without_lag():
 
 
 @pytest.mark.parametrize("every", [1, 5, 20])
-def test_behind_a_hand_that_stands_it_comes_to_rest_whatever_rounding_leaves(every):
+def test_tracker_settles_exactly_at_a_constant_target(every):
     tracker, rates = JointTracker(LIMITS, START), TargetRates(START)
     dt = 0.001
     for tick in range(1, 6001):

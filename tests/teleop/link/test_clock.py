@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from brazo.teleop.link.clock import ClockFilter
 
-DELAYS = st.integers(0, 500_000)  # µs, of their own there and back
+DELAYS = st.integers(0, 500_000)  # µs, separate for each direction
 
 
 def exchange(clock, t, theta, there, stay, back, drift=0.0):
@@ -22,7 +22,7 @@ def exchange(clock, t, theta, there, stay, back, drift=0.0):
     st.floats(-4e-4, 4e-4),
     st.lists(st.tuples(DELAYS, st.integers(0, 2000), DELAYS), min_size=1, max_size=80),
 )
-def test_offset_is_right_within_its_error_and_no_network_is_taken_for_a_jump(theta, drift, pings):
+def test_offset_is_within_its_error_and_network_delay_is_no_clock_jump(theta, drift, pings):
     clock, t = ClockFilter(), 0
     for there, stay, back in pings:
         assert not exchange(clock, t, theta, there, stay, back, drift)
@@ -36,7 +36,7 @@ def test_offset_is_right_within_its_error_and_no_network_is_taken_for_a_jump(the
 
 
 @given(st.integers(0, 5000), st.sampled_from([-1, 1]), st.integers(10_000, 10**9))
-def test_a_jump_of_ten_milliseconds_shows_at_once_on_a_quick_network(delay, sign, size):
+def test_clock_jump_of_ten_ms_is_detected_on_a_fast_network(delay, sign, size):
     clock = ClockFilter()
     for k in range(20):
         exchange(clock, 100_000 * k, 7, delay // 2, 10, delay // 2)
@@ -48,18 +48,18 @@ def test_a_jump_of_ten_milliseconds_shows_at_once_on_a_quick_network(delay, sign
     assert estimate is not None and abs(estimate.offset - 7 - jump) <= estimate.error
 
 
-def test_the_quickest_ping_counts():
+def test_fastest_ping_determines_the_offset():
     clock = ClockFilter()
     exchange(clock, 0, 1000, 300, 10, 300)
-    exchange(clock, 10_000, 1000, 50_000, 10, 300)  # held up on the way there
+    exchange(clock, 10_000, 1000, 50_000, 10, 300)  # delayed on the way there
     estimate = clock.estimate
     assert estimate is not None
     assert abs(estimate.offset - 1000) <= 1 and estimate.round_trip == 600
 
 
-def test_times_that_contradict_themselves_are_a_jump():
+def test_contradictory_times_are_a_clock_jump():
     clock = ClockFilter()
-    assert clock.add(0, 100, 90, 50)  # left before it came
+    assert clock.add(0, 100, 90, 50)  # sent before it arrived
     assert clock.estimate is None
     assert clock.add(0, 100, 300, 50)  # was there longer than it was away
     assert not clock.add(0, 100, 110, 50)

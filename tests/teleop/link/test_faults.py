@@ -1,4 +1,4 @@
-"""Bad networks on real sockets: HOLD in time, no jump, no replay, back only when asked."""
+"""Bad networks on real sockets: HOLD in time, no jump, no replay, recovery only on request."""
 
 import threading
 import time
@@ -26,7 +26,7 @@ def stations():
 
 
 def disturbed(follower, since):
-    """The transition to HOLD after `since`, and the last moment good data was sent before it."""
+    """The transition to HOLD after `since`, and the time of the last valid data before it."""
     until(lambda: follower.state is SafetyState.HOLD, "HOLD")
     hold = next(t for t in reversed(follower.follower.safety.log) if t.after is SafetyState.HOLD)
     if hold.t < since:
@@ -58,7 +58,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_bad_network_holds_in_time_and_is_recovered_from(stations, name):
+def test_bad_network_causes_hold_in_time_and_recovers(stations, name):
     follower, proxy, master = stations
     master.set_moving(follower)
     way, faults = FAULTS[name]
@@ -75,13 +75,13 @@ def test_a_bad_network_holds_in_time_and_is_recovered_from(stations, name):
     s = next(step for step in follower.steps if step.t >= hold.t).sample
     stop = RuckigPlanner(LIMITS, "velocity", "none").plan(s.q, s.qd, s.qdd, [0.0, 0.0])
     assert follower.steps[-1].sample.q == pytest.approx(stop.at_time(stop.duration)[0], abs=1e-6)
-    # The network is well again: what it kept comes in one go and moves nothing.
+    # The network recovered: delayed frames arrive together and cause no motion.
     proxy.set()
     stands(follower, master)
     master.set_moving(follower)
 
 
-def test_a_cut_holds_at_once_and_is_recovered_from(stations):
+def test_cut_connection_causes_hold_and_recovers(stations):
     follower, proxy, master = stations
     master.set_moving(follower)
     session = master.link.session
@@ -100,7 +100,7 @@ def test_half_open_towards_the_master_breaks_the_link(stations):
     master.set_moving(follower)
     begin = time.perf_counter()
     proxy.set("down", half_open=True)
-    # The follower still hears; the master, left without an answer, hangs up.
+    # The follower still receives; the master closes the link without an answer.
     hold, _ = disturbed(follower, begin)
     assert hold.cause in (Cause.LINK, Cause.STALE, Cause.LATE)
     until(lambda: master.link.counts["gone silent"] == 1, "the master gave up")
@@ -112,7 +112,7 @@ def test_half_open_towards_the_master_breaks_the_link(stations):
 @pytest.mark.parametrize(
     "faults", [{"duplicate": 1.0}, {"reorder": 0.3}, {"duplicate": 0.5, "reorder": 0.5}]
 )
-def test_doubled_and_reordered_frames_are_dropped_and_nothing_else_happens(stations, faults):
+def test_duplicate_and_reordered_frames_are_dropped(stations, faults):
     follower, proxy, master = stations
     proxy.set("up", **faults)
     master.set_moving(follower, seconds=1.0)
@@ -121,7 +121,7 @@ def test_doubled_and_reordered_frames_are_dropped_and_nothing_else_happens(stati
     assert seqs == sorted(set(seqs))
 
 
-def test_what_a_freeze_kept_is_not_replayed(stations):
+def test_frames_delayed_by_a_freeze_are_not_replayed(stations):
     follower, proxy, master = stations
     master.set_moving(follower)
     begin = time.perf_counter()
@@ -134,7 +134,7 @@ def test_what_a_freeze_kept_is_not_replayed(stations):
     stands(follower, master)
 
 
-def test_the_master_does_not_pour_into_a_network_that_does_not_answer(stations):
+def test_master_limits_unacknowledged_data(stations):
     _, proxy, master = stations
     until(lambda: master.link.counts["commands"] > 50, "commands")
     proxy.set("up", freeze=True)
@@ -143,7 +143,7 @@ def test_the_master_does_not_pour_into_a_network_that_does_not_answer(stations):
     assert kept < 0.6 / 0.002  # what 250 ms and the round trip make, and a slow machine
 
 
-def test_a_clock_that_jumps_holds(stations, monkeypatch):
+def test_clock_jump_causes_hold(stations, monkeypatch):
     follower, _, master = stations
     true, own = wire_format.now_us, {master._thread, master.link._background._thread}
     ahead, counts = [0], follower.link.counts
@@ -162,7 +162,7 @@ def test_a_clock_that_jumps_holds(stations, monkeypatch):
         ahead[0] += 3_000_000
         hold, _ = disturbed(follower, begin)
         assert hold.cause in (Cause.CLOCK, Cause.STALE, Cause.LATE, Cause.LINK)
-        # A busy machine may lose the link just then, and a new one knows no other clock.
+        # A busy machine may lose the link just then, and a new one has no clock offset.
         until(lambda s=session: seen() or master.link.session != s, "the jump seen")
         if seen():
             return

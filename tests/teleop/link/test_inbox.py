@@ -27,7 +27,7 @@ def offer(inbox, frame, now):
     return inbox.command(frame, now) if inbox.admit(frame) else None
 
 
-def test_times_come_back_by_the_own_clock(inbox):
+def test_times_are_converted_to_the_local_clock(inbox):
     found = offer(inbox, command(1, 2000), 3000)
     assert found is inbox.latest
     assert found.sent == pytest.approx(0.002, abs=1e-5)
@@ -41,8 +41,8 @@ def test_a_command_is_never_younger_than_its_arrival(inbox):
     assert found.sent == found.received == 0.003
 
 
-def test_of_a_backlog_only_what_is_still_valid_counts_and_of_that_the_last(inbox):
-    # 300 ms of commands at 500 Hz come in one go.
+def test_newest_valid_command_of_a_backlog_is_used(inbox):
+    # 300 ms of commands at 500 Hz arrive together.
     now = 400_000
     for k in range(150):
         offer(inbox, command(k + 1, 100_000 + 2000 * k), now)
@@ -61,7 +61,7 @@ def test_of_a_backlog_only_what_is_still_valid_counts_and_of_that_the_last(inbox
         (command(6, 0, q=(0.0,)), "wrong joints"),
     ],
 )
-def test_dropped_and_counted(inbox, frame, why):
+def test_invalid_commands_are_dropped_and_counted(inbox, frame, why):
     for seq in range(1, 6):
         offer(inbox, command(seq, 0), 200)
     kept = inbox.latest
@@ -83,7 +83,7 @@ def test_skipped_numbers_are_counted(inbox):
     assert inbox.counts == {"accepted": 2, "missing": 3, "replayed": 1}
 
 
-def test_nothing_is_taken_before_the_clock_is_known():
+def test_commands_are_ignored_before_the_clock_offset_is_known():
     inbox = Inbox(3, ClockFilter(), Counter())
     assert offer(inbox, command(1, 0), 10) is None
     assert inbox.counts["before the clock"] == 1
@@ -94,6 +94,6 @@ def test_rate_limit():
     assert [limit.allows(0) for _ in range(7)] == [True] * 5 + [False] * 2
     assert not limit.allows(9_000)
     assert limit.allows(10_001) and not limit.allows(10_002)
-    # A pause fills the bucket, not more; a clock that goes back fills nothing.
+    # A pause fills the bucket, not more; a clock that runs backwards does not fill it.
     assert sum(limit.allows(10**9) for _ in range(50)) == 5
     assert not limit.allows(0)

@@ -43,7 +43,7 @@ def test_five_hundred_commands_a_second_none_lost_none_out_of_order():
     assert trip is not None and np.abs(error).max() < max(5e-3, trip)  # half the trip in theory
 
 
-def test_statuses_and_settings_come_back():
+def test_status_and_settings_are_returned():
     with FollowerRig() as follower, MasterRig(follower.address) as master:
         master.set_moving(follower)
         reported = until(lambda: (t := master.link.status()) and t.status.state and t, "a status")
@@ -68,7 +68,7 @@ def test_a_setting_without_a_link_is_refused_and_never_sent_later():
         until(lambda: not master.connected, "the link is lost")
         with pytest.raises(BrazoError, match=r"'scale' was not sent .* no link"):
             master.set("scale", 0.1)
-        master._asked.append(("scale", 0.2))  # in the moment in which the link was lost
+        master._asked.append(("scale", 0.2))  # at the time of the link loss
         follower.start()
         until(lambda: master.connected, "the link is back")
         (answer,) = until(master.answers, "said")
@@ -79,7 +79,7 @@ def test_a_setting_without_a_link_is_refused_and_never_sent_later():
 
 
 @pytest.mark.parametrize("host", ["a..b", "x" * 64, ".a", "ä" * 60])
-def test_a_name_no_host_can_have_is_refused_at_once(host):
+def test_invalid_host_name_is_rejected(host):
     with pytest.raises(BrazoError, match="invalid host name"):
         MasterLink(f"{host}:9000")
     with pytest.raises(BrazoError, match="invalid host name"):
@@ -97,7 +97,7 @@ def test_an_unexpected_error_is_reported_and_ends_the_attempts(monkeypatch):
         assert link.trouble == "127.0.0.1:9 is not a follower: something odd; not retrying"
 
 
-def test_a_link_that_is_ended_while_it_closes_leaves_no_line_open(monkeypatch):
+def test_link_ended_while_closing_leaves_no_open_connection(monkeypatch):
     closing = threading.Event()
 
     class Slow:  # to be refused, and then to close
@@ -131,7 +131,7 @@ def test_small_frames_leave_at_once():
             assert plain.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
-def test_neither_face_waits():
+def test_send_publish_and_read_do_not_block():
     with FollowerLink() as follower, MasterLink(follower.url) as master:
         master.wait()
         report = LinkReport(0, "", q=(0.0,) * 6)
@@ -162,13 +162,13 @@ def test_a_second_master_is_refused_and_others_may_watch():
         master.set_moving(follower)
         reported = until(lambda: (t := watcher.status()) and t.status.state and t, "a status")
         assert reported.status.q
-        # A watcher that commands is not heard.
+        # Commands of an observer are ignored.
         watcher.engage()
         for _ in range(20):
             watcher.send((9.0, 9.0), run=True)
             time.sleep(0.002)
         until(lambda: follower.link.counts["not the master"] > 0, "counted")
-        # The seat is free once the master has gone.
+        # Another master may connect after the first has left.
         master.quiet = True
         master.link.close()
         until(lambda: second.connected, "the second master in the seat", 60)
@@ -176,7 +176,7 @@ def test_a_second_master_is_refused_and_others_may_watch():
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong horse battery staple", TOKEN + "x", TOKEN[:-1]])
-def test_a_wrong_token_is_refused_for_good(token):
+def test_wrong_token_is_rejected_permanently(token):
     with FollowerLink(token=TOKEN) as follower, MasterLink(follower.url, token=token) as master:
         with pytest.raises(BrazoError, match="wrong token"):
             until(lambda: master.refusal, "a refusal")
@@ -185,13 +185,13 @@ def test_a_wrong_token_is_refused_for_good(token):
         assert follower.view().session == 0
 
 
-def test_the_right_token_is_let_in():
+def test_correct_token_is_accepted():
     with FollowerLink(token=TOKEN) as follower, MasterLink(follower.url, token=TOKEN) as master:
         master.wait()
         assert until(lambda: follower.view().session, "a session") == master.session
 
 
-def test_beyond_the_loopback_there_is_always_a_token():
+def test_other_interfaces_always_require_a_token():
     assert FollowerLink().token is None
     made = FollowerLink("0.0.0.0").token
     assert made is not None and len(made) >= 32
@@ -201,7 +201,7 @@ def test_beyond_the_loopback_there_is_always_a_token():
 
 
 def handshake(port, *lines):
-    """What the follower says to an opening with these header lines."""
+    """Response of the follower to a handshake with these headers."""
     with socket.create_connection(("127.0.0.1", port), timeout=10) as plain:
         head = [
             "GET /teleop HTTP/1.1",
@@ -273,7 +273,7 @@ def test_an_address_is_checked():
         master.wait(0.3)
 
 
-def test_a_port_that_is_taken_is_said():
+def test_port_in_use_is_reported():
     with (
         FollowerLink() as first,
         pytest.raises(BrazoError, match=f"cannot listen on 127.0.0.1:{first.port}"),
@@ -281,7 +281,7 @@ def test_a_port_that_is_taken_is_said():
         FollowerLink(port=first.port).start()
 
 
-def test_a_follower_that_comes_back_is_found_again_and_stands_until_engaged():
+def test_restarted_follower_is_reconnected_and_waits_for_engagement():
     with FollowerRig() as follower, MasterRig(follower.address) as master:
         master.set_moving(follower)
         port, session = follower.link.port, master.link.session
@@ -297,8 +297,8 @@ def test_a_follower_that_comes_back_is_found_again_and_stands_until_engaged():
     follower.check()
 
 
-def test_a_master_takes_its_own_place_back_at_once():
-    """A connection that only the master knows to be dead does not keep it out."""
+def test_reconnecting_master_replaces_its_old_connection():
+    """A dead connection that only the master has detected does not block it."""
     with FollowerLink() as follower, MasterLink(follower.url) as dead:
         dead.wait()
         first = until(lambda: follower.view().session, "a session")
@@ -314,7 +314,7 @@ def test_a_master_takes_its_own_place_back_at_once():
             assert "controls this follower" in dead.refusal
 
 
-def test_silence_frees_the_place():
+def test_silent_master_loses_its_connection():
     rules = LinkRules(silence=0.3)
     with (
         FollowerLink(rules=rules) as follower,
@@ -333,7 +333,7 @@ def test_silence_frees_the_place():
         assert follower.counts["gone silent"] == 1
 
 
-def test_who_does_not_say_hello_is_gone():
+def test_connection_without_hello_is_closed():
     with (
         FollowerLink(rules=LinkRules(hello=0.2)) as follower,
         socket.create_connection(("127.0.0.1", follower.port), timeout=10) as plain,
@@ -348,12 +348,12 @@ def test_who_does_not_say_hello_is_gone():
 
 
 @pytest.mark.parametrize("options", [{"heartbeat": 0.0}, {"silence": 0.1}, {"rate": -1}])
-def test_rules_that_make_no_sense_are_refused(options):
+def test_invalid_rules_are_rejected(options):
     with pytest.raises(BrazoError):
         LinkRules(**options)
 
 
-def test_a_follower_whose_loop_stands_still_is_not_reported_as_healthy():
+def test_stalled_follower_loop_is_not_reported_as_healthy():
     rules = LinkRules(stalled=0.05)
     with FollowerLink(rules=rules) as follower, MasterLink(follower.url) as master:
         master.wait(PATIENCE)

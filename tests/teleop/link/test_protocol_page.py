@@ -40,15 +40,15 @@ def test_a_client_without_any_package_drives_the_follower():
     follower.check()
 
 
-def test_it_is_refused_like_everyone_else():
+def test_client_without_packages_is_rejected_like_others():
     with FollowerRig(token="correct horse battery staple") as follower:
         done = run(follower.address, token="wrong token of many characters")
         assert done.returncode != 0 and "wrong token" in done.stderr
         assert run(follower.address, token=follower.link.token).returncode == 0
 
 
-def test_the_bytes_on_the_page_are_frames():
-    """Every line `kind: hex bytes` of the page's exchange is what it says it is."""
+def test_documented_bytes_are_frames():
+    """Every line `kind: hex bytes` of the documented exchange is a frame of that kind."""
     found = re.findall(r"^(\w+) +(→|←)((?: [0-9a-f]{2})+)$", PAGE.read_text("utf-8"), re.M)
     assert [kind for kind, _, _ in found] == [
         "Hello",
@@ -66,7 +66,7 @@ def test_the_bytes_on_the_page_are_frames():
         assert wire_format.encode(frame) == data
 
 
-def test_the_bytes_of_a_packet_on_the_page_are_a_packet():
+def test_documented_packet_bytes_are_a_packet():
     page = PAGE.read_text("utf-8").split("The extra of a first packet")[1].split("```")[1]
     lines = re.findall(r"^((?:[0-9a-f]{2} )+)", page, re.M)
     data = bytes.fromhex("".join(lines)) + 13 * bytes.fromhex("cb 00 00 00 00 00 00 00 00")
@@ -76,7 +76,7 @@ def test_the_bytes_of_a_packet_on_the_page_are_a_packet():
     assert msgspec.msgpack.encode((0.0, *packet.numbers())) == data
 
 
-def test_the_page_names_every_field_of_every_frame():
+def test_documentation_lists_every_field_of_every_frame():
     page = PAGE.read_text("utf-8")
     kinds = [
         wire_format.Hello,
@@ -93,7 +93,7 @@ def test_the_page_names_every_field_of_every_frame():
         assert f"kind {kind.__struct_config__.tag}" in section
 
 
-def test_the_numbers_on_the_page_are_the_ones_in_force():
+def test_documented_constants_match_the_code():
     from brazo.teleop.follow.safety import Rules
     from brazo.teleop.link.channel import LinkRules
 

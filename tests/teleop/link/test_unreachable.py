@@ -1,4 +1,4 @@
-"""Messages that say why a follower could not be reached."""
+"""Messages with the reason why a follower could not be reached."""
 
 import socket
 import ssl
@@ -26,12 +26,12 @@ from tests.teleop.rig import until
         (OSError(13, "Connect call failed"), "a:1 cannot be reached: Permission denied"),
     ],
 )
-def test_errors_are_said_in_words(error, said):
+def test_connection_errors_have_readable_messages(error, said):
     words = in_words(error, "a:1")
     assert words.startswith(said) and "Errno" not in words
 
 
-def test_a_master_says_that_no_one_answers():
+def test_master_reports_missing_follower():
     with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{taken.getsockname()[1]}"

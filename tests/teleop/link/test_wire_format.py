@@ -12,7 +12,7 @@ from brazo.teleop.link.wire_format import Command, Hello, Malformed, Setting, St
 COMMAND = Command(7, 1, 1_000_000, 0, 100_000, 1, 2, (0.5, -1.0), None, 0.25)
 
 
-def test_a_command_has_the_bytes_the_page_prints():
+def test_command_has_the_documented_bytes():
     # Written by hand from the MessagePack specification.
     assert wire_format.encode(COMMAND) == bytes.fromhex(
         "9c"  # array of 12
@@ -24,7 +24,7 @@ def test_a_command_has_the_bytes_the_page_prints():
     )
 
 
-def test_frames_survive_the_wire():
+def test_frames_round_trip():
     pose = (0.1, 0.2, 0.3, 1.0, 0.0, 0.0, 0.0)
     hello = Hello(1, "master", "desk", "secret", 5)
     command = Command(9, 3, -5, 2, 50_000, 3, 1, (1.0,) * 32, pose, None)
@@ -35,7 +35,7 @@ def test_frames_survive_the_wire():
     assert wire_format.read_from_follower(wire_format.encode(status)) == status
 
 
-def test_a_frame_may_grow_behind_what_is_known():
+def test_additional_fields_at_the_end_are_ignored():
     longer = [*msgspec.msgpack.decode(wire_format.encode(COMMAND)), "new", [1, 2]]
     assert wire_format.read_from_master(msgspec.msgpack.encode(longer)) == COMMAND
 
@@ -87,7 +87,7 @@ def test_text_short_and_oversized_messages_are_refused():
             wire_format.read_from_master(message)
 
 
-def test_noise_is_refused_or_is_a_frame_with_sound_fields():
+def test_random_bytes_are_rejected_or_valid():
     rng = random.Random(0)
     data = wire_format.encode(COMMAND)
     read = 0

@@ -49,8 +49,8 @@ def test_lengths_scale_and_directions_turn():
     ("options", "said"),
     [
         ({"scale": 0.0}, "greater than 0"),
-        ({"scale": 5e-324}, "wanted 0.001 to 1000"),
-        ({"scale": 1e308}, "wanted 0.001 to 1000"),
+        ({"scale": 5e-324}, "expected 0.001 to 1000"),
+        ({"scale": 1e308}, "expected 0.001 to 1000"),
         ({"directions": np.full((3, 3), 1e308)}, "must be a rotation"),
         ({"scale": float("nan")}, "greater than 0"),
         ({"directions": np.diag([1, 1, -1])}, "must be a rotation"),
@@ -63,7 +63,7 @@ def test_bad_maps_are_refused(options, said):
 
 
 @pytest.mark.parametrize("value", [True, False, "1", b"1", None, "inf"])
-def test_truth_values_and_text_are_no_numbers(value):
+def test_booleans_and_text_are_no_numbers(value):
     arm = brazo.load("teleop-scara")
     by_joints = JointMap(limits_of(arm))
     by_pose = PoseMap(arm, limits_of(arm))

@@ -16,7 +16,7 @@ def at(*q):
     return MasterPoint(np.array(q, float))
 
 
-def test_increments_are_followed_from_wherever_both_stand():
+def test_increments_are_relative_to_the_start_of_both():
     mapping = JointMap(LIMITS, [1.0, -1.0, 0.5])
     mapping.anchor(at(3.0, -2.0, 0.0), np.array([0.1, 0.2, 0.3]))
     rng = np.random.default_rng(0)
@@ -30,7 +30,7 @@ def test_increments_are_followed_from_wherever_both_stand():
         assert not target.jump
 
 
-def test_a_command_missed_loses_no_motion():
+def test_missed_command_loses_no_motion():
     one, two = JointMap(LIMITS), JointMap(LIMITS)
     for mapping in (one, two):
         mapping.anchor(at(0, 0, 0), np.zeros(3))
@@ -40,12 +40,12 @@ def test_a_command_missed_loses_no_motion():
     assert half.q == pytest.approx(whole.q, abs=1e-15)
 
 
-def test_a_fast_master_is_cut_and_an_impossible_one_is_a_jump():
+def test_fast_motion_is_limited_and_impossible_motion_is_a_jump():
     mapping = JointMap(LIMITS)
     mapping.anchor(at(0, 0, 0), np.zeros(3))
     target = mapping.step(at(0.1, 0, 0), DT)  # 10 rad/s; the follower does 2
     assert target.q[0] == pytest.approx(0.02) and "lags" in target.warnings[0]
-    again = mapping.step(at(0.1, 0, 0), DT)  # what was cut is gone, nothing is caught up
+    again = mapping.step(at(0.1, 0, 0), DT)  # clipped motion is lost and not made up later
     assert again.q[0] == pytest.approx(0.02) and not again.warnings
     jump = mapping.step(at(0.1, 0.6, 0), DT)
     assert jump.jump == "joint 2 by 0.6 in 10 ms" and jump.q == pytest.approx([0.02, 0, 0])
@@ -62,7 +62,7 @@ def test_a_wall_before_the_limits():
     assert back.q[0] == pytest.approx(target.q[0] - 0.02)
 
 
-def test_absolute_wants_both_to_stand_alike():
+def test_absolute_mode_requires_equal_configurations():
     mapping = JointMap(LIMITS, absolute=True)
     said = mapping.obstacle(at(0, 0.3, 0), np.zeros(3))
     assert said == "joint 2 of the master is 0.3 from the follower's; bring them within 0.05"

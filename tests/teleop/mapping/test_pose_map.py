@@ -84,7 +84,7 @@ def test_the_tool_turns_with_the_handle(puma):
     assert still.q.tolist() == target.q.tolist()
 
 
-def test_edits_while_running_move_nothing_by_themselves(puma):
+def test_edits_while_running_cause_no_motion(puma):
     mapping = PoseMap(puma, limits_of(puma))
     mapping.anchor(pose([0.5, 0, 0]), puma.poses["nominal"])
     for k in range(50):
@@ -111,7 +111,7 @@ def test_edits_while_running_move_nothing_by_themselves(puma):
             mapping.set(name, value)
 
 
-def test_fast_hands_are_cut_and_impossible_ones_are_jumps(puma):
+def test_fast_motion_is_limited_and_impossible_motion_is_a_jump(puma):
     mapping = PoseMap(puma, limits_of(puma))
     mapping.anchor(pose([0, 0, 0]), puma.poses["nominal"])
     p = mapping.pose[:3, 3]
@@ -124,7 +124,7 @@ def test_fast_hands_are_cut_and_impossible_ones_are_jumps(puma):
     assert jump.jump == "57° in 2 ms"
 
 
-def test_the_workspace_is_kept_and_reported_before_its_edge(puma):
+def test_workspace_limits_hold_and_warn_before_the_edge(puma):
     q0 = puma.poses["nominal"]
     p0 = puma.fk(q0)[:3, 3]
     mapping = PoseMap(puma, limits_of(puma), workspace=BoxWall(p0 - 0.1, p0 + 0.1))
@@ -142,7 +142,7 @@ def test_the_workspace_is_kept_and_reported_before_its_edge(puma):
     assert puma.fk(back.q)[1, 3] - p0[1] == pytest.approx(y - 0.0004, abs=1e-9)
 
 
-def test_at_the_edge_of_the_reach_the_arm_waits_and_comes_back(scara):
+def test_arm_waits_at_the_edge_of_its_reach_and_returns(scara):
     mapping = PoseMap(scara, limits_of(scara), increments=IncrementMap(np.eye(3)))
     q0 = scara.poses["home"]
     mapping.anchor(pose([0, 0, 0]), q0)
@@ -164,7 +164,7 @@ def test_at_the_edge_of_the_reach_the_arm_waits_and_comes_back(scara):
     assert np.linalg.norm(scara.fk(target.q)[:2, 3]) < radius - 0.05
 
 
-def test_what_is_missing_is_said(puma, delta):
+def test_missing_data_is_reported(puma, delta):
     mapping = PoseMap(puma, limits_of(puma), delta)
     assert mapping.obstacle(MasterPoint(np.zeros(6)), puma.poses["nominal"]) == (
         "the master sends no pose, 3 joint values"

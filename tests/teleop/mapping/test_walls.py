@@ -22,14 +22,14 @@ def test_no_step_passes_the_edge(x, dx):
 
 
 @given(INSIDE, st.floats(0.0, 0.2), st.integers(1, 50))
-def test_many_small_steps_end_where_one_does(x, dx, parts):
+def test_small_steps_end_where_one_large_step_does(x, dx, parts):
     y = x
     for _ in range(parts):
         y = WALL.step(y, dx / parts, -0.5, 0.5)
     assert y == pytest.approx(WALL.step(x, dx, -0.5, 0.5), abs=1e-13)
 
 
-def test_speed_fades_in_proportion_to_the_room_left():
+def test_speed_decreases_with_the_distance_to_the_wall():
     for room in (0.029, 0.015, 0.003):
         moved = WALL.step(0.5 - room, 1e-7, -0.5, 0.5) - (0.5 - room)
         assert moved / 1e-7 == pytest.approx(room / 0.03, rel=1e-4)
@@ -93,6 +93,6 @@ def test_cylinder():
         lambda: Soft(0.2, 0.1),
     ],
 )
-def test_regions_that_make_no_sense_are_refused(make):
+def test_invalid_regions_are_rejected(make):
     with pytest.raises(BrazoError):
         make()

@@ -31,7 +31,7 @@ steps:
 """
 
 
-def test_a_script_says_what_is_wrong_when():
+def test_script_lists_faults_over_time():
     script = parse_script(SCRIPT)
     assert script.seed == 7
     assert script.faults("up", 1.0) == Faults(delay=0.02, jitter=0.005)
@@ -51,9 +51,9 @@ def test_a_script_says_what_is_wrong_when():
         ("steps: [{at: 1s}]", "bad.yaml:1: steps[0]: a step does something"),
         ("steps:\n  - {delay: 1ms}", "bad.yaml:2: steps[0]: a step needs its start time"),
         ("steps: [{at: 0, delay: 1m}]", "expected a time"),
-        ("steps: [{at: 0, loss: 2}]", "wanted a share, 0 to 1"),
+        ("steps: [{at: 0, loss: 2}]", "expected a fraction, 0 to 1"),
         ("steps: [{at: 0, delay: -1s}]", "at least 0"),
-        ("steps: [{at: 0, throttle: 0}]", "above 0"),
+        ("steps: [{at: 0, throttle: 0}]", "greater than 0"),
         ("steps: [{at: 0, direction: side, cut: true}]", "choose up or down or both"),
         ("steps: [{at: 0, half_open: maybe}]", "choose true or false"),
         ("steps: [{at: 0, for: 0s, cut: true}]", "greater than 0"),
@@ -62,7 +62,7 @@ def test_a_script_says_what_is_wrong_when():
         ("seed: 1.5\nsteps: []", "not a whole number"),
     ],
 )
-def test_a_script_that_makes_no_sense_is_refused_with_its_place(tmp_path, text, said):
+def test_invalid_script_is_rejected_with_its_line(tmp_path, text, said):
     path = tmp_path / "bad.yaml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BrazoError) as error:
@@ -88,7 +88,7 @@ def line(seed="1", script=None, way="up", **faults):
 
 
 def send(fault_line, count=500, period=0.002):
-    """Frames at an even pace; what comes out, in its order: (when, which)."""
+    """Send frames at a constant rate; return (time, number) in the order of arrival."""
     out = []
     for k in range(count):
         out += fault_line.push(k.to_bytes(4, "big"), k * period)
@@ -112,20 +112,20 @@ def test_a_slow_network_keeps_the_order_and_loses_nothing(seed, delay, jitter, l
     assert all(at >= which * 0.002 + delay for at, which in out)
 
 
-def test_the_same_seed_does_the_same_and_another_does_not():
+def test_seed_determines_the_faults():
     faults = {"jitter": 0.02, "loss": 0.1, "duplicate": 0.2, "reorder": 0.2}
     assert send(line("7", **faults)) == send(line("7", **faults))
     assert send(line("7", **faults)) != send(line("8", **faults))
 
 
-def test_faults_that_begin_later_do_not_change_what_chance_had_in_store():
+def test_later_faults_do_not_change_the_random_sequence():
     early, late = (parse_script(f"steps: [{{at: {t}, duplicate: 0.2}}]") for t in ("0s", "500ms"))
     first, second = send(line(script=early)), send(line(script=late))
     half = [item for item in first if item[1] >= 250]
     assert half == [item for item in second if item[1] >= 250]
 
 
-def test_shares_are_what_they_say():
+def test_fault_fractions_are_met():
     count = 20_000
     out = send(line(duplicate=0.1), count)
     assert len(out) - count == pytest.approx(0.1 * count, rel=0.1)
@@ -134,7 +134,7 @@ def test_shares_are_what_they_say():
     assert sorted(out) == list(range(count)) and late > 100
 
 
-def test_a_lost_frame_holds_up_all_behind_it():
+def test_lost_frame_delays_all_later_frames():
     fault_line = line("3", loss=0.01, stall=0.2)
     out = send(fault_line)
     stalls = [at - which * 0.002 for at, which in out]
@@ -143,12 +143,12 @@ def test_a_lost_frame_holds_up_all_behind_it():
     assert out[first][0] == out[first + 50][0]  # a burst, when it has been sent again
 
 
-def test_a_throttle_lets_so_many_bytes_through():
+def test_throttle_limits_the_data_rate():
     out = send(line(throttle=400.0), 200)  # 4 bytes each
     assert out[-1][0] == pytest.approx(2.0, abs=0.01)
 
 
-def test_half_open_swallows_and_freeze_keeps():
+def test_half_open_drops_and_freeze_delays_frames():
     half = parse_script("steps: [{at: 100ms, for: 100ms, half_open: true}]")
     assert [which for _, which in send(line(script=half), 150)] == [*range(50), *range(100, 150)]
     frozen = parse_script("steps: [{at: 100ms, for: 100ms, freeze: true}]")
@@ -173,7 +173,7 @@ def frame(size, mask, opcode=2, fin=True):
     st.integers(0, 10**6),
     st.lists(st.sampled_from([0, 1, 125, 126, 300, 65535, 70000]), max_size=6),
 )
-def test_bytes_are_cut_into_frames_however_they_arrive(seed, sizes):
+def test_bytes_are_split_into_frames_for_any_chunking(seed, sizes):
     rng = random.Random(seed)
     pieces = [b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"]
     pieces += [frame(size, rng.random() < 0.5) for size in sizes]
@@ -195,7 +195,7 @@ def test_control_frames_and_parts_of_messages_are_never_repeated():
         assert [piece.message for piece in splitter.feed(data)] == [False]
 
 
-def test_what_is_no_websocket_is_not_kept_for_ever():
+def test_non_websocket_data_is_limited():
     splitter = Splitter()
     with pytest.raises(BrazoError, match="without a whole"):
         for _ in range(100):
@@ -223,13 +223,13 @@ def test_a_script_runs_on_a_real_connection():
         assert times["cut"] >= 0.3 and times["connection 2"] >= 2.3
 
 
-def test_no_one_behind_the_proxy():
+def test_proxy_without_a_follower():
     with FaultProxy("127.0.0.1:9") as proxy, MasterLink(f"127.0.0.1:{proxy.port}") as master:
         until(lambda: any("does not answer" in text for _, text in proxy.events), "said")
         assert not master.connected
     with pytest.raises(BrazoError, match="expected host:port"):
         FaultProxy("nowhere")
-    with pytest.raises(BrazoError, match="a share"):
+    with pytest.raises(BrazoError, match="a fraction"):
         FaultProxy("a:1").set(loss=math.nan)
 
 

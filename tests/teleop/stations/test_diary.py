@@ -12,7 +12,7 @@ def test_entries_have_the_stations_time():
     assert [text for _, text in diary.last(9)] == ["first", "before it began", "third"]
 
 
-def test_a_reader_gets_every_entry_once_however_many_there_were():
+def test_reader_receives_every_entry_once():
     diary, read, seen = Diary(), 0, []
     for k in range(KEPT + 50):
         diary.add(f"entry {k}", float(k))

@@ -24,7 +24,7 @@ def station(*arguments):
             process.kill()
 
 
-def test_a_master_that_is_killed_leaves_a_follower_that_holds():
+def test_follower_holds_after_the_master_is_killed():
     with FollowerRig() as follower:
         with station("master", follower.address) as (process, _):
             until(lambda: follower.follower.safety.moving, "moving", 60)
@@ -46,7 +46,7 @@ def test_a_master_that_is_killed_leaves_a_follower_that_holds():
     follower.check()
 
 
-def test_a_follower_that_is_killed_is_missed_at_once_and_found_when_it_is_back():
+def test_killed_follower_is_detected_and_reconnected():
     with station("follower", 0) as (process, port), MasterRig(f"127.0.0.1:{port}") as master:
         engage(master)
         process.kill()
@@ -64,7 +64,7 @@ def test_a_follower_that_is_killed_is_missed_at_once_and_found_when_it_is_back()
 
 
 def engage(master):
-    """Until the follower, far away, says that it follows."""
+    """Wait until the remote follower reports that it follows."""
     for _ in range(50):
         master.run = False
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-"""Forces over the real link: two Deltas, a stiff wall, and a proxy that takes its time.
+"""Forces over the real link: two Deltas, a stiff wall, and a proxy with delay.
 
 Both worlds are stepped by the test, in turn and no faster than the wall's clock, so both accounts
 can be read at one moment.  On a slow machine the worlds are slower than the wall and the delay, in
@@ -29,12 +29,12 @@ PATIENT = Rules(degrade=5.0, recover=4.0, stale=10.0, late=30.0)
 LINK = LinkRules(status_rate=500.0, silence=10.0, stalled=10.0)
 ROUNDING = 1e-14  # J
 WALL = -0.04  # m, below where the follower starts
-PRESSED = -0.08  # m, where the hand wants to be
+PRESSED = -0.08  # m, reference of the hand
 LINES = {"50 ms": (0.05, 0.0), "200 ± 100 ms": (0.2, 0.1)}
 
 
 class Presser:
-    """A hand that engages when it is told to, and goes down."""
+    """A hand that engages on request and moves down."""
 
     name = "presser"
 
@@ -105,7 +105,7 @@ class Coupled:
     def engage(self) -> None:
         """Engage, until both ends are joined."""
         self.hand.run = False
-        # The follower may know of no held switch any more, after a STOP; the master's loop has to.
+        # After a STOP the follower may not know the switch is held; the master's loop does.
         sent = self.master.link.counts["commands"]
         assert self.pass_(20.0, lambda: self.master.link.counts["commands"] > sent + 1)
         assert self.pass_(20.0, lambda: self.follower.follower.safety._released)
@@ -148,7 +148,7 @@ def coupled(scheme: str, delay: float = 0.0, jitter: float = 0.0) -> Iterator[Co
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_with_waves_contact_over_the_link_is_passive_and_comes_to_rest(line):
+def test_contact_with_wave_variables_is_passive_and_settles(line):
     with coupled("waves", *LINES[line]) as pair:
         pair.engage()
         pair.press()
@@ -166,7 +166,7 @@ def test_with_waves_contact_over_the_link_is_passive_and_comes_to_rest(line):
         # The follower leans on the wall, the hand farther down.
         assert WALL - 0.002 < way[-1, 1] < WALL + 0.001 and way[-1, 0] < WALL - 0.01
         assert np.mean(pair.force[-500:]) > 0.1
-        # What it touches is told over the link, and felt.
+        # The contact force is sent over the link and applied to the hand.
         reported = pair.master.link.status()
         assert reported is not None and reported.status.wrench is not None
         assert pair.master.account.follower == pytest.approx(f.energy, abs=0.05)
@@ -174,7 +174,7 @@ def test_with_waves_contact_over_the_link_is_passive_and_comes_to_rest(line):
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_position_and_force_as_they_are_swing_up(line):
+def test_position_force_scheme_is_unstable_with_delay(line):
     with coupled("position-force", *LINES[line]) as pair:
         pair.engage()
         pair.press()
@@ -182,7 +182,7 @@ def test_position_and_force_as_they_are_swing_up(line):
         assert pair.pass_(60.0, lambda: pair.energy[-1] < -5.0), min(pair.energy)
 
 
-def test_what_is_felt_ends_with_the_link_and_both_join_again():
+def test_force_feedback_ends_with_the_link_and_resumes():
     with coupled("waves") as pair:
         pair.engage()
         pair.press()
@@ -203,7 +203,7 @@ def test_what_is_felt_ends_with_the_link_and_both_join_again():
         assert min(pair.energy) >= -ROUNDING
 
 
-def test_a_change_of_the_mapping_and_a_clutch_join_again_and_move_nothing():
+def test_mapping_change_and_clutch_resume_without_motion():
     with coupled("waves") as pair:
         pair.engage()
         place = pair.follower.port.state()[0]
@@ -221,7 +221,7 @@ def test_a_change_of_the_mapping_and_a_clutch_join_again_and_move_nothing():
         # A finer follower pushes with more of the scheme's force, but never beyond its own limit.
         assert pair.follower.scheme.force_limit == 40.0 / 2.0
         pair.master.link.set("scale", 5.0)
-        assert pair.pass_(20.0, lambda: any("wanted 0.25 to 4" in text for text in said(pair)))
+        assert pair.pass_(20.0, lambda: any("expected 0.25 to 4" in text for text in said(pair)))
         assert pair.follower.mapping.settings()["scale"] == 2.0
         with pytest.raises(BrazoError, match="force-controlled"):
             pair.follower.move_to(np.zeros(3))
@@ -231,7 +231,7 @@ def said(pair) -> list[str]:
     return [text for _, text in pair.master.log.last(20)]
 
 
-def test_numbers_that_are_no_packet_are_refused():
+def test_invalid_packets_are_rejected():
     with coupled("waves") as pair:
         pair.engage()
         assert pair.follower._packets.take((0.0, 1.0, 2.0)) == ()

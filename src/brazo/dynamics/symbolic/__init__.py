@@ -1,4 +1,4 @@
-"""Equations of motion for people: Lagrange–Euler with letters, and its exports.
+"""Symbolic equations of motion by Lagrange–Euler, and their exports.
 
 eqs = derive(model)              # M, C, G, K as SymPy matrices, kinematics, energies
 print(eqs.text())                # or .latex(), .c(), .python(), .octave(), .compile()

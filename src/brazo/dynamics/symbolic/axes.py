@@ -6,7 +6,7 @@ direction is then a single rotation about z by the running sum of the joint angl
 
     φ_i = φ_parent + δ + σ (multiplier·q + offset),         σ = −1 where the axis points back,
 
-so cos(q1 + q2) appears as such and is never multiplied out.  The rotation of link i is
+so cos(q1 + q2) is kept and never expanded.  The rotation of link i is
 
     R_i = B(group) · Rz(φ_i) · A_i          B(new group) = B(parent's) · Rz(φ_parent) · X
 
@@ -40,7 +40,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class LinkAxes:
-    """Where one link and its joint stand in their group."""
+    """Orientation of one link and its joint in their group."""
 
     group: int
     opens: bool  # the joint is the first of a new group
@@ -120,7 +120,7 @@ def _about_z(X: Vector) -> tuple[Expr, int, int] | None:
 
 
 def _quarters(offset: Expr) -> tuple[Expr, int]:
-    """An angle without its quarter turns, and their number, where it is nothing but them."""
+    """(0, number of quarter turns) of a multiple of 90°; other angles are returned with 0."""
     value = offset / (sp.pi / 2)
     if isinstance(offset, (int, float)):
         count = round(float(offset) / (np.pi / 2))
@@ -140,7 +140,7 @@ def _transposed(R: Vector) -> Vector:
 
 
 def _tidy(x: Expr) -> Expr:
-    """Numbers next to 0 and ±1 made exact; an expression that is a number in disguise likewise."""
+    """Round numbers close to 0 and ±1, and expressions that evaluate to such a number."""
     if isinstance(x, int):
         return x
     if isinstance(x, float) or x.is_Float:

@@ -13,8 +13,8 @@ from brazo.dynamics.symbolic.program import OUTPUTS, program_of
 class CompiledEquations:
     """Functions of arrays with the file's parameters; leading dimensions are batches.
 
-    `M(q)`, `C(q, qd)`, `G(q)`, `F(qd)`, `fk(q)`, `jacobian(q)`, `energy(q, qd)`, each compiled when
-    first asked for.
+    `M(q)`, `C(q, qd)`, `G(q)`, `F(qd)`, `fk(q)`, `jacobian(q)`, `energy(q, qd)`, each compiled at
+    its first use.
     """
 
     def __init__(self, equations: Equations) -> None:

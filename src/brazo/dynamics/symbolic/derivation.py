@@ -1,9 +1,9 @@
-"""`derive`: a robot's equations of motion by Lagrange–Euler, in the form that can be read.
+"""`derive`: a robot's equations of motion by Lagrange–Euler, in a readable form.
 
     M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F
 
 Two forms are made.  *Expanded*: multiplied out in the normal form of `polynomial`, sums of angles
-and brackets put back by `readable`; what one finds in a textbook.  *Recursive*: left as the
+and brackets restored by `readable`, as in a textbook.  *Recursive*: left as the
 derivation goes from link to link, with shared terms named (`shared`).  The expanded form is made
 unless it would have more than `MAX_TERMS` terms.
 """
@@ -54,7 +54,7 @@ def derive(
 ) -> Equations:
     """The equations of motion of a robot or model.
 
-    `parameters="symbolic"` keeps the file's letters, `"numeric"` puts their values in.  `form` is
+    `parameters="symbolic"` keeps the file's symbols, `"numeric"` inserts their values.  `form` is
     `"expanded"`, `"recursive"` or `"auto"`, which expands unless the result is too long to read.
     `progress(fraction, text)` is called while it works; when it returns False the derivation stops
     and raises `Cancelled`.
@@ -209,7 +209,7 @@ def _assembled(
 
 
 def _notes(equations: Equations) -> tuple[str, ...]:
-    """What a reader must know: a mass matrix that cannot be inverted."""
+    """Notes for the user: a mass matrix that cannot be inverted."""
     M, n = equations.M, equations.n
     still = [i for i in range(n) if all(x == 0 for x in M.row(i))]
     if still:
@@ -229,7 +229,7 @@ def _notes(equations: Equations) -> tuple[str, ...]:
 
 
 def _drop_rounding(derived: Derived) -> None:
-    """Where parameters are floats: leave out what rounding left of terms that cancel."""
+    """Where parameters are floats: drop terms that are rounding errors of cancelled terms."""
     M = derived.M
     n = len(M)
     if not any(isinstance(x, float) for row in M for e in row for x in terms_of(e).values()):
@@ -270,7 +270,7 @@ class _Steps:
             self._tell()
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
-        """The progress of a part that goes from `start` to `end` of the whole."""
+        """Progress callback of a part that covers the fractions `start` to `end` of the whole."""
         return lambda fraction, text: self(start + (end - start) * fraction, text)
 
     def _tell(self) -> None:

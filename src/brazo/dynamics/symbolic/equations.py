@@ -1,4 +1,4 @@
-"""`Equations`: what `derive` found out about a robot, and the doors to every export."""
+"""`Equations`: the result of `derive`, with a method for each export."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The equations as a piece of HTML: plain text with italics, indices and exponents.
 
 No script and no font is needed, lines break where a panel ends (before a plus or a minus, not
-inside a product), and what is marked and copied is readable.  Sheets too long for a page are cut,
-term by term, and show that.
+inside a product), and copied text is readable.  Expressions too long for a page are cut
+after a term, with the number of omitted terms.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class _Sheet:
         return f"<i>{letter}</i><sub>{i + 1}{comma}{j + 1}</sub>"
 
     def _abbreviations(self) -> str:
-        """After the sections: what stands in them is known only then."""
+        """The abbreviations used in the sections; called after these are written."""
         short = [
             f"<span>{text} = {value.func.__name__}({self.notation.maths(value.args[0])})</span>"
             for text, value in sorted(self.notation.abbreviations.items())

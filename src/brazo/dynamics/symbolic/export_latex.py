@@ -1,6 +1,6 @@
-"""The equations as a LaTeX document that compiles with pdflatex as it is.
+"""The equations as a LaTeX document that compiles with pdflatex unchanged.
 
-D-H table, letters with their values, forward kinematics, M, C, G, friction.  Long entries are
+D-H table, symbols with their values, forward kinematics, M, C, G, friction.  Long entries are
 broken over lines, never scaled down.
 """
 
@@ -194,7 +194,7 @@ def _broken_lines(left: str, right: str) -> list[str]:
 
 
 def _visible(text: str) -> float:
-    """How wide a formula prints in points, roughly and rather too wide than too narrow."""
+    """Approximate printed width of a formula (points), rather overestimated."""
     width = 0.0
     for command, digits, small, sign, bracket, letter in _PIECES.findall(text):
         if command:

@@ -1,4 +1,4 @@
-"""The equations as functions for GNU Octave and MATLAB, one file a function as both want it."""
+"""The equations as functions for GNU Octave and MATLAB, one file per function, as both require."""
 
 from __future__ import annotations
 

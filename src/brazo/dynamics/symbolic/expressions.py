@@ -1,7 +1,7 @@
 """The expressions of a robot file over SymPy: `-L1/2`, `90deg`, `sqrt(2)*5cm`.
 
-The tree is the one the file was parsed into (`brazo.units.expressions`); here its names stay
-letters.  Decimal numbers become exact fractions and degrees exact fractions of pi, so that a
+The tree is the one the file was parsed into (`brazo.units.expressions`); here its names remain
+symbols.  Decimal numbers become exact fractions and degrees exact fractions of pi, so that a
 quarter turn has an exact sine.
 """
 

@@ -1,10 +1,10 @@
-"""Which letter stands for which number of a D-H robot.
+"""Symbols for the numbers of a D-H robot.
 
 Where the robot file has an expression of its parameters (`a: L1`, `com: {a: -L1/2}`) the equations
-show it.  A plain number gets a letter: a1, d1 for D-H lengths, r1x for a centre of mass, m1, I1xx,
-g.  Zeros stay zeros and quarter turns stay exact, since they are what makes an arm's equations
-short.  An expression that does not give the model's number (a changed tool, a payload) gives way
-to a letter.
+show it.  A plain number gets a symbol: a1, d1 for D-H lengths, r1x for a centre of mass, m1, I1xx,
+g.  Zeros stay zeros and quarter turns stay exact, because they keep an arm's equations
+short.  An expression that does not give the model's number (a changed tool, a payload) is replaced
+by a symbol.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ class DHReader:
     def _letter(
         self, name: str, value: float, kind: str, unit: str, meaning: str, formula: Expr = None
     ) -> Expr:
-        """A letter for a number; none for a zero."""
+        """A symbol for a number; 0 for zero."""
         if value == 0.0:
             return sp.Integer(0)
         # A load in the gripper makes the last link another one than the file's.
@@ -299,7 +299,7 @@ def _own_expressions(model: TreeModel) -> dict[str, Expression]:
 
 
 def _writable(expression: Expr) -> bool:
-    """True when every power is whole or a root, which is what the exports can compute."""
+    """True if every power is an integer or a root, as the exports require."""
     return all((2 * power.exp).is_Integer for power in expression.atoms(sp.Pow))
 
 

@@ -1,4 +1,4 @@
-"""From a robot's model to a `Mechanism`: with letters for a D-H robot, by numbers otherwise."""
+"""From a robot's model to a `Mechanism`: with symbols for a D-H robot, with numbers otherwise."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _by_numbers(model: TreeModel) -> Mechanism:
 
 
 def _plain(x: float) -> Expr:
-    """A float, or the integer 0 or ±1 it is but for rounding."""
+    """A float, or the integer 0 or ±1 that it equals up to rounding."""
     x = float(x)
     for whole in (0, 1, -1):
         if abs(x - whole) < 1e-15:

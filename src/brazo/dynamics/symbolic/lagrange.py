@@ -5,8 +5,8 @@
     C_ij = Σ_k ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k          G = ∂P/∂q
 
 Jv and Jω give the speed of a link's centre of mass and its angular velocity; their columns are
-carried from link to link in the frames of `brazo.dynamics.symbolic.axes`.  No force is ever
-balanced here, which makes this a second road beside Newton–Euler.
+carried from link to link in the frames of `brazo.dynamics.symbolic.axes`.  No force balance
+is used, so the result is independent of Newton–Euler.
 
 A ring has `embed` (a constant of the robot), `cos_sin` (of an `Angle`), `coordinate` (a sliding
 joint's variable) and `derivatives`; its scalars have + − ·.
@@ -30,7 +30,7 @@ Progress = Callable[[float, str], None]
 
 
 class Ring(Protocol):
-    """What the derivation asks of its scalars."""
+    """Operations that the derivation requires of its scalars."""
 
     def embed(self, value: Any) -> Scalar: ...
 
@@ -54,7 +54,7 @@ class LinkMotion:
 
 @dataclass
 class Derived:
-    """What a ring knows of a robot when the derivation is done."""
+    """Result of the derivation in one ring."""
 
     M: list[list[Scalar]]  # lower triangle filled, symmetric
     potential: Scalar

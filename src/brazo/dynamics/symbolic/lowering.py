@@ -23,7 +23,7 @@ class Lowering:
         self._known: dict[Expr, Any] = dict(names)
 
     def define(self, symbol: Expr, value: Expr) -> None:
-        """Let a symbol stand for an expression from here on."""
+        """Define a symbol as an expression."""
         self._known[symbol] = self.lower(value)
 
     def lower(self, value: Expr) -> Any:
@@ -83,7 +83,7 @@ class Lowering:
         base = self.graph.expression(self.lower(value.base))
         exponent = value.exp
         if not (2 * exponent).is_Integer:
-            raise BrazoError(f"'{value}' cannot be turned into code: powers are halves")
+            raise BrazoError(f"'{value}' cannot be turned into code: an exponent is not n/2")
         if exponent.is_Integer:
             power = self._whole_power(base, abs(int(exponent)))
         else:

@@ -1,4 +1,4 @@
-"""A robot with letters: the bodies of a `TreeModel` with SymPy expressions for its numbers.
+"""A robot with symbols: the bodies of a `TreeModel` with SymPy expressions for its numbers.
 
     T_parent_body(q) = before · motion(axis, multiplier·q + offset) · after
 
@@ -65,7 +65,7 @@ class SymbolicLink:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Everything the derivation needs to know of a robot."""
+    """All data of a robot that the derivation uses."""
 
     name: str
     links: tuple[SymbolicLink, ...]

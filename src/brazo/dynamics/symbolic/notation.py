@@ -1,6 +1,6 @@
-"""How expressions are written down: m2 L1² c12 for a terminal, m_2 L_1^2 c_{12} for LaTeX.
+"""Notations of expressions: m2 L1² c12 for a terminal, m_2 L_1^2 c_{12} for LaTeX.
 
-Both notations order factors as books do (numbers, masses, lengths, sines, speeds), write
+Both notations order factors as textbooks do (numbers, masses, lengths, sines, speeds), write
 cos(q1 + q2) as c12 and keep a list of such abbreviations; `broken` cuts long sums into lines.
 """
 
@@ -28,7 +28,7 @@ _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 
 class Notation:
-    """A way of writing; the two notations below fill in the signs."""
+    """Base class of a notation; subclasses define the symbols."""
 
     plus, minus = " + ", " - "
     times = " "
@@ -41,7 +41,7 @@ class Notation:
         self._joint = {q: k + 1 for k, q in enumerate(equations.q)}
         self._speeds = set(equations.qd) | set(equations.qdd)
         self._orders: dict[Expr, tuple] = {}
-        self.abbreviations: dict[str, Expr] = {}  # what stands for what, as it was used
+        self.abbreviations: dict[str, Expr] = {}  # the abbreviations used so far
 
     # -- what the notations differ in ----------------------------------------------------------
 
@@ -142,7 +142,7 @@ class Notation:
         return text
 
     def _term_order(self, value: Expr) -> tuple:
-        """Terms with speeds in the order of the joints, then as their factors come."""
+        """Sort key of terms: speeds in the order of the joints, then the factors."""
         # A speed is a factor or in a bracket of speeds, never deeper in a sum.
         factors: Any = sp.Mul.make_args(value)
         parts = [x for f in factors for x in (f.args if f.is_Add else f.free_symbols)]
@@ -151,7 +151,7 @@ class Notation:
         return (first, *self._order(value))
 
     def _order(self, value: Expr) -> tuple:
-        """Where a factor or term stands: masses, lengths, sines, brackets, speeds."""
+        """Sort key of a factor or term: masses, lengths, sines, brackets, speeds."""
         found = self._orders.get(value)
         if found is None:
             found = self._orders[value] = self._new_order(value)

@@ -21,7 +21,7 @@ Expr = Any
 Number = Any  # int, Fraction or float
 
 _BYTE = 8
-_MAX_POWER = 12  # a higher power of an expression is kept as a name of its own
+_MAX_POWER = 12  # a higher power of an expression becomes a variable
 
 
 class TooManyTerms(Exception):
@@ -38,7 +38,7 @@ class Angle:
 
 
 class TrigRing:
-    """The generators of a ring; variables are added as they are met."""
+    """The generators of a ring; variables are added when they first occur."""
 
     def __init__(self, limit: int | None = None, tick: Callable[[], None] | None = None) -> None:
         self.limit = limit  # terms of one expression
@@ -53,7 +53,7 @@ class TrigRing:
     # -- generators -------------------------------------------------------------------------
 
     def variable(self, expression: Expr) -> Poly:
-        """The generator of a symbol (or of an expression that is kept whole)."""
+        """The generator of a symbol (or of an expression that is not a polynomial)."""
         return Poly(self, {1 << _BYTE * self.index(expression): 1})
 
     def index(self, expression: Expr) -> int:
@@ -84,7 +84,8 @@ class TrigRing:
         return Poly(self, {1 << _BYTE * c: 1}), Poly(self, {1 << _BYTE * s: 1})
 
     def embed(self, value: Expr) -> Poly | Number:
-        """A number or SymPy expression as an element; what is no polynomial is kept whole."""
+        """A number or SymPy expression as an element; an expression that is no polynomial becomes
+        one variable."""
         if isinstance(value, (int, float, Fraction)):
             return value
         if value.is_Rational:
@@ -141,7 +142,7 @@ class TrigRing:
         return key.to_bytes(len(self.variables), "little")
 
     def add_term(self, terms: dict[int, Number], key: int, coefficient: Number) -> None:
-        """Add one term, with the squares of sines taken out of it."""
+        """Add one term, with squares of sines replaced."""
         squares = key & self.square_mask
         if not squares:
             terms[key] = terms.get(key, 0) + coefficient

@@ -1,4 +1,4 @@
-"""The equations as programs on the expression graph: what exports print and the compiler takes.
+"""The equations as programs on the expression graph: input of the exports and of the compiler.
 
 Each function is a list of nodes over q, qd and the parameters p.  Equal terms are one node, so
 common subexpressions are computed once.
@@ -17,7 +17,7 @@ from brazo.dynamics.symbolic.lowering import Lowering
 
 @dataclass(frozen=True)
 class Output:
-    """One function of the exports: what it takes besides parameters, and gives."""
+    """Signature of an exported function: its arguments other than parameters, and its result."""
 
     letter: str
     inputs: tuple[str, ...]
@@ -39,7 +39,7 @@ OUTPUTS = {
 
 @dataclass(frozen=True)
 class ExpressionProgram:
-    """Nodes of every function; inputs are q, qd and, with letters, p."""
+    """Nodes of every function; inputs are q, qd and, with symbols, p."""
 
     graph: Graph
     outputs: dict[str, list[Node]]
@@ -47,7 +47,7 @@ class ExpressionProgram:
 
 
 def program_of(equations: Equations, letters: bool = True) -> ExpressionProgram:
-    """The program of the equations as they are; `letters=False` puts the parameters' values in."""
+    """The program of the equations; `letters=False` inserts the values of the parameters."""
     graph = Graph()
     n = equations.n
     names: dict[Any, Any] = dict(zip(equations.q, graph.inputs("q", n), strict=True))

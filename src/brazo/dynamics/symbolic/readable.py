@@ -1,4 +1,4 @@
-"""From the ring's normal form to what a textbook prints.
+"""Conversion from the ring's normal form to the form of textbooks.
 
 The normal form has no squares of sines and no sums of angles across a product.  Here terms that
 belong together become one, wherever that makes the expression shorter:
@@ -42,7 +42,7 @@ class Readable:
         self._trig_mask = ring.trig_mask
 
     def expression(self, value: Any) -> Expr:
-        """A shorter equal of an element, collected, as a SymPy expression."""
+        """An element as a SymPy expression, shortened and collected."""
         return self.collected(self.folded(terms_of(value)))
 
     # -- sums of angles, squares ------------------------------------------------------------
@@ -115,7 +115,7 @@ class Readable:
         return result
 
     def _join(self, i: int, j: int, sign: int) -> tuple[Poly, Poly]:
-        """cos and sin of φ_j ± φ_i; the sine may come with a minus."""
+        """cos and sin of φ_j ± φ_i; the sine may be negated."""
         found = self._joined.get((i, j, sign))
         if found is None:
             expression = self._angles[j].expression + sign * self._angles[i].expression
@@ -139,7 +139,7 @@ class Readable:
         return sp.Add(*(sp.Mul(*self._factors(a), *self._factors(b)) for a, b in best))
 
     def _merged(self, groups: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
-        """Factors with the same bracket (but for a number) become one sum before it."""
+        """Factors with the same bracket (up to a number) become one sum before it."""
         merged: dict[tuple, tuple[Terms, Terms]] = {}
         for factor, bracket in groups.items():
             lead = bracket[min(bracket)]
@@ -158,7 +158,7 @@ class Readable:
         )
 
     def _factors(self, terms: Terms) -> list[Expr]:
-        """A sum of monomials as factors: number, what all of them share, the bracket."""
+        """A sum of monomials as factors: number, common factors, the bracket."""
         shared = [min(column) for column in zip(*map(self.ring.powers, terms), strict=True)]
         common = sum(power << 8 * i for i, power in enumerate(shared))
         size = _usual(terms.values())
@@ -193,7 +193,7 @@ def _ratio(a: Number, b: Number) -> Number:
 
 
 def _usual(values: Iterable[Number]) -> Number:
-    """The number to take out of a bracket: the most frequent size, and a sign all share."""
+    """The number to factor out of a bracket: the most frequent magnitude, and a common sign."""
     values = list(values)
     if len(values) > 1 and any(isinstance(x, float) for x in values):
         size: Number = 1

@@ -1,7 +1,7 @@
 """The recursive form: the same derivation on the expression graph, with shared terms named.
 
 Multiplied out, the equations of an arm with seven joints have a hundred thousand terms.  Left as
-they arise, every product that is used twice gets a letter x₁, x₂, … and stays one line:
+they arise, every product that is used twice gets a symbol x₁, x₂, … and stays one line:
 
     x₁ = L₁ cos q₂,   x₂ = x₁ + L₂,   …          M₁₁ = m₂ x₂² + …
 
@@ -61,7 +61,7 @@ class GraphRing:
 
 
 class Naming:
-    """Graph nodes as SymPy expressions in which what is used twice has a name."""
+    """Graph nodes as SymPy expressions in which terms used twice have a name."""
 
     def __init__(self, ring: GraphRing, outputs: Iterable[Any], taken: Iterable[str]) -> None:
         self.ring = ring

@@ -1,7 +1,7 @@
 """Graph nodes as lines of source code, in the syntax of a language.
 
 What is used more than once, and every sine and cosine, becomes a local variable (c23 for
-cos(q2 + q3), t1, t2, … otherwise); the rest is written in place, in lines of bearable length.
+cos(q2 + q3), t1, t2, … otherwise); the rest is written in place, in lines of limited length.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESERVED = set(keyword.kwlist) | {
 
 @dataclass(frozen=True)
 class Syntax:
-    """What languages differ in."""
+    """Differences between the languages."""
 
     input: Callable[[str, int], str]  # name and index of an input's element
     assign: Callable[[str, str], str]  # a local variable's line
@@ -45,7 +45,7 @@ def lines_of(outputs: Sequence[Node], syntax: Syntax) -> tuple[list[str], list[s
 
 
 def identifier(name: str) -> str:
-    """A name every language takes: letters, digits and _, no keyword."""
+    """A name that is valid in every language: letters, digits and _, no keyword."""
     text = re.sub(r"\W", "_", name, flags=re.ASCII)
     text = re.sub(r"__+", "_", text) or "robot"
     if text[0].isdigit() or text[0] == "_":
@@ -54,7 +54,7 @@ def identifier(name: str) -> str:
 
 
 def identifiers(names: Sequence[str]) -> dict[str, str]:
-    """An identifier of its own for each name."""
+    """A distinct identifier for each name."""
     given: dict[str, str] = {}
     for name in names:
         text = identifier(name)

@@ -1,4 +1,4 @@
-"""The letters of the equations: each symbol with its value, unit and meaning."""
+"""The symbols of the equations, each with its value, unit and meaning."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Named:
 
 
 class SymbolTable:
-    """Hands out symbols under names that are used once; the file's own names come first."""
+    """Creates symbols with unique names; names of the file have priority."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = set(reserved)
@@ -48,7 +48,7 @@ class SymbolTable:
         meaning: str,
         formula: Expr | None = None,
     ) -> Expr:
-        """A new symbol; an underscore is added to a name that is taken."""
+        """A new symbol; an underscore is appended if the name is in use."""
         while name in self._used or (kind != "parameter" and name in self._reserved):
             name += "_"
         symbol = sp.Symbol(name)
@@ -56,11 +56,11 @@ class SymbolTable:
         return symbol
 
     def explain(self, name: str, formula: Expr) -> None:
-        """Note how a symbol follows from others."""
+        """Store the expression of a symbol that follows from others."""
         self._used[name] = replace(self._used[name], formula=formula)
 
     def measure(self, expression: Expr, unit: str) -> None:
-        """Note the unit of parameters an expression of that unit is linear in."""
+        """Store the unit of parameters in which an expression of that unit is linear."""
         for symbol in expression.free_symbols:
             entry = self._used.get(symbol.name)
             if entry is not None and not entry.unit and sp.diff(expression, symbol).is_number:

@@ -87,7 +87,7 @@ class _Sum:
                     declared += [(path, file) for file in files]
             for file in files:
                 if len(self.roots) > _MAX_FILES:
-                    raise BrazoError(f"{self.main}: draws in more than {_MAX_FILES} files")
+                    raise BrazoError(f"{self.main}: includes more than {_MAX_FILES} files")
                 if file not in self.roots:
                     self._collect(parse_xml(read_bytes(file), file)[0], file)
 

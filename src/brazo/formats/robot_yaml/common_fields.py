@@ -143,7 +143,7 @@ class CommonFields:
         style = read_style(self.fields.get("body"), self.names)
         if len(style.radii) not in (0, radii):
             self.fields["body"].mapping()["radii"].fail(
-                f"{len(style.radii)} radii; wanted {radii}: of every joint, then of the flange"
+                f"{len(style.radii)} radii; expected {radii}: of every joint, then of the flange"
                 if radii > 1
                 else f"{len(style.radii)} radii; a Delta has one, that of its drives"
             )

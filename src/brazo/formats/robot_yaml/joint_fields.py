@@ -11,6 +11,7 @@ import numpy as np
 
 from brazo import units
 from brazo.formats.document import Field
+from brazo.formats.robot_yaml.composed_joints import COMPOSED
 from brazo.model.description import Drive, Finding, Friction, Inertia, JointKind, frozen
 from brazo.model.dh import DHRow, row_transform
 from brazo.model.inertia import broken_rules, rotated, shape_tensor
@@ -75,7 +76,8 @@ def read_row(fields: dict[str, Field], context: ReadingContext) -> DHRow:
     names = context.names
     kind: JointKind = "revolute"
     if "type" in fields:
-        kind = fields["type"].choice("revolute", "prismatic")  # type: ignore[assignment]
+        # Composed joints are rows already (`composed_joints`); they are named for the message.
+        kind = fields["type"].choice("revolute", "prismatic", *COMPOSED)  # type: ignore[assignment]
     variable = "theta" if kind == "revolute" else "d"
     if variable in fields:
         fields[variable].fail(

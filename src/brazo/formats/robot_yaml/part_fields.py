@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from pathlib import Path
 
 from brazo import units
 from brazo.body.generate import Style
+from brazo.body.meshes import SUFFIXES
 from brazo.files import is_regular
 from brazo.formats.document import Field
+from brazo.formats.library import mesh_directory
 from brazo.model.description import Part, frozen
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from brazo.model.transforms import pose
@@ -17,7 +20,8 @@ from brazo.model.transforms import pose
 MAX_PARTS = 200
 MAX_RADII = 101
 _SHAPES = ("box", "cylinder", "capsule", "sphere", "mesh")
-_MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
+MAX_PIECES = 64
+SHIPPED = "library:"  # prefix of a mesh that ships with brazo
 
 Names = Mapping[str, units.Quantity]
 Color = tuple[float, float, float]
@@ -66,7 +70,9 @@ def read_parts(field: Field, names: Names) -> tuple[Part, ...]:
 
 
 def _part(block: Field, index: int, names: Names) -> Part:
-    fields = block.mapping(("name", "xyz", "rpy", "color", "collides", "scale", *_SHAPES))
+    fields = block.mapping(
+        ("name", "xyz", "rpy", "color", "collides", "collision", "scale", *_SHAPES)
+    )
     shapes = [key for key in _SHAPES if key in fields]
     if len(shapes) != 1:
         block.fail(f"give exactly one of {', '.join(_SHAPES)}")
@@ -88,9 +94,14 @@ def _part(block: Field, index: int, names: Names) -> Part:
 def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
     field = fields[kind]
     if kind == "mesh":
-        return read_mesh(field, fields.get("scale"), names)
-    if "scale" in fields:
-        fields["scale"].fail("only a mesh has a scale")
+        found = read_mesh(field, fields.get("scale"), names)
+        if "collision" not in fields:
+            return found
+        pieces = tuple(_mesh_path(one) for one in fields["collision"].items(MAX_PIECES))
+        return replace(found, pieces=pieces)
+    for key in ("scale", "collision"):
+        if key in fields:
+            fields[key].fail(f"only a mesh has a {key}")
     if kind == "sphere":
         return Sphere(field.number(units.LENGTH, names=names, above=0.0))
     sizes = field.numbers(3 if kind == "box" else 2, units.LENGTH, names=names)
@@ -106,18 +117,34 @@ def read_mesh(
 ) -> Mesh:
     """Return a mesh file, relative to the file `what` and inside its folder.
 
-    A cell file may also give an absolute path, as for robot files.
+    A cell file may also give an absolute path, as for robot files.  The scale is a number, or one
+    for each axis of the mesh.
     """
+    path = _mesh_path(field, what)
+    if scale is not None and scale.is_list:
+        x, y, z = scale.numbers(3, names=names)
+        if min(x, y, z) <= 0.0:
+            scale.fail("a scale must be greater than 0")
+        return Mesh(path=path, scale=(x, y, z))
+    factor = scale.number(names=names, above=0.0) if scale is not None else 1.0
+    return Mesh(path=path, scale=(factor, factor, factor))
+
+
+def _mesh_path(field: Field, what: str = "robot file") -> Path:
     text = field.text(at_most=300)
     if not text.isprintable():
         field.fail("a file name is printable text")
+    if text.startswith(SHIPPED):
+        path = (mesh_directory() / text.removeprefix(SHIPPED)).resolve()
+        if not (path.is_relative_to(mesh_directory().resolve()) and is_regular(path)):
+            field.fail(f"'{text}': no such mesh is shipped")
+        return path
     folder = (field.path.parent if field.path else Path()).resolve()
     path = (folder / text).resolve()
-    if path.suffix.lower() not in _MESHES:
-        field.fail(f"'{text}' is not a mesh file; allowed: {', '.join(_MESHES)}")
+    if path.suffix.lower() not in SUFFIXES:
+        field.fail(f"'{text}' is not a mesh file; allowed: {', '.join(SUFFIXES)}")
     if not (path.is_relative_to(folder) or (what == "cell file" and Path(text).is_absolute())):
         field.fail(f"'{text}' lies outside the {what}'s folder; keep meshes beside it")
     if not is_regular(path):
         field.fail(f"'{text}': no such file beside the {what}")
-    factor = scale.number(names=names, above=0.0) if scale is not None else 1.0
-    return Mesh(path=path, scale=(factor, factor, factor))
+    return path

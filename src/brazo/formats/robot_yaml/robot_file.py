@@ -5,6 +5,7 @@ symbolic equations.  `RobotFile.build` accepts other parameter values and evalua
 again, which keeps all derived numbers consistent.
 
     parameter_fields.py                  parameters
+    composed_joints.py                   joints of several degrees of freedom as D-H rows
     common_fields.py                     blocks that all kinds of robots have
     serial_fields.py, delta_fields.py    the two kinds
 """
@@ -19,6 +20,7 @@ from pathlib import Path
 from brazo.body.delta_body import delta_size
 from brazo.body.layout import Sizes, proportions
 from brazo.formats.document import Field, parse_document, read_document
+from brazo.formats.robot_yaml.composed_joints import expanded
 from brazo.formats.robot_yaml.delta_fields import DeltaFields
 from brazo.formats.robot_yaml.joint_fields import Names
 from brazo.formats.robot_yaml.parameter_fields import read_parameters
@@ -32,6 +34,9 @@ class RobotFile:
     """A parsed robot file that can be built with its own or other parameter values."""
 
     root: Field
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", expanded(self.root))
 
     @classmethod
     def read(cls, path: Path) -> RobotFile:

@@ -41,7 +41,7 @@ def numbers(document: Document, element: Element, name: str, count: int) -> list
         document.note(element, f'{name}="{text[:60]}": commas between numbers, read as spaces')
     if len(words) != count:
         document.fail(
-            element, f'{name}="{text[:60]}": {count} numbers are wanted, {len(words)} given'
+            element, f'{name}="{text[:60]}": {count} numbers expected, {len(words)} given'
         )
     return [_number(document, element, name, word) for word in words]
 

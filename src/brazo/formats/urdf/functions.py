@@ -135,7 +135,7 @@ def _loader(number: Callable[[str], Any]) -> type[yaml.SafeLoader]:
         def fetch_flow_collection_start(self, TokenClass: Any) -> None:
             # The scanner visits all open brackets at every token.
             if self.flow_level >= _MAX_BRACKETS:
-                raise BrazoError(f"load_yaml: more than {_MAX_BRACKETS} brackets in brackets")
+                raise BrazoError(f"load_yaml: more than {_MAX_BRACKETS} nested brackets")
             super().fetch_flow_collection_start(TokenClass)
 
     def with_unit(factor: float) -> Callable[[Any, Any], float]:

@@ -5,12 +5,12 @@ A closed form belongs to a *family* of arms, recognised from the geometry of the
 target; slot b is always the branch `branch_names[b]`.
 
 A family writes one `formula` over any scalar (`brazo.codegen.ring`, `pairs.py`): selections instead
-of branches, one `Candidate` per slot, whether or not the target is within reach.  What all families
-share is added by `compiled.py`: Newton refinement, errors by forward kinematics, limits, choice of
-the best branch.  The whole is lowered to machine code for `Robot.ik`; `ClosedForm.solve` runs the
-same graph on NumPy columns.
+of branches, one `Candidate` per slot, whether or not the target is within reach.  The part common
+to all families is added by `compiled.py`: Newton refinement, errors by forward kinematics, limits,
+choice of the best branch.  The whole is lowered to machine code for `Robot.ik`; `ClosedForm.solve`
+runs the same graph on NumPy columns.
 
-A branch's name is made of *flags*, words with a geometric meaning such as LEFTY or ABOVE.  The
+A branch's name consists of *flags*, words with a geometric meaning such as LEFTY or ABOVE.  The
 flags of a configuration are given by `flag_values`, so names of configurations and of IK branches
 have the same meaning.
 """
@@ -50,7 +50,7 @@ ACCEPTED = 1e-10
 
 
 def accepted_distance(size: float) -> float:
-    """The position error (m) up to which a solution counts as one, for an arm of a size (m)."""
+    """The position error (m) up to which a solution is accepted, for an arm of a size (m)."""
     return ACCEPTED * min(size, 1.0)
 
 

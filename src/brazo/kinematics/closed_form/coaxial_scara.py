@@ -1,10 +1,10 @@
-"""A SCARA whose first two revolute joints share one axis: R-P-R-R-R and its like, four parallel
-revolute joints and a prismatic one, of which only θ₁ + θ₂ matters to the tool.
+"""A SCARA whose first two revolute joints share one axis: R-P-R-R-R and similar, four parallel
+revolute joints and a prismatic one, where the tool pose depends on θ₁ + θ₂ only.
 
 Everything else is a SCARA (`scara.py`): two links reach the wrist with the elbow on either side.
 How θ₁ + θ₂ is split is free:
 
-  without q0   θ₁ turns the arm square to the wrist, 90° short of it: with φ the direction of the
+  without q0   θ₁ turns the arm perpendicular to the wrist direction: with φ the direction of the
                wrist, θ₁ = φ − 90° and θ₂ the rest (90° ∓ b for two equal links, b = acos(ρ/2L));
   with q0      the split nearest to q0: both joints move by the same amount.
 
@@ -114,7 +114,7 @@ class CoaxialScara(ClosedForm):
         return found
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
-        """Last axis seen from the first, heading and slide that a target asks for."""
+        """Position of the last axis relative to the first, heading and slide of a target."""
         home = self.chain.home
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
         psi = nearest_turn(R, self.joints.plane.a)

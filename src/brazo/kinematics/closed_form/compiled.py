@@ -6,14 +6,14 @@ Inputs of a kernel, one row a target:
     q0     n + 1    start values of the chain's joints, and 1 if they are the user's, else −1
     rule   2 + B    tolerance, 1 if any orientation is accepted (else 0), 1 for each slot allowed
 
-Outputs, one after the other in one vector (one array is made faster than three); batches give
-`BranchRows` instead, which is less to write and to read again:
+Outputs, one after the other in one vector (allocating one array is faster than three); batches
+give `BranchRows` instead, which needs less memory traffic:
 
     q      (B, n)   angles turned into the limits, of several turns the nearest to q0
     branch (B, 5)   1 if the branch reaches the target, joints out of limits (bit i: joint i),
                     position error (m), orientation error (rad), distance max |q − q0|
     best   n + 5    q of the best branch, its slot (−1: none within the limits), both its errors,
-                    1 if T is a pose, 1 if it is one and the branch meets it
+                    1 if T is a pose, 1 if it is one and the branch reaches it
 
 The best branch is, of those allowed, within the limits and with the smallest orientation error (to
 the tolerance), the nearest to q0.
@@ -309,7 +309,7 @@ def _polar() -> GraphFunction:
 def _best(
     q: list[list[Scalar]], found: list[list[Scalar]], valid: list[Scalar], rule: list[Scalar]
 ) -> list[Scalar]:
-    """q of the best branch, its slot and errors, and 1 if it meets the target."""
+    """q of the best branch, its slot and errors, and 1 if it reaches the target."""
     tolerance, loose, allowed = rule[0], rule[1], rule[2:]
     usable, gap = [], _HUGE
     for slot, (bits, _, orientation, _) in enumerate(found):

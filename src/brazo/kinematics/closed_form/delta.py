@@ -2,7 +2,7 @@
 level.
 
 Origin at the centre of the fixed platform, z up; the moving platform works below (z < 0).  Arm i
-stands at azimuth φᵢ; at θᵢ = 0 it points outward in the platform's plane, θᵢ > 0 raises its
+is at azimuth φᵢ; at θᵢ = 0 it points outward in the platform's plane, θᵢ > 0 raises its
 elbow.  The rods keep the platform parallel, so moving each rod's lower end to the platform's
 centre P leaves three spheres,
 

@@ -1,4 +1,5 @@
-"""The Delta robot as a closed form like those of serial arms: all eight choices of elbows.
+"""The Delta robot with the interface of the closed forms of serial arms: all eight combinations of
+elbows.
 
 The angles are those of `delta.py`, over any scalar.  They may belong to the assembly above the
 base: forward kinematics to the lower one decides.  The platform does not turn, so a target's
@@ -31,7 +32,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class DeltaChain:
-    """What the branches of a Delta share with those of a serial chain."""
+    """The attributes of a serial chain that closed forms use, for a Delta."""
 
     size: float
     kinds: tuple[JointKind, ...] = ("revolute", "revolute", "revolute")

@@ -1,8 +1,8 @@
 """Single-pose kinematics of a Delta robot: the formulas of `closed_form.delta` on plain floats.
 
-A control loop evaluates one pose at a time, where arrays of three cost far more than the
-arithmetic. Cases without a result (no pose, singular) return None; the array version gives the
-reason.
+A control loop evaluates one pose at a time, where operations on arrays of three elements take far
+longer than the arithmetic. Cases without a result (no pose, singular) return None; the array
+version gives the reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Elimination of a 6R loop to one angle (Raghavan and Roth 1993), over any scalar.
 
-The loop of six revolute joints, read in one of its cyclic orders a, b, c, d, e, f, is
+The loop of six revolute joints, taken in one of its cyclic orders a, b, c, d, e, f, is
 
     X_b S_c X_c S_d X_d S_e X_e · u = S_b⁻¹ X_a⁻¹ S_a⁻¹ X_f⁻¹ · u,      u = origin and z axis of f,
 
@@ -20,7 +20,7 @@ Their determinant G is a trigonometric polynomial of degree 8 in θ_c, whose rea
 solutions; the null vector at a zero gives d and e, the equations before give a, b and f.
 
 The pose of the tool enters in one of the transforms X_a or X_f only, so the left side is constant
-for a robot.  Everything below is for one such reading of the loop (`Reading`), lengths in units of
+for a robot.  Everything below is for one such order of the loop (`Reading`), lengths in units of
 the arm's size.
 """
 
@@ -68,7 +68,7 @@ class Reading:
 
 
 def readings(X: Array) -> list[Reading]:
-    """All ways to read the loop of an arm X₀ S₁ X₁ … S₆ X₆ (7, 4, 4), lengths scaled."""
+    """All readings of the loop of an arm X₀ S₁ X₁ … S₆ X₆ (7, 4, 4), lengths scaled."""
     found = []
     for backwards in (False, True):
         for first in (0, 1):
@@ -183,7 +183,7 @@ def right_side(reading: Reading, K: Pose) -> RightSide:
 
 
 def _turned_back(v: Vector, k: int) -> Vector:
-    """The part of S⁻¹ v that belongs to 1, cos or sin."""
+    """Coefficient of 1, cos or sin in S⁻¹ v."""
     if k == 0:
         return [0.0, 0.0, v[2]]
     return [v[0], v[1], 0.0] if k == 1 else [v[1], -v[0], 0.0]

@@ -1,5 +1,5 @@
-"""Five revolute joints: base yaw, three parallel joints square to it, and roll about the tool's
-axis.
+"""Five revolute joints: base yaw, three parallel joints perpendicular to it, and roll about the
+tool's axis.
 
 Such an arm moves its tool in a vertical plane that yaw turns about axis 1, so it has five of the
 six freedoms of a pose: **position, pitch of the tool's axis, and roll**.  The tool's axis cannot
@@ -12,18 +12,19 @@ leave the arm's plane.  For a full pose the rule is:
 
 The maths.  Let f = a₂ × a₁ be forward.  Yaw q₁ puts the target's lateral coordinate at the arm's
 offset o: −p_f sin q₁ + p_l cos q₁ = o, two solutions, one with the tool in front of axis 1 and
-one with the arm turned away, reaching over its back.  Seen from there, orientations are turns by
+one with the arm turned away, reaching over its back.  In that plane, orientations are rotations by
 q₅ about the tool's axis, then by ψ about a₂; the nearest is known in closed form
 (`planar.nearest_two_turns`).  ψ places axis 4, two links reach it with the elbow on either side,
-and the fourth joint makes up ψ.
+and the fourth joint completes ψ.
 
-A tool beside axis 5 swings sideways as it rolls, so yaw depends on roll; then q₅ is searched.
+A tool that is not on axis 5 moves sideways as it rolls, so yaw depends on roll; then q₅ is
+searched.
 
 Branches: FRONT, the tool is on the arm's forward side of axis 1 (the side on which it is at q =
-0; for an arm that stands upright there, the side to which positive q₂ leans); BACK, on the
+0; for an arm that is vertical there, the side to which it tilts for positive q₂); BACK, on the
 other.  ABOVE, the elbow is above the line from shoulder to wrist for an arm that reaches out to
 that side; else BELOW. With the tool on axis 1 the target's orientation sets the yaw, and FRONT
-means that the tool's axis leans forward; where it is vertical too, q₁ keeps its value of q0 (0
+means that the tool's axis is tilted forward; where it is also vertical, q₁ keeps its value of q0 (0
 without q0).
 """
 
@@ -128,7 +129,8 @@ class FiveAxis(ClosedForm):
         self.front = -1.0 if ahead < -1e-6 * chain.size else 1.0
 
     def target(self, xyz: ArrayLike, pitch: ArrayLike, roll: ArrayLike, yaw: float = 0.0) -> Array:
-        """The pose (..., 4, 4) with the tool at xyz (..., 3), as five freedoms give it.
+        """The pose (..., 4, 4) with the tool at xyz (..., 3), from the arm's five degrees of
+        freedom.
 
         `pitch` (rad) is the elevation of the tool's axis, pointing away from axis 1; `roll` (rad)
         joint 5's value when the arm faces the target; `yaw` joint 1's for positions on axis 1.
@@ -215,8 +217,8 @@ class FiveAxis(ClosedForm):
         self, T: Pose, free: Pair, graph: Graph | None
     ) -> list[tuple[Pair, Pair, Pair, Scalar, Pair]]:
         """For the tool on the f side and on the other: q₁, q₅ and ψ, a value that is ≥ 0 where
-        there is a solution, and axis 4 seen from axis 2.  Without a graph a roll that has to be
-        searched for is left as it is for a feasible pose."""
+        there is a solution, and axis 4 relative to axis 2.  Without a graph a roll that has to
+        be searched for keeps its value for a feasible pose."""
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(self.chain.home)))
         p = subtract(T[1], self.foot.tolist())
         along = [sum_of(self.a5.tolist(), R[3 * i : 3 * i + 3]) for i in range(3)]
@@ -245,14 +247,15 @@ class FiveAxis(ClosedForm):
     ) -> tuple[Pair, Scalar]:
         """q₁ for one side, whose tool is `lateral` off the arm's plane, and ≥ 0 where it exists.
 
-        `yaws` suit the target's orientation.
+        `yaws` are those of the target's orientation.
         """
         A, B = self._lateral(p)
         radius = length(A, B)
         on_axis = self.negligible - radius
         yaw = both_roots(A, B, lateral, yaws[side])[side]
-        # Close to axis 1 the position tells the yaw with few digits.  Where the orientation's
-        # own yaw keeps the position to rounding, on the same side, it is the better one.
+        # Close to axis 1 the position determines the yaw with few digits only.  Where the
+        # orientation's own yaw keeps the position to rounding, on the same side, it is the better
+        # one.
         own = select(dot2(yaws[0], yaw) - dot2(yaws[1], yaw), yaws[0], yaws[1])
         off = absolute(A * own[0] + B * own[1] - lateral)
         ahead = (A * own[1] - B * own[0]) * (1.0 - 2.0 * side)
@@ -261,32 +264,32 @@ class FiveAxis(ClosedForm):
         return yaw, radius + ACCEPTED * self.chain.size - absolute(lateral)
 
     def _lateral(self, p: Vector) -> tuple[Scalar, Scalar]:
-        """A, B of A cos q₁ + B sin q₁: how far p is off the arm's plane when yaw is q₁."""
+        """A, B of A cos q₁ + B sin q₁: distance of p from the arm's plane at yaw q₁."""
         return sum_of(self.a2.tolist(), p), -sum_of(self.forward.tolist(), p)
 
     def _lateral_of_tool(self, roll: Pair) -> Scalar:
         return sum_of(self.a2.tolist(), self._tool_at(roll))
 
     def _tool_at(self, roll: Pair) -> list[Scalar]:
-        """The tool point, seen from axis 1's foot, with only joint 5 turned."""
+        """The tool point relative to the foot of axis 1, with all joints but joint 5 at 0."""
         point = self.on_axis_5 - self.foot
         arm = turned_about(self.a5.tolist(), roll, (self.tool - point).tolist())
         return [a + b for a, b in zip(point.tolist(), arm, strict=True)]
 
     def _unyawed(self, R: Vector, q1: Pair) -> list[Scalar]:
-        """A rotation with the yaw taken off."""
+        """A rotation with the yaw removed."""
         columns = [turned_about(self.a1.tolist(), back(q1), R[j::3]) for j in range(3)]
         return [columns[j][i] for i in range(3) for j in range(3)]
 
     def _unrolled(self, R: Vector, roll: Pair) -> list[Scalar]:
-        """R with the roll taken off: R times the turn by −roll about a₅, row by row."""
+        """R with the roll removed: R times the rotation by −roll about a₅, row by row."""
         rows = [turned_about(self.a5.tolist(), roll, R[3 * i : 3 * i + 3]) for i in range(3)]
         return [x for row in rows for x in row]
 
     def _rolls(
         self, p: Vector, R: Vector, yaws: tuple[Pair, Pair], graph: Graph | None
     ) -> list[Pair]:
-        """q₅ of the smallest error for a tool beside axis 5, for both sides."""
+        """q₅ of the smallest error for a tool that is not on axis 5, for both sides."""
         # For a pose that is exactly feasible the position of axis 5 gives the roll.
         arm = (self.on_axis_5 - self.foot - self.tool).tolist()
         point = [a + sum_of(arm, R[3 * i : 3 * i + 3]) for i, a in enumerate(p)]
@@ -308,7 +311,7 @@ class FiveAxis(ClosedForm):
         return rolls
 
     def _gap(self, p: Vector, R: Vector, free: Pair, roll: Pair, side: int) -> Scalar:
-        """How far (sine of half the angle) a roll leaves the target; huge out of reach."""
+        """Orientation error (sine of half the angle) of a roll; very large out of reach."""
         A, B = self._lateral(p)
         lateral = self._lateral_of_tool(roll)
         q1 = both_roots(A, B, lateral, free, self.negligible)[side]

@@ -7,10 +7,10 @@ count as double zeros, so that no pair of solutions is lost to rounding.  For ea
 five joints follow, and Newton steps on the pose of the tool refine all six to rounding.  A solution
 is accepted by its forward kinematics only.
 
-An arm can be read as a loop in eight ways that are equal in exact arithmetic and differ by many
-orders of magnitude in rounding error.  The best one for random poses is chosen once per arm, and
-the next best one helps where the first one is degenerate.  Geometries in which G vanishes
-identically in all of them are refused.
+The loop of an arm has eight readings (`Reading`) that are equal in exact arithmetic and differ by
+many orders of magnitude in rounding error.  The best one for random poses is chosen once
+per arm, and the next best one is used where the first one is degenerate.  Geometries in which G
+vanishes identically in all of them are refused.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _readings(X: Array) -> list[Reading]:
 
 
 def _error(reading: Reading, X: Array) -> float:
-    """The typical error (rad) of a zero of G, by random configurations of the arm."""
+    """The typical error (rad) of a zero of G, from random configurations of the arm."""
     q = np.random.default_rng(0).uniform(-math.pi, math.pi, (_PROBES, 6))
     T = _fk(X, q)
     entries = [T[:, i, j, None] for i in range(3) for j in range(4)]
@@ -156,7 +156,7 @@ class GeneralSix(ClosedForm):
         self.readings = readings
 
     def formula(self, T: Pose, q0: list[Any], given: Any) -> list[Candidate]:
-        raise NotImplementedError("the solutions of a general arm are no formula; see `kernel`")
+        raise NotImplementedError("a general arm has no formula for its solutions; use `kernel`")
 
     def branch_kernel(self, limits: Array) -> GeneralSixKernel:
         return GeneralSixKernel(self, limits)
@@ -204,7 +204,7 @@ class SixSolutions(NamedTuple):
         return self._replace(rows=self.rows[some], q=self.q[some], rest=self.rest[some])
 
     def joined(self, other: SixSolutions, some: Array) -> SixSolutions:
-        """With those of another reading for some targets."""
+        """These solutions, with those of another reading for some of the targets."""
         rows = np.concatenate([self.rows, some[other.rows]])
         order = np.argsort(rows, kind="stable")
         repeated, flat = np.zeros_like(self.repeated), np.zeros_like(self.flat)
@@ -215,7 +215,7 @@ class SixSolutions(NamedTuple):
         return SixSolutions(rows[order], q, rest, repeated, flat).distinct()
 
     def distinct(self) -> SixSolutions:
-        """Without repeated solutions."""
+        """The solutions without duplicates."""
         if not self.repeated.any():
             return self
         # Equal solutions have equal keys; nearly always all of them differ.
@@ -321,7 +321,7 @@ class GeneralSixKernel:
 
     @cached_property
     def finish(self) -> Kernel:
-        """q (6), target (12), start (6) -> q (6), rest (4), from anywhere."""
+        """q (6), target (12), start (6) -> q (6), rest (4), from any start."""
         graph = Graph()
         q, target = graph.inputs("q", 6), graph.inputs("target", 12)
         start = graph.inputs("start", 6)

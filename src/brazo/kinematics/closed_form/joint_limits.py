@@ -1,7 +1,7 @@
 """Joint values of branches against the joint limits, over any scalar.
 
 An angle is moved by full turns into the limits, to the value nearest to the start: the one within
-half a turn of a *centre*.  The centre is the start, moved so far into the limits that half a turn
+half a turn of a *centre*.  The centre is the start, moved into the limits until half a turn
 fits on either side; where the limits are less than a turn apart it is their middle.
 """
 

@@ -1,4 +1,4 @@
-"""Angles as pairs (cos, sin), over any scalar: closed forms without angles in between.
+"""Angles as pairs (cos, sin), over any scalar: closed forms without intermediate angles.
 
 A pair is a unit complex number: a sum of angles is a product, and one arc tangent at the end gives
 the angle in (−π, π].
@@ -76,10 +76,10 @@ def constant_pair(angle: float) -> Pair:
 
 
 def root(square: Scalar, scale: Scalar) -> Scalar:
-    """The square root of a difference; 0 where it is but rounding against what was subtracted.
+    """The square root of a difference; 0 where it is only rounding error of the terms.
 
-    A stretched arm then is stretched, not bent by the root of rounding (1e-8), which would hide
-    that other axes are in line.
+    A stretched arm is then exactly stretched, not bent by the root of the rounding error (1e-8),
+    which would hide that other axes are collinear.
     """
     return sqrt(where(square - _ROUNDING * scale, square, 0.0))
 

@@ -1,7 +1,7 @@
-"""Joints with parallel axes, seen along their axes: the plane as complex numbers.
+"""Joints with parallel axes, projected along their axes: the plane as complex numbers.
 
 Looking down a direction a, a point is a complex number and a turn by ψ about a multiplies by
-e^{iψ}. An arm of two links l₁, l₂ (complex, as they lie at q = 0) whose joints turn by α and
+e^{iψ}. An arm of two links l₁, l₂ (complex, at q = 0) whose joints turn by α and
 then β reaches
 
     W = e^{iα} (l₁ + e^{iβ} l₂),        |W|² = L₁² + L₂² + 2 L₁ L₂ cos bend,   bend = β + arg l₂/l₁,
@@ -9,10 +9,10 @@ then β reaches
 which the half-angle form tan²(bend/2) = ((L₁+L₂)² − |W|²) / (|W|² − (L₁−L₂)²) solves without
 losing digits at the stretched and at the folded arm.
 
-Few joints cannot turn a tool any way.  The rotation about a given axis, or about two square axes
-one after the other, that is nearest (by angle) to a wanted one R is a maximum of the product of
-unit quaternions: linear in (cos ψ/2, sin ψ/2), or bilinear in that and (cos θ/2, sin θ/2).  Its
-angles are those of entries of R: with c = a × b,
+An arm with few joints cannot reach every orientation.  The rotation about a given axis, or about
+two perpendicular axes one after the other, that is nearest (by angle) to a target R is a maximum of
+the product of unit quaternions: linear in (cos ψ/2, sin ψ/2), or bilinear in that and (cos θ/2, sin
+θ/2).  Its angles are those of entries of R: with c = a × b,
 
     about a:            ψ of (tr R − a·R a, a·vee R)
     about b, then a:    ψ of (b·R b, c·R b),    θ of (a·R a, a·R c).
@@ -46,7 +46,7 @@ Scalar = Any
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """The plane square to a direction: real axis `u`, imaginary axis `v`, u × v = a."""
+    """The plane perpendicular to a direction: real axis `u`, imaginary axis `v`, u × v = a."""
 
     a: Array
     u: Array
@@ -54,7 +54,8 @@ class Plane:
 
     @staticmethod
     def across(a: Array, real: Array | None = None) -> Plane:
-        """The plane square to unit vector a, with the real axis nearest to `real` if given."""
+        """The plane perpendicular to unit vector a, with the real axis nearest to `real` if
+        given."""
         u = np.eye(3)[np.argmin(np.abs(a))] if real is None else real
         u = u - (u @ a) * a
         u = u / np.linalg.norm(u)
@@ -85,7 +86,7 @@ class ParallelJoints:
 
     @staticmethod
     def of(chain: Chain, joints: int) -> ParallelJoints | str:
-        """The first `joints` joints of a chain, or what keeps them from being all parallel."""
+        """The first `joints` joints of a chain, or the reason why they are not all parallel."""
         kinds = chain.kinds[:joints]
         directions, points = chain.home_axes
         if kinds.count("prismatic") != 1:
@@ -110,7 +111,7 @@ class ParallelJoints:
         return np.diff(self.places)
 
     def aim(self, p: Vector, psi: Pair, tool: Vector) -> tuple[Pair, Scalar]:
-        """Place of the last revolute axis seen from the first, and the slide.
+        """Position of the last revolute axis relative to the first, and the slide.
 
         p is the target's position, psi the heading after all turns, tool the tool point at q = 0.
         """
@@ -138,7 +139,7 @@ class ParallelJoints:
 
 
 def bend_of(l1: complex, l2: complex, turn: Array) -> Array:
-    """How far (rad, −π..π) link l2 is bent against l1 when the joint between them turned."""
+    """Angle (rad, −π..π) of link l2 relative to l1 at a value of the joint between them."""
     return np.angle(np.exp(1j * turn) * (l2 / l1))
 
 
@@ -175,13 +176,13 @@ def reach_of(l1: complex, l2: complex) -> tuple[float, float]:
 
 
 def within(distance: Scalar, reach: tuple[float, float]) -> Scalar:
-    """A value that is ≥ 0 where a distance is inside a reach, give or take rounding."""
+    """A value that is ≥ 0 where a distance is inside a reach, up to rounding."""
     slack = ACCEPTED * reach[1]
     return where(distance - (reach[0] - slack), (reach[1] + slack) - distance, -1.0)
 
 
 def headed(psi: Pair, *turns: Pair) -> Scalar:
-    """The angle that is left of a heading after some turns."""
+    """A heading minus the sum of some angles."""
     for turn in turns:
         psi = times(psi, back(turn))
     return angle_of(psi)
@@ -195,9 +196,9 @@ def nearest_turn(R: Vector, a: Array) -> Pair:
 
 
 def nearest_two_turns(R: Vector, a: Array, b: Array) -> tuple[Pair, Pair]:
-    """The ψ, θ whose turn by θ about b, then by ψ about a, is nearest to R; a, b square.
+    """The ψ, θ whose turn by θ about b, then by ψ about a, is nearest to R; a ⊥ b.
 
-    An angle is 0 where all its values are equally near, not what rounding makes of it.
+    An angle is exactly 0 where all its values are equally near.
     """
     c = np.cross(a, b)
     psi = unit(through(b, R, b), through(c, R, b), negligible=1e-12)

@@ -110,7 +110,7 @@ class PlanarArm(ClosedForm):
         )
 
     def _end(self, T: Pose) -> tuple[Pair, Pair | None]:
-        """The end of the second link seen from axis 1, and the heading, if it can be set."""
+        """The end of the second link relative to axis 1, and the heading, if it can be set."""
         place, psi = self._place(T[1]), None
         if self.chain.n == 3:
             R, _ = compose((T[0], [0.0] * 3), constant(invert(self.chain.home)))

@@ -88,7 +88,7 @@ class NamedArm:
         return [found[slot] for slot in self.slots]
 
     def turns(self, found: tuple[Pair, Pair, Scalar, Scalar]) -> list[Pair]:
-        """How far the three joints turn what they carry."""
+        """Rotation of the body carried by the three joints."""
         return [found[0], found[1], (1.0, 0.0) if self.sliding else found[2]]
 
     def flag_values(self, p: Array, q: Array) -> Array:

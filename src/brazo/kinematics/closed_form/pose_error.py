@@ -1,4 +1,4 @@
-"""How far the tool of a chain is from a target, and the Newton step that brings it closer.
+"""Distance of the tool of a chain from a target, and the Newton step that reduces it.
 
 A *turn* is the pair (cos, sin) of a revolute joint, or the value of a prismatic one: closed forms
 end with pairs, so their errors need no sine of an angle.
@@ -97,8 +97,8 @@ def newton_step(chain: Chain) -> GraphFunction:
     """(x, p, caution) -> trial: a Newton step damped by the size of the error times `caution`, and
     another one with the same Jacobian.
 
-    Next to singular configurations a step is long in one direction, and its square an error in the
-    others: without the second step it would look like a bad one.
+    Next to singular configurations a step is long in one direction, and its square is an error in
+    the others: without the second step the trial would be rejected.
     """
     graph = Graph()
     n = chain.n
@@ -127,7 +127,7 @@ def newton_step(chain: Chain) -> GraphFunction:
 
 
 def _away(pose: Pose, p: Sequence[Scalar], scale: float) -> list[Scalar]:
-    """What is left to a target (12): the way, times a scale, and the sine of the turn."""
+    """Remaining displacement to a target (12), times a scale, and the sine of the rotation."""
     R, point = pose
     E = [[dot(p[3 * i : 3 * i + 3], R[3 * j : 3 * j + 3]) for j in range(3)] for i in range(3)]
     rotation = [(E[2][1] - E[1][2]) * 0.5, (E[0][2] - E[2][0]) * 0.5, (E[1][0] - E[0][1]) * 0.5]

@@ -1,13 +1,14 @@
-"""Three revolute joints that bring a point to a place: the arm half of a spherical-wrist arm.
+"""Three revolute joints that position a point: the first three of an arm with a spherical wrist.
 
-With p the wanted point in frame 0 (z on axis 1), w the point in frame 3, and the constants R₁,
+With p the target point in frame 0 (z on axis 1), w the point in frame 3, and the constants R₁,
 t₁ (frame 1 to axis 2) and R₂, t₂ (frame 2 to axis 3),
 
     Rz(q₁) [R₁ Rz(q₂) v(q₃) + t₁] = p,      v(q₃) = R₂ Rz(q₃) w + t₂.
 
 Two numbers do not change with q₁: |p|² and p_z.  With frames 1 and 2 put where the common normal
-of axes 1 and 2 meets them, t₁ is square to both axes; call its length μ and the angle of the
-axes α.  Let x, g be the parts of Rz(q₂) v along t₁ and square to it (and to axis 2); then
+of axes 1 and 2 meets them, t₁ is perpendicular to both axes; call its length μ and the angle
+of the axes α.  Let x, g be the parts of Rz(q₂) v along t₁ and perpendicular to it (and to axis 2);
+then
 
     2 μ x = |p|² − |v|² − μ² =: E(q₃)
     sin α · g = p_z − cos α v_z =: F(q₃)
@@ -66,7 +67,7 @@ NEARLY = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """How two neighbouring axes, an outer and an inner one, lie to each other."""
+    """Relative position of two neighbouring axes, an outer and an inner one."""
 
     mu: float  # length of the common normal (m), 0 where the axes meet
     sin: float  # sine of the angle between the axes, 0 where they are parallel
@@ -94,8 +95,8 @@ class Normal:
     def solve(
         self, v: Swept, norm2: Scalar, z: Scalar, free: tuple[Pair, Pair], size: float
     ) -> list[tuple[Pair, Pair, Scalar]]:
-        """Both angles of the four solutions, v's own and the one that turns it, for targets |p|²
-        and p_z; and ≥ 0 where the solution exists.
+        """Both angles of the four solutions, that of v and the one that rotates it, for targets
+        |p|² and p_z; and ≥ 0 where the solution exists.
 
         Solutions 0, 1 and 2, 3 share θ where the axes meet or are parallel; `free` is taken where
         an angle does not matter.
@@ -115,7 +116,7 @@ class Normal:
     def turn(
         self, at: Vector, norm2: Scalar, z: Scalar, sign: float, free: Pair, size: float
     ) -> Pair:
-        """The angle that turns v = `at` to where |p|² and p_z want it; `sign` of the square root
+        """The angle that rotates v = `at` to the given |p|² and p_z; `sign` of the square root
         where the axes meet or are parallel."""
         rho2 = at[0] * at[0] + at[1] * at[1]
         x, g = self._across(at, norm2, z)
@@ -140,7 +141,7 @@ class Normal:
         return first.astype(int), (side < -1e-12).astype(int)
 
     def _linear(self, v: Swept, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """A cos θ + B sin θ = C, the equation that θ alone fulfils."""
+        """A cos θ + B sin θ = C, the equation that contains only θ."""
         v0, vc, vs = v
         if self.case == "parallel":
             return vc[2], vs[2], z * self.cos - v0[2]
@@ -151,7 +152,7 @@ class Normal:
         return A, B, 0.5 * (norm2 - self.mu**2 - dot3(v0, v0) - dot3(vc, vc)) / reach
 
     def _across(self, at: Vector, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar]:
-        """x and g at v; 0 for the one that the equations leave to a square root."""
+        """x and g at v; 0 for the one that follows from a square root."""
         x = g = 0.0
         if self.mu:
             x = (norm2 - self.mu**2 - dot3(at, at)) * (0.5 / self.mu)
@@ -233,7 +234,7 @@ class SlidingArm:
 
 
 class PositionArm:
-    """Solves for q₁, q₂, q₃ from the place of a point; see the module's equations."""
+    """Solves for q₁, q₂, q₃ from the position of a point; see the module's equations."""
 
     def __init__(self, X1: Array, X2: Array, w: Array, size: float) -> None:
         """X1, X2: frame 1 to axis 2 and frame 2 to axis 3; w: the point in frame 3."""
@@ -311,7 +312,7 @@ class PositionArm:
         return self.normal._linear(v, self._w2, float(self.w[2]))
 
     def in_plane(self, p: Vector, q1: Pair) -> Scalar:
-        """Distance (m) of the point from axis 2 when joint 1 stands at q1."""
+        """Distance (m) of the point from axis 2 with joint 1 at q1."""
         y = swept(self._from_target([p[0], p[1], p[2] - self.h1]), q1)
         return length(y[0], y[1])
 
@@ -330,7 +331,7 @@ class PositionArm:
 
 
 def feet(X: Array) -> tuple[float, float]:
-    """Where the common normal of two axes meets each, X leading from one to the other."""
+    """Where the common normal of two axes meets each, X being the transform between them."""
     t, d = X[:3, 3], X[:3, 2]
     across = d[0] ** 2 + d[1] ** 2
     if across <= NEARLY**2:

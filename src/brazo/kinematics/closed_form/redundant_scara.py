@@ -1,8 +1,8 @@
-"""An over-actuated SCARA, R-R-R-P-R and its like: four parallel revolute joints, a prismatic
+"""An over-actuated SCARA, R-R-R-P-R and similar: four parallel revolute joints, a prismatic
 one, and with three links to the wrist one joint more than a pose needs.
 
-The target fixes the heading ψ of the tool and the place W of the last axis; three links have to
-reach
+The target determines the heading ψ of the tool and the position W of the last axis; three links
+have to reach
 
     W = e^{iα} (l₁ + e^{iβ} (l₂ + e^{iγ} l₃)).
 
@@ -18,7 +18,7 @@ right; OPEN is the larger root c, CURLED the smaller one.  This does not reach c
 
 *Given heading* (`family_of`): every solution has some heading φ = α + β + γ of link 3; φ leaves two
 links to reach W − e^{iφ} l₃.  `nearest` searches all φ and both elbows for the solution inside
-the limits that is closest to where the arm stands.
+the limits that is closest to the current configuration.
 
 The tool turns about the vertical only: the nearest such orientation is taken and the angle that
 remains reported, as for any SCARA.
@@ -204,7 +204,8 @@ class RedundantScara(ClosedForm):
         return q[best, rows], np.isfinite(cost[best, rows])
 
     def _edges(self, W: Array, psi: Array, limits: Array) -> Array:
-        """Every heading φ (N, M) at which a joint meets a limit, or links 1 and 2 their reach."""
+        """Every heading φ (N, M) at which a joint meets a limit, or links 1 and 2 the limit of
+        their reach."""
         l1, l2, l3 = self.l1, self.l2, self.l3
         ends = [
             [sign * end for end in limits[joint] if np.isfinite(end)]
@@ -240,7 +241,7 @@ class RedundantScara(ClosedForm):
         return q, within(np.abs(E), reach_of(self.l1, self.l2)) >= 0
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
-        """Last axis seen from the first, heading of the tool and slide."""
+        """Position of the last axis relative to the first, heading of the tool and slide."""
         home = self.chain.home
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
         psi = nearest_turn(R, self.joints.plane.a)

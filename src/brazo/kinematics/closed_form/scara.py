@@ -7,7 +7,7 @@ pitch θ follow from the target's orientation; they place the third axis at
     W = p − e^{iψ} (x(θ) − P₃),
 
 with p the target and x the tool at q = 0.  Two links reach W with the elbow on either side, the
-third joint makes up the heading and the prismatic joint the height.
+third joint completes the heading and the prismatic joint sets the height.
 
 Orientation: four joints turn the tool about the vertical only, five also pitch it.  The position
 is always kept exactly.  Of the orientations the arm has, the nearest to the target's (smallest
@@ -115,7 +115,8 @@ class Scara(ClosedForm):
         return found
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Pair, Scalar]:
-        """Third axis seen from the first, heading, pitch and slide that a target asks for."""
+        """Position of the third axis relative to the first, heading, pitch and slide of a
+        target."""
         plane, home = self.joints.plane, self.chain.home
         R, p = T[0], T[1]
         R, _ = compose((R, [0.0] * 3), constant(np.linalg.inv(home)))

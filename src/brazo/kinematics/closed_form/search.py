@@ -23,7 +23,7 @@ def lowest_on_circle(
 ) -> tuple[Array, Array]:
     """Angles and values (count,) of the lowest points of f: (count, K) angles -> values.
 
-    `edges` (count, M) are angles to try, and the middles between them too.
+    `edges` (count, M) are angles to try, and also the middles between them.
     """
     angles = np.broadcast_to(np.linspace(-math.pi, math.pi, grid, endpoint=False), (count, grid))
     if edges is not None:

@@ -2,7 +2,7 @@
 of any three revolute joints or R-R-P (the Stanford arm).
 
 The wrist centre, where axes 4, 5, 6 meet, follows from the target alone and depends on q₁, q₂,
-q₃ only (`position.py`, up to four solutions).  What rotation remains is the wrist's,
+q₃ only (`position.py`, up to four solutions).  The remaining rotation is that of the wrist,
 
     R₃₆ = Rz(q₄) R₄ Rz(q₅) R₅ Rz(q₆),
 
@@ -177,7 +177,7 @@ class SphericalWrist(ClosedForm):
         return (T @ self.tool_to_wrist[:, 3])[:, :3] @ R.T + t
 
     def _wrist_rotation(self, R06: list[Scalar], arm: list[Pair]) -> list[list[Scalar]]:
-        """The columns of R₃₆: what the arm leaves to the wrist."""
+        """The columns of R₃₆, the rotation of the wrist."""
         columns = []
         for j in range(3):
             v = [R06[j], R06[3 + j], R06[6 + j]]
@@ -217,7 +217,7 @@ class SphericalWrist(ClosedForm):
         return times_matrix(self.R4, turned(q5, r.tolist()))
 
     def _wrist_lean(self, T: Array) -> Array:
-        """Angles of axis 6 to axis 4 that a target (1, 4, 4) asks for, one a branch of the arm."""
+        """Angles between axes 6 and 4 required by a target (1, 4, 4), one per branch of the arm."""
         p, R06 = self._targets(constant(T[0]))
         leans = []
         for found in self.arm.solve(p, [(1.0, 0.0)] * 3):

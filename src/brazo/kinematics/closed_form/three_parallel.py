@@ -1,15 +1,16 @@
 """Six revolute joints whose axes 2, 3, 4 are parallel and whose axes 5 and 6 meet: the arms of
-Universal Robots and their like.
+Universal Robots and similar ones.
 
-Joints 2 to 4 move what follows in a plane square to their direction a, so two things depend on the
-other joints alone.  With frame 6 put where axes 5 and 6 meet, at p with rotation R (in the frame of
-axis 1), b the direction a as axis 5 sees it, and h, t₅, R₅ constants,
+Joints 2 to 4 move the following bodies in a plane perpendicular to their direction a, so two
+quantities depend on the other joints alone.  With frame 6 put where axes 5 and 6 meet, at p with
+rotation R (in the frame of axis 1), b the direction a in the frame of axis 5, and h, t₅, R₅
+constants,
 
     a · Rz(−q₁) p = h + b · t₅              two q₁
     a · Rz(−q₁) R = b · Rz(q₅) R₅ Rz(q₆)    its third entry gives two q₅, the others one q₆.
 
-What remains is a plane arm (`planar.py`): ψ = q₂ + q₃ + q₄ turns axis 5 to its direction and places
-axis 4, which two links reach with the elbow on either side.
+The remaining joints are a planar arm (`planar.py`): ψ = q₂ + q₃ + q₄ turns axis 5 to its direction
+and places axis 4, which two links reach with the elbow on either side.
 
 Branch names, as for arms with a spherical wrist: f = a × a₁ is forward, o = h + b · t₅ the offset
 of the point where axes 5 and 6 meet, s the part along f of the way from axis 1 to it.
@@ -252,7 +253,7 @@ class ThreeParallel(ClosedForm):
         return found
 
     def _planar(self, p: Vector, R: Vector, q1: Pair, q6: Pair) -> tuple[Pair, Pair]:
-        """Axis 4 seen from axis 2, and ψ."""
+        """Position of axis 4 relative to axis 2, and ψ."""
         # The direction of axis 5: Rz(−q₁) R Rz(−q₆) R₅ᵀ z.
         z = turned(back(q6), self.R5[2].tolist())
         v = turned(back(q1), [sum_of(z, R[3 * i : 3 * i + 3]) for i in range(3)])
@@ -264,14 +265,15 @@ class ThreeParallel(ClosedForm):
         return (centre[0] - x, centre[1] - y), psi
 
     def _centre(self, p: Vector, q1: Pair) -> Pair:
-        """Where axes 5 and 6 meet, seen from axis 2."""
+        """The point where axes 5 and 6 meet, relative to axis 2."""
         place = self.plane.pair(turned(back(q1), p))
         return place[0] - self.P2.real, place[1] - self.P2.imag
 
     def _swung(
         self, p: Vector, q1: Pair, W: Pair, psi: Pair, q6: Pair, loose: Scalar, along: Scalar
     ) -> tuple[Pair, Pair, Pair]:
-        """W, ψ and q₆ with axis 4 within reach, where q₆ is free and does not bring it there."""
+        """W, ψ and q₆ with axis 4 within reach, where q₆ is free and its start value does not reach
+        it."""
         low, high = self.reach
         distance = length(*W)
         wanted = minimum(maximum(distance, low), high)

@@ -14,16 +14,17 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
+from brazo.body.meshes import SUFFIXES
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.lab.server.transfers import Upload, safe_name
 from brazo.project.folder import IMPORT_PREFIX
 
 DESCRIPTIONS = (".yaml", ".yml", ".urdf", ".xacro", ".xml")
-MESHES = (".stl", ".obj", ".ply", ".dae", ".glb", ".gltf", ".off")
+MESHES = SUFFIXES
 BESIDE = (".mtl", ".bin", ".png", ".jpg", ".jpeg")  # accepted in archives only
 ARCHIVE = ".zip"
 TAKEN = (*DESCRIPTIONS, *MESHES, ARCHIVE)
@@ -100,6 +101,12 @@ class ImportedFiles:
             return self._unpack(upload)
         self._write(safe_name(upload.name), upload.content)
         return self._offer([safe_name(upload.name)])
+
+    def add(self, files: Mapping[str, bytes]) -> list[str]:
+        """Store files by relative path; return the names of the descriptions among them."""
+        for name, content in files.items():
+            self._write(name, content)
+        return self._offer(list(files))
 
     def shown(self, text: object) -> str:
         """Message text without the path of the temporary folder, which the user does not know."""

@@ -310,7 +310,7 @@ class Keeper:
     def _start_over(self) -> None:
         autosave = self._autosave
         if autosave is None or not autosave.project.head.source:
-            raise BrazoError("this project has no source to start from again")
+            raise BrazoError("this project has no source to restart from")
         self._open_source(Fresh(autosave.project), "")
 
     def _take_view(self, view: dict[str, Any]) -> None:

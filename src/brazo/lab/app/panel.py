@@ -151,9 +151,13 @@ class Panel:
         free: bool = False,
         now: bool = False,
         still: bool = False,
+        passive: bool = False,
     ) -> None:
         """Call `handler(*arguments)` for an event of this panel; see `Channel.on`."""
-        self.context.channel.on(self.name(event), handler, *kinds, free=free, now=now, still=still)
+        name = self.name(event)
+        self.context.channel.on(
+            name, handler, *kinds, free=free, now=now, still=still, passive=passive
+        )
 
     def on_number(
         self, event: str, handler: Callable[..., Any], *kinds: type, unit: Quantity = "number"

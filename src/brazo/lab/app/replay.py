@@ -20,8 +20,6 @@ import numpy as np
 
 from brazo.control import Reference
 from brazo.errors import BrazoError
-from brazo.lab.app.recorded_cell import recorded_cell
-from brazo.lab.app.replay_world import ReplayWorld
 from brazo.lab.app.signal_groups import is_of_robot
 from brazo.lab.scene.shown import ShownRobot
 from brazo.recording.recording import Recording
@@ -29,8 +27,10 @@ from brazo.recording.source import ColumnSource, event_time, memory_source, open
 from brazo.robot import Robot
 from brazo.simulation.cell_arm import arm_of
 from brazo.simulation.player import Player
+from brazo.simulation.recorded_cell import recorded_cell
 from brazo.simulation.step_lock import StepLock
 from brazo.world import Cell, World, WorldRobot
+from brazo.world.replay_world import ReplayWorld
 
 MOST_ROWS = 1_000_000
 NEAR = 1e-5  # m, max deviation of the tool from its recorded position before a note is added
@@ -66,6 +66,7 @@ class RecordingReplay:
 
     def __init__(self, recording: str | Path | Recording, cell: Any = None) -> None:
         source, self.path = _source_of(recording)
+        self._given = recording if isinstance(recording, Recording) else None
         self.title = self.path.name
         if source.rows < 2:
             raise BrazoError(
@@ -110,6 +111,13 @@ class RecordingReplay:
         with self.lock:
             self._settle()
         return self._world
+
+    @property
+    def exported(self) -> Path | Recording:
+        """The recording that is shown, as exports take it: its file, or the rows in memory."""
+        if self._given is None:
+            return self.path
+        return self._given
 
     # ---- time ------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,10 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.files import replacing
-from brazo.lab.app.recorded_cell import recorded_cell
-from brazo.lab.app.replay_world import ReplayWorld
+from brazo.recording.frames import elapsed, rows_at
 from brazo.recording.source import ColumnSource, Event, Progress, event_time
+from brazo.simulation.recorded_cell import recorded_cell
+from brazo.world.replay_world import ReplayWorld
 
 if TYPE_CHECKING:
     from brazo.simulation import Simulation
@@ -55,7 +56,7 @@ def write_replay(
     server, scene = _start(sim)
     try:
         serializer = server.viser.get_scene_serializer()
-        for k, values in enumerate(_picked(source, world.names, rows)):
+        for k, values in enumerate(rows_at(source, world.names, rows)):
             world.place(values)
             scene.place(sim.world.poses())
             serializer.insert_sleep(float(times[k + 1] - times[k]) if k + 1 < len(times) else 0.0)
@@ -72,26 +73,12 @@ def write_replay(
 
 def frame_rows(source: ColumnSource) -> tuple[np.ndarray, np.ndarray]:
     """Times of the frames (k,), s from the start of the run, and the row (k,) shown in each."""
-    t = np.concatenate([block[0] for block in source.read([source.time])])
-    # Where the recorded time jumps backwards, it continues from its last value.
-    elapsed = np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(t), 0.0))])
-    length = float(elapsed[-1])
+    t = elapsed(source)
+    length = float(t[-1])
     count = int(min(np.ceil(length * FRAMES_A_SECOND), FRAMES)) + 1
     times = np.linspace(0.0, length, max(2, count))
-    rows = np.searchsorted(elapsed, times - 1e-9).clip(0, len(t) - 1)
+    rows = np.searchsorted(t, times - 1e-9).clip(0, len(t) - 1)
     return times, rows
-
-
-def _picked(source: ColumnSource, names: Sequence[str], rows: np.ndarray) -> Iterator[np.ndarray]:
-    """Iterate over the given rows (ascending, may repeat) as arrays (names,)."""
-    at, k = 0, 0
-    for block in source.read(names):
-        count = len(block[0])
-        table = np.column_stack(block)
-        while k < len(rows) and rows[k] < at + count:
-            yield table[rows[k] - at]
-            k += 1
-        at += count
 
 
 def _start(sim: Simulation) -> tuple[Any, Any]:

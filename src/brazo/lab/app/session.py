@@ -162,7 +162,7 @@ class Session:
         try:
             q = np.array(q, dtype=float)
         except (TypeError, ValueError):
-            raise BrazoError(f"q: {robot.name} wants {robot.n} numbers") from None
+            raise BrazoError(f"q: {robot.name}: expected {robot.n} numbers") from None
         if q.shape != (robot.n,) or not np.isfinite(q).all():
             raise BrazoError(f"q has shape {q.shape}: {robot.name} needs ({robot.n},), all finite")
         with self.sim.lock:

@@ -29,7 +29,7 @@ _OF_ROBOT = {
 }
 _TURN = ("qw", "qx", "qy", "qz")
 _DECIMALS = {
-    "deg": 2, "deg/s": 2, "deg/s²": 1, "mm": 2, "m/s": 3, "m/s²": 3, "N m": 3, "N": 2, "J": 3,
+    "deg": 2, "deg/s": 2, "deg/s²": 1, "mm": 2, "mm/s": 1, "mm/s²": 0, "N m": 3, "N": 2, "J": 3,
     "A": 3, "V": 3,
 }  # fmt: skip
 

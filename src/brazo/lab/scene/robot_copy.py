@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brazo.body.solids import mesh
-from brazo.lab.scene.figure import visible_parts
+from brazo.body.stick_figure import visible_parts
 from brazo.lab.server import hooks
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class RobotCopy:
         self._root = draw.add_frame(name, show_axes=False)
         self._nodes: list[str] = []
         self.part_count = 0
-        for i, parts in enumerate(visible_parts(arm)):
+        for i, parts in enumerate(visible_parts(arm.model)):
             node = f"{name}/{i}"
             draw.add_frame(node, show_axes=False)
             self._nodes.append(node)

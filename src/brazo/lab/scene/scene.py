@@ -22,12 +22,13 @@ import numpy as np
 from brazo.body.solids import mesh
 from brazo.kinematics.orientation import wxyz_from_matrix
 from brazo.lab.scene.colors import Colors
-from brazo.lab.scene.figure import visible_parts
 from brazo.lab.scene.target_ghost import TargetGhost
 from brazo.lab.server import hooks
 from brazo.model.description import Part
 from brazo.model.shapes import Cylinder
 from brazo.model.transforms import rot_x, rot_y, rot_z, translate
+from brazo.video.extent import EMPTY, box_of, grid_cell, ground_of
+from brazo.world.drawn_parts import drawn_parts
 
 if TYPE_CHECKING:
     import viser
@@ -43,8 +44,6 @@ AXES = (
 )
 FIELD_OF_VIEW_DEG = 35.0  # narrower than viser's, for less distortion at the edges
 STILL = 2e-6  # min change of a pose that is sent: m, or an element of the rotation matrix
-EMPTY = np.array([[-0.8, -0.8, 0.0], [0.8, 0.8, 1.0]])  # m, extent of a cell without elements
-GROUND = 0.6  # a fixture wider than this fraction of the cell is ground, excluded from framing
 
 
 class Scene:
@@ -88,12 +87,14 @@ class Scene:
         world = sim.world
         with sim.lock:  # `poses` uses a shared workspace of the world
             poses = world.poses()
-        bodies = drawn_parts(sim)
+        bodies = drawn_parts(world)
         boxes = [
-            _box(parts) @ T[:3, :3].T + T[:3, 3] for parts, T in zip(bodies, poses, strict=True)
+            box_of(parts) @ T[:3, :3].T + T[:3, 3] for parts, T in zip(bodies, poses, strict=True)
         ]
         # Without robots, fixtures are what the user looks at, not ground.
-        ground = _ground([one.kind == "fixture" and bool(sim.robots) for one in world.drawn], boxes)
+        ground = ground_of(
+            [one.kind == "fixture" and bool(sim.robots) for one in world.drawn], boxes
+        )
         scene = self.server.scene
         hooks.sweep(self.server)
         with self.server.atomic():
@@ -255,32 +256,11 @@ class Scene:
         )
 
 
-def drawn_parts(sim: Shown) -> list[Sequence[Part]]:
-    """Parts to draw for each body of `world.drawn`; stick figures for links without parts."""
-    world = sim.world
-    found: list[Sequence[Part]] = [one.parts for one in world.drawn]
-    for name, robot in sim.robots.items():
-        if not any(robot.arm.parts):
-            for i, parts in zip(world.robots[name].drawn, visible_parts(robot.arm), strict=True):
-                found[i] = parts
-        elif not all(robot.arm.parts):
-            for i, parts in zip(world.robots[name].drawn, visible_parts(robot.arm), strict=True):
-                found[i] = found[i] or parts
-    return found
-
-
 def tip_of(sim: Shown, robot: str) -> int:
     """Index in `world.drawn` of the body that carries the robot's tool."""
     tip = sim.world.robots[robot].tip_id
     own = sim.world.robots[robot].drawn
     return next((int(i) for i in own if int(sim.world.drawn[i].body.id) == tip), int(own[-1]))
-
-
-def grid_cell(size: float) -> float:
-    """Cell length (m) of the grid, from the 1-2-5 series: about a fifteenth of `size` (m)."""
-    exponent = math.floor(math.log10(size / 15))
-    step = size / 15 / 10**exponent
-    return (1 if step < 1.5 else 2 if step < 3.5 else 5 if step < 7.5 else 10) * 10.0**exponent
 
 
 def node_name(name: str) -> str:
@@ -293,26 +273,3 @@ def placed(names: Sequence[str], T: np.ndarray) -> list[hooks.Pose]:
     positions = T[:, :3, 3].tolist()
     turns = wxyz_from_matrix(T[:, :3, :3]).tolist()
     return [(n, tuple(p), tuple(w)) for n, p, w in zip(names, positions, turns, strict=True)]
-
-
-def _box(parts: Sequence[Part]) -> np.ndarray:
-    """Corners (8 p, 3), m, of the bounding boxes of p parts, in the body's frame."""
-    corners = [np.empty((0, 3))]
-    for part in parts:
-        vertices = mesh(part.shape).vertices
-        ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
-        box = np.stack(np.meshgrid(*ends.T, indexing="ij"), axis=-1).reshape(-1, 3)
-        corners.append(box @ part.pose[:3, :3].T + part.pose[:3, 3])
-    return np.concatenate(corners)
-
-
-def _ground(fixtures: Sequence[bool], boxes: Sequence[np.ndarray]) -> list[bool]:
-    """Whether each body is ground: a fixture wider than `GROUND` times the extent of all bodies."""
-    filled = [box for box in boxes if len(box)]
-    if not filled:
-        return [False] * len(boxes)
-    whole = np.ptp(np.concatenate(filled), axis=0)[:2].max()
-    return [
-        bool(fixed and len(box) and np.ptp(box, axis=0)[:2].max() > GROUND * whole)
-        for fixed, box in zip(fixtures, boxes, strict=True)
-    ]

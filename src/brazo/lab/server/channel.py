@@ -62,6 +62,7 @@ class _Wanted:
     free: bool
     now: bool
     still: bool
+    passive: bool
 
 
 class PageChannel:
@@ -92,15 +93,18 @@ class PageChannel:
         free: bool = False,
         now: bool = False,
         still: bool = False,
+        passive: bool = False,
     ) -> None:
         """Call `handler(*arguments)` for events of this name with arguments of these types.
 
         `float` accepts any finite number, `Typed` a number or text.  The contents of `list` and
         `dict` are not checked.  `free` accepts the event from every page, not only from the page
         in control.  `now` calls the handler immediately, on the network thread.  `still` declares
-        that the event causes no motion, so that STOP does not cancel it.
+        that the event causes no motion, so that STOP does not cancel it.  `passive` declares that
+        the user did not request it (a plot loads its data, the pointer passes a row), so that the
+        error message of the panel stays.
         """
-        self._wanted[event] = _Wanted(handler, kinds, free, now, still or free)
+        self._wanted[event] = _Wanted(handler, kinds, free, now, still or free, passive)
 
     def halt(self) -> None:
         """Cancel the queued requests because STOP was pressed; from any thread."""
@@ -251,7 +255,7 @@ class PageChannel:
         else:
 
             def call() -> None:
-                self._handle(page, name, wanted.handler, arguments)
+                self._handle(page, name, wanted, arguments)
 
             drives = self.driving.drives(page.key)
             if wanted.free and not drives:
@@ -260,12 +264,12 @@ class PageChannel:
                 kind = (page.key, name) if wanted.free else None
                 self._requests.put(call if wanted.still else self.unless_stopped(call), kind)
 
-    def _handle(self, page: Page, name: str, handler: Handler, arguments: list[Any]) -> None:
+    def _handle(self, page: Page, name: str, wanted: _Wanted, arguments: list[Any]) -> None:
         # The lab resets `page` after the call, and after it has shown an error on that page.
         self.page, self.event = page, name
         if self.allows(name):
-            wrong = page.wrong.pop(topic_of(name), None)
-            handler(*arguments)
+            wrong = None if wanted.passive else page.wrong.pop(topic_of(name), None)
+            wanted.handler(*arguments)
             if wrong is not None:
                 page.tell("notice-over", wrong)
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from brazo.body.solids import mesh
+from brazo.body.stick_figure import visible_parts
 from brazo.errors import BrazoError
 from brazo.lab.app.opening import as_cell
-from brazo.lab.scene.figure import visible_parts
 from brazo.lab.scene.robot_copy import RobotCopy
 from brazo.lab.scene.scene import Scene, node_name, placed
 from brazo.model.description import Part
@@ -114,7 +114,7 @@ class FollowerView:
         self._root = scene.root
         low, high = scene.low, scene.high
         solids = [*_solids(cell)]
-        links = zip(visible_parts(self.arm), self.base @ self.arm.frames(q), strict=True)
+        links = zip(visible_parts(self.arm.model), self.base @ self.arm.frames(q), strict=True)
         robot = np.concatenate(
             [_corners(part, T @ part.pose) for parts, T in links for part in parts]
         )

@@ -1,7 +1,7 @@
 // What the pages of teleoperation have besides the lab's: the strip above the scene that says what is
 // known of the link, the veil over a scene whose link is dead, bars, and what is held by keys.
 import { drives, send, value, watch, watchOnline } from "../server/page/channel.js";
-import { element, fixed } from "../server/page/dom.js";
+import { element, fixed, overScene } from "../server/page/dom.js";
 import { Tied } from "../server/page/elements.js";
 import { addKeys } from "../server/page/help.js";
 import { typing } from "../server/page/keys.js";
@@ -26,7 +26,7 @@ function buildStrip() {
   dead.setAttribute("role", "alert");
   dead.append(element("b"), element("span"));
   veil.append(dead);
-  document.getElementById("root").append(veil);
+  overScene(veil);
   document.querySelector(".brazo-main").before(strip);
 
   let heardAt = performance.now();

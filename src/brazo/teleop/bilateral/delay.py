@@ -51,7 +51,7 @@ class DelayLine:
             raise BrazoError(f"kind '{kind}' is not one of {', '.join(get_args(Kind))}")
         for share, what in ((loss, "loss"), (twice, "twice")):
             if not 0.0 <= share < 1.0:
-                raise BrazoError(f"{what} is {share!r}; a share from 0 to below 1")
+                raise BrazoError(f"{what} is {share!r}; it must be at least 0 and below 1")
         self.kind, self.loss, self.twice = kind, loss, twice
         self.wander = positive(wander, "wander")  # Hz
         self.random = np.random.default_rng(seed)

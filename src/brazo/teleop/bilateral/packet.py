@@ -79,7 +79,9 @@ class Packet:
         seq, sent, id_, peer = given[:4]
         for value, what, least in ((seq, "number", 1.0), (id_, "id", 1.0), (peer, "peer", 0.0)):
             if not (least <= value <= MOST and value.is_integer()):
-                raise BrazoError(f"a packet's {what} is a whole number from {least:g}; got {value}")
+                raise BrazoError(
+                    f"a packet's {what} must be an integer from {least:g}; got {value}"
+                )
         for values, most in ((given[4:13], LARGEST), ([sent, *given[13:]], LARGEST_SUM)):
             if any(abs(value) > most for value in values):
                 raise BrazoError(f"a packet with a number beyond ±{most:g}")

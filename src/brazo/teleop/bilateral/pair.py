@@ -66,7 +66,7 @@ class Pair:
     def run(self, until: float) -> Trace:
         """Step the world until a time (s) and return the trace since the start."""
         if not np.isfinite(until):
-            raise BrazoError(f"until = {until}: wanted a finite time in seconds")
+            raise BrazoError(f"until = {until}: expected a finite time in seconds")
         while self.world.time < until - 0.5 * self.world.dt:
             self.tick()
             self.world.step()

@@ -153,7 +153,7 @@ def positive(value: float, what: str, *, zero: bool = False) -> float:
     ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not ok or value < 0.0 or (value == 0.0 and not zero):
         least = "at least 0" if zero else "greater than 0"
-        raise BrazoError(f"{what} is {value!r}; wanted a finite number {least}")
+        raise BrazoError(f"{what} is {value!r}; expected a finite number {least}")
     return float(value)
 
 

@@ -39,7 +39,7 @@ class Joystick:
         except (OSError, AttributeError) as error:
             why = getattr(error, "strerror", None) or "not on this system"
             raise BrazoError(
-                f"{path}: no joystick there ({why}); plug one in, or name its device file"
+                f"{path}: no joystick ({why}); connect one, or give its device file"
             ) from None
         self.path, self.speed = Path(path), speed
         self._rates = RateIntegrator()

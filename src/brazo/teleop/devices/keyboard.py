@@ -115,7 +115,7 @@ class _Terminal:
 
     def __init__(self) -> None:
         if not sys.stdin.isatty():
-            raise BrazoError("the keyboard needs a terminal; standard input is none")
+            raise BrazoError("the keyboard needs a terminal; standard input is not a terminal")
         self._restore: Any = None
         with contextlib.suppress(ImportError):
             import termios

@@ -162,7 +162,7 @@ def _script(root: Field, name: str) -> Script:
     given = root.mapping(("again", "steps"))
     again = "again" in given and given["again"].choice("true", "false") == "true"
     if "steps" not in given:
-        root.fail("no steps; wanted steps: a list of {at: …, move: …}")
+        root.fail("no steps; expected steps: a list of {at: …, move: …}")
     return Script(tuple(map(_step, given["steps"].items())), again, name)
 
 

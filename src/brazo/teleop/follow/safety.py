@@ -82,7 +82,7 @@ class Rules:
         The delay is added to all age limits, so HOLD is guaranteed later by the same time.
         """
         if not (math.isfinite(delay) and delay >= 0.0):
-            raise BrazoError(f"a delay of {delay} s; wanted a finite number from 0")
+            raise BrazoError(f"a delay of {delay} s; expected a finite number from 0")
         plain = cls()
         return cls(
             plain.degrade + delay, plain.recover + delay, plain.stale + delay, plain.late,
@@ -97,12 +97,12 @@ class Rules:
         if not self.recover <= self.degrade < self.stale:
             raise BrazoError(
                 f"recover {self.recover:g}, degrade {self.degrade:g} and stale {self.stale:g} s "
-                "must stand in this order: recover ≤ degrade < stale"
+                "must be in ascending order: recover ≤ degrade < stale"
             )
         if self.slowest > 1.0:
-            raise BrazoError(f"slowest is {self.slowest:g}; a share of full speed is at most 1")
+            raise BrazoError(f"slowest is {self.slowest:g}; a fraction of full speed, at most 1")
         if self.gap < 1:
-            raise BrazoError(f"gap is {self.gap}; at least 1 number")
+            raise BrazoError(f"gap is {self.gap}; it must be at least 1")
 
 
 @dataclass(frozen=True, slots=True)

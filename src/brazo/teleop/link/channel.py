@@ -67,7 +67,7 @@ class LinkRules:
         if self.silence < 2 * self.heartbeat:
             raise BrazoError(
                 f"silence of {self.silence:g} s with a heartbeat every {self.heartbeat:g} s; "
-                "wanted at least two heartbeats"
+                "expected at least two heartbeats"
             )
 
 

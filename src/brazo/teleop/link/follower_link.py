@@ -76,7 +76,7 @@ class FollowerLink(InBackground):
         rules: LinkRules | None = None,
     ) -> None:
         if not 0 <= port <= 65535:
-            raise BrazoError(f"port {port}; wanted 0 to 65535")
+            raise BrazoError(f"port {port}; expected 0 to 65535")
         if not 0 <= joints <= MAX_JOINTS:
             raise BrazoError(f"{joints} joints; at most {MAX_JOINTS}")
         super().__init__("teleop-follower")
@@ -213,7 +213,7 @@ class FollowerLink(InBackground):
             async with asyncio.timeout(self.rules.hello):
                 hello = wire_format.read_from_master(await connection.recv())
             if not isinstance(hello, Hello):
-                raise Malformed("the first frame is no hello")
+                raise Malformed("the first frame is not a Hello")
             refused = await self._judge(hello)
         except TimeoutError:
             self.counts["no hello"] += 1

@@ -196,7 +196,7 @@ class MasterLink(InBackground):
         if len(q) > MAX_JOINTS:
             raise BrazoError(f"{len(q)} joint values; at most {MAX_JOINTS}")
         if pose is not None and len(pose) != 7:
-            raise BrazoError(f"a pose of {len(pose)} numbers; wanted x, y, z and w, x, y, z")
+            raise BrazoError(f"a pose of {len(pose)} numbers; expected x, y, z and w, x, y, z")
         self._pending = _Pending(
             now_us(),
             (RUN if run else 0) | (CLUTCH if clutch else 0),
@@ -301,7 +301,7 @@ class MasterLink(InBackground):
             self.counts[f"refused: {answer.code}"] += 1
             return False
         if not isinstance(answer, Welcome):
-            raise Malformed("the first frame is no welcome")
+            raise Malformed("the first frame is not a Welcome")
         self.follower, self.joints, self.refusal = answer.name, answer.joints, ""
         self._session = answer.session
         return True
@@ -390,6 +390,6 @@ def _url(address: str, tls: ssl.SSLContext | None) -> str:
     parts = address_parts(address, *(("wss", "ws") if tls else ("ws", "wss")))
     if (parts.scheme == "wss") != (tls is not None):
         raise BrazoError(
-            f"address '{address}': wss:// goes with a TLS context, ws:// without: see client_tls"
+            f"address '{address}': wss:// requires a TLS context, ws:// must have none"
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path if parts.path not in ('', '/') else PATH}"

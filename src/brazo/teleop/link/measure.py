@@ -64,7 +64,7 @@ def measure(
 ) -> Measurement:
     """Stream commands over the loopback interface for `seconds` at `rate` (Hz)."""
     if not (0.0 < seconds <= 86_400.0 and 1.0 <= rate <= 1000.0):
-        raise BrazoError(f"{seconds:g} s at {rate:g} Hz; wanted up to a day, and 1 to 1000 Hz")
+        raise BrazoError(f"{seconds:g} s at {rate:g} Hz; expected up to a day, and 1 to 1000 Hz")
     command = [sys.executable, "-m", "brazo.teleop.link.measure", str(1.0 / rate)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

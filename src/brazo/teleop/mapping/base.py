@@ -34,7 +34,7 @@ def scale_of(value: Any, what: str, least: float = SCALES[0], most: float = SCAL
     """Return the scale if it is within the limits; raise BrazoError otherwise."""
     scale = positive(value, what)
     if not least <= scale <= most:
-        raise BrazoError(f"{what} is {scale:g}; wanted {least:g} to {most:g}")
+        raise BrazoError(f"{what} is {scale:g}; expected {least:g} to {most:g}")
     return scale
 
 
@@ -48,16 +48,14 @@ class IncrementMap:
     def __post_init__(self) -> None:
         S = np.array(self.directions, dtype=float)
         if S.shape != (3, 3) or not np.isfinite(S).all():
-            raise BrazoError(f"directions have shape {S.shape}; wanted a finite (3, 3) matrix")
+            raise BrazoError(f"directions have shape {S.shape}; expected a finite (3, 3) matrix")
         # Check the magnitudes first: the product of huge values would overflow.
         if (
             np.abs(S).max() > 1.001
             or np.abs(S @ S.T - np.eye(3)).max() > 1e-9
             or np.linalg.det(S) < 0.0
         ):
-            raise BrazoError(
-                "directions must be a rotation: unit rows, square to each other, right-handed"
-            )
+            raise BrazoError("directions must be a rotation: orthonormal rows, right-handed")
         S.flags.writeable = False
         object.__setattr__(self, "directions", S)
         object.__setattr__(self, "scale", scale_of(self.scale, "scale"))
@@ -66,7 +64,7 @@ class IncrementMap:
         """Return the follower's increment (..., 3) for an increment of the master, in m."""
         step = float_array(increment, "increment")
         if step.ndim == 0 or step.shape[-1] != 3 or not np.isfinite(step).all():
-            raise BrazoError(f"increment has shape {step.shape}; wanted (..., 3), finite values")
+            raise BrazoError(f"increment has shape {step.shape}; expected (..., 3), finite values")
         return step @ self.directions.T / self.scale
 
     def changed(self, name: str, value: Any) -> IncrementMap:

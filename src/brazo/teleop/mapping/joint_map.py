@@ -54,13 +54,13 @@ class JointMap:
             gain = vector(np.broadcast_to(value, n) if np.ndim(value) == 0 else value, n, "gain")
             if np.abs(gain).max() > GREATEST:
                 raise BrazoError(
-                    f"gain is {gain[np.argmax(np.abs(gain))]:g}; wanted -{GREATEST:g} "
+                    f"gain is {gain[np.argmax(np.abs(gain))]:g}; expected -{GREATEST:g} "
                     f"to {GREATEST:g}"
                 )
             self.gain = gain
         elif name == "absolute":
             if not isinstance(value, bool):
-                raise BrazoError(f"absolute is {value!r}; wanted true or false")
+                raise BrazoError(f"absolute is {value!r}; expected true or false")
             # An absolute mapping needs equal positions at engagement, so a change applies at the
             # next one.
             self._absolute_next = value

@@ -86,7 +86,7 @@ class PoseMap:
             self.tool_speed = speed
         elif name == "orientation":
             if not isinstance(value, bool):
-                raise BrazoError(f"orientation is {value!r}; wanted true or false")
+                raise BrazoError(f"orientation is {value!r}; expected true or false")
             self.orientation = value
         else:
             raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")

@@ -37,7 +37,7 @@ class Soft:
     def __post_init__(self) -> None:
         if not (0.0 <= self.width <= self.warn and math.isfinite(self.warn)):
             raise BrazoError(
-                f"a wall of width {self.width:g} that warns at {self.warn:g}: wanted 0 ≤ width ≤ "
+                f"a wall of width {self.width:g} that warns at {self.warn:g}: expected 0 ≤ width ≤ "
                 "warn, both finite"
             )
 
@@ -164,12 +164,12 @@ def _numbers(value: Any, n: int, what: str) -> tuple[float, ...]:
     try:
         found = tuple(float(x) for x in value)
     except (TypeError, ValueError, OverflowError):
-        raise BrazoError(f"{what}: wanted {n} numbers, got {value!r}") from None
+        raise BrazoError(f"{what}: expected {n} numbers, got {value!r}") from None
     if len(found) != n or any(map(math.isnan, found)):
-        raise BrazoError(f"{what}: wanted {n} numbers, got {value!r}")
+        raise BrazoError(f"{what}: expected {n} numbers, got {value!r}")
     return found
 
 
 def _ordered(low: float, high: float, what: str) -> None:
     if not low < high:
-        raise BrazoError(f"workspace {what} runs from {low:g} to {high:g} m; wanted low < high")
+        raise BrazoError(f"workspace {what} runs from {low:g} to {high:g} m; expected low < high")

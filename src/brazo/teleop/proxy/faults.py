@@ -47,12 +47,14 @@ class Faults:
     def __post_init__(self) -> None:
         for name in ("loss", "duplicate", "reorder"):
             if not 0.0 <= getattr(self, name) <= 1.0:
-                raise BrazoError(f"{name} is {getattr(self, name)}; wanted a share, 0 to 1")
+                raise BrazoError(f"{name} is {getattr(self, name)}; expected a fraction, 0 to 1")
         for name in ("delay", "jitter", "stall", "overtaken"):
             if not 0.0 <= getattr(self, name) < math.inf:
-                raise BrazoError(f"{name} is {getattr(self, name)}; wanted seconds, at least 0")
+                raise BrazoError(f"{name} is {getattr(self, name)}; expected seconds, at least 0")
         if not self.throttle > 0.0:
-            raise BrazoError(f"throttle is {self.throttle}; wanted bytes a second, above 0")
+            raise BrazoError(
+                f"throttle is {self.throttle}; expected bytes per second, greater than 0"
+            )
 
 
 NONE = Faults()
@@ -138,7 +140,7 @@ def _script(root: Field) -> FaultScript:
             given["seed"].fail(f"{number:g} is not a whole number")
         seed = int(number)
     if "steps" not in given:
-        root.fail("no steps; wanted steps: a list of {at: …, delay: …}")
+        root.fail("no steps; expected steps: a list of {at: …, delay: …}")
     return FaultScript(tuple(map(_step, given["steps"].items())), seed)
 
 

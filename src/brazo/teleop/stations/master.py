@@ -76,9 +76,9 @@ class MasterStation:
         replace: bool = False,
     ) -> None:
         if not 10.0 <= rate <= 1000.0:
-            raise BrazoError(f"{rate:g} commands a second; wanted 10 to 1000")
+            raise BrazoError(f"{rate:g} commands a second; expected 10 to 1000")
         if not 0.0 < valid <= 10.0:
-            raise BrazoError(f"commands valid for {valid:g} s; wanted up to 10 s")
+            raise BrazoError(f"commands valid for {valid:g} s; expected up to 10 s")
         self.link, self.device, self.robot, self.rate = link, device, robot, rate
         self.valid = valid  # s until a command expires
         self._motion = None if robot is None else ToolMotion(robot)

@@ -87,7 +87,7 @@ def _clock_start(recording: Recording, station: str) -> float:
     except ValueError:
         start = math.nan
     if not math.isfinite(start):
-        raise BrazoError(f"the {station}'s recording: clock_start is '{text}'; wanted a number")
+        raise BrazoError(f"the {station}'s recording: clock_start is '{text}'; expected a number")
     return start
 
 
@@ -96,7 +96,7 @@ def together(followed: Recording, hand: Recording) -> dict[str, tuple[Array, str
     start = _clock_start(hand, "master") - _clock_start(followed, "follower")
     offsets = hand["offset"][np.isfinite(hand["offset"])]
     if not len(offsets):
-        raise BrazoError("the master never heard of the follower's clock; was it connected?")
+        raise BrazoError("the master has no clock offset to the follower; was it connected?")
     t = hand.t + start + float(np.median(offsets))
     at = np.searchsorted(t, followed.t, side="right") - 1
     there = (at >= 0) & (followed.t <= t[-1] + 0.1)

@@ -1,9 +1,9 @@
-"""Lines of live plots, as a page without a browser asks for them."""
+"""Lines of live plots, requested by a page without a browser."""
 
 from __future__ import annotations
 
 
-def test_a_plot_of_the_cell_before_this_one_is_asked_for_in_vain(running, line):
+def test_request_for_a_plot_of_the_previous_cell_is_ignored(running, line):
     with running("robot:scara1") as lab, line(lab) as page:
         page.send(["data/plot/1/history"])
         assert page.reported["data/plot/1/all"]["y"]
@@ -14,7 +14,7 @@ def test_a_plot_of_the_cell_before_this_one_is_asked_for_in_vain(running, line):
         assert "notice" not in page.reported
 
 
-def test_a_removed_plot_leaves_nothing(running, line):
+def test_removed_plot_leaves_no_data(running, line):
     with running() as lab, line(lab) as page:
         page.send(["panels-shown", ["data"]])
         panel, channel = lab.panels["data"], lab.channel
@@ -28,7 +28,7 @@ def test_a_removed_plot_leaves_nothing(running, line):
             page.send(["data/add-plot"])
             page.send(["data/remove-plot", panel._plots[-1].number])
         assert (plots(channel._values), plots(channel._wanted)) == before
-        # Those of a cell that is gone go with it; what is there stays: 1 is no part of 10.
+        # Plots of a closed cell are removed; the others stay: 1 does not match 10.
         while panel._plots[-1].number < 17:
             page.send(["data/remove-plot", panel._plots[-1].number], ["data/add-plot"])
         page.send(["data/remove-plot", 1])

@@ -1,4 +1,4 @@
-"""Fields in a browser: what is typed is what arrives, whatever the lab sends at the same time."""
+"""Fields in a browser: typed values arrive unchanged while the lab sends updates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lengthen(lab, to: float) -> None:
     lab.do(lambda: lab.panels["dimensions"]._edit(parameters={"L1": to}))
 
 
-def test_typing_takes_the_place_of_a_number_that_changes_under_it(lab, page, length):
+def test_typing_replaces_a_number_that_changes(lab, page, length):
     length.focus()
     lengthen(lab, 0.26)
     expect(length).to_have_value("260.0")
@@ -67,7 +67,7 @@ def test_a_click_selects_the_whole_number(lab, page, length):
     assert lab.robot.arm.parameters["L1"] == 0.25
 
 
-def test_a_number_with_a_caret_in_it_is_left_alone(lab, opened, page, length):
+def test_number_with_caret_is_not_updated(lab, opened, page, length):
     length.focus()
     page.keyboard.press("End")
     lengthen(lab, 0.26)
@@ -79,7 +79,7 @@ def test_a_number_with_a_caret_in_it_is_left_alone(lab, opened, page, length):
     expect(length).to_have_value("260.0")
 
 
-def test_what_was_not_edited_after_all_shows_the_present_number(lab, opened, page, length):
+def test_unedited_field_shows_the_current_number(lab, opened, page, length):
     length.focus()
     page.keyboard.press("End")
     lengthen(lab, 0.26)
@@ -88,7 +88,7 @@ def test_what_was_not_edited_after_all_shows_the_present_number(lab, opened, pag
     expect(length).to_have_value("260.0")
 
 
-def test_a_typed_number_does_not_wait_for_a_picture(lab, page, length):
+def test_typed_number_does_not_wait_for_a_frame(lab, page, length):
     page.evaluate(
         """() => {
             window.everyFrame = window.requestAnimationFrame;
@@ -108,7 +108,7 @@ def test_a_typed_number_does_not_wait_for_a_picture(lab, page, length):
         )
 
 
-def test_a_pull_arrives_with_its_last_value(lab, opened, page, length):
+def test_slider_sends_its_last_value(lab, opened, page, length):
     opened.panel.get_by_label("L1", exact=True).evaluate(
         """(track) => {
             for (let i = 0; i <= 50; i++) {
@@ -120,7 +120,7 @@ def test_a_pull_arrives_with_its_last_value(lab, opened, page, length):
     until(page, lambda: lab.robot.arm.parameters["L1"] == 0.3)
 
 
-def test_a_target_of_the_pendant_takes_the_place_of_a_joint_that_moves(lab, page):
+def test_pendant_target_replaces_the_live_joint_value(lab, page):
     field = show(page, "Teach pendant").locator("brazo-axis input.field").first
     lab.set_q([0.1, *lab.robot.q[1:]])
     expect(field).to_have_value("5.73")
@@ -143,7 +143,7 @@ def test_a_number_too_large_for_the_channel_is_refused_with_a_message(lab, page,
     page.keyboard.press("Escape")
 
 
-def test_a_number_being_typed_survives_new_content_of_its_panel(lab, opened, page, length):
+def test_typed_number_survives_a_panel_refresh(lab, opened, page, length):
     panel = lab.panels["dimensions"]
     length.focus()
     page.keyboard.insert_text("27")

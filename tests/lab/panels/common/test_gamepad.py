@@ -119,7 +119,7 @@ def pad(lab, plugged, late_renewals) -> Pad:
 
 @pytest.mark.browser
 def test_the_stick_moves_a_joint_at_its_share_of_the_jog_speed(lab, pad):
-    """Half of the way out of the dead zone, cubed, is an eighth of the speed."""
+    """Half of the range outside the dead zone, cubed, is an eighth of the speed."""
     lab.mover.reduced = False
     pad.axis(LEFT_X, 0.55)
     time.sleep(0.1)
@@ -160,7 +160,7 @@ def test_it_stops_within_100_ms(lab, pad, how):
 
 
 @pytest.mark.browser
-def test_stop_ends_it_until_the_button_is_pressed_again(lab, pad):
+def test_stop_ends_motion_until_a_new_press(lab, pad):
     pad.axis(LEFT_X, 1.0)
     pad.button(RB, True)
     until(lambda: lab.sim.moving, "moving")

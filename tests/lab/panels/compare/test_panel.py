@@ -92,7 +92,7 @@ def test_a_trajectory_is_captured_without_its_approach(lab, panel):
         assert a.rms_error == pytest.approx(b.rms_error, rel=2e-2, abs=1e-9)
 
 
-def test_a_run_stopped_in_the_approach_or_by_a_reset_is_none(lab, panel):
+def test_run_stopped_in_approach_or_by_reset_is_not_added(lab, panel):
     play(lab, swing(lab, away=0.3))
     advance(lab, 0.1)
     lab.stop_motion()
@@ -184,7 +184,7 @@ def test_a_recording_opened_as_a_replay_is_compared_with_itself(running, tmp_pat
         assert run.positions_at(panel._cursor)[0] == pytest.approx(0.1, abs=0.003)
 
 
-def test_the_oldest_unnamed_run_makes_room():
+def test_oldest_unnamed_run_is_removed():
     t = np.arange(3.0)
     recording = Recording({"t": (t, "s"), "q.j": (t, "rad")})
     runs = HeldRuns()

@@ -20,7 +20,7 @@ def second_order(zeta: float, wn: float, size: float) -> Response:
 
 
 @pytest.mark.parametrize("size", [0.03, -0.005])
-def test_numbers_of_a_second_order_answer(size):
+def test_metrics_of_a_second_order_response(size):
     zeta, wn = 0.4, 12.0
     response = second_order(zeta, wn, size)
     assert response.overshoot == pytest.approx(
@@ -37,7 +37,7 @@ def test_numbers_of_a_second_order_answer(size):
     assert abs(response.error) < 1e-6
 
 
-def test_an_answer_that_never_comes_has_no_times():
+def test_response_that_does_not_settle_has_no_times():
     t = np.linspace(0.0, 1.0, 101)
     lazy = Response("arm", 0, "PID", 1.0, t, 0.5 * t, 0.0 * t)
     assert np.isnan(lazy.rise) and np.isnan(lazy.settling)
@@ -52,7 +52,7 @@ def run(sim, joint: int, size: float) -> Response | None:
     return got[0]
 
 
-def test_computed_torque_answers_as_the_theory_says():
+def test_computed_torque_has_the_theoretical_response():
     wn, zeta = 25.0, 0.5
     sim = brazo.Simulation("cooperative", {"scara1": ComputedTorque(wn, zeta)}, mode="exact")
     response = run(sim, 1, np.radians(3.0))
@@ -65,7 +65,7 @@ def test_computed_torque_answers_as_the_theory_says():
     assert abs(response.error) < np.radians(1e-4)
 
 
-def test_the_joint_goes_back_and_no_one_else_moves_it_while_it_runs():
+def test_joint_returns_and_is_reserved_during_the_step():
     sim = brazo.Simulation("cooperative")
     robot = sim.robots["scara1"]
     before = robot.reference.q
@@ -90,7 +90,7 @@ def test_near_a_limit_the_step_goes_the_other_way():
     assert response is not None and response.size == -0.005
 
 
-def test_stop_breaks_it_off():
+def test_stop_cancels_the_step_response():
     sim = brazo.Simulation("cooperative")
     got = []
     task = StepTest(sim, sim.robots["scara1"], 0, 0.03, got.append)
@@ -111,7 +111,7 @@ def test_stop_breaks_it_off():
         (lambda sim: StepTest(sim, sim.robots["scara2"], 0, 0.01, print), "no feedback controller"),
     ],
 )
-def test_what_is_no_small_step_is_refused(act, says):
+def test_invalid_step_amplitude_is_rejected(act, says):
     sim = brazo.Simulation("cooperative", {"scara2": "ideal"})
     with pytest.raises(BrazoError, match=says):
         act(sim)

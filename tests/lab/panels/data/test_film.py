@@ -113,15 +113,15 @@ def test_a_recording_is_filmed_picture_by_picture(running, open_page, tmp_path):
     with running(RecordingReplay(tmp_path / "run.parquet")) as lab:
         lab.do(lab.sim.player.pause)
         opened = open_page(lab, "data")
-        for button in ("Record video", "Render replay"):  # words in one line, all to be read
+        for button in ("Record video", "Record replay"):  # words in one line, all to be read
             expect(opened.button(button)).to_be_visible()
             assert opened.button(button).evaluate(
                 "(it) => it.scrollWidth <= it.clientWidth && it.scrollHeight <= it.clientHeight"
             )
         with opened.page.expect_download(timeout=120_000) as download:
-            opened.button("Render replay").click()
+            opened.button("Record replay").click()
             expect(opened.panel.locator("brazo-film")).to_contain_text("%")
-        expect(opened.button("Render replay")).to_be_visible()
+        expect(opened.button("Record replay")).to_be_visible()
         download.value.save_as(tmp_path / "film.webm")
         content = (tmp_path / "film.webm").read_bytes()
         played = opened.page.evaluate(PLAYED, base64.b64encode(content).decode())

@@ -178,13 +178,14 @@ def test_a_reset_clears_the_plots(lab, opened):
     lab.do(lambda: lab.clock.step(500))
     until(lambda: newest(opened, "Position") > 0.48)
     opened.page.get_by_role("tab", name="Simulation").click()
-    slider = opened.page.locator("#panel-simulation brazo-slider")
-    assert slider.evaluate(
-        """(slider) => {
+    opened.wait(
+        """() => {
+            const slider = document.querySelector("#panel-simulation brazo-slider");
             const { left, right } = slider.getBoundingClientRect();
             const inside = (box) => box.left >= left - 1 && box.right <= right + 1;
             const marks = [...slider.querySelectorAll(".mark")];
-            return marks.length && marks.every((mark) => inside(mark.getBoundingClientRect()));
+            return right > left && marks.length
+                && marks.every((mark) => inside(mark.getBoundingClientRect()));
         }"""
     )
     opened.page.get_by_role("button", name="Reset", exact=True).click()

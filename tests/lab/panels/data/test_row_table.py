@@ -26,6 +26,8 @@ def test_the_rows_of_the_last_minute_are_a_table_and_a_file(running, line, fetch
         page.send(["data/rows-page", 0])
         assert panel._stored._page()["first"] == 0 and len(panel._stored._page()["rows"]) == PAGE
         page.send(["data/rows-group", "scara1.qd"], ["data/rows-csv"])
+        in_view = [unit for _, unit in panel._stored._page()["columns"]]  # SI in the file
+        assert in_view == ["s", *(f"{unit}/s" for unit in units)]
         offer = page.reported["download"]
         assert offer["name"] == "scara1-scara1.qd.csv"
         found = list(csv.reader(io.StringIO(fetch(lab, offer["address"]).body.decode())))

@@ -47,7 +47,7 @@ def panel(lab, page, opened) -> Locator:
 
 
 def mesh_size(page: Page, lab, body: int, part: int) -> list[float]:
-    """How large a solid is drawn, m, along the axes of its own frame."""
+    """Size of a drawn solid (m) along the axes of its frame."""
     name = f"{lab.scene.names[body]}/{part}-{node_name(lab.sim.world.drawn[body].parts[part].name)}"
     return page.evaluate(
         """(name) => {
@@ -131,11 +131,11 @@ def test_gripper_and_width_change_the_solids(lab, page, panel):
     assert lab.robot.world.gripper.opening <= 0.06 + 1e-9
 
 
-def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
-    """The lab's value is what it was, so it has nothing to tell."""
+def test_immediately_reverted_value_is_not_shown(lab, page, panel):
+    """The lab's value is unchanged, so it sends nothing."""
     lab.panels["dimensions"].rate, rate = 0.2, lab.panels["dimensions"].rate
     try:
-        lab.do(lambda: None)  # the panel is asked for its values now, and not again for a while
+        lab.do(lambda: None)  # the panel is polled now, and not again for a while
         until(page, lambda: lab.display._due["dimensions"] > time.monotonic() + 4)
         typed(panel.get_by_label("Width value", exact=True), "1.5")
         until(page, lambda: lab.sim.cell.robots[0].source.width == 1.5)
@@ -155,7 +155,7 @@ def test_what_is_taken_back_at_once_is_not_shown(lab, page, panel):
         ("L1 value", "300.0", "-5", "L1 −5 mm: a length must be above 0"),
     ],
 )
-def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, shown, text, said):
+def test_invalid_dimension_is_rejected_without_change(lab, page, panel, label, shown, text, said):
     before = lab.sim.world.mj_model
     field = panel.get_by_label(label, exact=True)
     expect(field).to_have_value(shown)
@@ -165,7 +165,7 @@ def test_what_cannot_be_is_refused_and_nothing_changes(lab, page, panel, label, 
     assert lab.sim.world.mj_model is before
 
 
-def test_what_was_edited_is_saved_as_a_robot_file_and_taken_back(lab, page, panel, tmp_path):
+def test_edited_robot_is_saved_as_a_robot_file_and_reset(lab, page, panel, tmp_path):
     typed(panel.get_by_label("L1 value"), "333")
     unfold(panel, "Masses")
     typed(panel.get_by_label("Mass quill", exact=True), "1.25")

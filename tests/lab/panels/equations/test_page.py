@@ -52,7 +52,7 @@ def saved(page: Page, panel: Locator, name: str, folder):
     return path
 
 
-def test_equations_are_derived_and_read_like_a_book(lab, opened, page, panel):
+def test_derived_equations_have_textbook_form(lab, opened, page, panel):
     expect(panel.get_by_role("button", name="LaTeX")).to_be_disabled()
     panel.get_by_role("button", name="Derive").click()
     expect(panel.locator("brazo-sheet")).to_contain_text("Mass matrix")
@@ -78,7 +78,7 @@ def test_they_are_saved_as_latex_c_python_and_octave(lab, page, panel, tmp_path)
     assert np.allclose(namespace["mass_matrix"](q), arm.mass_matrix(q), rtol=1e-12, atol=1e-12)
 
 
-def test_numbers_in_place_of_letters(lab, page, panel):
+def test_numeric_parameters_replace_symbols(lab, page, panel):
     panel.get_by_role("radio", name="Numeric").click()
     expect(panel).to_contain_text("changed: derive again")
     panel.get_by_role("button", name="Derive").click()
@@ -110,7 +110,7 @@ def test_a_derivation_can_be_cancelled(lab, page, panel):
     expect(panel.locator("brazo-sheet")).to_be_empty()
 
 
-def test_a_robot_without_such_equations_says_why(lab, page, panel):
+def test_missing_equations_are_explained(lab, page, panel):
     page.get_by_label("Cell", exact=True).select_option("robot:delta")
     drawn(page, "delta")
     lab.do(lab.sim.player.pause)

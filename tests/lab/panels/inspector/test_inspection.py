@@ -1,4 +1,4 @@
-"""What the inspector says about an arm, against numbers found another way."""
+"""Values of the inspector against independently computed ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_a_stretched_wrist_is_singular_and_its_joints_are_named(puma):
     assert inspection.dexterity(puma, near).warning.startswith("Near a singularity: wrist roll")
 
 
-def test_away_from_singularities_nothing_is_said(puma):
+def test_no_warning_away_from_singularities(puma):
     q = puma.poses["nominal"]
     found = inspection.dexterity(puma, q)
     J = puma.jacobian(q) * np.repeat([1.0, found.length], 3)[:, None]
@@ -31,7 +31,7 @@ def test_away_from_singularities_nothing_is_said(puma):
     assert found.condition == pytest.approx(np.linalg.cond(J), rel=1e-10)
 
 
-def test_an_arm_that_never_tilts_its_tool_is_not_singular_for_that():
+def test_arm_that_cannot_tilt_its_tool_is_not_singular():
     arm = brazo.load("teleop-scara")
     assert arm.mobility < 6
     assert inspection.dexterity(arm, arm.random_q(seed=3)).warning == ""
@@ -51,7 +51,7 @@ def test_every_branch_holds_the_pose(puma):
 
 
 @pytest.mark.parametrize("name", ["panda", "iiwa14"])
-def test_the_branches_of_a_seven_joint_arm_include_the_present_one(name):
+def test_branches_of_a_seven_joint_arm_include_the_current_one(name):
     arm = brazo.load(name)
     q = np.array(next(iter(arm.poses.values()))) + 0.1
     T = arm.fk(q)
@@ -72,7 +72,7 @@ def test_a_numeric_solution_has_no_name_and_is_no_branch():
     assert one.name == "" and inspection.present(arm, q, ()) == arm.configuration(q)
 
 
-def test_a_spare_joint_leaves_the_branches_their_names():
+def test_redundant_joint_keeps_the_branch_names():
     arm = brazo.load("scara2")
     q = arm.poses["home"]
     assert [b.name for b in inspection.branches(arm, arm.fk(q), q)] == ["LEFTY OPEN", "RIGHTY OPEN"]

@@ -165,21 +165,24 @@ def test_the_matrices_are_the_arm_s(lab, page, panel):
         "M": arm.mass_matrix(q),
         "C": np.zeros((6, 6)),
     }.items():
-        until(page, lambda n=name: matrix(panel, n).size)
-        assert np.abs(matrix(panel, name) - expected).max() < 2e-6, name
+
+        def shown(name: str = name, expected: np.ndarray = expected) -> bool:
+            found = matrix(panel, name)
+            return found.shape == expected.shape and np.abs(found - expected).max() < 2e-6
+
+        until(page, shown)
     panel.get_by_role("radio", name="Tool axes").click()
     in_tool = arm.jacobian(q, frame="tool")
     until(page, lambda: np.abs(matrix(panel, "jacobian") - in_tool).max() < 2e-6)
     switch(panel, "All digits")
     panel.get_by_role("radio", name="Base axes").click()
     torques = panel.get_by_role("table", name="Torques").locator("tbody tr")
+    expect(torques).to_have_count(6)
     shoulder = torques.nth(1).locator("td").all_inner_texts()
     assert number(shoulder[1]) == pytest.approx(arm.gravity(q)[1], abs=1e-3)
     assert shoulder[0] == "shoulder" and shoulder[4] == "N m"
     rows = panel.get_by_role("table", name="D-H table").locator("tbody tr")
-    assert rows.nth(1).locator("td").all_inner_texts() == [
-        "shoulder", "q2", "0.00", "431.80", "0.0",
-    ]  # fmt: skip
+    expect(rows.nth(1).locator("td")).to_have_text(["shoulder", "q2", "0.00", "431.80", "0.0"])
 
 
 @pytest.mark.parametrize("name", ["cooperative", "robot:delta", "robot:panda", "robot:pegasus"])

@@ -177,6 +177,7 @@ def test_the_puma_goes_to_a_pose_typed_in_the_base_frame(lab, opened):
 
 def test_jogging_in_the_tool_frame(lab, opened, late_renewals):
     opened.panel.get_by_role("radio", name="Tool").click()
+    opened.settle()
     T = lab.robot.arm.fk(lab.robot.reference.q)
     box = opened.button("Z minus").bounding_box()
     opened.page.mouse.move(box["x"] + 10, box["y"] + 10)

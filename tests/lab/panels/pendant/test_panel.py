@@ -36,7 +36,7 @@ def page(lab, line):
 
 
 def rest(lab, seconds: float = 20.0) -> None:
-    """Wait until no robot is on its way and the last bits of motion have died away."""
+    """Wait until no robot moves and residual motion has decayed."""
     lab.sim.player.speed = 4.0
     deadline = time.monotonic() + seconds
     while lab.sim.moving:
@@ -58,7 +58,7 @@ def shown(lab) -> dict:
 # ---- targets ---------------------------------------------------------------------------------
 
 
-def test_typed_joints_are_gone_to_together(lab, page):
+def test_typed_joint_targets_are_reached_together(lab, page):
     goal = lab.robot.q
     goal[0], goal[2] = math.radians(30), math.pi / 4
     page.send(["pendant/move", [["q0", 30], ["q2", "pi/4"]], "joint"])
@@ -78,7 +78,7 @@ def test_typed_joints_are_gone_to_together(lab, page):
         ([], "type a value first"),
     ],
 )
-def test_a_target_that_cannot_be_explains_itself(lab, page, targets, words):
+def test_invalid_target_is_reported(lab, page, targets, words):
     before, moved = lab.robot.q, shown(lab)["moved"]
     page.send(["pendant/move", targets, "joint"])
     assert words in page.reported["notice"]["text"]
@@ -129,7 +129,7 @@ def test_a_pose_out_of_reach_says_why(lab, page):
     page.send(["pendant/mode", "joint"])
 
 
-def test_a_typed_way_in_the_tool_frame_is_relative(lab, page):
+def test_typed_motion_in_the_tool_frame_is_relative(lab, page):
     T = lab.robot.arm.fk(lab.robot.reference.q)
     page.send(["pendant/mode", "tool"], ["pendant/move", [["z", -50], ["x", "2cm"]], "line"])
     rest(lab)
@@ -166,7 +166,7 @@ def hold(page, axis: int, sign: int, seconds: float) -> None:
         page.ws.send(json.dumps(["pendant/jog", axis, sign, False]))
 
 
-def test_a_held_joint_moves_until_it_is_let_go(lab, page, late_renewals):
+def test_joint_moves_until_the_button_is_released(lab, page, late_renewals):
     page.send(["pendant/step", "hold"])
     start = lab.robot.q
     hold(page, 0, -1, 0.6)
@@ -183,14 +183,14 @@ def test_without_renewals_a_jog_ends_by_itself(lab, page, late_renewals, monkeyp
     assert lab.sim.moving
     last = time.monotonic()
     monkeypatch.setattr(HoldToRun, "timeout", TIMEOUT)
-    while lab.sim.moving:  # the page said nothing more
+    while lab.sim.moving:  # the page sent nothing more
         assert time.monotonic() < last + 3
         time.sleep(0.005)
     assert time.monotonic() - last > 0.5 * TIMEOUT
     page.send(["pendant/jog-end"])
 
 
-def test_a_page_that_breaks_off_ends_its_jog(lab, page, line, late_renewals):
+def test_disconnected_page_ends_its_jog(lab, page, line, late_renewals):
     page.close()
     with line(lab) as other:
         late = time.monotonic() + 10
@@ -229,7 +229,7 @@ def test_a_press_right_after_a_release_counts_though_the_lab_is_busy(lab, page, 
     page.send(["pendant/jog-end"])
 
 
-def test_a_tap_that_ends_while_its_jog_is_being_made_leaves_none(lab, page, monkeypatch):
+def test_tap_released_before_the_jog_exists_causes_no_motion(lab, page, monkeypatch):
     page.send(["pendant/step", "hold"])
     pendant, jog, made = lab.panels["pendant"], lab.mover.jog, []
 
@@ -245,7 +245,7 @@ def test_a_tap_that_ends_while_its_jog_is_being_made_leaves_none(lab, page, monk
     assert pendant.keys.jog is None
 
 
-def test_a_touch_is_meant_only_by_pressing_again(running, line, late_renewals):
+def test_contact_is_allowed_only_after_a_new_press(running, line, late_renewals):
     with running("cooperative") as lab, line(lab) as page:
         page.send(["pendant/robot", "scara2"], ["pendant/step", "hold"], ["pendant/override", 20])
         keys, quill = lab.panels["pendant"].keys, 3
@@ -264,7 +264,7 @@ def test_a_touch_is_meant_only_by_pressing_again(running, line, late_renewals):
             return lab.robot.reference.q[quill]
 
         lab.set_q(q, "scara2")
-        assert 0.186 < press() < 0.195  # it touches at 0.187; its joint goes to 0.2
+        assert 0.186 < press() < 0.195  # contact at 0.187; the joint limit is 0.2
         assert press() > 0.1999
         lab.set_q(q, "scara2")
         assert 0.186 < press() < 0.195
@@ -402,7 +402,7 @@ def test_a_paused_simulation_says_so_instead_of_moving(lab, page):
     assert not lab.sim.moving
 
 
-def test_a_watcher_cannot_jog(lab, page, line):
+def test_view_only_page_cannot_jog(lab, page, line):
     with line(lab) as watcher:
         before = lab.robot.reference.q
         hold(watcher, 0, 1, 0.3)
@@ -410,7 +410,7 @@ def test_a_watcher_cannot_jog(lab, page, line):
         assert not lab.sim.moving and np.array_equal(lab.robot.reference.q, before)
 
 
-def test_watchers_leave_the_jog_of_the_driver_alone(lab, page, line, late_renewals):
+def test_view_only_pages_do_not_affect_the_jog(lab, page, line, late_renewals):
     page.ws.send(json.dumps(["pendant/jog", 0, 1, True]))
 
     def renewed(seconds: float) -> None:
@@ -444,7 +444,7 @@ def test_watchers_leave_the_jog_of_the_driver_alone(lab, page, line, late_renewa
 # ---- points, poses, gripper --------------------------------------------------------------------
 
 
-def test_points_are_taught_named_played_and_forgotten(lab, page):
+def test_points_are_taught_named_played_and_deleted(lab, page):
     arm = lab.robot.arm
     goals = [
         arm.poses["nominal"] + 0.1 * np.array(d)
@@ -549,7 +549,7 @@ def test_stop_does_not_cancel_what_was_taught(lab, page):
     assert len(lab.points.of(lab.robot.name)) == before + 1
 
 
-# ---- words -------------------------------------------------------------------------------------
+# ---- texts -------------------------------------------------------------------------------------
 
 
 def test_rows_are_in_degrees_and_millimetres_between_the_limits(lab):

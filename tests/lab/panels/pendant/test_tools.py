@@ -97,7 +97,7 @@ def test_a_tool_is_added_typed_renamed_selected_and_deleted(lab, page):
     until(lambda: given(lab).tcp == "" and len(given(lab).tcps) == count, "deleted")
 
 
-def test_too_few_touches_say_what_to_do(lab, page):
+def test_too_few_touches_give_advice(lab, page):
     page.send(["pendant/tcp-clear"], ["pendant/tcp-touch"], ["pendant/tcp-compute"])
     page.until_said("at least 4 are needed")
     page.send(["pendant/tcp-clear"])
@@ -123,7 +123,7 @@ def test_poses_are_shown_and_typed_in_the_frame_of_the_mode(lab, page):
     assert (T - tool)[:3, 3] == pytest.approx([-0.02, 0.0, -0.03], abs=1e-6)
 
 
-def test_the_ghost_of_a_point_and_of_an_ik_solution_comes_and_goes(lab, page):
+def test_ghost_of_point_and_ik_solution_is_shown_on_hover(lab, page):
     ghost = lab.scene.target
     page.send(["pendant/teach"])
     number = shown(lab)["points"][-1]["id"]

@@ -168,9 +168,7 @@ def test_points_in_the_text_are_not_mixed_up_with_those_of_the_project(lab, page
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_previews_go_on_after_an_invalid_program_and_an_error_of_the_preview(
-    lab, page, monkeypatch
-):
+def test_previews_continue_after_errors(lab, page, monkeypatch):
     page.send(["program/text", f"name: a\nrobots:\n  {ROBOT}:\n    - grip: {{body: nothing}}\n"])
     previews = panel(lab)._previews
     until(lambda: "no body 'nothing'" in previews.error(ROBOT, 0))

@@ -1,4 +1,5 @@
-"""A cell and a program made in the browser alone: two Pumas hand over a box; kept, run headless."""
+"""A cell and a program made entirely in the browser: two Pumas hand over a box; kept, run
+headless."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ GOALS = "goals:\n  - {body: box, on: table}\n"
 
 
 class LabProcess:
-    """`brazo lab` in a process of its own."""
+    """`brazo lab` in a separate process."""
 
     def __init__(self, projects: Path, source: str) -> None:
         environment = {**os.environ, "BRAZO_PROJECTS": str(projects), "PYTHONUNBUFFERED": "1"}

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from brazo.program import load_program
 from brazo.program.step_paths import outline
+from tests.lab.panels.acting import resized
 
 pytestmark = pytest.mark.browser
 STEPS = sum(len(list(outline(one))) for one in load_program("cooperative").steps.values())
@@ -313,6 +314,41 @@ def test_steps_are_dragged_moved_by_keys_and_undone(lab, opened):
     assert editor_text(opened) == BUILT
 
 
+def drag(opened, step, to, share: float) -> None:
+    """Drag a step with the mouse to a height (0 to 1) of another step or of an empty list."""
+    mouse = opened.page.mouse
+    step.scroll_into_view_if_needed()
+    to.scroll_into_view_if_needed()
+    start, end = step.bounding_box(), to.bounding_box()
+    mouse.move(start["x"] + 40, start["y"] + start["height"] / 2)
+    mouse.down()
+    mouse.move(end["x"] + 60, end["y"] + share * end["height"], steps=6)
+    mouse.up()
+
+
+def test_steps_are_dragged_to_another_robot_with_the_mouse(lab, opened):
+    write(opened, BUILT)
+    resized(opened.page, 820, 1000)  # both lists are in view
+    lists = [opened.panel.locator(f"brazo-steps[robot=scara{k}]") for k in (1, 2)]
+    first, second = (one.get_by_role("option") for one in lists)
+    expect(second).to_have_count(0)
+    drag(opened, first.nth(1), lists[1].locator("p"), 0.5)  # to the robot without steps
+    expect(second).to_have_text(["1wait2 s"])
+    expect(first).to_have_text(["1wait1 s", "2loop2 times"])
+    drag(opened, first.nth(0), second.nth(0), 0.2)  # before its first step
+    expect(second).to_have_text(["1wait1 s", "2wait2 s"])
+    expect(first).to_have_text(["1loop2 times"])
+    drag(opened, second.nth(1), first.nth(0), 0.8)  # back, into a loop
+    expect(second).to_have_text(["1wait1 s"])
+    expect(first).to_have_text(["1loop2 times", "2wait2 s"])
+    assert "do:\n          - wait: 2s\n" in editor_text(opened)
+    for _ in range(3):
+        opened.page.get_by_role("button", name="Undo", exact=True).click()
+    expect(first).to_have_text(["1wait1 s", "2wait2 s", "3loop2 times"])
+    expect(second).to_have_count(0)
+    resized(opened.page, 820, 420)
+
+
 def test_the_editor_colours_completes_and_widens(lab, opened):
     write(opened, BUILT)
     editor = opened.panel.get_by_label("Program text")
@@ -320,8 +356,7 @@ def test_the_editor_colours_completes_and_widens(lab, opened):
     expect(paint.locator(".verb")).to_have_text(["wait", "wait", "repeat"])
     expect(paint.locator(".number")).to_have_text(["1s", "2s", "2"])
     opened.button("Wide editor").click()
-    box = opened.panel.locator("brazo-editor").bounding_box()
-    assert box["width"] > 600
+    until(lambda: opened.panel.locator("brazo-editor").bounding_box()["width"] > 600)
     stop = opened.page.get_by_role("button", name="STOP", exact=True)
     stop.click(trial=True)  # not covered
     editor.press("Control+End")
@@ -338,7 +373,8 @@ def test_the_editor_colours_completes_and_widens(lab, opened):
     expect(menu.get_by_role("option")).to_have_text(["bar 1", "bar 2", "bar 3"])
     editor.press("Enter")
     editor.press_sequentially("}")
-    assert editor_text(opened).endswith("    - move_to: {xyz: [1, 0, 0], plan: free, in: bar 1}")
+    typed = "    - move_to: {xyz: [1, 0, 0], plan: free, in: bar 1}"
+    until(lambda: editor_text(opened).endswith(typed))
     editor.press("Escape")
-    assert opened.panel.locator("brazo-editor").bounding_box()["width"] < 400
+    until(lambda: opened.panel.locator("brazo-editor").bounding_box()["width"] < 400)
     expect(opened.panel.locator("brazo-steps li")).to_have_count(4)

@@ -6,9 +6,11 @@ import io
 import zipfile
 
 import pytest
+import trimesh
 from playwright.sync_api import Locator, Page, expect
 
-from tests.lab.panels.acting import drawn, show, unfold
+from brazo.body.meshes import stl_bytes
+from tests.lab.panels.acting import drawn, show, typed, unfold, until
 
 pytestmark = pytest.mark.browser
 
@@ -47,7 +49,7 @@ def panel(page) -> Locator:
 def bring(panel: Locator, name: str, content: str | bytes) -> None:
     data = content.encode() if isinstance(content, str) else content
     file = {"name": name, "mimeType": "application/octet-stream", "buffer": data}
-    panel.locator("input[type=file]").set_input_files([file])  # type: ignore[list-item]
+    panel.locator("input[type=file]").first.set_input_files([file])  # type: ignore[list-item]
 
 
 def test_shipped_cells_and_robots_are_opened_by_a_click(lab, page, panel):
@@ -160,5 +162,34 @@ def test_what_is_odd_in_the_files_is_listed(lab, page, panel):
     ).click()
     drawn(page, "puma560")
     unfold(panel, "Warnings")
-    expect(panel.locator("brazo-findings")).to_contain_text("triangle inequality")
+    expect(panel.locator("brazo-findings[name=findings]")).to_contain_text("triangle inequality")
+    lab.do(lab.sim.player.pause)
+
+
+def bring_cad(panel: Locator, name: str, content: bytes) -> None:
+    unfold(panel, "CAD assembly")
+    file = {"name": name, "mimeType": "application/octet-stream", "buffer": content}
+    panel.locator("input[type=file]").nth(1).set_input_files([file])  # type: ignore[list-item]
+
+
+def test_a_cad_assembly_becomes_a_robot_that_is_opened(lab, page, panel):
+    box = trimesh.creation.box((0.2, 0.2, 0.1))
+    bring_cad(panel, "base.stl", stl_bytes(box.vertices, box.faces))
+    expect(panel.get_by_text("base, named as base; 10.8 kg at 2700 kg/m³")).to_be_visible()
+    drawn(page, "rv2aj")
+    until(page, lambda: "base_robot" in str(lab.sim.cell.path))
+    assert len(lab.robot.arm.parts[0]) == 1
+    lab.do(lab.sim.player.pause)
+
+
+def test_a_cad_file_with_unknown_parts_says_what_to_enter(lab, page, panel):
+    box = trimesh.creation.box((0.2, 0.2, 0.1))
+    before = lab.sim
+    bring_cad(panel, "bracket.stl", stl_bytes(box.vertices, box.faces))
+    problem = panel.locator("brazo-problem")
+    expect(problem).to_contain_text('Part map: "bracket=LINK"')
+    assert lab.sim is before
+    typed(panel.get_by_label("Part map"), "bracket=link 2")
+    bring_cad(panel, "bracket.stl", stl_bytes(box.vertices, box.faces))
+    until(page, lambda: "bracket_robot" in str(lab.sim.cell.path))
     lab.do(lab.sim.player.pause)

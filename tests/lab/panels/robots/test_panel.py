@@ -53,7 +53,7 @@ def test_a_cancelled_open_opens_nothing(lab, line, monkeypatch):
         assert lab.sim.cell.name == "panda"
 
 
-def test_of_many_things_to_open_the_last_counts_and_few_are_built(lab, line, monkeypatch):
+def test_last_of_many_open_requests_is_used_and_few_are_built(lab, line, monkeypatch):
     inside, go, built = threading.Event(), threading.Event(), []
 
     def slow(source):
@@ -76,7 +76,7 @@ def test_of_many_things_to_open_the_last_counts_and_few_are_built(lab, line, mon
         assert built == ["robot:panda", "robot:scara2"] and lab.sim.cell.name == "scara2"
 
 
-def test_a_imported_file_with_slips_of_units_gives_a_notice_with_its_own_name(lab):
+def test_imported_file_with_unit_mistakes_gives_a_notice_with_its_name(lab):
     panel = lab.panels["robots"]
     assert lab.channel.get("robots/slips") == ""
     text = "name: long\nparameters: {H: 600}\njoints: [{d: H, a: 0.3}]\n"
@@ -87,7 +87,7 @@ def test_a_imported_file_with_slips_of_units_gives_a_notice_with_its_own_name(la
     assert lab.channel.get("robots/slips") == ""
 
 
-def test_a_program_with_slips_of_units_is_usable_and_warned_of_under_its_text(lab):
+def test_program_with_unit_mistakes_is_usable_with_a_warning(lab):
     panel = lab.panels["program"]
     step = "    - line: {xyz: [-350, 0.2, 0.2]}\n"
     lab.do(lambda: panel._typed(f"name: p\nrobots:\n  scara1:\n{step}"))
@@ -97,7 +97,7 @@ def test_a_program_with_slips_of_units_is_usable_and_warned_of_under_its_text(la
     assert found.count("did you mean -350mm?") == 1
 
 
-def test_slips_of_units_are_printed_when_the_lab_opens(lab, tmp_path, capsys):
+def test_unit_warnings_are_printed_when_the_lab_opens(lab, tmp_path, capsys):
     file = tmp_path / "long.yaml"
     file.write_text("name: long\nparameters: {H: 600}\njoints: [{d: H, a: 0.3}]\n")
     _warn_slips(lab)

@@ -51,7 +51,7 @@ def test_step_and_reset(lab, page):
 
 
 @pytest.mark.parametrize("speed", [400, 50])
-def test_the_speed_is_that_of_the_clock_on_the_wall(lab, page, speed):
+def test_speed_is_relative_to_the_wall_clock(lab, page, speed):
     page.send(["simulation/speed", speed], ["play"])
     sim, player, speed = lab.sim, lab.sim.player, speed / 100
     slack = sim.dt + 2 * TICK * speed
@@ -73,18 +73,18 @@ def test_the_speed_is_that_of_the_clock_on_the_wall(lab, page, speed):
     late = player.overruns
     page.send(["pause"])
     behind = speed * (end - begin) - (until - since)
-    # A busy machine may fall behind, and then says so.
+    # A busy machine may miss deadlines, which are reported.
     assert abs(behind) < 2 * slack or (late and behind > 0)
     assert shown(lab)["speed"] == pytest.approx(100 * speed)
 
 
-def test_a_speed_beyond_what_there_is_is_refused(lab, page):
+def test_speed_above_the_maximum_is_rejected(lab, page):
     page.send(["simulation/speed", 500])
     assert "from 0 to 400 %" in page.reported["notice"]["text"]
     assert lab.sim.player.speed == 1.0
 
 
-def test_another_step_goes_on_from_the_present_state(lab, page):
+def test_new_time_step_continues_from_the_current_state(lab, page):
     lab.set_q([0.3, -1.0, 0.05, 0.1, 0.2], "scara1")
     page.send(["step", 100])
     before = {name: robot.q for name, robot in lab.sim.robots.items()}
@@ -106,14 +106,14 @@ def test_another_step_goes_on_from_the_present_state(lab, page):
     assert lab.sim.dt == 1e-3
 
 
-def test_gravity_pulls_where_it_is_said_to(lab, page):
+def test_gravity_has_the_given_direction(lab, page):
     page.send(["simulation/gravity", 2, 0], ["simulation/gravity", 0, "2"])
     assert lab.sim.cell.gravity.tolist() == [2.0, 0.0, 0.0]
     start = lab.sim.world.pose("bar 1")
     page.send(["step", 300])
     moved = lab.sim.world.pose("bar 1")[:3, 3] - start[:3, 3]
     assert moved[0] == pytest.approx(0.5 * 2.0 * 0.3**2, rel=0.02)
-    # Laws know of it: the robots stay.
+    # Controllers compensate it: the robots stay in place.
     assert lab.sim.robots["scara2"].q == pytest.approx(
         lab.sim.robots["scara2"].world.start, abs=1e-3
     )
@@ -133,7 +133,7 @@ CHANGES = (["simulation/gravity", 2, -9], ["simulation/dt", 2], ["simulation/mod
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change[0])
-def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, change):
+def test_running_task_prevents_a_new_simulation(lab, page, change):
     sim = lab.sim
     page.send(["data/record"], change)
     assert "recording is running" in page.reported["notice"]["text"]
@@ -161,14 +161,14 @@ def test_what_is_under_way_keeps_another_simulation_from_taking_over(lab, page, 
 def test_a_finished_run_blocks_nothing_while_time_is_paused(lab, page):
     sim = lab.sim
     page.send(["program/run"], ["program/end"])
-    if lab.sim.moving:  # a step was made in between: let it come to rest
+    if lab.sim.moving:  # a step was made in between: wait until it is at rest
         page.send(["step", 1000])
     page.send(["simulation/gravity", 2, -9])
     assert lab.sim is not sim, page.reported["notice"]
     page.send(["simulation/gravity", 2, -9.81])
 
 
-def test_faults_feedback_and_ways_stay_in_a_rebuilt_simulation(lab, page):
+def test_rebuilt_simulation_keeps_faults_contact_response_and_trajectories(lab, page):
     page.send(["select", "scara2", 1], ["trajectory/add"], ["trajectory/add"])
     page.send(["simulation/fault", "locked"], ["simulation/inject"])
     page.send(["simulation/fault", "bias"], ["simulation/amount", 4], ["simulation/inject"])
@@ -202,7 +202,7 @@ def test_contact_response_is_switched_by_robot(lab, page):
     assert "no robot named 'nobody'" in page.reported["notice"]["text"]
 
 
-def test_faults_are_chosen_injected_and_mended(lab, page):
+def test_faults_are_selected_injected_and_cleared(lab, page):
     page.send(["select", "scara2", 1], ["simulation/fault", "locked"], ["simulation/inject"])
     page.send(["simulation/fault", "torque"], ["simulation/amount", 30], ["simulation/inject"])
     page.send(["simulation/fault", "bias"], ["simulation/fault-joint", "quill"])
@@ -225,7 +225,7 @@ def test_faults_are_chosen_injected_and_mended(lab, page):
     assert not lab.robot.faults and shown(lab)["broken"] is False
 
 
-def test_a_simulation_that_breaks_down_is_said(running, line):
+def test_diverged_simulation_is_reported(running, line):
     with running("cooperative") as lab, line(lab) as page:
 
         class Broken:

@@ -8,7 +8,8 @@ import pytest
 import brazo
 from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
-from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, plan_of, sentence
+from brazo.lab.panels.trajectory.draft import Draft, plan_of, sentence
+from brazo.lab.panels.trajectory.tool_curve import CURVES, PLANES
 from brazo.operate.playing import Playing, require_free
 from brazo.trajectory import parse_via_list, quintic
 from brazo.world.cell import default_start

@@ -111,7 +111,7 @@ def test_points_are_added_edited_seen_and_played(lab, opened):
     assert np.abs(lab.robot.q - q[2]).max() < 1e-3
 
 
-def test_what_passes_a_limit_is_reported_refused_and_slowed_down(lab, opened):
+def test_limit_violation_is_reported_rejected_and_scaled(lab, opened):
     add_points(lab, opened)
     _, two, _ = rows(opened)
     field(opened, f"t {two}").fill("0.05")
@@ -128,7 +128,7 @@ def test_what_passes_a_limit_is_reported_refused_and_slowed_down(lab, opened):
     expect(limits).to_be_hidden()
 
 
-def test_tool_points_straight_lines_and_what_is_out_of_reach(lab, opened):
+def test_tool_points_straight_lines_and_unreachable_points(lab, opened):
     add_points(lab, opened)
     opened.panel.get_by_role("radio", name="Cartesian").click()
     one, two, three = rows(opened)
@@ -147,7 +147,7 @@ def test_tool_points_straight_lines_and_what_is_out_of_reach(lab, opened):
     opened.panel.get_by_role("radio", name="Joint").click()
 
 
-def test_a_circle_is_played_over_and_over_until_stop(lab, opened):
+def test_circle_loops_until_stop(lab, opened):
     opened.panel.get_by_role("radio", name="Curve").click()
     field(opened, "Radius").fill("4cm")
     field(opened, "Radius").press("Enter")
@@ -173,7 +173,7 @@ def test_a_circle_is_played_over_and_over_until_stop(lab, opened):
     opened.panel.get_by_text("Loop").click()
 
 
-def test_a_file_is_saved_loaded_and_complained_about(lab, opened, tmp_path):
+def test_file_is_saved_loaded_and_validated(lab, opened, tmp_path):
     q = add_points(lab, opened)
     expect(opened.button("Save")).to_be_enabled()
     with opened.page.expect_download() as download:

@@ -46,7 +46,7 @@ def opened(lab, page_of_lab):
     return page_of_lab
 
 
-def test_fingers_that_come_down_on_the_platform(lab, opened):
+def test_fingers_pressed_on_the_platform_are_shown(lab, opened):
     page, panel = opened.page, opened.panel
     switch(show(page, "View"), "Collision geometry")
     opened.show()
@@ -85,14 +85,14 @@ def test_fingers_that_come_down_on_the_platform(lab, opened):
 
 
 def above_the_platform(lab, opened) -> None:
-    """Bring the gripper of scara2 down beside the bars, to 7 mm above the platform."""
+    """Lower the gripper of scara2 beside the bars, to 7 mm above the platform."""
     for joint, value in (("shoulder", "-60"), ("quill", "180")):
         typed(opened.panel.get_by_label(f"{joint} value"), value)
         opened.settle()
         until(opened.page, lambda: not lab.robot.moving)
 
 
-def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opened, late_renewals):
+def test_jog_ends_at_first_contact_and_resumes_with_a_new_press(lab, opened, late_renewals):
     page, panel = opened.page, opened.panel
     above_the_platform(lab, opened)
     typed(panel.get_by_label("Speed override value"), "20")
@@ -127,13 +127,13 @@ def test_a_jog_ends_at_the_first_touch_and_goes_on_when_pressed_again(lab, opene
     until(page, lambda: not lab.robot.moving)
     up.hover()
     page.mouse.down()
-    until(page, lambda: lab.robot.q[quill] < at - 0.02)  # and back, whatever it touches still
+    until(page, lambda: lab.robot.q[quill] < at - 0.02)  # and back, although it still touches
     page.mouse.up()
     expect(page.locator(".collisions.some")).to_have_count(0)
     assert opened.errors == []
 
 
-def test_a_robot_that_feels_nothing_jogs_on_through(lab, opened, late_renewals):
+def test_robot_without_contact_response_jogs_through(lab, opened, late_renewals):
     page = opened.page
     lab.robot.contact_response = False
     above_the_platform(lab, opened)
@@ -165,7 +165,7 @@ PROJECT = """([name, points]) => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contacts_between_two_robots_are_seen_through_them(lab, open_page, scheme):
+def test_contacts_between_robots_are_drawn_on_top(lab, open_page, scheme):
     lab.open("cooperative")
     sim = lab.sim
     sim.player.pause()

@@ -95,7 +95,7 @@ class Feed(_Signals):
         super().__init__(panel, name)
         self._live = panel.context.live
         self._sent = (0, 0)  # epoch, and index after the last row sent
-        panel.on(f"{name}/history", self._tell_all, free=True)
+        panel.on(f"{name}/history", self._tell_all, free=True, passive=True)
 
     @property
     def _columns(self) -> Mapping[str, str]:
@@ -134,7 +134,7 @@ class Track(_Signals):
 
     def __init__(self, panel: Panel, name: str) -> None:
         super().__init__(panel, name)
-        panel.on(f"{name}/part", self._tell_part, float, float, free=True)
+        panel.on(f"{name}/part", self._tell_part, float, float, free=True, passive=True)
 
     @property
     def _columns(self) -> Mapping[str, str]:

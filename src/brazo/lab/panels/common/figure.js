@@ -1,5 +1,5 @@
-// An element that draws on its `stage`, at most once a frame: when asked to (`soon`), when its size
-// changes and when the theme does.
+// An element that draws on its `stage`, at most once per frame: on request (`soon`), and when its size
+// or the theme changes.
 import { element } from "../../server/page/dom.js";
 import { Tied } from "../../server/page/elements.js";
 

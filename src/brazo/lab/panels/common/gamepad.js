@@ -3,18 +3,18 @@
 //
 // While the button is held the event is sent with the deflections of the axes, -1 to 1, and whether
 // the button was just pressed: at once when something changes, else every 50 ms.  Then the event with
-// "-end".  Letting go, unplugging the gamepad, leaving the window or hiding the panel end it; when
-// the page is lost altogether, the lab notices that nothing comes any more.
+// "-end".  Releasing, unplugging the gamepad, leaving the window or hiding the panel ends it; if the
+// page disconnects, the lab detects the missing events.
 //
-// An action is {key, label, button, event, args, hold}: its event is sent when the button goes down,
-// with `hold` with true when it goes down and with false when it comes up.
+// An action is {key, label, button, event, args, hold}: its event is sent when the button is pressed;
+// with `hold`, with true on press and with false on release.
 import { drives, send } from "../../server/page/channel.js";
 import { element } from "../../server/page/dom.js";
 import { Tied, full } from "../../server/page/elements.js";
 import { bounded, buttonName, buttons, forget, inputs, layout, load, moved, read, save, shaped } from "./gamepad_input.js";
 
 const RENEW = 50; // ms
-const POLL = 16; // ms; by the clock, because frames are slow where the processor draws
+const POLL = 16; // ms; a timer, because frames are slow with software rendering
 const DETECT = "detect";
 const RUN = { key: "run", label: "Hold to run", button: 5 };
 const MISSING = "No gamepad. Connect one and press a button on it.";
@@ -37,10 +37,10 @@ class Gamepad extends Tied {
   connectedCallback() {
     super.connectedCallback();
     this.down = new Set(); // actions whose button is down
-    this.armed = false; // the hold-to-run button was seen up: only then a press counts
+    this.armed = false; // the hold-to-run button was released before: only then a press counts
     this.running = false;
     this.ready = null; // index of the pad whose buttons are followed
-    this.said = "";
+    this.stopReason = "";
     this.polling = setInterval(() => this.poll(), POLL);
     this.unplugged = (event) => {
       if (event.gamepad.index === this.pad?.index) this.lose();
@@ -75,7 +75,7 @@ class Gamepad extends Tied {
       this.draw();
     }
     this.pad = pad ?? null; // the newest state: browsers return a copy
-    if (!pad) return this.say(this.said || MISSING);
+    if (!pad) return this.say(this.stopReason || MISSING);
     if (this.detecting) this.detect(pad);
     const shares = this.shares(pad);
     this.paint(shares);
@@ -89,11 +89,11 @@ class Gamepad extends Tied {
       this.ready = null;
     } else if (this.ready !== pad.index) {
       this.ready = pad.index;
-      // Buttons that are down already, as of the press that wakes a gamepad, do nothing but STOP.
+      // Buttons that are already pressed, such as the one that wakes a gamepad, only trigger STOP.
       const down = this.actions.filter((a) => !a.hold && a.key !== "stop" && this.pressed(pad, a.key));
       this.down = new Set(down.map((a) => a.key));
     } else this.act(pad);
-    this.tell(pad);
+    this.showState(pad);
   }
   usable() {
     const panel = /** @type {HTMLElement} */ (this.closest("[data-panel]"));
@@ -116,24 +116,24 @@ class Gamepad extends Tied {
     const text = shares.join();
     if (!fresh && text === this.sent && now - this.sentAt < RENEW) return;
     this.running = true;
-    this.said = "";
+    this.stopReason = "";
     this.sent = text;
     this.sentAt = now;
     this.send(shares, fresh);
   }
   end() {
-    this.armed = false; // a button that stays down means nothing until it is pressed again
+    this.armed = false; // a held button has no effect until it is pressed again
     if (!this.running) return;
     this.running = false;
     send(full(this, `${this.getAttribute("event")}-end`));
   }
   lose() {
-    if (this.running) this.said = "Gamepad disconnected: motion stopped.";
+    if (this.running) this.stopReason = "Gamepad disconnected: motion stopped.";
     this.end();
     this.releaseActions();
     this.ready = null;
     this.pad = null;
-    this.say(this.said || MISSING);
+    this.say(this.stopReason || MISSING);
   }
   act(pad) {
     for (const action of this.actions.slice(1)) {
@@ -265,7 +265,7 @@ class Gamepad extends Tied {
       Object.assign(this.bars[i].style, { left: `${from}%`, width: `${width}%` });
     });
   }
-  tell(pad) {
+  showState(pad) {
     const name = pad.id.replace(/\s*\((?:STANDARD GAMEPAD )?(?:Vendor|Vendor:).*\)$/i, "") || "Gamepad";
     const run = this.map.actions.run;
     const button = run === "" ? "" : buttonName(pad, Number(run));
@@ -274,7 +274,7 @@ class Gamepad extends Tied {
     else if (!this.map.settings.on) this.say(`${name} connected`);
     else if (!button) this.say(`${name}: choose a hold-to-run button`);
     else if (!drives()) this.say(`${name}: view only, request control`);
-    else this.say(this.said ? `${this.said} Hold ${button} to run.` : `${name}: hold ${button} to run`);
+    else this.say(this.stopReason ? `${this.stopReason} Hold ${button} to run.` : `${name}: hold ${button} to run`);
   }
   say(text) {
     if (this.status.textContent !== text) this.status.textContent = text;

@@ -1,5 +1,5 @@
-// Inputs of a gamepad: their names, their values, and the mapping to the axes of a robot, as it is
-// kept in this browser.  An input is "a1" (a stick), "b3" (a button, one direction only) or "b6-b7"
+// Inputs of a gamepad: their names, their values, and the mapping to the axes of a robot, stored
+// in this browser.  An input is "a1" (a stick), "b3" (a button, one direction only) or "b6-b7"
 // (two buttons, the first in the negative direction).
 import { remember, remembered } from "../../server/page/dom.js";
 
@@ -15,7 +15,7 @@ const PAIRS = [
 ];
 const STANDARD = { axes: 4, buttons: 17 };
 
-// What each axis of a robot is moved by at first.  The sticks' ↕ is positive upwards here.
+// Default input of each axis of a robot.  The sticks' ↕ is positive upwards here.
 const FIRST = {
   joint: ["a0", "a1", "a3", "a2", "b13-b12", "b14-b15", "b6-b7"],
   tool: ["a1", "-a0", "a3", "b14-b15", "b13-b12", "-a2", "b6-b7"],
@@ -23,7 +23,7 @@ const FIRST = {
 const SETTINGS = { on: false, dead: 10, gain: 100, response: "fine" };
 const LIMITS = { dead: [0, 90], gain: [1, 100], speed: [0, 100] };
 
-// Gamepads are numbered by their makers unless the browser knows the layout.
+// Inputs are numbered by the manufacturer unless the browser knows the layout.
 export function layout(pad) {
   return !pad || pad.mapping === "standard" ? "standard" : pad.id;
 }
@@ -65,7 +65,7 @@ export function read(pad, input) {
   return layout(pad) === "standard" && i % 2 ? -value : value; // up is positive
 }
 
-// The dead zone and the response: nothing up to the dead zone, then from 0 to 1.
+// Dead zone and response: 0 inside the dead zone, then from 0 to 1.
 export function shaped(value, { dead, response }) {
   const zone = dead / 100;
   const size = Math.min((Math.abs(value) - zone) / (1 - zone), 1);
@@ -73,7 +73,7 @@ export function shaped(value, { dead, response }) {
   return Math.sign(value) * (response === "fine" ? size ** 3 : size);
 }
 
-// The input that is moved most, for a mapping by touch; nothing while all rest.
+// The input with the largest deflection, for mapping by moving it; none while all are at rest.
 export function moved(pad, rest) {
   let [found, most] = ["", 0.6];
   for (let i = 0; i < pad.axes.length; i++) {
@@ -87,7 +87,7 @@ export function moved(pad, rest) {
   return pair ? pair[0] : `b${pressed}`;
 }
 
-// ---- kept in this browser ----------------------------------------------------------------------
+// ---- stored in this browser --------------------------------------------------------------------
 
 // Settings, and the mapping of one kind ("joint", "tool") to `count` axes, for the pad's layout.
 export function load(kind, count, pad, actions) {

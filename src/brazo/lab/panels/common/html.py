@@ -87,6 +87,7 @@ def slider(
     digits: int = 2,
     limited: str = "",
     marks: Iterable[float] = (),
+    title: str = "",
 ) -> str:
     """Slider with an input field beside its label.
 
@@ -103,6 +104,7 @@ def slider(
             digits=digits,
             limited=limited,
             marks=json.dumps(list(marks)) if marks else None,
+            title=title or None,
         )
         + "></brazo-slider>"
     )

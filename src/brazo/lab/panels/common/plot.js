@@ -1,18 +1,17 @@
-// <brazo-plot name="plot" label="Position" height="180">: lines over time, as they come or as a whole.
+// <brazo-plot name="plot" label="Position" height="180">: lines over time, live or complete.
 //
-// `NAME/lines` says what is drawn: { key, lines: [{ label, unit, dashed, color }], whole, bands }.
-// `NAME` brings rows: { key, epoch, at, t: […], y: [[…], …] }, where `at` is the number of the first.
-// Rows come with some that came before, so that a page that missed a message loses nothing; a page
-// that missed more asks for all there are (the event `NAME/history`), which come as `NAME/all`.
-// With `whole` the rows are all there is and the view fits them.  With `track` ([start, end]) they are
-// an outline of a recording: `NAME/now` is the present moment { key, t, y }, marked, which a click
-// sets (the event `seek`); a part that is looked at closely is asked for (the event `NAME/part`) and
-// comes as that.
+// `NAME/lines` describes the lines: { key, lines: [{ label, unit, dashed, color }], whole, bands }.
+// `NAME` contains rows: { key, epoch, at, t: […], y: [[…], …] }, where `at` is the number of the first.
+// Each message repeats some earlier rows, so that a page that missed one loses nothing; a page that
+// missed more requests all rows (the event `NAME/history`) and receives them as `NAME/all`.
+// With `whole` the rows are complete and the view fits them.  With `track` ([start, end]) they are
+// an outline of a recording: `NAME/now` is the current time { key, t, y }, marked, which a click sets
+// (the event `seek`); a zoomed part is requested (the event `NAME/part`) and received under that name.
 //
-// Up to two units share the height, with an axis on either side; of more each has a lane of its own.
+// Up to two units share the height, with an axis on either side; of more each has a separate lane.
 //
-// The view follows the present (`span` seconds) until it is paused, or part of it is chosen by
-// dragging over it; a double click, Home or the button lets it follow again.
+// The view follows the newest rows (`span` seconds) until it is paused, or a range is selected by
+// dragging; a double click, Home or the button resumes it.
 import { send } from "../../server/page/channel.js";
 import { element, fixed } from "../../server/page/dom.js";
 import { full } from "../../server/page/elements.js";
@@ -22,7 +21,7 @@ import { fileMenu } from "./plot_files.js";
 
 const SPANS = [1, 2, 5, 10, 20, 30, 60]; // s
 const KEPT = 6600; // rows
-const LEAST = 1e-3; // of an axis: below it a line at rest would be drawn as noise
+const LEAST = 1e-3; // min range of an axis, so that a constant line is not drawn as noise
 const TOP = 8;
 const BOTTOM = 20;
 const GAP = 6;
@@ -38,7 +37,7 @@ class Plot extends Figure {
     this.setAttribute("aria-label", this.getAttribute("label") ?? "Plot");
     this.span = Number(this.getAttribute("span") ?? 10);
     this.coarse = 0.75; // px; rows nearer than this share a pixel
-    this.held = null; // { from, to } while it does not follow the present
+    this.held = null; // { from, to } while it does not follow the newest rows
     this.off = new Set(); // labels of lines that are not drawn
     this.what = { key: null, lines: [] };
     this.clear();
@@ -109,7 +108,7 @@ class Plot extends Figure {
 
   // ---- a recording -------------------------------------------------------------------------
 
-  // The view goes along when the moment leaves it.
+  // The view moves when the current time leaves it.
   setNow(now) {
     const before = this.now?.t;
     this.now = now;
@@ -124,7 +123,7 @@ class Plot extends Figure {
     this.soon();
   }
 
-  // Draw the part that was asked for where it covers the view, else the outline.
+  // Draw the requested part if it covers the view, else the outline.
   choose(view) {
     const { close } = this;
     const covers = (one) => one && one.key === this.what.key && one.from <= view.from && one.to >= view.to;
@@ -146,45 +145,45 @@ class Plot extends Figure {
     send(this.what.seek ?? "replay/seek", Math.min(Math.max(t, start), end));
   }
 
-  told(news) {
-    this.latest = news;
-    if (!news || news.key !== this.what.key) return;
+  told(rows) {
+    this.latest = rows;
+    if (!rows || rows.key !== this.what.key) return;
     if (this.what.whole) {
-      [this.t, this.y] = [news.t, news.y];
+      [this.t, this.y] = [rows.t, rows.y];
     } else {
-      if (news.epoch !== this.epoch) {
+      if (rows.epoch !== this.epoch) {
         this.clear();
-        if (this.epoch !== undefined) this.held = null; // not where only the lines are others
-        this.epoch = news.epoch;
+        if (this.epoch !== undefined) this.held = null; // not if only the lines changed
+        this.epoch = rows.epoch;
       }
-      this.merge(news);
+      this.merge(rows);
     }
     this.soon();
   }
 
-  merge(news) {
+  merge(rows) {
     const end = this.at + this.t.length;
-    if (this.t.length && news.at < this.at) {
+    if (this.t.length && rows.at < this.at) {
       // A complete set: samples that arrived since it was taken are appended.
-      const skip = Math.max(0, news.at + news.t.length - this.at);
+      const skip = Math.max(0, rows.at + rows.t.length - this.at);
       const rest = { t: this.t.slice(skip), y: this.y.map((row) => row.slice(skip)) };
-      [this.at, this.t, this.y] = [news.at, [...news.t], news.y.map((row) => [...row])];
+      [this.at, this.t, this.y] = [rows.at, [...rows.t], rows.y.map((row) => [...row])];
       this.add(rest, 0);
       return;
     }
-    if (!this.t.length || news.at > end) {
+    if (!this.t.length || rows.at > end) {
       this.ask();
       this.clear();
-      this.at = news.at;
-      this.add(news, 0);
+      this.at = rows.at;
+      this.add(rows, 0);
     } else {
-      this.add(news, end - news.at);
+      this.add(rows, end - rows.at);
     }
   }
 
-  add(news, skip) {
-    for (let i = skip; i < news.t.length; i++) this.t.push(news.t[i]);
-    news.y.forEach((row, k) => {
+  add(rows, skip) {
+    for (let i = skip; i < rows.t.length; i++) this.t.push(rows.t[i]);
+    rows.y.forEach((row, k) => {
       const mine = this.y[k];
       for (let i = skip; i < row.length; i++) mine.push(row[i]);
     });
@@ -197,9 +196,9 @@ class Plot extends Figure {
   }
 
   ask() {
-    const wish = `${this.what.key}/${this.epoch}/${this.at + this.t.length}`;
-    if (this.asked === wish) return;
-    this.asked = wish;
+    const request = `${this.what.key}/${this.epoch}/${this.at + this.t.length}`;
+    if (this.asked === request) return;
+    this.asked = request;
     send(full(this, `${this.getAttribute("name")}/history`));
   }
 
@@ -375,7 +374,7 @@ class Plot extends Figure {
     const top = TOP + UNIT;
     const least = top + lanes * (LANE + APART) - APART + BOTTOM;
     const wanted = `${Math.max(this.tall, least)}px`;
-    if (stage.style.height !== wanted) stage.style.height = wanted; // else a layout a picture
+    if (stage.style.height !== wanted) stage.style.height = wanted; // otherwise every frame would cause a layout
     const [width, height] = [stage.clientWidth, stage.clientHeight];
     const scale = window.devicePixelRatio || 1;
     if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -435,7 +434,7 @@ class Plot extends Figure {
     this.drawPointer(g, axes, box, view, x, ink);
   }
 
-  // What plot_files.js makes a file of: the current plot, without what is under the pointer.
+  // Input of plot_files.js: the current plot, without the values at the pointer.
   asFile() {
     const style = getComputedStyle(this);
     const ink = (name) => style.getPropertyValue(name).trim();
@@ -484,7 +483,7 @@ class Plot extends Figure {
     return [Math.max(find(from) - 1, 0), Math.min(find(to) + 1, t.length)];
   }
 
-  // One axis a unit.
+  // One axis per unit.
   axes(first, last) {
     const found = [];
     this.what.lines.forEach((line, k) => {
@@ -568,7 +567,7 @@ class Plot extends Figure {
     }
   }
 
-  // Where many rows share a pixel, the least and the greatest of them stand for all.
+  // Where many rows share a pixel, only their min and max are drawn.
   drawLine(g, k, first, last, x, y, ink) {
     const { dashed, color } = this.what.lines[k];
     const { t } = this;
@@ -611,7 +610,7 @@ class Plot extends Figure {
     g.setLineDash([]);
   }
 
-  // The present moment of a recording, a line with a handle.
+  // The current time of a recording, a line with a handle.
   drawNow(g, box, view, x, ink) {
     const t = this.now?.t;
     if (t === undefined || t < view.from - 1e-9 || t > view.to + 1e-9) return;
@@ -700,10 +699,10 @@ export function ticks(low, high, count) {
   return { values, text: (value) => fixed(value, decimals) };
 }
 
-// A unit as all panels show it; files have the letters.
+// A unit as shown in panels; files have the ASCII form.
 const sign = (unit) => unit?.replace(/^deg/, "°") ?? "";
 
-// As signal_groups.py has them for the table: figures of one unit stand under each other.
-export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, N: 2 };
+// As signal_groups.py has them for the table: numbers of one unit are aligned in a column.
+export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, "mm/s": 1, "mm/s²": 0, N: 2 };
 
 customElements.define("brazo-plot", Plot);

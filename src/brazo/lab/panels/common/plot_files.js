@@ -1,7 +1,7 @@
 // A plot as a file of this page: PNG, SVG or CSV.
 //
 // SvgContext has the part of a canvas context that plots draw with and writes SVG instead of pixels,
-// so that a figure is drawn by the same code whatever it becomes.
+// so that a figure is drawn by the same code in all formats.
 import { element } from "../../server/page/dom.js";
 import { value } from "../../server/page/channel.js";
 
@@ -84,7 +84,7 @@ export class SvgContext {
   fillText(text, x, y) {
     const [, size, family] = /([\d.]+)px (.*)/.exec(this.font) ?? ["", "11", "sans-serif"];
     const anchor = { right: "end", center: "middle" }[this.textAlign] ?? "start";
-    const down = { top: 0.8, middle: 0.35 }[this.textBaseline] ?? 0; // of the size of the letters
+    const down = { top: 0.8, middle: 0.35 }[this.textBaseline] ?? 0; // fraction of the font size
     const place = `x="${n(x)}" y="${n(y + down * Number(size))}" text-anchor="${anchor}"`;
     const look = `font-size="${size}" font-family="${escaped(family)}" fill="${this.fillStyle}"`;
     this.parts.push(`<text ${place} ${look}>${escaped(text)}</text>`);
@@ -98,7 +98,7 @@ function escaped(text) {
   return String(text).replace(/[&<>"]/g, (c) => names[c]);
 }
 
-// Give a file to the user.
+// Download a file.
 function save(name, blob) {
   const address = URL.createObjectURL(blob);
   const link = element("a", "", { href: address, download: name });
@@ -161,7 +161,7 @@ const KINDS = {
     draw(g, plot);
     save(`${name}.svg`, new Blob([g.text()], { type: "image/svg+xml" }));
   },
-  // A column of its own for every number: names with units first, empty where there is none.
+  // A separate column for every number: names with units first, empty where there is none.
   csv(name, { columns }) {
     const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const rows = [columns.map(({ title }) => cell(title)).join(",")];
@@ -173,7 +173,7 @@ const KINDS = {
   },
 };
 
-// Buttons PNG, SVG and CSV that open under `button`; `plot()` gives what draw() wants, and columns.
+// Buttons PNG, SVG and CSV that open under `button`; `plot()` returns the argument of draw(), and columns.
 export function fileMenu(button, title, plot) {
   const menu = element("div", "files");
   menu.hidden = true;

@@ -60,8 +60,14 @@ class XYPlot extends Figure {
   }
 
   told(what) {
-    if (!what) return;
+    if (!what) {
+      if (what === null && this.what.lines.length) this.told({ lines: [], data: [], x: {}, y: {} });
+      return;
+    }
     this.what = what;
+    const legend = JSON.stringify(what.lines);
+    if (legend === this.legendOf) return this.soon(); // a live path: its buttons stay
+    this.legendOf = legend;
     this.figures = what.lines.map((one) => {
       const chip = element("button", "line", { type: "button", title: `${one.label}: show or hide` });
       const mark = element("span", `mark${one.dashed ? " dashed" : ""}`);
@@ -130,7 +136,7 @@ class XYPlot extends Figure {
     const left = 14 + Math.ceil(Math.max(...rows.values.map((v) => g.measureText(rows.text(v)).width)));
     const box = { left, top: TOP, width: width - left - 14, height: height - TOP - BOTTOM };
     if (what.equal) {
-      // The axis with room to spare shows more.
+      // The axis with more space shows a larger range.
       const per = Math.max((x[1] - x[0]) / box.width, (y[1] - y[0]) / box.height);
       const grown = (ends, size) => {
         const middle = (ends[0] + ends[1]) / 2;
@@ -217,7 +223,7 @@ class XYPlot extends Figure {
     return found;
   }
 
-  // Dots at the present moment, and the values under the pointer.
+  // Dots at the current time, and the values at the pointer.
   mark(g) {
     const style = getComputedStyle(this);
     const ink = (name) => style.getPropertyValue(name).trim();

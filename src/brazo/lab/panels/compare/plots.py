@@ -34,7 +34,7 @@ class TimePlot:
         self._panel, self._name = panel, name
         self._key = 0
         self._t, self._y = np.empty(0), np.empty((0, 0))
-        panel.on(f"{name}/part", self._tell_part, float, float, free=True)
+        panel.on(f"{name}/part", self._tell_part, float, float, free=True, passive=True)
 
     def show(self, runs: Runs, signal: str, end: float) -> None:
         """Draw a signal from the start of the motions to `end` (s)."""

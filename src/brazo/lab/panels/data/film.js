@@ -1,24 +1,24 @@
-// The view as a video: <brazo-film> films what this page shows, from Film to Stop, or a recording on
-// show from its beginning to its end, and saves it.
+// Video of the view: <brazo-film> records what this page shows until Stop, or a replay from its
+// beginning to its end, and saves the file.
 //
-// Every picture is taken when it has just been drawn and encoded at once, so a film costs little
-// memory and needs no server, no graphics card and no other program.  Each page films for itself; a
-// film continues when the panel is closed or redrawn.
+// Every frame is captured right after it was drawn and encoded immediately, so a video needs little
+// memory, no server, no graphics card and no other program.  Each page records its own view; the
+// recording continues when the panel is closed or redrawn.
 import { drives, send, value, watch } from "../../server/page/channel.js";
 import { element } from "../../server/page/dom.js";
 import { icon } from "../../server/page/icons.js";
 import { say } from "../../server/page/notices.js";
 import { webm } from "./webm.js";
 
-const RATE = 30; // pictures per second at most
-const STILL = 200; // ms after which a view in which nothing moves is drawn again
-const KEY_EVERY = 2000; // ms between pictures a player can jump to
+const RATE = 30; // max frames per second
+const STILL = 200; // ms after which a view at rest is drawn again
+const KEY_EVERY = 2000; // ms between key frames
 const LONGEST = 20 * 60_000; // ms
 const WIDEST = 1920; // px
-const BITS = 0.11; // per pixel and picture
-const WAITING = 4; // pictures the encoder may be behind before one is left out
-const NO_CHANGE = 250; // ms after which a moment asked for must have come, or is the one on show
-const SETTLE = 30; // ms from the lab naming a moment until viser has its poses, too
+const BITS = 0.11; // per pixel and frame
+const WAITING = 4; // frames in the queue of the encoder before one is dropped
+const NO_CHANGE = 250; // ms to wait for a requested time before the current one is used
+const SETTLE = 30; // ms from the lab's message with a time until viser has received its poses
 
 const viewer = window.brazoViewer;
 const shownElements = new Set();
@@ -26,15 +26,15 @@ let film = null;
 
 export class Film {
   constructor(canvas) {
-    // As large as it is seen: what is drawn may be coarser while a slow machine is moving.
+    // Size on the screen: the canvas may be coarser during motion on a slow machine.
     const scale = Math.min(devicePixelRatio, WIDEST / canvas.clientWidth);
-    this.width = 2 * Math.round((scale * canvas.clientWidth) / 2); // codecs want even numbers
+    this.width = 2 * Math.round((scale * canvas.clientWidth) / 2); // codecs require even numbers
     this.height = 2 * Math.round((scale * canvas.clientHeight) / 2);
     this.copy = new OffscreenCanvas(this.width, this.height);
     this.brush = this.copy.getContext("2d", { alpha: false });
     this.chunks = [];
     this.bytes = 0;
-    this.last = this.key = -Infinity; // ms, of the last picture and the last key picture
+    this.last = this.key = -Infinity; // ms, of the last frame and the last key frame
     this.encoder = new VideoEncoder({ output: (chunk) => this.keep(chunk), error: (e) => this.fail(e) });
     this.encoder.configure({
       codec: "vp8",
@@ -49,7 +49,7 @@ export class Film {
     return this.encoder.encodeQueueSize > WAITING;
   }
 
-  // Take what the canvas shows, at so many milliseconds from the beginning.
+  // Capture the canvas at a time (ms) from the beginning.
   add(canvas, time) {
     const { width, height } = this;
     const scale = Math.min(width / canvas.width, height / canvas.height); // a window may be resized
@@ -76,7 +76,7 @@ export class Film {
     this.error = error;
   }
 
-  // The file; its last picture stays for as long as one of RATE does.
+  // The file; its last frame lasts 1/RATE.
   async finish() {
     if (!this.error) await this.encoder.flush();
     if (this.encoder.state !== "closed") this.encoder.close();
@@ -100,17 +100,17 @@ function begin() {
   }
   film = new Film(canvas);
   film.begin = performance.now();
-  viewer.fine = true; // edges that are now rough, now smooth would flicker
+  viewer.fine = true; // changing between rough and smooth edges would flicker
   return true;
 }
 
-// What the page shows, as it goes.
+// Record the page in real time.
 function filmView() {
   if (!begin()) return;
   film.off = viewer.onDrawn(take);
   film.timer = setInterval(look, STILL);
   viewer.redraw();
-  tell();
+  refresh();
 }
 
 function take(canvas) {
@@ -123,15 +123,15 @@ function take(canvas) {
   }
 }
 
-// A view at rest is drawn now and then, or the film would end with the last movement.
+// Redraw a view at rest at intervals, or the video would end with the last motion.
 function look() {
   const time = performance.now() - film.begin;
   if (time - film.last >= STILL - 20) viewer.redraw();
   if (film.error || time > LONGEST) stop();
-  tell();
+  refresh();
 }
 
-// A recording, picture by picture: every one of them is there, however slowly this machine draws.
+// Record a replay frame by frame: complete at any drawing speed.
 async function filmRecording() {
   const [start, end] = value("replay/span");
   const length = Math.min(end - start, LONGEST / 1000);
@@ -145,12 +145,12 @@ async function filmRecording() {
     await drawnWith((canvas) => film.add(canvas, 1000 * t));
     while (film.behind) await pause(5);
     film.share = k / pictures;
-    tell();
+    refresh();
   }
   stop();
 }
 
-// The moment nearest to t, on the page: where rows are far apart it may be the one already there.
+// Show the row nearest to t; it may be the current one if rows are far apart.
 async function shown(t) {
   /** @type {Promise<void>} */
   const changed = new Promise((done) => {
@@ -192,10 +192,10 @@ async function stop() {
   if (!film || film.ended) return;
   const ended = film;
   ended.ending = ended.ended = true;
-  tell();
+  refresh();
   if (ended.timer) {
     clearInterval(ended.timer);
-    // The last picture; a page in the background draws none.
+    // The last frame; a page in the background draws none.
     await Promise.race([drawnWith(() => {}), pause(1000)]);
     ended.off();
   }
@@ -206,7 +206,7 @@ async function stop() {
   }
   film = null;
   viewer.fine = false;
-  tell();
+  refresh();
 }
 
 function save(file) {
@@ -218,20 +218,20 @@ function save(file) {
   setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }
 
-function tell() {
+function refresh() {
   shownElements.forEach((one) => one.show());
 }
 
-watch("replay", tell);
-watch("control/driver", tell);
-addEventListener("beforeunload", (event) => film && event.preventDefault()); // it would be lost
+watch("replay", refresh);
+watch("control/driver", refresh);
+addEventListener("beforeunload", (event) => film && event.preventDefault()); // the video would be lost
 
 class FilmButtons extends HTMLElement {
   connectedCallback() {
     if (!this.buttons) {
       this.buttons = element("div", "brazo-buttons");
       this.view = this.add("film", "Record video", filmView);
-      this.recording = this.add("film", "Render replay", filmRecording);
+      this.recording = this.add("film", "Record replay", filmRecording);
       this.stop = this.add("stop", "Stop and save", () => {
         if (film.timer) stop();
         else film.ending = true;
@@ -259,7 +259,7 @@ class FilmButtons extends HTMLElement {
   show() {
     this.view.hidden = Boolean(film);
     this.recording.hidden = Boolean(film) || !value("replay");
-    this.recording.disabled = !drives(); // others would see it wind
+    this.recording.disabled = !drives(); // other pages would see the replay move
     this.stop.hidden = !film;
     this.stop.disabled = Boolean(film?.ending);
     this.text.hidden = !film;

@@ -30,6 +30,7 @@ from brazo.lab.panels.common.html import (
 )
 from brazo.lab.panels.data.recordings import Recordings
 from brazo.lab.panels.data.row_table import RowTable
+from brazo.lab.panels.data.scope import Scope
 from brazo.recording.display import display_unit
 
 FIRST = ("q", "torque")  # signal groups of the selected robot that are plotted initially
@@ -53,7 +54,12 @@ class DataPanel(Panel):
 
     id, title, icon, side, order = "data", "Data", "chart", "right", 40
     used_for = ("cell", "replay")
-    scripts = ("panels/common/plot.js", "panels/data/film.js", "panels/data/rows.js")
+    scripts = (
+        "panels/common/plot.js",
+        "panels/common/xy.js",
+        "panels/data/film.js",
+        "panels/data/rows.js",
+    )
 
     def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
@@ -63,6 +69,7 @@ class DataPanel(Panel):
         self._groups: dict[str, Group] = {}
         self.recordings = Recordings(self)
         self._stored = RowTable(self)
+        self._scope = Scope(self)
         self.on("show", self._show, int, str)
         self.on("add-signal", self._add_signal, int, str)
         self.on("add-plot", self._add_plot)
@@ -94,10 +101,14 @@ class DataPanel(Panel):
             for one, what in zip(self._plots, FIRST, strict=True):
                 one.shows = f"{robot}.{what}"
         self._stored.changed(self._groups)
+        self._scope.changed()
         self.put({"choices": self._choices(), "signals": self._all_signals()})
         self.refresh()
         for one in self._plots:
             self._fill(one)
+
+    def selection_changed(self) -> None:
+        self._scope.changed()
 
     @property
     def _replay(self) -> RecordingReplay | None:
@@ -135,12 +146,16 @@ class DataPanel(Panel):
                 note(f"Plotted signals; min and max {span}."),
                 id="values",
             )
+            + self._scope.html()
             + self._stored.html()
             + self.recordings.html(replayed)
             + section(
                 "Video",
                 "<brazo-film></brazo-film>",
-                note("The scene as shown in this page, as a WebM file."),
+                note(
+                    "The scene as shown in this page, as WebM. Video in Recordings renders an MP4 "
+                    "in the background."
+                ),
                 id="video",
             )
         )
@@ -242,7 +257,7 @@ class DataPanel(Panel):
             found |= one.feed.values()
         found["values"] = self._rows()
         found["may-add"] = len(self._plots) < MOST_PLOTS
-        return found | self._stored.values() | self.recordings.values()
+        return found | self._scope.values() | self._stored.values() | self.recordings.values()
 
     def _rows(self) -> list[dict[str, Any]]:
         live, replay, columns = self._live, self._replay, self._columns

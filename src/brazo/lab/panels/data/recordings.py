@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from brazo.simulation.recorder import RunRecorder
 
 FORMATS = {"csv": "CSV", "xlsx": "XLSX", "parquet": "Parquet", "mcap": "MCAP"}
+SCENES = {"html": "Export 3D replay", "mp4": "Render video"}  # formats that show the cell
 LISTED = 200  # max number of listed recordings, newest first
 
 
@@ -111,6 +112,7 @@ class Recordings:
             buttons(
                 button("Report", "export", "report", icon="file", enabled="may-export"),
                 button("3D replay", "export", "html", icon="file", enabled="may-export"),
+                button("Video", "export", "mp4", icon="film", enabled="may-export"),
             ),
             f'<p class="brazo-note">{text("runs-about", wide=True)}</p>',
             id="recording",
@@ -363,10 +365,10 @@ class Recordings:
                 (str(source), str(target)),
                 lambda _: self._hand_over(target, f"{stem}-report.html"),
             )
-        elif kind in (*FORMATS, "html"):
+        elif kind in (*FORMATS, *SCENES):
             target = self._target(f".{kind}")
             jobs.start(
-                f"Export {FORMATS.get(kind, '3D replay')}",
+                SCENES.get(kind) or f"Export {FORMATS[kind]}",
                 lambda job: _convert(job, source, target),
                 lambda _: self._hand_over(target, f"{stem}.{kind}"),
             )

@@ -1,12 +1,12 @@
-// Encoded pictures put into a WebM file, whole: with its length and with places to jump to, so that
-// players can wind it.  (What browsers record by themselves has neither.)
+// Writes encoded frames to a WebM file with duration and cues, so that players can seek in it.
+// (Files recorded by browsers have neither.)
 //
-// A file is a tree of elements: id, length, content.  One cluster begins at every key picture; the
-// cues before them say where.  Times are milliseconds.
+// A file is a tree of elements: id, length, content.  One cluster begins at every key frame; the
+// cues before them contain the positions.  Times are milliseconds.
 
 const MILLISECOND = 1_000_000; // ns, the unit of all times
 
-// chunks: [{ time (ms), key (bool), data (Uint8Array) }], in order, the first one a key picture.
+// chunks: [{ time (ms), key (bool), data (Uint8Array) }], in order, the first one a key frame.
 export function webm(codec, width, height, duration, chunks) {
   const head = element(0x1a45dfa3, [
     element(0x4286, uint(1)), // version
@@ -28,7 +28,7 @@ export function webm(codec, width, height, duration, chunks) {
       element(0xd7, uint(1)), // number
       element(0x73c5, uint(1)),
       element(0x83, uint(1)), // video
-      element(0x9c, uint(0)), // one picture a block
+      element(0x9c, uint(0)), // one frame per block
       element(0x86, text(codec)),
       element(0xe0, [element(0xb0, uint(width)), element(0xba, uint(height))]),
     ]),
@@ -44,7 +44,7 @@ export function webm(codec, width, height, duration, chunks) {
       ...[first, ...rest].map((chunk) => element(0xa3, [place(chunk, first.time), chunk.data])),
     ]),
   );
-  // Numbers of fixed size: how long the cues are must not depend on what they say.
+  // Numbers of fixed size: the length of the cues must not depend on their values.
   const cuesAt = (positions) =>
     element(0x1c53bb6b, groups.map(([first], i) =>
       element(0xbb, [
@@ -61,7 +61,7 @@ export function webm(codec, width, height, duration, chunks) {
   return new Blob([...flat([head, segment])], { type: "video/webm" });
 }
 
-// The beginning of a block: track, time after the cluster's, whether it is a key picture.
+// The beginning of a block: track, time after the cluster's, whether it is a key frame.
 function place(chunk, begin) {
   const after = Math.round(chunk.time) - Math.round(begin);
   return new Uint8Array([0x81, (after >> 8) & 0xff, after & 0xff, chunk.key ? 0x80 : 0]);

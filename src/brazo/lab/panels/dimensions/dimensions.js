@@ -1,5 +1,5 @@
-// A track for a size: a slider where a typed value may lie beyond the ends, with a mark that shows,
-// and gives back, the value of the file.
+// Slider of a dimension: a typed value may be beyond the ends; a mark shows the value of the file, and
+// a click on it restores that value.
 import { value, watch } from "../../server/page/channel.js";
 import { element, fixed } from "../../server/page/dom.js";
 import { full } from "../../server/page/elements.js";

@@ -94,7 +94,7 @@ class Matrix extends Tied {
   }
 }
 
-// <brazo-warning name="text">: stands out while there is something to say.
+// <brazo-warning name="text">: a warning; hidden while the text is empty.
 class Warning extends Tied {
   build() {
     this.setAttribute("role", "status");
@@ -105,7 +105,7 @@ class Warning extends Tied {
   }
 }
 
-// <brazo-branches name="branches" event="branch" empty="…">: one button for each way; a click goes there.
+// <brazo-branches name="branches" event="branch" empty="…">: one button per IK solution; a click moves there.
 class Branches extends Tied {
   build() {
     this.buttons = new Map();

@@ -74,8 +74,8 @@ class InspectorPanel(Panel):
         self.on("jacobian-in", lambda which: self._set("jacobian_in", which, JACOBIANS), str)
         self.on("precise", self._set_precise, bool)
         self.on("branch", self._take_branch, str)
-        self.on("branch-hover", self._show_branch, str, still=True)
-        self.on("branch-hover-end", context.scene.target.hide, still=True)
+        self.on("branch-hover", self._show_branch, str, still=True, passive=True)
+        self.on("branch-hover-end", context.scene.target.hide, still=True, passive=True)
 
     def simulation_changed(self) -> None:
         self._forget()

@@ -27,6 +27,7 @@ from brazo.lab.panels.common.html import (
     toggle,
 )
 from brazo.operate.mover import ELBOW, Frame, is_redundant
+from brazo.operate.nearest_target import has_nearest_rules
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -36,6 +37,12 @@ MODES = {"joint": "Joint", "world": "World", "base": "Base", "tool": "Tool"}
 USER = "user"  # the mode of the frames of the cell
 ANGLES = {"oat": ("O", "A", "T"), "rpy": ("roll", "pitch", "yaw")}
 STEPS = {"hold": "Hold", "0.1": "0.1", "1": "1", "10": "10"}
+REFUSE = "refuse"
+NEAREST = {
+    REFUSE: "refuse",
+    "pitch": "nearest, pitch kept",
+    "position": "nearest position",
+}  # what a target out of reach does
 PLUS_KEYS, MINUS_KEYS = "qwertyu", "asdfghj"
 TURNS = {3: "Rx", 4: "Ry", 5: "Rz"}
 GRIPPER_ACTIONS = (
@@ -98,6 +105,13 @@ class Layout:
                 section("Gamepad", self._gamepad(), open=False),
                 section(
                     "More",
+                    row(
+                        "Target out of reach",
+                        select("nearest", NEAREST, label="Target out of reach"),
+                        title="Typed poses that this arm of five joints cannot reach",
+                    )
+                    if has_nearest_rules(self.arm)
+                    else "",
                     toggle(
                         "gizmo", "Drag the tool in the scene", title="Arrows and rings at the tool."
                     ),

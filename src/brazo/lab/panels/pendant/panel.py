@@ -30,7 +30,16 @@ from brazo.lab.app.unsaved import Work
 from brazo.lab.panels.common.gamepad import SCRIPT, read_deflections
 from brazo.lab.panels.common.gizmo import Gizmo
 from brazo.lab.panels.common.html import note
-from brazo.lab.panels.pendant.layout import ANGLES, MODES, STEPS, USER, Layout, joint_scales
+from brazo.lab.panels.pendant.layout import (
+    ANGLES,
+    MODES,
+    NEAREST,
+    REFUSE,
+    STEPS,
+    USER,
+    Layout,
+    joint_scales,
+)
 from brazo.lab.panels.pendant.tool_section import ToolSection
 from brazo.lab.panels.pendant.typed_targets import (
     ANGLE,
@@ -43,6 +52,7 @@ from brazo.model.transforms import invert
 from brazo.operate import JogKeys, Point, PointRun, Points
 from brazo.operate.contacts import held_up, struck
 from brazo.operate.mover import Frame, is_redundant
+from brazo.operate.nearest_target import has_nearest_rules, nearest_target
 from brazo.program.frames import frame_names, frame_pose, reference_tool
 from brazo.program.point_targets import base_pose, joint_target
 
@@ -64,6 +74,7 @@ class PendantPanel(Panel):
         self.user_frame = ""  # name of a frame of the cell
         self.step = "hold"
         self.angles = "oat"
+        self.nearest = REFUSE  # rule for typed targets out of reach
         self.si = False  # whether rad and m are displayed instead of degrees and mm
         self._teach_in = ""  # frame of the points that are taught; empty for joint values
         self._tour: PointRun | None = None
@@ -89,6 +100,7 @@ class PendantPanel(Panel):
         self.on("stick-world", self._stick_in_world, list, bool, now=True)
         self.on("stick-end", self._jog_end, now=True)
         self.on("move", self._move, list, str)
+        self.on("nearest", self._set_nearest, str)
         self.on("slide", self._slide, int, float)
         self.on("pose", self._go_to_pose, str)
         self.on("zero", self._go_to_zero)
@@ -106,8 +118,8 @@ class PendantPanel(Panel):
         self.on("point-set", self._set_point, int, still=True)
         self.on("point-name", self._rename_point, int, str, still=True)
         self.on("point-delete", self._delete_point, int, still=True)
-        self.on("point-hover", self._show_point, int, still=True)
-        self.on("point-hover-end", context.scene.target.hide, still=True)
+        self.on("point-hover", self._show_point, int, still=True, passive=True)
+        self.on("point-hover-end", context.scene.target.hide, still=True, passive=True)
         self.on("point-up", lambda n: self._move_point(n, -1), int, still=True)
 
     @property
@@ -149,6 +161,7 @@ class PendantPanel(Panel):
             "units": "si" if self.si else "deg",
             "override": 100.0 * self.context.mover.override,
             "reduced": self.context.mover.reduced,
+            "nearest": self.nearest,
             "gizmo": self._gizmo_on,
             "clicks": self._clicks,
             "teach-in": self._teach_in,
@@ -397,8 +410,28 @@ class PendantPanel(Panel):
             else:
                 T_frame = self._frame_pose()
                 T = T_frame @ typed_pose(invert(T_frame) @ tool, given, self.angles, self.si)
-            self.context.mover.move_tool(robot, T, straight=how == "line")
+            self.context.mover.move_tool(robot, self._reachable(T), straight=how == "line")
         self._moved += 1
+
+    def _reachable(self, T: np.ndarray) -> np.ndarray:
+        """The target itself, or the nearest pose by the rule chosen for targets out of reach."""
+        robot, arm = self.robot, self.robot.arm
+        if self.nearest == REFUSE or not has_nearest_rules(arm):
+            return T
+        if arm.ik(T, q0=robot.reference.q).success:
+            return T
+        rule = "pitch" if self.nearest == "pitch" else "position"
+        found = nearest_target(arm, T, float(robot.reference.q[4]), rule)
+        pitch = math.degrees(found.pitch)
+        away = (
+            f"{1e3 * found.distance:.1f} mm from the target" if found.distance > 1e-6 else "there"
+        )
+        self.say(f"nearest pose: {away}, tool pitch {pitch:.1f}°", "warn")
+        return arm.fk(found.q)
+
+    def _set_nearest(self, rule: str) -> None:
+        if rule in NEAREST:
+            self.nearest = rule
 
     def _slide(self, joint: int, shown: float) -> None:
         robot = self.robot

@@ -1,4 +1,4 @@
-// The pendant's own elements: a row of an axis, a target that waits, the buttons that send targets.
+// The elements of the pendant: a row of an axis, a pending target, the buttons that send targets.
 import { send, value } from "../../server/page/channel.js";
 import { drafts, element, fixed, paced, showText } from "../../server/page/dom.js";
 import { Tied, full } from "../../server/page/elements.js";
@@ -6,8 +6,8 @@ import { LONGEST, typed } from "../../server/page/fields.js";
 import { addKeys } from "../../server/page/help.js";
 import { typing } from "../../server/page/keys.js";
 
-// <brazo-target name="x" target="x" label="X" unit="mm" digits="2">: shows a live value; what is
-// typed waits, marked, until Enter or a Move button of the panel sends all targets together.
+// <brazo-target name="x" target="x" label="X" unit="mm" digits="2">: shows a live value; a
+// typed value is pending and marked until Enter or a Move button of the panel sends all targets.
 class Target extends Tied {
   build() {
     this.digits = Number(this.getAttribute("digits") ?? 2);
@@ -16,7 +16,7 @@ class Target extends Tied {
     this.input.spellcheck = false;
     this.input.maxLength = LONGEST;
     this.input.setAttribute("aria-label", `${this.getAttribute("label")} value`);
-    this.pending = null; // what was typed
+    this.pending = null; // the typed value
     this.input.onfocus = () => this.input.select();
     this.input.oninput = () => this.mark(this.input.value);
     this.input.onblur = () => {
@@ -52,8 +52,8 @@ class Target extends Tied {
     this.toggleAttribute("pending", text !== null);
     this.show();
   }
-  told(news) {
-    this.value = news;
+  told(given) {
+    this.value = given;
     this.show();
   }
   show() {
@@ -63,7 +63,7 @@ class Target extends Tied {
 }
 
 // <brazo-axis name="q/0" axis="0" target="q0" label="waist" unit="°" digits min max plus-key minus-key>
-// A row: name, −, target, +, and where there are limits a track to pull.  `bare` has no target.
+// A row: name, −, target, +, and with limits a slider.  `bare` has no target.
 class Axis extends Target {
   build() {
     super.build();
@@ -113,7 +113,7 @@ class Axis extends Target {
     };
     return this.range;
   }
-  // Shown and sent at once, but for those that follow too fast; the robot follows within its limits.
+  // Shown and sent immediately, rate-limited; the robot follows within its limits.
   pull(wanted) {
     this.wanted = wanted;
     this.busyUntil = performance.now() + 600;
@@ -150,7 +150,7 @@ class Axis extends Target {
   }
 }
 
-// <brazo-move event="move" how="joint" label="Move">: sends all targets that wait in its panel.
+// <brazo-move event="move" how="joint" label="Move">: sends all pending targets of its panel.
 class Move extends HTMLElement {
   connectedCallback() {
     if (this.button) return;
@@ -168,7 +168,7 @@ class Move extends HTMLElement {
   }
 }
 
-// <brazo-keys>: whether keys jog; Q W E R T Y one way, A S D F G H the other.
+// <brazo-keys>: switch of keyboard jogging; Q W E R T Y positive, A S D F G H negative.
 let keysOn = false;
 class Keys extends HTMLElement {
   connectedCallback() {
@@ -196,7 +196,7 @@ addEventListener(
     const node = heldBy(event);
     if (!node) return;
     event.preventDefault();
-    event.stopImmediatePropagation(); // such a key means nothing else now
+    event.stopImmediatePropagation(); // the key has no other function now
     if (!event.repeat) node.press();
   },
   true,

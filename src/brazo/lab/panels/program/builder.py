@@ -207,7 +207,7 @@ class Builder:
             case "note":
                 return s.Note(text="note")
             case _:
-                raise BrazoError("choose a step of the list")
+                raise BrazoError("choose a step from the list")
 
     def _point_here(self, robot: SimRobot) -> str:
         """Name of the point at the current pose; it is made if there is none."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from brazo.control import controllers
 from brazo.operate import Point
-from brazo.program.curve_fields import CURVES
 from brazo.program.frames import frame_names
 from brazo.program.program import PLANNERS, WATCHES
 from brazo.program.steps import ORIENTATIONS, PLANS
 from brazo.program.validate import IDEAL
 from brazo.simulation import Simulation
+from brazo.trajectory.curve_fields import CURVES
 
 _MOTION = ("speed", "time", "within", "timeout", "plan")
 _TARGET = ("xyz", "rpy", "in", "by", "of", "to", "orientation")

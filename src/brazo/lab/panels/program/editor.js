@@ -5,14 +5,14 @@ import { Tied, full } from "../../server/page/elements.js";
 import { say } from "../../server/page/notices.js";
 import { suggestions, tokens } from "./highlight.js";
 
-const LONGEST = 60_000; // bytes; an event has room for little more
+const LONGEST = 60_000; // bytes; close to the max size of an event
 const MOST = 40; // suggestions
 let wide = false; // whether the editor covers the scene; kept when the panel is filled again
 
 // <brazo-editor name="text" event="text" label error="error" lines="lines" completion="completion">:
-// text with numbered lines and colours.  The value is { version, text }: what the lab runs and saves,
-// valid or not; another version replaces what is there.  What is typed is sent when the editor is
-// left, the page is closed, or with Ctrl+Enter; a page that only watches cannot type.  `error`
+// text with numbered lines and colours.  The value is { version, text }: the text that the lab runs and
+// saves, valid or not; another version replaces the content.  Typed text is sent when the editor loses
+// focus, the page is closed, or with Ctrl+Enter; a view-only page cannot type.  `error`
 // { line, lines: { number: message } } marks lines, `lines` are those being executed, `completion` the
 // words that are offered (highlight.js).
 class Editor extends Tied {
@@ -57,11 +57,11 @@ class Editor extends Tied {
     }
     this.follow(this.getAttribute("error"), (error) => {
       const first = error?.line ?? 0;
-      const news = first && !this.bad[first];
+      const isNew = first && !this.bad[first];
       this.bad = error?.lines ?? {};
       if (first && !this.bad[first]) this.bad = { ...this.bad, [first]: "" };
       this.show();
-      if (news && document.activeElement !== this.area) this.look(first);
+      if (isNew && document.activeElement !== this.area) this.look(first);
     });
     this.follow(this.getAttribute("lines"), (lines) => {
       this.busy = lines ?? [];
@@ -78,12 +78,12 @@ class Editor extends Tied {
     super.disconnectedCallback();
     removeEventListener("pagehide", this.leaving);
   }
-  told(news) {
-    if (!news || news.version === this.version) return;
-    this.version = news.version;
-    if (news.text === this.sent) return; // what this page sent itself; more may be typed by now
+  told(given) {
+    if (!given || given.version === this.version) return;
+    this.version = given.version;
+    if (given.text === this.sent) return; // sent by this page; more may have been typed since
     const { scrollTop } = this.area;
-    this.area.value = this.sent = news.text;
+    this.area.value = this.sent = given.text;
     this.area.scrollTop = scrollTop;
     this.show();
   }
@@ -103,7 +103,7 @@ class Editor extends Tied {
     drafts.delete(this.area);
     send(full(this, this.getAttribute("event")), text);
   }
-  // Over the scene and the panels, below the bar: STOP stays at hand.
+  // Over the scene and the panels, below the bar, so that STOP stays visible.
   widen(on) {
     wide = on;
     this.toggleAttribute("wide", on);

@@ -299,7 +299,7 @@ def _with_target(
     elif kind == "pose":
         target = s.Target(*names.target_in("world"), "world")
     else:
-        raise BrazoError("choose a target of the list")
+        raise BrazoError("choose a target from the list")
     if linear:
         return s.Line(target=target, orientation=orientation, **common)
     return s.MoveTo(target=target, orientation=orientation, **common)
@@ -348,7 +348,7 @@ def _with_common(
             given = {"default": {}, "fraction": {"fraction": 0.5}, "time": {"time": 2.0}}
             given["tool_speed"] = {"tool_speed": 0.1}
             if value not in given:
-                raise BrazoError("choose a speed of the list")
+                raise BrazoError("choose a speed from the list")
             return replace(step, speed=s.Speed(**given[value]))
         case "fraction":
             return replace(step, speed=s.Speed(fraction=read_quantity(value, "percent")))

@@ -7,7 +7,7 @@ import { onHover } from "../../server/page/hover.js";
 import "./editor.js";
 
 // <brazo-steps name="steps/scara1" at="at/scara1" robot="scara1" label="Steps of scara1">: the steps
-// of a robot, the present one marked and kept in view.  Rows are { path, verb, text, error, last,
+// of a robot, the current one marked and kept in view.  Rows are { path, verb, text, error, last,
 // loop, break, selected } with `at` { flat, path, status }: `last` and `flat` count expanded steps.
 // Arrows select, with Alt they move the step; Delete deletes; Ctrl+D duplicates; F9 sets a breakpoint.
 let dragged = null; // { robot, path }
@@ -30,7 +30,7 @@ class Steps extends Tied {
   connectedCallback() {
     super.connectedCallback();
     this.follow(this.getAttribute("at"), (at) => this.moved(at));
-    this.sizes = new ResizeObserver(() => this.centre()); // it came into view
+    this.sizes = new ResizeObserver(() => this.centre()); // it became visible
     this.sizes.observe(this.list);
   }
   disconnectedCallback() {
@@ -166,7 +166,7 @@ class Steps extends Tied {
     });
     this.centre();
   }
-  // The present step in the middle of the list, without moving the panel itself.
+  // Scroll the current step to the middle of the list, without scrolling the panel.
   centre() {
     const item = this.items.find((one) => one.classList.contains("now"));
     if (item && item !== this.centred) {
@@ -238,8 +238,8 @@ class StepForm extends Tied {
       () => (typeof value === "number" ? String(Number(value.toFixed(field.digits + 2))).replace("-", "−") : ""),
       (text) => this.send(field.id, typed(text)),
     );
-    this.shown.set(field.id, (news) => {
-      value = news;
+    this.shown.set(field.id, (given) => {
+      value = given;
       input.show();
     });
     return input.input;
@@ -256,8 +256,8 @@ class StepForm extends Tied {
       input.input.setAttribute("list", list.id);
       queueMicrotask(() => this.body.append(list));
     }
-    this.shown.set(field.id, (news) => {
-      value = news;
+    this.shown.set(field.id, (given) => {
+      value = given;
       input.show();
     });
     return input.input;
@@ -269,12 +269,12 @@ class StepForm extends Tied {
     let value;
     select.onchange = () => {
       const wanted = select.value;
-      select.value = value; // until the lab has it
+      select.value = value; // until the lab confirms the change
       this.send(field.id, wanted);
     };
-    this.shown.set(field.id, (news) => {
-      value = news;
-      select.value = news;
+    this.shown.set(field.id, (given) => {
+      value = given;
+      select.value = given;
     });
     return select;
   }
@@ -289,8 +289,8 @@ class StepForm extends Tied {
       box.checked = on;
       this.send(field.id, wanted ? "on" : "off");
     };
-    this.shown.set(field.id, (news) => {
-      on = Boolean(news);
+    this.shown.set(field.id, (given) => {
+      on = Boolean(given);
       box.checked = on;
     });
     return toggle;

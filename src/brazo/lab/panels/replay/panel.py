@@ -5,14 +5,21 @@ The timeline is below the scene, independent of the open panels (`panels/replay/
 
 from __future__ import annotations
 
-from typing import Any
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
 from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.replay import RecordingReplay
-from brazo.lab.panels.common.html import escape, fixed, row, section, toggle
+from brazo.lab.panels.common.html import button, buttons, escape, fixed, note, row, section, toggle
+from brazo.recording.export import Export
 from brazo.recording.source import Event, event_time
+
+if TYPE_CHECKING:
+    from brazo.lab.app.jobs import Job
 
 LISTED = 1000  # max number of listed events
 CONTACTS = ("contact begin", "contact end")
@@ -34,6 +41,7 @@ class ReplayPanel(Panel):
         self.on("seek", self._seek, float)
         self.on("back", lambda: self._go_by(-1))
         self.on("contacts", self._set_contacts, bool)
+        self.on("render", self._render)
 
     @property
     def _replay(self) -> RecordingReplay:
@@ -62,6 +70,8 @@ class ReplayPanel(Panel):
             f'<p class="brazo-file" title="{escape(str(replay.path))}">{escape(replay.title)}</p>',
             notes,
             *(row(name, f'<span class="words">{escape(said)}</span>') for name, said in about),
+            buttons(button("Render video", "render", icon="film")),
+            note("MP4, rendered in the background, without this page's camera and overlays."),
             id="recording",
         ) + section(
             "Events",
@@ -84,6 +94,28 @@ class ReplayPanel(Panel):
         replay = self._replay
         replay.player.pause()
         replay.go_to(replay.row + rows)
+
+    def _render(self) -> None:
+        """Render the recording to MP4 in another process; the page then saves it."""
+        replay = self._replay
+        source = replay.exported
+        name = f"{Path(replay.title).name.split('.')[0] or 'replay'}.mp4"
+        folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
+
+        def work(job: Job) -> Path:
+            try:
+                return Export(source, folder / "video.mp4").wait(progress=job.tell)
+            except BaseException:
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+
+        def hand_over(path: Path) -> None:
+            try:
+                self.download(name, path)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+        self.context.jobs.start("Render video", work, hand_over)
 
     def _set_contacts(self, on: bool) -> None:
         self._contacts = on

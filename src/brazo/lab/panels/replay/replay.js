@@ -1,7 +1,7 @@
-// A recording on show: the timeline below the scene, and the list of what happened.
+// Replay of a recording: the timeline below the scene, and the list of events.
 //
-// `replay/span` is [start, end] in seconds, `replay/now` the moment on show, `replay/events` a list
-// of [t, kind, text, bad].  What the user wants is sent as `replay/seek`.
+// `replay/span` is [start, end] in seconds, `replay/now` the current time, `replay/events` a list of
+// [t, kind, text, bad].  A selected time is sent as `replay/seek`.
 import { send, value, watch } from "../../server/page/channel.js";
 import { element, fixed, iconButton } from "../../server/page/dom.js";
 import { Tied, full } from "../../server/page/elements.js";
@@ -11,7 +11,7 @@ import { onKey, playOrPause } from "../../server/page/keys.js";
 
 const SPEEDS = [10, 25, 50, 100, 200, 400]; // %
 
-let pulled = false; // the handle is down: what the lab says must not move it
+let pulled = false; // the handle is dragged: values of the lab must not move it
 let wanted = null;
 
 function seek(t) {
@@ -56,7 +56,7 @@ function timeline() {
   speed.append(...SPEEDS.map((v) => new Option(`${v} %`, String(v))));
   speed.onchange = () => {
     send("speed", Number(speed.value) / 100);
-    showSpeed(); // until the lab says so
+    showSpeed(); // until the lab confirms the change
   };
   const showSpeed = () => {
     const percent = Math.round(100 * (value("replay/rate") ?? 1));
@@ -105,13 +105,13 @@ function timeline() {
   track.onpointerup = let_go;
   track.onpointercancel = let_go;
   track.onkeydown = (event) => {
-    // By a second, ten with Shift; the browser's own step would be a hundredth of everything.
+    // Steps of 1 s, with Shift 10 s; the browser's step would be 1/100 of the range.
     const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
     if (!by) return;
     event.preventDefault();
     seek((value("replay/now") ?? 0) + by * (event.shiftKey ? 10 : 1));
   };
-  // What is under the pointer: the moment, and what happened about then.
+  // Time and events at the pointer.
   path.onpointermove = (move) => {
     const box = path.getBoundingClientRect();
     const share = Math.min(Math.max((move.clientX - box.left) / box.width, 0), 1);
@@ -128,7 +128,7 @@ function timeline() {
   document.querySelector(".brazo-status").before(bar);
 }
 
-// <brazo-events name="events" at="now" event="seek">: what happened, to go there with a click.
+// <brazo-events name="events" at="now" event="seek">: events; a click goes to their time.
 class Events extends Tied {
   build() {
     this.list = element("ol", "", { ariaLabel: this.getAttribute("label") });
@@ -146,7 +146,7 @@ class Events extends Tied {
     super.disconnectedCallback();
     this.sizes.disconnect();
   }
-  // The list is the last of its panel and takes the height that is left there.
+  // The list is the last element of its panel and takes the remaining height.
   fit() {
     const panel = this.closest(".brazo-panel");
     const holder = panel?.parentElement;
@@ -173,7 +173,7 @@ class Events extends Tied {
   }
   mark(t) {
     let now = -1;
-    // The events are in order: the last one not later than the moment, within half a row.
+    // The events are sorted: the last one not later than the current time, within half a row.
     while (now + 1 < (this.events?.length ?? 0) && this.events[now + 1][0] <= t + 5e-4) now++;
     if (now === this.last) return;
     this.rows[this.last]?.removeAttribute("aria-current");

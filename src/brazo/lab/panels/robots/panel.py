@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from brazo.body.meshes import SUFFIXES
 from brazo.errors import BrazoError
 from brazo.lab.app.context import PanelContext
 from brazo.lab.app.imported_files import TAKEN
@@ -21,6 +22,7 @@ from brazo.lab.panels.common.html import (
     section,
     upload,
 )
+from brazo.lab.panels.robots.cad_section import CadSection
 from brazo.lab.server.transfers import Upload
 
 if TYPE_CHECKING:
@@ -48,6 +50,12 @@ class RobotsPanel(Panel):
         self.on("open", self._open, str)
         self.on("dismiss", self._dismiss)
         self.on_upload("bring", self._bring, *TAKEN)
+        self._cad = CadSection(context, self._open_imported, self._set_problem)
+        for event, (handler, kind) in self._cad.handlers().items():
+            self.on(event, handler, kind)
+        self.on_number("cad-density", self._cad.set_density)
+        self.on_number("cad-mass", self._cad.set_mass)
+        self.on_upload("cad", self._cad.start, *SUFFIXES)
 
     def simulation_changed(self) -> None:
         self.put({"slips": self._slips()})
@@ -64,10 +72,11 @@ class RobotsPanel(Panel):
                     upload("Import robot or cell…", "bring", *TAKEN),
                     note(
                         "YAML, URDF, xacro or MJCF; click or drop. Meshes (STL, OBJ, glTF, "
-                        "COLLADA) first, or everything in one .zip."
+                        "COLLADA, VRML, STEP) first, or everything in one .zip."
                     ),
                     '<brazo-openings name="own" event="open"></brazo-openings>',
                 ),
+                self._cad.html(),
                 section("Cells", '<brazo-openings name="cells" event="open"></brazo-openings>'),
                 section("Robots", '<brazo-openings name="robots" event="open"></brazo-openings>'),
                 section(
@@ -92,6 +101,7 @@ class RobotsPanel(Panel):
             "cells": [{**one, "now": one["id"] == source} for one in shipped()["cells"]],
             "robots": [{**one, "now": one["id"] == source} for one in shipped()["robots"]],
             "findings": self._findings(),
+            **self._cad.values(),
         }
 
     def _is_open(self, name: str) -> bool:
@@ -157,6 +167,12 @@ class RobotsPanel(Panel):
             self._start(found[0], self._imported.path(found[0]))
         else:
             self.say(f"{upload.name}: {len(found)} robot or cell files imported; choose one")
+
+    def _open_imported(self, name: str) -> None:
+        self._start(name, self._imported.path(name))
+
+    def _set_problem(self, text: str) -> None:
+        self._problem = text
 
     def _dismiss(self) -> None:
         self._problem = ""

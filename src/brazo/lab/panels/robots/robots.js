@@ -1,4 +1,4 @@
-// The elements of "Robots and cells": things to open, a problem that stays, findings.
+// The elements of "Robots and cells": a list of cells and robots, a persistent error, warnings.
 import { element, iconButton } from "../../server/page/dom.js";
 import { Tied } from "../../server/page/elements.js";
 import { icon } from "../../server/page/icons.js";
@@ -21,7 +21,7 @@ class Openings extends Tied {
   }
 }
 
-// <brazo-problem name="problem" event="dismiss">: what is wrong with a file, until it is dismissed.
+// <brazo-problem name="problem" event="dismiss">: the error of a file, until it is dismissed.
 // A new one is scrolled into view: the user may be far down the list of robots.
 let last = "";
 class Problem extends Tied {
@@ -41,7 +41,7 @@ class Problem extends Tied {
   }
 }
 
-// <brazo-findings name="findings">: sentences.
+// <brazo-findings name="findings">: a list of warnings.
 class Findings extends Tied {
   told(lines) {
     const shown = lines?.length ? lines : ["No warnings."];

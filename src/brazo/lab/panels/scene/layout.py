@@ -57,7 +57,7 @@ def layout(chosen: Element | None, properties: Iterable[Property]) -> str:
                 ),
                 buttons(button("Download cell file", "save", icon="download")),
                 note(
-                    "YAML, as written by hand. Robots with edits other than parameters and meshes "
+                    "A cell file (YAML). Robots with edits other than parameters and meshes "
                     "are in files beside it, in one .zip."
                 ),
                 id="cell-file",
@@ -85,6 +85,9 @@ def _add() -> str:
             ),
             f'<div class="scene-kinds">{kinds}</div>',
             upload("Import mesh…", "mesh", *MESHES),
+            note(
+                "On the selected table or fixture, or beside the selected body; else on the floor."
+            ),
         ]
     )
 

@@ -33,6 +33,7 @@ from brazo.lab.panels.scene.placing import (
     new_element,
     new_robot,
     placed,
+    support_of,
 )
 from brazo.lab.panels.scene.properties import (
     can_be_free,
@@ -210,7 +211,7 @@ class ScenePanel(Panel):
             except BrazoError as error:
                 raise BrazoError(imported.shown(error)) from None
         if name.removeprefix(ROBOT) not in choices()["robots"]:
-            raise BrazoError("choose a robot of the list")
+            raise BrazoError("choose a robot from the list")
         return RobotSource.load(name.removeprefix(ROBOT))
 
     def _add_mesh(self, upload: Upload) -> None:
@@ -230,6 +231,8 @@ class ScenePanel(Panel):
         """Add an element at a free place and select it."""
         chosen = self._chosen
         on = chosen.name if isinstance(chosen, Fixture) else ""
+        if not on and chosen is not None and isinstance(new, FreeBody):
+            on = support_of(self.sim.cell, chosen)  # beside what is selected
 
         def go() -> None:
             one = placed(self.sim.cell, new, on if on in _names(self.sim.cell) else "")

@@ -24,6 +24,7 @@ from brazo.world.robot_source import RobotSource
 
 GAP = 0.05  # m, clearance between a new element and the others
 ROBOT_GAP = 0.3  # m, the same beside a robot
+STANDING = 0.02  # m, largest gap between an element and the fixture on which it stands
 STEP = 0.05  # m, between the places that are tried
 MAX_TRIES = 4000
 LARGE_MESH = 20.0  # m; a larger mesh is assumed to be in millimetres
@@ -108,6 +109,20 @@ def placed(cell: Cell, new: Element, on: str = "") -> Element:
         return placed(cell, new)
     T[:3, 3] = [*centre, ground - low[2]]
     return moved(new, T)
+
+
+def support_of(cell: Cell, one: Element) -> str:
+    """Name of the fixture on which an element stands at its start; empty if there is none."""
+    low, high = _box(cell, one)
+    if isinstance(one, CellRobot):  # its base, not the arm beside it
+        low = high = np.array(one.base[:3, 3])
+    middle = (low[:2] + high[:2]) / 2
+    for fixture in cell.fixtures:
+        bottom, top = _box(cell, fixture)
+        inside = (bottom[:2] <= middle).all() and (middle <= top[:2]).all()
+        if fixture is not one and inside and abs(top[2] - low[2]) < STANDING:
+            return fixture.name
+    return ""
 
 
 def below(sim: Simulation, name: str) -> Array:

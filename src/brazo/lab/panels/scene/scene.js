@@ -1,7 +1,6 @@
-// The elements of the scene panel: the tree, a field for names, a colour.
+// The elements of the scene panel: the tree, a colour.
 import { element, refilling } from "../../server/page/dom.js";
 import { Tied } from "../../server/page/elements.js";
-import { Field } from "../../server/page/fields.js";
 import { icon } from "../../server/page/icons.js";
 import { send } from "../../server/page/channel.js";
 
@@ -104,23 +103,6 @@ class SceneTree extends Tied {
   }
 }
 
-// <brazo-entry name="name" event="rename" label="Name">: a line of text.
-class Entry extends Tied {
-  build() {
-    this.field = new Field(
-      this.getAttribute("label"),
-      () => this.value ?? "",
-      (text) => this.send(text),
-    );
-    Object.assign(this.field.input, { inputMode: "text", maxLength: 80 });
-    this.append(this.field.input);
-  }
-  told(news) {
-    this.value = news;
-    this.field.show();
-  }
-}
-
 // <brazo-color name="color" event="color" label="Colour">: "#rrggbb".
 class Color extends Tied {
   build() {
@@ -135,5 +117,4 @@ class Color extends Tied {
 }
 
 customElements.define("brazo-scene-tree", SceneTree);
-customElements.define("brazo-entry", Entry);
 customElements.define("brazo-color", Color);

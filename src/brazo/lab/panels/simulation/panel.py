@@ -112,6 +112,7 @@ class SimulationPanel(Panel):
                     slider(
                         "speed", "%", label="Speed", least=0, most=400, digits=0,
                         marks=[0, 100, 200, 300, 400],
+                        title="Simulated time per real time: 50 % is slow motion.",
                     ),
                     row("Real-time factor", text("factor"), text("late", wide=True)),
                 ),

@@ -1,127 +1,48 @@
 """Draft of a trajectory: a list of waypoints or a curve for one robot, and the motion planned.
 
-A curve is defined by its plane and dimensions.  It starts at the tool pose of the robot when the
-draft was made, so that it can be played without an approach motion.  A `PlannedMotion` contains the
-motion and the data of its preview: the tool path, and where and by how much it violates limits.
+A `PlannedMotion` contains the motion and the data of its preview: the tool path, the state of its
+pen, the approach to its start, and where and by how much it violates limits.  An `InfeasiblePath`
+is a curve that the arm cannot follow, up to where it can.
 """
 
 from __future__ import annotations
 
 import math
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.lab.panels.trajectory.tool_curve import ToolCurve
 from brazo.trajectory import (
+    DrawingPath,
+    PathInfeasible,
     Piecewise,
     ViaList,
     ViaPoint,
     Violation,
     check,
-    circle,
-    follow_path,
-    helix,
+    jerk_limited,
     knots,
-    lissajous,
-    spiral,
-    square,
+    limits_of,
+    plan_path,
 )
+from brazo.trajectory.drawing_path import pen_is_down
 from brazo.trajectory.limits import drives_of
 from brazo.trajectory.via_list import Through
 
 if TYPE_CHECKING:
     from brazo.kinematics.options import Orientation
     from brazo.robot import Robot
-    from brazo.trajectory import CartesianPath
     from brazo.trajectory.via_points import Rule
 
 Array = np.ndarray
 Space = Literal["joint", "tool"]
 DRAWN = 400  # samples of the path in the preview
-CURVE_DT = 0.04  # s between the exact points of a curve
-CURVE_TOLERANCE = 1e-4  # m and rad, max deviation between them
-PLANES = {"xy": (0, 1, 2), "xz": (0, 2, 1), "yz": (1, 2, 0)}  # two in-plane axes, normal
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """Dimension of a curve: its label, displayed unit and default value."""
-
-    title: str
-    unit: Literal["mm", "number"]
-    first: float  # default, SI
-
-
-CURVES: dict[str, dict[str, Size]] = {
-    "circle": {"radius": Size("Radius", "mm", 0.05), "turns": Size("Turns", "number", 1.0)},
-    "square": {"side": Size("Side", "mm", 0.08), "blend": Size("Round corners", "mm", 0.0)},
-    "spiral": {
-        "first": Size("First radius", "mm", 0.01),
-        "last": Size("Last radius", "mm", 0.05),
-        "turns": Size("Turns", "number", 3.0),
-    },
-    "helix": {
-        "radius": Size("Radius", "mm", 0.04),
-        "pitch": Size("Pitch", "mm", 0.01),
-        "turns": Size("Turns", "number", 2.0),
-    },
-    "lissajous": {
-        "width": Size("Width", "mm", 0.08),
-        "height": Size("Height", "mm", 0.06),
-        "across": Size("X frequency", "number", 1.0),
-        "along": Size("Y frequency", "number", 2.0),
-    },
-}
-
-
-@dataclass
-class ToolCurve:
-    """Curve of the tool, in the robot's base frame."""
-
-    start: Array  # (4, 4) tool pose at the start
-    kind: str = "circle"
-    plane: str = "xy"
-    time: float = 4.0  # s, duration
-    sizes: dict[str, float] = field(default_factory=dict)
-
-    def size(self, name: str) -> float:
-        """Return one dimension of the curve in SI units."""
-        return self.sizes.get(f"{self.kind}.{name}", CURVES[self.kind][name].first)
-
-    def text(self) -> str:
-        """Return kind, plane, dimensions and time as one line of text, in SI units."""
-        sizes = ", ".join(f"{name} {self.size(name):g}" for name in CURVES[self.kind])
-        return f"{self.kind}, plane {self.plane}, {sizes}, time {self.time:g}"
-
-    def path(self) -> CartesianPath:
-        """Return the path of the tool over time."""
-        a, b, n = (np.eye(3)[i] for i in PLANES[self.plane])
-        # The curve must turn from the first axis of the plane to the second.
-        normal = n if np.cross(a, b) @ n > 0.0 else -n
-        p, R, size = self.start[:3, 3], self.start[:3, :3], self.size
-        plane = {"normal": normal, "start": a}
-        if self.kind == "circle":
-            r = size("radius")
-            return circle(p - r * a, r, R, self.time, turns=size("turns"), **plane)
-        if self.kind == "square":
-            half, blend = 0.5 * size("side"), size("blend")
-            corners = {"corners": "blend", "blend": blend} if blend > 0.0 else {}
-            return square(p - half * (a + b), 2.0 * half, R, self.time, **plane, **corners)
-        if self.kind == "spiral":
-            radii = size("first"), size("last")
-            return spiral(p - radii[0] * a, radii, size("turns"), R, self.time, **plane)
-        if self.kind == "helix":
-            r = size("radius")
-            return helix(
-                p - r * a, r, size("pitch"), size("turns"), R, self.time, axis=normal, start=a
-            )
-        swing = 0.5 * np.array([size("width"), size("height")])
-        often = size("across"), size("along")
-        return lissajous(p - swing[0] * a, swing, often, R, self.time, **plane)
+APPROACH = 60  # samples of the approach
 
 
 @dataclass(eq=False)
@@ -166,13 +87,13 @@ class Draft:
     def state(self) -> DraftState:
         """A copy of waypoints, curve and options, for undo."""
         options = (self.space, self.through, self.rule, self.orientation, self.curved)
-        curve = replace(self.curve, sizes=dict(self.curve.sizes))
+        curve = self.curve.copy()
         return DraftState(tuple(copy(row) for row in self.rows), curve, options)
 
     def restore(self, state: DraftState) -> None:
         """Return to an earlier `state`."""
         self.rows = [copy(row) for row in state.rows]
-        self.curve = replace(state.curve, sizes=dict(state.curve.sizes))
+        self.curve = state.curve.copy()
         self.space, self.through, self.rule, self.orientation, self.curved = state.options
         used = max((row.number for row in self.rows), default=0)
         self._numbers = count(max(next(self._numbers), used + 1))
@@ -236,14 +157,7 @@ class Draft:
         """Plan the motion; of several IK solutions at the start, use the one closest to q0."""
         if not self.curved:
             return self.via_list().trajectory(arm, q0)
-        return follow_path(
-            arm,
-            self.curve.path(),
-            CURVE_DT,
-            q0,
-            orientation=self.orientation,  # type: ignore[arg-type]
-            tolerance=CURVE_TOLERANCE,
-        )
+        return plan_path(arm, self.curve.path(), q0, orientation=self.orientation)
 
     def file(self, plan: PlannedMotion) -> str:
         """Return the text of a via-point file that reproduces the motion of a plan."""
@@ -288,6 +202,9 @@ class PlannedMotion:
     past: Array  # (m,) True where a limit is violated
     points: Array  # (k, 3) tool positions at the waypoints, or at the start of the curve
     violations: tuple[Violation, ...]
+    down: Array  # (m,) True where the pen is down
+    approach: Array  # (k, 3) tool positions from the present configuration to the start
+    pen_down: Array | None = None  # (k, 2) s, intervals of a drawing with the pen down
 
     @property
     def length(self) -> float:
@@ -298,6 +215,24 @@ class PlannedMotion:
     def stuck(self) -> bool:
         """Whether a joint position limit is violated, which a slower motion cannot fix."""
         return any(one.kind == "position" for one in self.violations)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InfeasiblePath:
+    """A curve that the arm cannot follow."""
+
+    why: str
+    path: Array  # (m, 3) positions in the base frame
+    reached: Array  # (m,) True where the arm can follow it
+    place: Array  # (3,) first infeasible position
+
+
+def infeasible_of(draft: Draft, error: PathInfeasible) -> InfeasiblePath:
+    """The preview of a curve that cannot be followed."""
+    path = draft.curve.path()
+    t = np.linspace(0.0, path.duration, DRAWN)
+    points = path.pose(t)[:, :3, 3]
+    return InfeasiblePath(str(error), points, t < error.t, error.position)
 
 
 def plan_of(arm: Robot, draft: Draft, q0: Array) -> PlannedMotion:
@@ -317,13 +252,27 @@ def plan_of(arm: Robot, draft: Draft, q0: Array) -> PlannedMotion:
         past |= (tau > _most([d.max_torque for d in drives])).any(axis=1)
     times = [row.t for row in draft.rows] if not draft.curved else [motion.start]
     points = arm.fk(np.ascontiguousarray(motion.sample(times).q))[:, :3, 3]
+    curve = draft.curve.path() if draft.curved else None
+    t = np.linspace(0.0, motion.duration, DRAWN)
     return PlannedMotion(
         motion,
         arm.fk(np.ascontiguousarray(s.q))[:, :3, 3],
         past,
         points,
         tuple(check(motion, arm)),
+        np.ones(DRAWN, dtype=bool) if curve is None else pen_is_down(curve, t),
+        _approach(arm, q0, s.q[0]),
+        curve.pen_down if isinstance(curve, DrawingPath) else None,
     )
+
+
+def _approach(arm: Robot, q0: Array, start: Array) -> Array:
+    """Tool positions of the approach as `Playing` moves it; none if the robot is there."""
+    if np.abs(q0 - start).max() < 1e-6:
+        return np.zeros((0, 3))
+    move = jerk_limited(q0, start, limits_of(arm))
+    q = move.sample(np.linspace(move.start, move.end, APPROACH)).q
+    return arm.fk(np.ascontiguousarray(q))[:, :3, 3]
 
 
 def _numbers(values: Array) -> str:

@@ -18,21 +18,27 @@ and `rpy`); `qd` and `qdd` are optional.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
-from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft, Row, ToolCurve
-from brazo.lab.panels.trajectory.layout import SPACES, THROUGH, TURNS
+from brazo.lab.panels.trajectory.curve_section import MAX_SVG, TURNS
+from brazo.lab.panels.trajectory.draft import Draft, Row
+from brazo.lab.panels.trajectory.layout import SPACES, THROUGH
+from brazo.lab.panels.trajectory.tool_curve import KINDS, MAX_STROKES, PLANES, ToolCurve
 from brazo.operate import Points
 from brazo.program.flow import flow, plain_text
 from brazo.robot import Robot
+from brazo.trajectory.drawing_path import RETRACTS, Retract
+from brazo.trajectory.text_drawing import FONTS, MAX_TEXT
 from brazo.trajectory.via_points import RULES
 
 MOST_POINTS = 500
+MOST_POSES = 5000
+_CONTENTS = ("content", "font", "retract", "svg", "svg_name")  # text of a curve
 _FIELDS = ("shows", "space", "interpolation", "rule", "orientation", "points", "curve")
 
 
@@ -93,7 +99,18 @@ def _row(row: Row, draft: Draft, names: Mapping[int, str]) -> dict[str, Any]:
 def _curve(curve: ToolCurve) -> dict[str, Any]:
     plain = {"kind": curve.kind, "plane": curve.plane, "time": float(curve.time)}
     sizes = {name: float(value) for name, value in curve.sizes.items()}
-    return {**plain, **_pose(curve.start), "sizes": sizes}
+    more: dict[str, Any] = {}
+    fresh = ToolCurve(curve.start)
+    for name in _CONTENTS:
+        if getattr(curve, name) != getattr(fresh, name):
+            more[name] = getattr(curve, name)
+    if curve.strokes:
+        more["strokes"] = [[list(p) for p in one] for one in curve.strokes]
+    if curve.recorded is not None:
+        t, poses = curve.recorded
+        rows = [[*_pose(T)["xyz"], *_pose(T)["rpy"]] for T in poses]
+        more["recorded"] = {"time": float(t[-1]), "poses": rows}
+    return {**plain, **_pose(curve.start), "sizes": sizes, **more}
 
 
 def _pose(T: np.ndarray) -> dict[str, Any]:
@@ -125,19 +142,51 @@ def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points
 
 
 def _read_curve(field: Field) -> ToolCurve:
-    given = field.mapping(("kind", "plane", "time", "xyz", "rpy", "sizes"))
+    known = ("kind", "plane", "time", "xyz", "rpy", "sizes", "strokes", "recorded", *_CONTENTS)
+    given = field.mapping(known)
     for name in ("kind", "plane", "time"):
         if name not in given:
             field.missing(name)
-    known = [f"{kind}.{name}" for kind, sizes in CURVES.items() for name in sizes]
-    sizes = given["sizes"].mapping(known) if "sizes" in given else {}
-    return ToolCurve(
+    named = [f"{kind}.{name}" for kind, sizes in KINDS.items() for name in sizes]
+    sizes = given["sizes"].mapping(named) if "sizes" in given else {}
+    curve = ToolCurve(
         _read_pose(field, given),
-        given["kind"].choice(*CURVES),
+        given["kind"].choice(*KINDS),
         given["plane"].choice(*PLANES),
         given["time"].number(above=0.0),
         {name: one.number() for name, one in sizes.items()},
     )
+    if "content" in given:
+        curve.content = given["content"].text(at_most=MAX_TEXT)
+    if "font" in given:
+        curve.font = given["font"].choice(*FONTS)
+    if "retract" in given:
+        curve.retract = cast(Retract, given["retract"].choice(*RETRACTS))
+    if "svg" in given:
+        curve.svg = given["svg"].text(at_most=MAX_SVG)
+        curve.svg_name = given["svg_name"].text() if "svg_name" in given else "SVG"
+    if "strokes" in given:
+        curve.strokes = tuple(
+            tuple(cast(tuple[float, float], tuple(p.numbers(2))) for p in one.items())
+            for one in given["strokes"].items(MAX_STROKES)
+        )
+    if "recorded" in given:
+        curve.recorded = _read_recorded(given["recorded"])
+    return curve
+
+
+def _read_recorded(field: Field) -> tuple[np.ndarray, np.ndarray]:
+    given = field.mapping(("time", "poses"))
+    for name in ("time", "poses"):
+        if name not in given:
+            field.missing(name)
+    rows = np.array([one.numbers(6) for one in given["poses"].items(MOST_POSES)])
+    if len(rows) < 6:
+        given["poses"].fail(f"{len(rows)} poses; expected at least 6")
+    poses = np.tile(np.eye(4), (len(rows), 1, 1))
+    poses[:, :3, 3] = rows[:, :3]
+    poses[:, :3, :3] = [matrix_from_rpy(row) for row in rows[:, 3:]]
+    return np.linspace(0.0, given["time"].number(above=0.0), len(rows)), poses
 
 
 def _read_pose(field: Field, given: Mapping[str, Field]) -> np.ndarray:

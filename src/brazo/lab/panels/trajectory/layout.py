@@ -11,7 +11,6 @@ from brazo.lab.panels.common.html import (
     buttons,
     column,
     note,
-    number,
     row,
     section,
     segments,
@@ -21,26 +20,29 @@ from brazo.lab.panels.common.html import (
     toggle,
     upload,
 )
-from brazo.lab.panels.trajectory.draft import CURVES, PLANES, Draft
+from brazo.lab.panels.trajectory.curve_section import TURNS
+from brazo.lab.panels.trajectory.draft import Draft
 from brazo.robot import Robot
 from brazo.trajectory.via_points import RULES
 
 SOURCES = {"points": "Points", "curve": "Curve"}
 SPACES = {"joint": "Joint", "tool": "Cartesian"}
 THROUGH = {"cubic": "Cubics", "quintic": "Quintics", "line": "Straight lines"}
-TURNS = {"full": "fixed", "nearest": "closest feasible", "free": "free"}
 SHOWN = {"revolute": ("°", 180.0 / np.pi), "prismatic": ("mm", 1e3)}
 TOOL = {"x": "mm", "y": "mm", "z": "mm", "roll": "°", "pitch": "°", "yaw": "°"}
 
 
-def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
-    """HTML of the panel for the draft of one robot; `several` are the robots to choose from."""
+def layout(several: Sequence[str], draft: Draft, arm: Robot, curve: str) -> str:
+    """HTML of the panel for the draft of one robot; `several` are the robots to choose from.
+
+    `curve` is the HTML of its curve.
+    """
     return (
         section(
             "Motion",
             row("Robot", select("robot", several, label="Robot")) if len(several) > 1 else "",
             segments("source", SOURCES, label="Motion through"),
-            _curve(draft) if draft.curved else _points(draft, arm),
+            curve if draft.curved else _points(draft, arm),
             id="motion",
         )
         + section(
@@ -56,8 +58,9 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
                     "slow",
                     enabled="may-slow",
                     title="Slows the motion until velocities and torques are within limits",
-                )
-            ),
+                ),
+            )
+            + (_placement() if draft.curved else ""),
             id="preview",
         )
         + section(
@@ -68,6 +71,15 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot) -> str:
             ),
             toggle("loop", "Loop"),
             row("Now", text("now", wide=True)),
+            buttons(
+                button(
+                    "Save trace",
+                    "trace",
+                    icon="download",
+                    enabled="may-trace",
+                    title="Actual tool path of the last run with the state of the pen, as CSV",
+                ),
+            ),
             id="play",
         )
         + section(
@@ -142,29 +154,18 @@ def _velocities(arm: Robot) -> str:
     ) + note("Marked velocities are given; the others follow the rule. Auto returns to it.")
 
 
-def _curve(draft: Draft) -> str:
-    curve = draft.curve
-    fields = [
-        row(
-            size.title,
-            number(
-                f"size/{curve.kind}/{name}",
-                "" if size.unit == "number" else size.unit,
-                label=size.title,
-                digits=2,
-            ),
-        )
-        for name, size in CURVES[curve.kind].items()
-    ]
-    return (
-        row("Curve", select("curve", {k: k.capitalize() for k in CURVES}, label="Curve"))
-        + row("Plane", segments("plane", {p: p.upper() for p in PLANES}, label="Plane"))
-        + "".join(fields)
-        + row("Time", number("time", "s", label="Time", digits=2))
-        + row("Orientation", select("orientation", TURNS, label="Orientation"))
-        + row("Start point", text("begin", "mm"))
-        + buttons(
-            button("Start at current pose", "here", title="Moves the start point to the tool"),
-            button("Convert to waypoints", "as-points", title="Points that can be edited"),
-        )
+def _placement() -> str:
+    return buttons(
+        button(
+            "Shift to feasible",
+            "shift",
+            enabled="may-place",
+            title="Moves the curve by the shortest shift found that the arm can follow",
+        ),
+        button(
+            "Scale to feasible",
+            "scale",
+            enabled="may-place",
+            title="Shrinks the curve about its centre until the arm can follow it",
+        ),
     )

@@ -23,18 +23,19 @@ from brazo.lab.panels.common.html import (
     fixed,
     note,
 )
+from brazo.lab.panels.trajectory.curve_section import TURNS, CurveSection
 from brazo.lab.panels.trajectory.draft import (
-    CURVES,
-    PLANES,
     Draft,
     DraftState,
+    InfeasiblePath,
     PlannedMotion,
     Row,
+    infeasible_of,
     plan_of,
     sentence,
 )
 from brazo.lab.panels.trajectory.kept import MOST_POINTS, drafts_yaml, read_draft
-from brazo.lab.panels.trajectory.layout import SHOWN, SOURCES, SPACES, THROUGH, TOOL, TURNS, layout
+from brazo.lab.panels.trajectory.layout import SHOWN, SOURCES, SPACES, THROUGH, TOOL, layout
 from brazo.lab.panels.trajectory.planned_path import PlannedPath
 from brazo.lab.panels.trajectory.unsaved import unsaved_drafts, unsaved_points
 from brazo.operate import Point
@@ -44,7 +45,13 @@ from brazo.program.frames import frame_pose
 from brazo.program.point_targets import joint_target
 from brazo.project.folder import TRAJECTORIES, Project
 from brazo.project.history import Edit
-from brazo.trajectory import fastest_within, parse_via_list
+from brazo.trajectory import (
+    PathInfeasible,
+    ToolTrace,
+    fastest_within,
+    parse_via_list,
+    tool_trace,
+)
 from brazo.trajectory.via_points import RULES
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
 
+Found = PlannedMotion | InfeasiblePath | str  # result of planning
 ADDED = 24  # segments between the waypoints that a curve is converted to
 
 
@@ -60,6 +68,7 @@ class TrajectoryPanel(Panel):
     """Waypoints, curves, preview and playback."""
 
     id, title, icon, side, order = "trajectory", "Trajectory", "trajectory", "left", 25
+    scripts = ("panels/trajectory/pad.js",)
 
     def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
@@ -69,6 +78,9 @@ class TrajectoryPanel(Panel):
         self._opened = 0  # value of `session.cells` for which the drafts are valid
         self._plan: PlannedMotion | None = None
         self._why = ""
+        self._infeasible: InfeasiblePath | None = None
+        self._trace: ToolTrace | None = None  # of the last run
+        self._pen_down: np.ndarray | None = None  # (k, 2) s, of the motion that is run
         self._plans = 0
         self._path = PlannedPath(context.scene)
         self._path_shown = True
@@ -98,24 +110,15 @@ class TrajectoryPanel(Panel):
                 int,
                 unit="mm" if unit == "mm" else "deg",
             )
-        self.on("curve", self._set_curve, str)
-        self.on("plane", self._set_plane, str)
-        self.on("here", self._begin_here)
         self.on("as-points", self._as_points)
-        self.on_number("time", self._set_curve_time, unit="s")
-        for kind, sizes in CURVES.items():
-            for name, size in sizes.items():
-                self.on_number(
-                    f"size/{kind}/{name}",
-                    functools.partial(self._set_size, kind, name),
-                    unit=size.unit,
-                )
+        self._curve = CurveSection(self)
         self.on("seen", self._show_path, bool)
         self.on("slow", self._slow)
         self.on("play", self._play)
         self.on("halt", self._halt, still=True)
         self.on("loop", self._set_loop, bool)
         self.on("save", self._save)
+        self.on("trace", self._save_trace)
         self.on_upload("load", self._load, ".yaml", ".yml", most=4 << 20)
 
     # ---- the draft of the selected robot ---------------------------------------------------------
@@ -136,7 +139,7 @@ class TrajectoryPanel(Panel):
     def simulation_changed(self) -> None:
         robots = self.sim.robots
         if self._sim is not self.sim:
-            self._sim, self._playing = self.sim, None
+            self._sim, self._playing, self._trace = self.sim, None, None
         if self._opened != self.session.cells:
             self._opened = self.session.cells
             self._drafts.clear()
@@ -178,7 +181,7 @@ class TrajectoryPanel(Panel):
     def html(self) -> str:
         if not self.sim.robots:
             return note("There is no robot in this cell.")
-        return layout(list(self.sim.robots), self.draft, self.robot.arm)
+        return layout(list(self.sim.robots), self.draft, self.robot.arm, self._curve.html())
 
     def values(self) -> Values:
         if not self.sim.robots:
@@ -198,10 +201,12 @@ class TrajectoryPanel(Panel):
             "may-slow": plan is not None and bool(plan.violations) and not plan.stuck,
             "may-play": plan is not None and not plan.violations and self._playing is None,
             "may-save": plan is not None,
+            "may-place": draft.curved and self._infeasible is not None,
+            "may-trace": self._trace is not None,
             "playing": self._playing is not None,
             "now": self._now(),
         }
-        return found | (self._curve_values() if draft.curved else self._point_values())
+        return found | (self._curve.values() if draft.curved else self._point_values())
 
     def _point_values(self) -> Values:
         draft, arm = self.draft, self.robot.arm
@@ -253,23 +258,14 @@ class TrajectoryPanel(Panel):
         qd = np.zeros(len(one.q)) if qd is None else qd.copy()
         qd[i] = value
         one.qd = qd
-        self._changed("edit waypoint velocity")
+        self.edited("edit waypoint velocity")
 
     def _automatic_velocity(self, number_: int) -> None:
         """Let the rule determine the velocities at a waypoint."""
         one = self.draft.row(number_)
         if one.qd is not None or one.qdd is not None:
             one.qd = one.qdd = None
-            self._changed("automatic waypoint velocity")
-
-    def _curve_values(self) -> Values:
-        curve = self.draft.curve
-        found: Values = {"curve": curve.kind, "plane": curve.plane, "time": curve.time}
-        for name, size in CURVES[curve.kind].items():
-            scale = 1e3 if size.unit == "mm" else 1.0
-            found[f"size/{curve.kind}/{name}"] = scale * curve.size(name)
-        found["begin"] = ", ".join(fixed(1e3 * v, 1) for v in curve.start[:3, 3])
-        return found
+            self.edited("automatic waypoint velocity")
 
     def _now(self) -> str:
         playing = self._playing
@@ -284,7 +280,7 @@ class TrajectoryPanel(Panel):
 
     # ---- planning --------------------------------------------------------------------------------
 
-    def _changed(self, label: str, html: bool = False, key: str = "") -> None:
+    def edited(self, label: str, html: bool = False, key: str = "") -> None:
         """Store a change of the draft as an edit, and replan.
 
         `label` is shown to undo it; with `html`, the panel is rebuilt.
@@ -345,7 +341,7 @@ class TrajectoryPanel(Panel):
         self._require_room()
         row = self.draft.add(self.robot.arm, joint_target(self.sim, self.robot, point))
         row.point = point.number
-        self._changed(f"add {name}")
+        self.edited(f"add {name}")
 
     def _set_name(self, number_: int, name: str) -> None:
         """Rename the point of a waypoint; a waypoint without a name becomes a point."""
@@ -386,7 +382,7 @@ class TrajectoryPanel(Panel):
 
     def _replan(self) -> None:
         self._plans += 1
-        self._plan, self._why = None, ""
+        self._plan, self._why, self._infeasible = None, "", None
         self._path.remove()
         if not self.sim.robots or not (self.draft.curved or len(self.draft.rows) > 1):
             return
@@ -397,7 +393,7 @@ class TrajectoryPanel(Panel):
             return
 
         # Planning a Cartesian path is slow: run it as a background job.
-        def done(found: PlannedMotion | str) -> None:
+        def done(found: Found) -> None:
             self._planned(found, number_)
             # Remove the finished job from the list; the preview shows its result.
             self.context.post(lambda: self.context.jobs.cancel(job.number))
@@ -406,15 +402,26 @@ class TrajectoryPanel(Panel):
             "Plan the path", lambda _: _tried(arm, draft, q0), done, cancellable=False
         )
 
-    def _planned(self, found: PlannedMotion | str, number_: int) -> None:
+    def _planned(self, found: Found, number_: int) -> None:
         if number_ != self._plans:
             return  # outdated: the draft has changed since
         if isinstance(found, str):
             self._why = found
-            return
-        self._plan = found
-        if self._path_shown:
-            self._path.show(found, np.asarray(self.robot.base))
+        elif isinstance(found, InfeasiblePath):
+            self._why, self._infeasible = found.why, found
+        else:
+            self._plan = found
+        self._show()
+
+    def _show(self) -> None:
+        """Draw the plan, or the path that is not feasible."""
+        base = np.asarray(self.robot.base)
+        if not self._path_shown:
+            self._path.remove()
+        elif self._plan is not None:
+            self._path.show(self._plan, base)
+        elif self._infeasible is not None:
+            self._path.show_infeasible(self._infeasible, base)
 
     def _require_plan(self) -> PlannedMotion:
         if self._plan is None:
@@ -426,7 +433,7 @@ class TrajectoryPanel(Panel):
     def _set_source(self, source: str) -> None:
         if source in SOURCES:
             self.draft.curved = source == "curve"
-            self._changed(f"show {source}", html=True)
+            self.edited(f"show {source}", html=True)
 
     def _set_space(self, space: str) -> None:
         draft, arm = self.draft, self.robot.arm
@@ -440,31 +447,31 @@ class TrajectoryPanel(Panel):
             for one in draft.rows:
                 one.T = arm.fk(one.q)
         draft.space = space  # type: ignore[assignment]
-        self._changed("space of waypoints", html=True)
+        self.edited("space of waypoints", html=True)
 
     def _set_through(self, through: str) -> None:
         if through in THROUGH:
             self.draft.through = through  # type: ignore[assignment]
-            self._changed("interpolation", html=True)
+            self.edited("interpolation", html=True)
 
     def _set_rule(self, rule: str) -> None:
         if rule in RULES:
             self.draft.rule = rule  # type: ignore[assignment]
-            self._changed("waypoint velocities")
+            self.edited("waypoint velocities")
 
     def _set_orientation(self, orientation: str) -> None:
         if orientation in TURNS:
             self.draft.orientation = orientation  # type: ignore[assignment]
-            self._changed("orientation")
+            self.edited("orientation")
 
     def _add(self) -> None:
         self._require_room()
         self.draft.add(self.robot.arm, self.robot.reference.q)
-        self._changed("add waypoint")
+        self.edited("add waypoint")
 
     def _clear(self) -> None:
         self.draft.rows.clear()
-        self._changed("clear waypoints")
+        self.edited("clear waypoints")
 
     def _set_point(self, number_: int) -> None:
         one = self.draft.row(number_)
@@ -473,18 +480,18 @@ class TrajectoryPanel(Panel):
         one.q = self.robot.reference.q
         one.T = self.robot.arm.fk(one.q)
         one.qd = one.qdd = None
-        self._changed("update waypoint")
+        self.edited("update waypoint")
 
     def _delete_point(self, number_: int) -> None:
         self.draft.rows.remove(self.draft.row(number_))
-        self._changed("delete waypoint")
+        self.edited("delete waypoint")
 
     def _set_time(self, number_: int, t: float) -> None:
         if t < 0.0:
             raise BrazoError(f"time {t:g} s: must be 0 s or more")
         self._edit(number_).t = t
         self.draft.rows.sort(key=lambda one: one.t)
-        self._changed("time of waypoint")
+        self.edited("time of waypoint")
 
     def _set_joint(self, i: int, number_: int, value: float) -> None:
         one = self._edit(number_)
@@ -493,7 +500,7 @@ class TrajectoryPanel(Panel):
             q[i] = value
             if not self._touch_up(one, q):
                 one.q, one.T = q, self.robot.arm.fk(q)
-                self._changed("edit waypoint")
+                self.edited("edit waypoint")
 
     def _set_tool(self, key: str, number_: int, value: float) -> None:
         one = self._edit(number_)
@@ -508,36 +515,12 @@ class TrajectoryPanel(Panel):
             self._touch_up(one, reach(self.robot.arm, T, one.q))
             return
         one.T = T
-        self._changed("edit waypoint")
+        self.edited("edit waypoint")
 
     def _edit(self, number_: int) -> Row:
         one = self.draft.row(number_)
         one.qdd = None  # not valid for the edited waypoint
         return one
-
-    def _set_curve(self, kind: str) -> None:
-        if kind in CURVES:
-            self.draft.curve.kind = kind
-            self._changed(f"curve {kind}", html=True)
-
-    def _set_plane(self, plane: str) -> None:
-        if plane in PLANES:
-            self.draft.curve.plane = plane
-            self._changed("plane of curve")
-
-    def _set_size(self, kind: str, name: str, value: float) -> None:
-        self.draft.curve.sizes[f"{kind}.{name}"] = value
-        self._changed(f"{name} of {kind}", key=f"size/{kind}/{name}")
-
-    def _set_curve_time(self, value: float) -> None:
-        if not 0.05 <= value <= 3600.0:
-            raise BrazoError(f"time {value:g} s: must be 0.05 to 3600 s")
-        self.draft.curve.time = value
-        self._changed("time of curve")
-
-    def _begin_here(self) -> None:
-        self.draft.curve.start = self.robot.arm.fk(self.robot.reference.q)
-        self._changed("start of curve")
 
     def _as_points(self) -> None:
         plan, draft = self._require_plan(), self.draft
@@ -554,19 +537,17 @@ class TrajectoryPanel(Panel):
             one = draft.add(arm, here.q, float(t))
             one.qd, one.qdd = here.qd, here.qdd
         draft.curved, draft.through = False, "quintic"
-        self._changed("convert curve to waypoints", html=True)
+        self.edited("convert curve to waypoints", html=True)
 
     def _show_path(self, on: bool) -> None:
         self._path_shown = on
-        self._path.remove()
-        if on and self._plan is not None:
-            self._path.show(self._plan, np.asarray(self.robot.base))
+        self._show()
 
     def _slow(self) -> None:
         plan = self._require_plan()
         slower = fastest_within(plan.motion, self.robot.arm)
         self.draft.slow(slower.duration / plan.motion.duration * (1.0 + 1e-6))
-        self._changed("scale time to limits")
+        self.edited("scale time to limits")
 
     # ---- playing ---------------------------------------------------------------------------------
 
@@ -585,10 +566,14 @@ class TrajectoryPanel(Panel):
             )
             sim.tasks.add(playing)
         self._playing, self._began = playing, sim.time
+        self._pen_down = plan.pen_down
 
     def _played(self, playing: Playing, why: str) -> None:
         if self._playing is playing:
             self._playing = None
+            if len(playing.trace) > 1:
+                rows = np.array(playing.trace)
+                self._trace = tool_trace(rows[:, 0], rows[:, 1:], self._pen_down)
             if not why:
                 self.say(f"trajectory done after {self.sim.time - self._began:.1f} s")
             if why == "something else moves the robot":
@@ -609,6 +594,12 @@ class TrajectoryPanel(Panel):
 
     def reset(self) -> None:
         self._playing = None  # the reset removed the task
+
+    def _save_trace(self) -> None:
+        """Download the actual tool path of the last run."""
+        if self._trace is None:
+            raise BrazoError("no trace yet: run the trajectory first")
+        self.download(f"{self.sim.cell.name}-{self.robot.name}-trace.csv", self._trace.csv_text())
 
     # ---- files -----------------------------------------------------------------------------------
 
@@ -647,16 +638,18 @@ class TrajectoryPanel(Panel):
         def take() -> None:
             draft.take(robot.arm, points, robot.reference.q)
             draft.mark_saved()
-            self._changed(f"load {given.name}", html=True)
+            self.edited(f"load {given.name}", html=True)
 
         lost = unsaved_points(robot.name, draft)
         self.context.unsaved.ask(f"Loading {given.name} discards:", lost, take)
 
 
-def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> PlannedMotion | str:
-    """Return the plan, or a message why there is none."""
+def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> Found:
+    """Return the plan, or a message why there is none; with the path, if the arm is the reason."""
     try:
         return plan_of(arm, draft, q0)
+    except PathInfeasible as error:
+        return infeasible_of(draft, error) if draft.curved else str(error)
     except BrazoError as error:
         return str(error)
 

@@ -1,4 +1,8 @@
-"""Planned tool path in the scene: a line with its waypoints, red where a limit is violated."""
+"""Planned tool path in the scene: a line with its waypoints, red where a limit is violated.
+
+The approach and the travel with a raised pen are thin and grey.  Of a path that the arm cannot
+follow, the infeasible rest is red, with its first point and the reason.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from brazo.lab.panels.trajectory.draft import PlannedMotion
+from brazo.lab.panels.trajectory.draft import InfeasiblePath, PlannedMotion
 from brazo.lab.scene.scene import Scene
 
 FINE, PAST, POINT = (20, 60, 255), (255, 0, 0), (255, 146, 43)
+RAISED = (140, 140, 150)
 POINT_SIZE = 0.005  # size over the size of the cell
 
 
@@ -28,16 +33,16 @@ class PlannedPath:
         scene, name = self._scene.server.scene, f"{self._scene.root}/path"
         path = _placed(base, plan.path)
         past = plan.past[:-1] | plan.past[1:]
-        colors = np.where(past[:, None, None], np.array(PAST), np.array(FINE)).astype(np.uint8)
-        self._handles = [
-            scene.add_line_segments(
-                f"{name}/line",
-                np.stack([path[:-1], path[1:]], axis=1).astype(np.float32),
-                np.broadcast_to(colors, (len(path) - 1, 2, 3)),
-                thickness=3.5,
-                thickness_units="screen",
-            ),
-        ]
+        up = ~(plan.down[:-1] & plan.down[1:])
+        colors = np.where(past[:, None], np.array(PAST), np.array(FINE))
+        drawn = past | ~up
+        self._line(f"{name}/line", path, colors, drawn, 3.5)
+        if not drawn.all():
+            self._line(f"{name}/raised", path, np.array(RAISED), ~drawn, 1.5)
+        if len(plan.approach):
+            approach = _placed(base, plan.approach)
+            every = np.ones(len(approach) - 1, dtype=bool)
+            self._line(f"{name}/approach", approach, np.array(RAISED), every, 1.5)
         marks = [(plan.points, POINT)]
         if plan.violations:
             marks.append((np.array([one.place for one in plan.violations]), PAST))
@@ -54,12 +59,59 @@ class PlannedPath:
             )
         )
 
+    def show_infeasible(self, found: InfeasiblePath, base: np.ndarray) -> None:
+        """Draw a path that the arm cannot follow, and why."""
+        self.remove()
+        self._root = self._scene.root
+        scene, name = self._scene.server.scene, f"{self._scene.root}/path"
+        path, (place,) = _placed(base, found.path), _placed(base, found.place[None])
+        fine = found.reached[:-1] & found.reached[1:]
+        colors = np.where(fine[:, None], np.array(FINE), np.array(PAST))
+        self._line(f"{name}/line", path, colors, np.ones(len(fine), dtype=bool), 3.5)
+        self._handles += [
+            scene.add_point_cloud(
+                f"{name}/points",
+                place[None].astype(np.float32),
+                np.array([PAST], dtype=np.uint8),
+                point_size=1.6 * POINT_SIZE * self._scene.size,
+                point_shape="circle",
+                precision="float32",
+            ),
+            scene.add_label(
+                f"{name}/why", _short(found.why), position=place, anchor="bottom-center"
+            ),
+        ]
+
+    def _line(
+        self, name: str, path: np.ndarray, colors: np.ndarray, shown: np.ndarray, width: float
+    ) -> None:
+        """Add the segments of a path (m, 3) that are shown (m - 1,)."""
+        if not shown.any():
+            return
+        colors = np.broadcast_to(colors, (len(path) - 1, 3))[shown]
+        self._handles.append(
+            self._scene.server.scene.add_line_segments(
+                name,
+                np.stack([path[:-1], path[1:]], axis=1)[shown].astype(np.float32),
+                np.repeat(colors[:, None], 2, axis=1).astype(np.uint8),
+                thickness=width,
+                thickness_units="screen",
+            )
+        )
+
     def remove(self) -> None:
         """Remove the path; one drawn in a previous cell was removed with that cell."""
         if self._root == self._scene.root:
             for handle in self._handles:
                 handle.remove()
         self._handles.clear()
+
+
+def _short(why: str) -> str:
+    """The reason without its place and advice."""
+    reason = why.partition(" m: ")[2] or why
+    reason = reason.removeprefix("the start of the path is not reachable: ")
+    return reason.partition(";")[0][:90]
 
 
 def _placed(base: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 // <brazo-appearance part="look" or "page">: how the scene is drawn, and the size of bars and panels.
 // Each browser remembers its own.
-import { element, fixed, remember, remembered, setScale } from "./dom.js";
+import { element, fixed, overScene, remember, remembered, setScale } from "./dom.js";
 import { USUAL } from "./looks.js";
 
 const SHADINGS = { shaded: "Shaded", flat: "Flat", outline: "Outline" };
@@ -33,7 +33,7 @@ function scaled() {
 export function buildAppearance() {
   const names = element("div", "brazo-quarters");
   names.append(...["", "Front", "Side", "Top"].map((name) => element("span", "", { textContent: name })));
-  document.getElementById("root").append(names);
+  overScene(names);
   keepClicksRight(document.getElementById("root"));
   addEventListener("resize", scaled);
   scaled();

@@ -1,4 +1,4 @@
-// The page's end of the lab's channel: named values come down, named events go up.
+// The page's side of the lab's channel: receives named values, sends named events.
 
 const listeners = new Map(); // name -> set of callbacks
 const values = {};
@@ -25,7 +25,7 @@ export function send(event, ...args) {
   if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify([event, ...args]));
 }
 
-// Why the lab closed this page; empty when it did not.
+// Reason why the lab closed the connection; empty if it did not.
 export function refusal() {
   return refused;
 }
@@ -44,7 +44,7 @@ export function drives() {
   return values["me/number"] === values["control/driver"];
 }
 
-// A websocket of the lab's own, in the name of this page.
+// A websocket to the lab, identified as this page.
 export function line(path) {
   const scheme = location.protocol === "https:" ? "wss" : "ws";
   return new WebSocket(`${scheme}://${location.host}${path}?page=${window.brazoViewer.page}`);
@@ -59,14 +59,14 @@ function connect() {
   socket = line("/channel");
   socket.onopen = () => setOnline(true);
   socket.onmessage = (message) => {
-    const news = JSON.parse(message.data);
-    Object.assign(values, news);
-    for (const name in news) {
+    const changed = JSON.parse(message.data);
+    Object.assign(values, changed);
+    for (const name in changed) {
       listeners.get(name)?.forEach((callback) => {
         try {
-          callback(news[name]);
+          callback(changed[name]);
         } catch (error) {
-          console.error(name, error); // one element must not keep the news from the others
+          console.error(name, error); // an error in one element must not affect the others
         }
       });
     }

@@ -1,4 +1,4 @@
-// Copies a table as text with tabs, as spreadsheets take it.
+// Copies a table as tab-separated text, for spreadsheets.
 import { iconButton } from "./dom.js";
 import { say } from "./notices.js";
 
@@ -33,7 +33,7 @@ async function copied(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // Pages that come over http from another computer have no clipboard but by this older way.
+    // Pages served over http by another computer have no clipboard API; use the older command.
     const area = document.body.appendChild(document.createElement("textarea"));
     area.value = text;
     area.select();

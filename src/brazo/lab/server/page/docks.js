@@ -5,6 +5,7 @@ import { send, watch, watchOnline } from "./channel.js";
 import { element, iconButton, refill, remember, remembered, scale } from "./dom.js";
 import { markEdges } from "./edges.js";
 import { icon } from "./icons.js";
+import { whenReleased } from "./pressing.js";
 
 const NARROW = matchMedia("(max-width: 760px)");
 const WIDTH = { least: 240, most: 560, first: { left: 326, right: 300 } };
@@ -146,7 +147,7 @@ function addPanel(told) {
     shown = html;
     // Its own elements first, or they would stand there unmade.
     await Promise.all((told.scripts ?? []).map((script) => import(`/lab/${script}`)));
-    if (shown === html) fill(body, html);
+    whenReleased(body, () => shown === html && fill(body, html));
   });
 }
 

@@ -8,6 +8,14 @@ export function element(tag, className = "", properties = {}) {
   return node;
 }
 
+// Put an element over the scene.  viser's client empties #root when it draws there for the first time,
+// on a busy machine after this page was built.
+export function overScene(node) {
+  const root = document.getElementById("root");
+  root.append(node);
+  new MutationObserver(() => node.isConnected || root.append(node)).observe(root, { childList: true });
+}
+
 export function iconButton(name, label, onclick) {
   const button = element("button", "icon", { type: "button", title: label, onclick });
   button.setAttribute("aria-label", label);

@@ -1,6 +1,6 @@
 // Whether a scrolling box has content hidden above or below: style sheets draw an edge there.
 
-// Keep `data-above` and `data-below` of a box right, whatever is put into it.
+// Keep `data-above` and `data-below` of a box up to date when its content changes.
 export function markEdges(box) {
   const mark = () => {
     box.toggleAttribute("data-above", box.scrollTop > 1);

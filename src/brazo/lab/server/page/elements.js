@@ -1,10 +1,10 @@
-// The elements panels are made of, but for those one types into (fields.js).  Each is tied to names
-// on the channel, so that a panel's HTML is written once and what it shows changes in place.
+// The elements of panels, except input fields (fields.js).  Each is bound to names on the channel, so
+// that a panel's HTML is written once and its values change in place.
 import { send, value, watch } from "./channel.js";
 import { element } from "./dom.js";
 import { icon } from "./icons.js";
 
-// A name as the channel knows it: a panel's own, unless it begins with a slash.
+// The full name on the channel: relative to the panel, unless it begins with a slash.
 export function full(node, name) {
   if (name.startsWith("/")) return name.slice(1);
   const panel = node.closest("[data-panel]")?.dataset.panel;
@@ -15,7 +15,7 @@ export function args(node) {
   return JSON.parse(node.getAttribute("args") ?? "[]");
 }
 
-// Something tied to the value `name` and sending the event `event`.
+// Base class of elements bound to the value `name` that send the event `event`.
 export class Tied extends HTMLElement {
   connectedCallback() {
     if (!this.built) {
@@ -24,7 +24,7 @@ export class Tied extends HTMLElement {
     }
     this.unwatch = [];
     const name = this.getAttribute("name");
-    if (name) this.follow(name, (news) => this.told(news));
+    if (name) this.follow(name, (given) => this.told(given));
   }
   disconnectedCallback() {
     this.unwatch.forEach((unwatch) => unwatch());
@@ -36,13 +36,13 @@ export class Tied extends HTMLElement {
     send(full(this, this.getAttribute("event")), ...args(this), ...more);
   }
   build() {}
-  told(_news) {}
+  told(_given) {}
 }
 
 // <brazo-text name="tool/x">: a value, as text.
 class Text extends Tied {
-  told(news) {
-    const text = String(news ?? "");
+  told(given) {
+    const text = String(given ?? "");
     if (this.textContent !== text) this.textContent = text;
   }
 }
@@ -85,7 +85,7 @@ class Toggle extends Tied {
     this.append(label);
     this.box.onchange = () => {
       const wanted = this.box.checked;
-      this.box.checked = Boolean(this.shown); // the lab decides
+      this.box.checked = Boolean(this.shown); // until the lab confirms the change
       this.send(wanted);
     };
   }
@@ -96,8 +96,8 @@ class Toggle extends Tied {
 }
 
 // <brazo-select event="pose" label="Pose" placeholder="Pose…" options="names"><option>…
-// With a name it shows that value, or the placeholder when there is none; without one it is a menu
-// that forgets its choice.  Options may come from the value that `options` names.
+// With a name it shows that value, or the placeholder if there is none; without one it is a menu
+// without a selection.  Options may come from the value that `options` names.
 class Select extends Tied {
   connectedCallback() {
     super.connectedCallback();
@@ -120,7 +120,7 @@ class Select extends Tied {
     this.select.onchange = () => {
       this.send(this.select.value);
       if (!this.hasAttribute("name")) this.select.selectedIndex = 0;
-      else this.told(this.shown); // until the lab says so
+      else this.told(this.shown); // until the lab confirms the change
     };
   }
   // Names, pairs of value and text, or { group: names } with the group's values as "group:name".
@@ -137,13 +137,13 @@ class Select extends Tied {
     this.select.replaceChildren(...(this.first ? [this.first] : []), ...nodes);
     this.told(this.shown);
   }
-  told(news) {
-    this.shown = news;
-    const known = [...this.select.options].some((option) => option.value === String(news ?? ""));
-    if (!known && news && !this.first) {
-      this.select.prepend(new Option(String(news).replace(/^\w+:/, ""), news));
+  told(given) {
+    this.shown = given;
+    const known = [...this.select.options].some((option) => option.value === String(given ?? ""));
+    if (!known && given && !this.first) {
+      this.select.prepend(new Option(String(given).replace(/^\w+:/, ""), given));
     }
-    this.select.value = news ?? "";
+    this.select.value = given ?? "";
   }
 }
 
@@ -176,8 +176,8 @@ class Segments extends Tied {
     this.buttons[next].focus();
     this.buttons[next].click();
   }
-  told(news) {
-    const chosen = this.buttons.find((button) => button.dataset.value === String(news));
+  told(given) {
+    const chosen = this.buttons.find((button) => button.dataset.value === String(given));
     for (const button of this.buttons) {
       button.setAttribute("aria-checked", String(button === chosen));
       button.tabIndex = button === (chosen ?? this.buttons[0]) ? 0 : -1;
@@ -186,8 +186,8 @@ class Segments extends Tied {
 }
 
 // <brazo-hold event="jog" args="[0, 1]" key="q">+: sends the event while it is held, every 50 ms,
-// then the event with "-end".  Letting go, leaving the window or losing it all end it; when the
-// page is lost altogether, the lab notices that nothing comes any more.
+// then the event with "-end".  Releasing, leaving the window or losing focus ends it; if the page
+// disconnects, the lab detects the missing events.
 const RENEW = 50; // ms
 const held = new Set();
 class Hold extends Tied {
@@ -224,7 +224,7 @@ class Hold extends Tied {
     if (this.renewing) return;
     held.add(this);
     this.button.classList.add("down");
-    this.send(true); // the first: a fresh press
+    this.send(true); // the first one: a new press
     this.renewing = setInterval(() => this.send(false), RENEW);
   }
   release() {

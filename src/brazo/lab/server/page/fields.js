@@ -5,6 +5,7 @@ import { drafts, element, fixed, paced, refilling, showText } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
 import { send, value as known } from "./channel.js";
 import { onHover } from "./hover.js";
+import { showWhole } from "./whole_cell.js";
 
 const PATIENCE = 1000; // ms after which a track shows what the lab has, if it was told nothing
 
@@ -115,7 +116,7 @@ class Slider extends Tied {
     this.range = element("input", "range", { type: "range" });
     Object.assign(this.range, { min: this.min, max: this.max, step: "any" });
     this.range.setAttribute("aria-label", label);
-    const name = element("span", "name", { textContent: label, title: label });
+    const name = element("span", "name", { textContent: label, title: this.getAttribute("title") || label });
     const unit = element("span", "unit", { textContent: this.getAttribute("unit") ?? "" });
     const low = element("span", "end low", { textContent: this.end(this.min, "low") });
     const high = element("span", "end high", { textContent: this.end(this.max, "high") });
@@ -226,6 +227,16 @@ class Table extends Tied {
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
     this.copy = copyButton(this.table);
     this.append(this.table, this.empty, this.copy);
+    // What is beneath the first column, which stays while others scroll, counts as out of view.
+    const scroller = this.closest(".brazo-scroll");
+    const first = head.cells[0];
+    if (scroller instanceof HTMLElement) {
+      new ResizeObserver(() => (scroller.style.scrollPaddingLeft = `${first.offsetWidth}px`)).observe(first);
+    }
+    // Not under a pointer that presses a button: it would move away.
+    this.addEventListener("focusin", ({ target }) => {
+      if (/** @type {Element} */ (target).matches(":focus-visible")) showWhole(target);
+    });
     this.rows = new Map(); // id -> { node, cells }
   }
   kind(column) {
@@ -311,6 +322,25 @@ class Table extends Tied {
   }
 }
 
+// <brazo-entry name="name" event="rename" label="Name">: a line of text.
+class Entry extends Tied {
+  build() {
+    this.field = new Field(
+      this.getAttribute("label"),
+      () => this.value ?? "",
+      (text) => this.send(text),
+    );
+    const most = Number(this.getAttribute("maxlength") ?? 80);
+    Object.assign(this.field.input, { inputMode: "text", maxLength: most });
+    this.append(this.field.input);
+  }
+  told(news) {
+    this.value = news;
+    this.field.show();
+  }
+}
+
+customElements.define("brazo-entry", Entry);
 customElements.define("brazo-number", NumberField);
 customElements.define("brazo-slider", Slider);
 customElements.define("brazo-table", Table);

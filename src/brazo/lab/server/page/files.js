@@ -1,4 +1,4 @@
-// Files between this page and the lab.
+// Upload and download of files.
 import { drives, line, watch } from "./channel.js";
 import { element } from "./dom.js";
 import { Tied, full } from "./elements.js";
@@ -16,7 +16,7 @@ export function buildDownloads() {
   });
 }
 
-// <brazo-upload event="load" accept=".yaml,.urdf" label="Upload a robot…">: to choose or to drop.
+// <brazo-upload event="load" accept=".yaml,.urdf" label="Upload a robot…">: a file dialog and drop target.
 class Upload extends Tied {
   build() {
     this.input = element("input", "", { type: "file", accept: this.getAttribute("accept") });

@@ -1,4 +1,4 @@
-// The keys, in an overlay.
+// Overlay with the list of keys.
 import { value } from "./channel.js";
 import { element, iconButton } from "./dom.js";
 
@@ -24,14 +24,14 @@ const mouse = [
 const HALTS = { master: "STOP: release the handle; the follower stops", follower: "STOP the robot" };
 let dialog;
 
-// What a key does on this page; nothing where it has no use.
-function meaning(key, says) {
+// Description of a key on this page; empty if it has no function.
+function meaning(key, description) {
   const role = value("station/role");
-  if (key === "Space") return value("replay") ? "Play or pause" : HALTS[role] ?? says;
-  return role && (key === "P" || key === ".") ? "" : says; // a station's time cannot be paused
+  if (key === "Space") return value("replay") ? "Play or pause" : HALTS[role] ?? description;
+  return role && (key === "P" || key === ".") ? "" : description; // a station's time cannot be paused
 }
 
-// Panels may add keys of their own to the list.
+// Panels can add their keys to the list.
 export function addKeys(rows) {
   keys.splice(-2, 0, ...rows.filter(([key]) => !keys.some(([known]) => known === key)));
 }
@@ -45,8 +45,8 @@ export function toggleHelp() {
   const lists = element("div", "lists");
   for (const [title, rows] of [["Keys", keys], ["In the scene", mouse]]) {
     const list = element("dl");
-    for (const [key, says] of rows) {
-      const what = meaning(key, says);
+    for (const [key, description] of rows) {
+      const what = meaning(key, description);
       if (!what) continue;
       const names = element("dt");
       for (const one of /^[0-9 ]+$/.test(key) ? key.split(" ") : key.split(", ")) {

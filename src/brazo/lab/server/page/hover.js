@@ -1,4 +1,4 @@
-// What the pointer or the focus rests on: an event when it comes, and one with "-end" when it leaves.
+// Hover and focus: an event when a node is entered, and one with "-end" when it is left.
 import { drives, send } from "./channel.js";
 
 let current = null; // { node, name }

@@ -44,6 +44,7 @@ const PATHS = {
   search: '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',
   step: '<path d="M6 5v14l9-7zM18.5 5v14" />',
   stop: '<rect x="5.5" y="5.5" width="13" height="13" rx="2" fill="currentColor"/>',
+  studies: '<path d="M4 4v16h16"/><circle cx="8.5" cy="15" r="1.3"/><circle cx="12" cy="10.5" r="1.3"/><circle cx="16" cy="13" r="1.3"/><circle cx="18.5" cy="6.5" r="1.3"/>',
   sun: '<circle cx="12" cy="12" r="4"/><path d="M12 3v1M12 20v1M3 12h1M20 12h1M5.6 5.6l.7.7M17.7 17.7l.7.7M5.6 18.4l.7-.7M17.7 6.3l.7-.7"/>',
   table: '<path d="M3.5 5h17v14h-17zM3.5 10h17M3.5 14.5h17M9 5v14"/>',
   teleop: '<circle cx="12" cy="12" r="2"/><path d="M8 16a5.7 5.7 0 0 1 0-8M16 8a5.7 5.7 0 0 1 0 8M5 19a9.9 9.9 0 0 1 0-14M19 5a9.9 9.9 0 0 1 0 14"/>',

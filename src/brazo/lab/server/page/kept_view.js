@@ -12,10 +12,10 @@ export function keepView() {
     sent = JSON.stringify(project.view ?? {});
     if (project.view?.panels) setArrangement(structuredClone(project.view.panels));
   });
-  setInterval(tell, EVERY);
+  setInterval(sendView, EVERY);
 }
 
-// Called when a cell that came into view is framed.
+// Called when a new cell is framed.
 export function restoreCamera() {
   const project = value("project");
   if (!project?.kept || project.opened === applied) return;
@@ -24,7 +24,7 @@ export function restoreCamera() {
   sent = JSON.stringify({ camera: window.brazoViewer.camera(), panels: arrangement() });
 }
 
-function tell() {
+function sendView() {
   const project = value("project");
   if (!project?.kept || project.opened !== applied || value("replay") || !drives()) return;
   const view = { camera: window.brazoViewer.camera(), panels: arrangement() };

@@ -9,7 +9,7 @@ export function onKey(key, callback) {
   actions.set(key.toLowerCase(), callback);
 }
 
-// Whether keys are being typed somewhere; a field for numbers takes no spaces.
+// Whether an input field receives the keys; number fields do not accept spaces.
 /** @param {KeyboardEvent} event */
 export function typing(event) {
   const node = event.target;
@@ -18,7 +18,7 @@ export function typing(event) {
   return node instanceof HTMLInputElement && /text|search|number|password|email/.test(node.type);
 }
 
-// In a recording nothing could be stopped: there the key plays and pauses, as it does anywhere.
+// A replay has nothing to stop: there the key plays and pauses.
 export function stop() {
   if (value("replay")) playOrPause();
   else send("stop");
@@ -28,13 +28,13 @@ export function playOrPause() {
   send(value("clock/running") ? "pause" : "play");
 }
 
-// Controls that the space bar operates, once the keyboard has gone to them: it presses a button, turns
-// a switch.  After a click the space bar is STOP again, and so it always is on a hold-to-run button,
-// which Enter holds.
+// Controls that the space bar operates when focused by the keyboard: it presses a button, toggles a
+// switch.  After a click the space bar is STOP again, and it is always STOP on a hold-to-run button,
+// which Enter operates.
 const OPERATED = "button:not(.hold), summary, select, input[type=checkbox]";
-let clicking = false; // from the press of a pointer until all that its click causes
+let clicking = false; // from a pointer press until its click event was handled
 /** @type {EventTarget | null} */
-let clicked = null; // the control that has the focus by a click
+let clicked = null; // the control focused by a click
 
 addEventListener(
   "pointerdown",
@@ -51,7 +51,7 @@ addEventListener("focusin", (event) => (clicked = clicking ? event.target : null
 
 const operates = (node) => node instanceof Element && node.matches(OPERATED) && node !== clicked;
 const plain = (event) => !event.ctrlKey && !event.metaKey && !event.altKey;
-let stopped = false; // by the space bar that is down
+let stopped = false; // by the current press of the space bar
 let draft = false; // whether Escape discards what is being typed
 
 addEventListener(
@@ -68,7 +68,7 @@ addEventListener(
       if (!event.repeat) stop();
       return;
     }
-    // A field that is being typed in has an undo of its own.
+    // A focused input field has the browser's undo.
     if (event.code === "KeyZ" && (event.ctrlKey || event.metaKey) && !event.altKey && !typing(event)) {
       event.preventDefault();
       return send(event.shiftKey ? "redo" : "undo");
@@ -83,13 +83,13 @@ addEventListener(
 addEventListener(
   "keyup",
   (event) => {
-    // A focused button would be clicked when the space bar comes up.
+    // A focused button would be clicked on release of the space bar.
     if (event.code === "Space" && stopped) event.preventDefault();
     stopped &&= event.code !== "Space";
   },
   true,
 );
-// Escape stops as well, unless it closes something or discards typed text.
+// Escape also stops, unless it closes something or discards typed text.
 addEventListener("keydown", (event) => {
   const taken = draft || event.defaultPrevented || document.querySelector("dialog[open]");
   if (event.key === "Escape" && !taken && !event.repeat && plain(event)) send("stop");

@@ -4,9 +4,9 @@
 // drawn.  `before` is called before every frame, since viser may have made new objects since.
 
 const BACK = 1; // three.js: BackSide
-const CREASE = Math.cos((30 * Math.PI) / 180); // an edge of a body is sharper than this
-const MOST_FACES = 200_000; // of a body whose edges are looked for
-const OUTLINE = 1.5; // px, where the look needs edges and none are wanted
+const CREASE = Math.cos((30 * Math.PI) / 180); // edges with a larger angle between their faces are drawn
+const MOST_FACES = 200_000; // max of a body whose edges are computed
+const OUTLINE = 1.5; // px, if the look requires edges and they are switched off
 const INK = { light: 0x2b3038, dark: 0xd5dae2 };
 const PAPER = { light: 0xf3f4f6, dark: 0x1d2128 };
 export const USUAL = { shading: "shaded", edges: 0, light: 100, ambient: 100, split: false };
@@ -20,7 +20,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
   let done = "";
   let drawn = -1; // the version last drawn
   const edged = new Set(); // names of the parts with lines along their edges
-  const plain = new WeakMap(); // material -> what it was
+  const plain = new WeakMap(); // material -> its original properties
   const lights = new WeakMap(); // light -> its intensity
   const lines = new WeakMap(); // geometry of contact marks -> points as the lab sent them
 
@@ -38,7 +38,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     done = now;
     for (const name of names) eachMesh(name, dress);
     drawEdges(names);
-    // What was added is drawn once viser has made it.
+    // Added nodes are drawn once viser has created them.
     if (version !== drawn) for (const ms of [60, 300, 1000]) setTimeout(() => mutable.requestRender?.(), ms);
     drawn = version;
   }
@@ -49,7 +49,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     });
   }
 
-  // A second drawing of an object, which goes with it.
+  // A second mesh of an object that moves with it.
   function twin(object, key, change) {
     const other = new object.constructor(object.geometry, object.material.clone());
     Object.assign(other, { brazoTwin: key, castShadow: false, receiveShadow: false, raycast: () => {} });
@@ -66,7 +66,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     if (object.brazoSurface === material) return;
     object.brazoSurface = material;
     object.renderOrder = 11;
-    // A little farther away than it is: an equal surface of the robot itself covers it.
+    // Offset slightly away, so that an identical surface of the robot itself covers it.
     Object.assign(material, { depthWrite: false, polygonOffset: true, polygonOffsetFactor: 2, polygonOffsetUnits: 8 });
     if (object.children.some((child) => child.brazoTwin === "depth")) return;
     twin(object, "depth", (other, depth) => {
@@ -169,7 +169,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     dim(mutable.scene, "environmentIntensity", wanted.ambient / 100);
   }
 
-  // Multiply a strength that viser may set again at any time.
+  // Multiply an intensity that viser may reset at any time.
   function dim(object, key, by) {
     const kept = lights.get(object) ?? { usual: object[key], set: object[key] };
     if (object[key] !== kept.set) kept.usual = object[key];
@@ -216,7 +216,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
   const cameras = new Map(); // name of a view -> camera
   let fitted = "";
 
-  // Draw the scene once, or in each quarter of the canvas with a camera of its own.
+  // Draw the scene once, or in each quarter of the canvas with a separate camera.
   function splitter(renderer) {
     const { render } = renderer;
     const size = mutable.camera.position.clone(); // any vector: three.js fills x and y

@@ -1,11 +1,11 @@
-// What the lab has to say: sentences that come and go, and long work with its progress.
+// Notices of the lab: temporary messages, and jobs with their progress.
 import { send, watch, watchOnline } from "./channel.js";
 import { element, iconButton, scale } from "./dom.js";
 
 const STAYS = { info: 5000, warn: 9000, error: 14000 }; // ms
-const ENDED = 5000; // ms that work which has ended stays in view; what failed stays until dismissed
-const over = new Map(); // of work that has ended: its number -> when it is to go
-let informed = false; // whether this page has been told what was before it
+const ENDED = 5000; // ms that a completed job stays visible; a failed one stays until dismissed
+const removal = new Map(); // number of a completed job -> time at which it is removed
+let initialized = false; // whether this page has received the initial state
 let tray;
 
 export function buildNotices() {
@@ -28,7 +28,7 @@ export function buildNotices() {
     tray.querySelector('[data-topic="slips"]')?.remove();
     if (text) say(text, "warn", "slips", 0, Infinity);
   });
-  // What was asked for next went well: what had gone wrong before is no news any more.
+  // The next action succeeded: remove the message about the earlier failure.
   watch("notice-over", (number) => tray.querySelector(`[data-number="${number}"]`)?.remove());
   addEventListener("keydown", (event) => {
     const taken = event.defaultPrevented || document.querySelector("dialog[open]");
@@ -36,15 +36,15 @@ export function buildNotices() {
   });
   watch("me/refused", () => say("View only: request control.", "warn", "watching"));
   watch("jobs", (list) => showJobs(jobs, list));
-  watch("me/number", () => (informed = true)); // the last of what a page is told first
+  watch("me/number", () => (initialized = true)); // the last value of the initial state
   watchOnline((on) => {
     if (on) return;
-    informed = false;
-    over.clear(); // a restarted lab counts from zero
+    initialized = false;
+    removal.clear(); // a restarted lab counts from zero
   });
 }
 
-// Sentences and work stand over the scene, not over a panel's buttons: style sheets read where that is.
+// Notices and jobs are placed over the scene, not over a panel; style sheets read its position.
 function keepOverScene() {
   const scene = document.getElementById("root");
   const { style } = document.documentElement;
@@ -58,14 +58,14 @@ function keepOverScene() {
   addEventListener("brazo-scale", measure);
 }
 
-// One sentence; of the same `topic` only the last stays.
+// Show a message; it replaces the previous one of the same `topic`.
 export function say(text, kind = "info", topic = text, number = 0, stays = STAYS[kind]) {
   for (const old of [...tray.children]) if (old.dataset.topic === topic) old.remove();
   const note = element("div", `notice ${kind}`);
   note.dataset.topic = topic;
   note.dataset.number = number;
   const close = iconButton("close", "Dismiss", () => note.remove());
-  const words = text.replace(/(?<=^|[\s(])-(?=\d)/g, "−"); // as all numbers of the page; shells have "-"
+  const words = text.replace(/(?<=^|[\s(])-(?=\d)/g, "−"); // minus sign as in all numbers of the page; messages for shells have "-"
   note.append(element("span", "", { textContent: words }), close);
   tray.append(note);
   while (tray.children.length > 4) tray.firstChild.remove();
@@ -76,14 +76,14 @@ let jobsTimer = 0;
 function showJobs(tray, jobs) {
   const now = performance.now();
   const ended = jobs.filter((job) => job.state === "done" || job.state === "cancelled");
-  // What had ended before this page came is no news to it.
-  const stays = informed ? ENDED : 0;
-  for (const { number } of ended) if (!over.has(number)) over.set(number, now + stays);
-  const next = Math.min(...ended.map(({ number }) => over.get(number)).filter((t) => t > now));
+  // Jobs that ended before this page connected are not shown.
+  const stays = initialized ? ENDED : 0;
+  for (const { number } of ended) if (!removal.has(number)) removal.set(number, now + stays);
+  const next = Math.min(...ended.map(({ number }) => removal.get(number)).filter((t) => t > now));
   clearTimeout(jobsTimer);
   if (next < Infinity) jobsTimer = setTimeout(() => showJobs(tray, jobs), next - now + 20);
-  const shown = jobs.filter(({ number }) => !(over.get(number) <= now));
-  // Changed in place: a button that is replaced while it is pressed is never clicked.
+  const shown = jobs.filter(({ number }) => !(removal.get(number) <= now));
+  // Updated in place: a button that is replaced while pressed gets no click event.
   const nodes = new Map([...tray.children].map((node) => [Number(node.dataset.job), node]));
   for (const job of shown) {
     const node = nodes.get(job.number) ?? tray.appendChild(newJob(job));

@@ -1,4 +1,4 @@
-// The question asked before work is lost: save it, discard it, or cancel.
+// Dialog shown before unsaved work is lost: save it, discard it, or cancel.
 import { send, watch } from "./channel.js";
 import { element } from "./dom.js";
 import { stop } from "./keys.js";
@@ -16,12 +16,12 @@ function ask({ number, title: heading, text, lost, ...labels }) {
   dialog.setAttribute("aria-labelledby", "brazo-question-title");
   dialog.setAttribute("aria-describedby", "brazo-question-text");
   const title = element("h2", "", { id: "brazo-question-title", textContent: heading });
-  const told = element("div", "", { id: "brazo-question-text" });
+  const message = element("div", "", { id: "brazo-question-text" });
   const list = element("ul");
   list.append(...lost.map((one) => element("li", "", { textContent: one })));
   const hint = element("p", "hint", { textContent: "Save downloads the files to this computer." });
-  told.append(element("p", "", { textContent: text }), list);
-  if (labels.save) told.append(hint); // else there is nothing to save
+  message.append(element("p", "", { textContent: text }), list);
+  if (labels.save) message.append(hint); // otherwise there is nothing to save
   let answer = "cancel";
   const button = (label, event, look) => {
     const node = element("button", look, { type: "button", textContent: label });
@@ -34,11 +34,11 @@ function ask({ number, title: heading, text, lost, ...labels }) {
   const choices = element("div", "choices");
   choices.append(button("Cancel", "cancel", ""), button(labels.discard, "discard", "danger"));
   if (labels.save) choices.append(button(labels.save, "save", "primary"));
-  dialog.replaceChildren(title, told, choices);
+  dialog.replaceChildren(title, message, choices);
   dialog.onclose = () => send(`unsaved/${answer}`, number); // Escape cancels
   dialog.onpointerdown = (event) => {
     if (event.target !== dialog || inside(dialog, event)) return;
-    if (inside(document.querySelector(".brazo-bar .stop"), event)) stop(); // it works all the same
+    if (inside(document.querySelector(".brazo-bar .stop"), event)) stop(); // STOP works while the dialog is open
     dialog.close();
   };
   dialog.showModal();

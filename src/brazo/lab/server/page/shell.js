@@ -1,4 +1,4 @@
-// The frame round viser's client: the bar above (cell, play, STOP, views, control, light or dark),
+// The frame around viser's client: the bar above (cell, play, STOP, views, control, light or dark),
 // the docks at its sides and the status line below.
 import { buildAppearance } from "./appearance.js";
 import { refusal, send, value, watch, watchOnline } from "./channel.js";
@@ -42,7 +42,7 @@ function topBar() {
     history(),
     about,
     element("div", "space"),
-    control(), // left of STOP, which must not move when another page comes
+    control(), // left of STOP, which must not move when another page connects
     faults(),
     transport(),
     stopButton(),
@@ -60,7 +60,7 @@ function topBar() {
   watch("question", () => setLoading(false));
 }
 
-// Undo and redo, with what they would do.
+// Undo and redo buttons, with the label of the edit.
 function history() {
   const group = element("div", "group history", { ariaLabel: "History" });
   group.setAttribute("role", "group");
@@ -77,7 +77,7 @@ function history() {
   return group;
 }
 
-// The one transport of the page: the program of the cell, and the time of the simulation.
+// Transport controls: the program of the cell, and simulation time.
 function transport() {
   const group = element("div", "transport", { ariaLabel: "Transport" });
   group.setAttribute("role", "group");
@@ -117,7 +117,7 @@ function transport() {
   return group;
 }
 
-// The active faults; a click shows where they are cleared.
+// The active faults; a click shows the panel where they are cleared.
 function faults() {
   const chip = element("button", "faults", { type: "button", hidden: true });
   const count = element("span");
@@ -147,7 +147,7 @@ function stopButton() {
       ? "Releases the handle; the follower stops (space bar)"
       : "Stops the robot; it holds until the master releases and presses again (space bar)";
   });
-  halt.onpointerdown = stop; // when it goes down, not when it comes up
+  halt.onpointerdown = stop; // on press, not on release
   halt.onclick = (event) => event.detail === 0 && stop(); // by keyboard
   watch("stops", (n) => {
     if (n && n !== halt.shown) {
@@ -160,7 +160,7 @@ function stopButton() {
   return halt;
 }
 
-// Who drives, when there is more than one page.
+// The page in control, if several pages are connected.
 function control() {
   const chip = element("div", "control");
   const text = element("span");
@@ -304,7 +304,7 @@ export function look(name, animate) {
   return viewer.frame(root, parts, Object.values(tools ?? {}), VIEWS[name], fov, animate);
 }
 
-// A cell that comes into view is framed, once its parts are all there and have come to rest.
+// A new cell is framed in the view once all its parts are loaded and at rest.
 function frameNewCells() {
   let framed = null;
   let last = "";
@@ -327,7 +327,7 @@ function frameNewCells() {
     document.documentElement.dataset.brazoReady = value("cell");
   };
   watch("view/root", (root) => {
-    if (root === framed) return; // said again after a line that broke
+    if (root === framed) return; // repeated after a reconnection
     setLoading(true);
     requestAnimationFrame(tryToFrame);
   });
@@ -339,7 +339,7 @@ function followTool() {
   viewer.follow(viewer.following ? null : node);
 }
 
-// <brazo-camera>: the views as buttons, for the View panel; each page has its own.
+// <brazo-camera>: buttons of the standard views, for the View panel; the view is per page.
 class Camera extends HTMLElement {
   connectedCallback() {
     if (this.childElementCount) return;

@@ -1,5 +1,5 @@
-// The start page: the open project with save as and export, recent projects, and what is shipped.
-// It covers the scene and the panels, not the bar: STOP stays at hand.
+// The start page: the open project with Save as and Export, recent projects, shipped cells and robots.
+// It covers the scene and the panels, but not the bar, so that STOP stays visible.
 import { drives, send, value, watch } from "./channel.js";
 import { element, iconButton } from "./dom.js";
 import { icon } from "./icons.js";
@@ -13,18 +13,20 @@ export function buildStart() {
   watch("history/undo", fill);
   watch("history/redo", fill);
   watch("view/root", (root) => {
-    if (page && page.root !== root) close(); // what was chosen is there
+    if (page && page.root !== root) close(); // the selected cell is open
   });
   addEventListener(
     "keydown",
     (event) => {
       if (event.key !== "Escape" || !page) return;
-      event.preventDefault(); // it closes the page and does not stop the robots
+      event.preventDefault(); // closes the start page instead of stopping the robots
       close();
     },
     true,
   );
 }
+
+const START = "Start page: save, open or export your work; cells and robots";
 
 // The button in the bar: the name of the project.
 export function homeButton() {
@@ -41,7 +43,7 @@ export function homeButton() {
     name.textContent = kept ? project.name : "brazo";
     button.title = project?.problem
       ? `Not saved: ${project.problem}`
-      : project?.kept ? `Start page; saved in ${project.folder}` : "Start page";
+      : project?.kept ? `${START}. Saved in ${project.folder}` : START;
     button.setAttribute("aria-label", `Start page, project ${project?.kept ? project.name : "not saved"}`);
     button.classList.toggle("problem", Boolean(project?.problem));
   };

@@ -1,10 +1,10 @@
-// Three steps for those who are here for the first time: the demo, a jog, keeping the work.  A
-// recording has one step.  The browser remembers that it was seen.
+// Tour of three steps at the first visit: the demo, a jog, saving the work.  A recording has one
+// step.  The browser stores that the tour was shown.
 import { value, watch } from "./channel.js";
 import { showPanel } from "./docks.js";
 import { element, remember, remembered } from "./dom.js";
 
-const PHONE = matchMedia("(max-width: 760px)"); // it has no keys
+const PHONE = matchMedia("(max-width: 760px)"); // no keyboard
 const LAB = [
   {
     title: "1. Make it move",
@@ -46,14 +46,14 @@ export function firstVisit() {
   watch("replay", (replay) => {
     card?.remove();
     mark(null);
-    // Who knows the lab finds the way in a recording, but not the other way round.
+    // The tour of the lab also covers recordings, but not vice versa.
     const known = remembered("welcomed", false) || (replay && remembered("welcomed-replay", false));
     const station = value("station/role");
     card = known || station ? null : tour(replay ? REPLAY : LAB, replay ? "welcomed-replay" : "welcomed");
   });
 }
 
-// The steps again, from the help or the start page.
+// Repeat the tour, from the help or the start page.
 export function startTour() {
   document.querySelector(".brazo-welcome")?.remove();
   tour(value("replay") ? REPLAY : LAB, value("replay") ? "welcomed-replay" : "welcomed");
@@ -93,7 +93,7 @@ function tour(steps, key) {
   return card;
 }
 
-// Draw a frame round what a step is about.
+// Draw a frame around the element that a step explains.
 function mark(selector) {
   document.querySelectorAll(".brazo-pointed").forEach((node) => node.classList.remove("brazo-pointed"));
   if (selector) document.querySelector(selector)?.classList.add("brazo-pointed");

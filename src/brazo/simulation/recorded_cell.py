@@ -9,6 +9,7 @@ from brazo.errors import BrazoError
 from brazo.files import is_regular
 from brazo.recording.origin import LEFT_OUT, origin_of
 from brazo.recording.source import ColumnSource
+from brazo.simulation.given_cell import as_cell, lone_robot
 from brazo.world import Cell
 from brazo.world.recorded_cell import restored_cell
 
@@ -19,8 +20,6 @@ def recorded_cell(source: ColumnSource, path: Path, given: Any = None) -> tuple[
     The first available of: `given`, the cell stored in the recording, the cell file that the
     recording names, the shipped cell or robot of that name.
     """
-    from brazo.lab.app.opening import as_cell
-
     if given is not None:
         return as_cell(given), []
     if (kept := restored_cell(source.about)) is not None:
@@ -46,8 +45,6 @@ def recorded_cell(source: ColumnSource, path: Path, given: Any = None) -> tuple[
 
 
 def _named_cell(source: ColumnSource, path: Path) -> Cell:
-    from brazo.lab.app.opening import as_cell, lone_robot
-
     about = source.about
     file = Path(about.get("cell_file", ""))
     if about.get("cell_file") and is_regular(file):

@@ -9,16 +9,12 @@ joint at the child's `before`.  Sizes are proportional to the reach, the longest
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from brazo.model.description import Joint, Part, TreeModel
+from brazo.model.description import Joint, Model, Part, TreeModel
 from brazo.model.shapes import Box, Capsule, Cylinder
 from brazo.model.transforms import align_z, invert, translate
-
-if TYPE_CHECKING:
-    from brazo.robot import Robot
 
 DRUM = 0.028  # radius of a cylinder and half side of a block, relative to the reach
 ROD = 0.011
@@ -27,14 +23,14 @@ JOINT_COLOR = (0.91, 0.35, 0.05)
 ROD_COLOR = (0.5, 0.55, 0.62)
 
 
-def visible_parts(robot: Robot) -> tuple[Sequence[Part], ...]:
-    """Parts to draw for each body, in the order of `robot.parts`."""
-    model = robot.model
-    if model.closed_loops or all(robot.parts):
-        return robot.parts
+def visible_parts(model: Model) -> tuple[Sequence[Part], ...]:
+    """Parts to draw for each body, in the order of `model.solids`."""
+    own = tuple(parts for _, parts in model.solids)
+    if model.closed_loops or all(own):
+        return own
     tree = model.require_tree()
     reach = _reach(tree) or 1.0
-    return tuple(parts or _figure(tree, i, reach) for i, parts in enumerate(robot.parts))
+    return tuple(parts or _figure(tree, i, reach) for i, parts in enumerate(own))
 
 
 def _figure(model: TreeModel, index: int, reach: float) -> tuple[Part, ...]:

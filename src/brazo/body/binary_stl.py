@@ -1,0 +1,59 @@
+"""Reader and writer of binary STL: 80 bytes, the number of triangles, 50 bytes for each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from brazo.errors import BrazoError
+
+_RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
+_HEADER = 84  # bytes
+
+Triangles = tuple[np.ndarray, np.ndarray]
+
+
+def read_binary_stl(path: Path, max_triangles: int) -> Triangles | None:
+    """Return vertices (v, 3) and faces (f, 3) of a file, with shared vertices; None if it is text.
+
+    Raises BrazoError for a file that is too short for the triangles it declares, or has too many.
+    """
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(_HEADER)
+        count = int.from_bytes(head[80:_HEADER], "little")
+        needed = _HEADER + _RECORD.itemsize * count
+        # Text starts with "solid", and so do some binary files.
+        if size != needed and head.lstrip()[:5].lower() == b"solid":
+            return None
+        if len(head) < _HEADER:
+            raise BrazoError("not a mesh that can be read: too short for an STL file")
+        if size < needed:
+            raise BrazoError(
+                f"cut off: declares {count} triangles, which take {needed} bytes; it has {size}"
+            )
+        if count > max_triangles:
+            raise BrazoError(f"{count} triangles; up to {max_triangles} are read: simplify it")
+        records = np.frombuffer(file.read(_RECORD.itemsize * count), _RECORD)
+    if not count:
+        return np.zeros((0, 3)), np.zeros((0, 3), np.int32)
+    # Equal corners have equal bytes: adding zero turns -0 into 0.
+    corners = np.ascontiguousarray(records["corners"]).reshape(-1, 3) + np.float32(0.0)
+    keys = corners.view(np.dtype((np.void, 12))).reshape(-1)
+    _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)  # vertices in the order of the file
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return corners[first[order]].astype(np.float64), rank[index].reshape(-1, 3).astype(np.int32)
+
+
+def stl_bytes(vertices: np.ndarray, faces: np.ndarray) -> bytes:
+    """Return the triangles as binary STL (single precision, as the format requires)."""
+    corners = np.asarray(vertices)[np.asarray(faces)]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    length = np.linalg.norm(across, axis=1, keepdims=True)
+    normals = np.divide(across, length, out=np.zeros_like(across), where=length > 0.0)
+    data = np.zeros(len(corners), dtype=_RECORD)
+    data["normal"], data["corners"] = normals, corners
+    return b"brazo".ljust(80, b"\0") + np.uint32(len(corners)).tobytes() + data.tobytes()

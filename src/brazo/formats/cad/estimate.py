@@ -1,0 +1,103 @@
+"""Inertias of links from the geometry of their parts and densities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from brazo.body.mesh_inertia import hull_of, open_edges, solid_inertia
+from brazo.errors import BrazoError
+from brazo.formats.cad.assembly_parts import CadPart
+from brazo.model.description import Inertia, frozen
+from brazo.model.inertia import merge
+
+ALUMINIUM = 2700.0  # kg/m³
+MAX_DENSITY = 30_000.0  # kg/m³; the heaviest metals have less
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """Inertia of one part in the base frame, and what was assumed for it."""
+
+    inertia: Inertia
+    density: float
+    notes: tuple[str, ...] = ()
+
+
+def estimates(
+    parts: Sequence[CadPart], densities: Mapping[str, float], total: float | None
+) -> list[Estimate]:
+    """Return the inertia of each part, filled with its density (kg/m³; key "" for all others).
+
+    With a `total` (kg) all densities are scaled to it.
+    """
+    for name, value in densities.items():
+        if not (math.isfinite(value) and 0.0 < value <= MAX_DENSITY):
+            raise BrazoError(
+                f"density{f' of {name}' if name else ''}: {value:g} kg/m³; above 0 and at most "
+                f"{MAX_DENSITY:g} (aluminium {ALUMINIUM:g}, steel 7850)"
+            )
+    if total is not None and not (math.isfinite(total) and total > 0.0):
+        raise BrazoError(f"mass: {total:g} kg; a total mass is above 0")
+    unused = [n for n in densities if n and not any(_names(n, part) for part in parts)]
+    if unused:
+        known = ", ".join(f"'{part.name}'" for part in parts[:20])
+        raise BrazoError(f"density: no part is named '{unused[0]}'; the parts are: {known}")
+    found = [_estimate(part, _density(part, densities)) for part in parts]
+    if total is None:
+        return found
+    factor = total / sum(one.inertia.mass for one in found)
+    return [Estimate(scaled(one.inertia, factor), one.density * factor, one.notes) for one in found]
+
+
+def scaled(inertia: Inertia, factor: float) -> Inertia:
+    """Return the inertia of a body of the same shape with `factor` times the density."""
+    return Inertia(factor * inertia.mass, inertia.com, frozen(factor * inertia.tensor))
+
+
+def combined(inertias: Sequence[Inertia]) -> Inertia:
+    """Return the inertia of rigidly joined bodies, all given in one frame."""
+    whole = inertias[0]
+    for one in inertias[1:]:
+        whole = merge(whole, one)
+    return whole
+
+
+def _density(part: CadPart, densities: Mapping[str, float]) -> float:
+    given = (value for name, value in densities.items() if name and _names(name, part))
+    return next(given, densities.get("", ALUMINIUM))
+
+
+def _names(pattern: str, part: CadPart) -> bool:
+    return any(fnmatchcase(n.lower(), pattern.lower()) for n in (part.name, *part.names))
+
+
+def _estimate(part: CadPart, density: float) -> Estimate:
+    notes: list[str] = []
+    vertices, faces = part.vertices, part.faces
+    broken = open_edges(vertices, faces)
+    try:
+        if broken:
+            notes.append(
+                f"the surface is not closed ({broken} open edges), so the convex hull is taken as "
+                "the solid: its mass is an upper bound"
+            )
+            vertices, faces = hull_of(vertices)
+        inertia = solid_inertia(vertices, faces, density)
+    except BrazoError as error:
+        raise BrazoError(
+            f"{part.file}: part '{part.name}': {error}, so it has no mass; give it a thickness in "
+            f'the CAD program, or leave it out with --map "{part.name}=none"'
+        ) from None
+    if not broken and _signed_volume(part) < 0.0:
+        notes.append("the surface is inside out; it was turned")
+    return Estimate(inertia, density, tuple(notes))
+
+
+def _signed_volume(part: CadPart) -> float:
+    corners = part.vertices[part.faces] - part.vertices.mean(axis=0)
+    return float(np.linalg.det(corners).sum()) / 6.0

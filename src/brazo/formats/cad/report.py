@@ -1,0 +1,74 @@
+"""The report of a CAD import: which part became what, and what was assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from brazo.formats.cad.part_links import Link
+from brazo.model.description import Array, TreeModel
+from brazo.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """One part: its link and the joint that moves it, why, and its estimated mass (kg)."""
+
+    part: str
+    link: str
+    joint: str
+    reason: str
+    mass: float
+    density: float  # kg/m³
+    notes: tuple[str, ...] = ()
+
+
+def report_text(
+    source: Path,
+    robot: Path,
+    output: Path,
+    rows: Sequence[PartRow],
+    left_out: Sequence[str],
+    empty: Sequence[Link],
+    pose: str,
+    q: Array,
+    model: TreeModel,
+    scale: float,
+    up: str,
+    sized: bool,
+    mass: float | None,
+) -> str:
+    """Return the report as plain text."""
+    values = ", ".join(
+        f"{math.degrees(x):g}°" if kind == "revolute" else f"{x:g} m"
+        for x, kind in zip(q.tolist(), model.joint_kinds, strict=True)
+    )
+    unit = "the unit of the file" if sized else "metres (the format has no unit)"
+    lines = [
+        f"CAD import of {source} with the kinematics of {robot}: {output}",
+        "",
+        "Assumed",
+        f"  reference pose: {pose} ({values})",
+        f"  lengths: {unit}{f', scaled by {scale:g}' if scale != 1.0 else ''}; {up} is up",
+        "  masses and inertias are ESTIMATED: every part is solid and of one density; parts that "
+        "overlap count twice",
+    ]
+    if mass is not None:
+        lines.append(f"  densities are scaled to a total mass of {mass:g} kg, base included")
+    lines += ["", "Parts"]
+    width = max(len(row.part) for row in rows)
+    for row in rows:
+        joint = f" ({row.joint})" if row.joint else ""
+        lines.append(
+            f"  {row.part:{width}}  {row.link}{joint}, {row.reason}; {row.mass:.4g} kg at "
+            f"{row.density:.4g} kg/m³"
+        )
+        lines += [f"  {'':{width}}  note: {note}" for note in row.notes]
+    lines += [f"  {name:{width}}  left out, as given" for name in left_out]
+    lines.append(f"  {'total':{width}}  {sum(row.mass for row in rows):.4g} kg")
+    if empty:
+        names = ", ".join(f"{one.name} ({one.joint})" if one.joint else one.name for one in empty)
+        lines += ["", f"Without a part: {names}; body and masses stay as in {robot.name}"]
+    return "\n".join(one_line(line) if line.strip() else "" for line in lines) + "\n"

@@ -1,0 +1,89 @@
+"""Layout of the studies panel: choice of a study, progress and results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brazo.lab.panels.common.html import (
+    button,
+    buttons,
+    caution,
+    column,
+    escape,
+    note,
+    number,
+    row,
+    section,
+    select,
+    table,
+    text,
+    toggle,
+)
+from brazo.study.tables import TextTable
+
+FILES = (
+    "Shipped studies, and files in the folder “studies” of the project. A study runs in another "
+    "process; the lab stays usable, and finished runs are kept when it is cancelled."
+)
+
+
+def layout(tables: Sequence[TextTable], cores: int) -> str:
+    """HTML of the panel for the tables of the results."""
+    return section(
+        "Study",
+        row("Study", select("chosen", label="Study", event="choose", options_from="sources")),
+        f'<p class="brazo-note">{text("about", wide=True)}</p>',
+        row("Size", text("size", wide=True)),
+        row(
+            "Processes",
+            number("jobs", label="Processes", digits=0, least=1, most=cores),
+            title="Processes that compute runs at the same time",
+        ),
+        toggle(
+            "replace",
+            "Replace results of another version",
+            title="If the study file, its robots or brazo have changed since the last run",
+        ),
+        buttons(
+            button("Run", "run", look="primary", icon="play", enabled="may-run"),
+            button("Cancel", "cancel", icon="stop", enabled="running"),
+        ),
+        '<brazo-study-bar name="progress"></brazo-study-bar>',
+        row("Progress", text("progress-text", wide=True)),
+        caution("problem"),
+        note(FILES),
+        id="study",
+    ) + section(
+        "Results",
+        row("Runs", text("runs", wide=True)),
+        *(_table(k, one) for k, one in enumerate(tables)),
+        "" if tables else note("No results yet: run the study."),
+        buttons(
+            button(
+                "Report",
+                "report",
+                icon="file",
+                enabled="any",
+                title="Figures, tables and failed runs as one HTML file",
+            ),
+            button("Table CSV", "csv", icon="table", enabled="any", title="One row for each run"),
+        ),
+        id="results",
+    )
+
+
+def _table(k: int, shown: TextTable) -> str:
+    columns = [
+        column(f"c{i}", title, digits=None if i < 2 else 3) for i, title in enumerate(shown.columns)
+    ]
+    return f"<h4>{escape(shown.title)}</h4>" + table(
+        f"table{k}", columns, label=shown.title, empty="No runs."
+    )
+
+
+def table_rows(shown: TextTable) -> list[dict[str, str | int]]:
+    """Rows of a table as values of the page."""
+    return [
+        {"id": k} | {f"c{i}": cell for i, cell in enumerate(cells)}
+        for k, cells in enumerate(shown.rows)
+    ]

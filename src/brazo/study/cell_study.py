@@ -1,0 +1,213 @@
+"""`CellStudy`: many runs of a program in a cell, with real contacts.
+
+    study = brazo.CellStudy(
+        "cooperative",
+        factors={"measured_position_error": uniform(0.0, 0.01), "pad_friction": uniform(0.2, 1.2)},
+        samples=200,
+        sampling="latin-hypercube",
+    )
+    results = study.run("results/cooperative")
+    print(results.success())              # with the Wilson interval
+
+Each run is a `brazo.Simulation` of its own, not recorded, which ends when the program does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.program import Program, load_program, program_names
+from brazo.study.cell_factors import check_values, factor_dimension, factor_unit
+from brazo.study.factors import Factor, Sampling
+from brazo.study.plan import ChunkTable, RunGroup, StudyPlan
+from brazo.study.scenario import ControllerChoice
+from brazo.world import Cell, load_cell
+from brazo.world.cell_writer import cell_files
+
+#: Metrics of a run besides the time of each goal.
+METRICS = {"time": "s", "goals": "", "collisions": "", "drops": "", "steps": ""}
+DEFAULT = "default"  # the controllers that the cell has without a study
+_PARTS = 64  # a study has about this number of chunks, of at most
+_MAX_CHUNK = 16  # runs: what a lost process can lose
+
+
+class CellStudy(StudyPlan):
+    """A study of a program in a cell; see the module and `brazo.study.load_study` for files.
+
+    Parameters
+    ----------
+    cell : name, path or `Cell`.
+    program : name, path or `Program`; default: the shipped program of the cell.
+    cases : values of factors that belong together, by name, e.g. {"oily": {"pad_friction": 0.2}}.
+    controllers : controllers of all robots, by name; default: those the cell has by itself.
+    factors : what varies, by name; see `brazo.study.cell_factors`.
+    samples, sampling, repetitions, seed : as for `brazo.Study`.
+    until : time limit of a run (s).
+    success : max value of metrics, e.g. {"time": 40.0, "collisions": 0}; a run that exceeds one, or
+        whose program fails, is not successful.
+    """
+
+    GROUPS = ("case", "controller")
+
+    def __init__(
+        self,
+        cell: str | Path | Cell,
+        program: str | Path | Program | None = None,
+        *,
+        name: str = "study",
+        about: str = "",
+        cases: Mapping[str, Mapping[str, float]] | None = None,
+        controllers: Mapping[str, ControllerChoice] | Sequence[str] | None = None,
+        factors: Mapping[str, Factor] | None = None,
+        samples: int = 1,
+        sampling: Sampling = "random",
+        repetitions: int = 1,
+        seed: int = 0,
+        until: float = 120.0,
+        success: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(name, about, factors, samples, sampling, repetitions, seed, success)
+        self.cell = cell if isinstance(cell, Cell) else load_cell(cell)
+        self.program = _program(program, self.cell)
+        self.cases = {k: dict(v) for k, v in (cases or {"nominal": {}}).items()}
+        self.controllers: dict[str, ControllerChoice | None] = {DEFAULT: None}
+        if controllers is not None:
+            self.controllers = (
+                dict(controllers)
+                if isinstance(controllers, Mapping)
+                else {one: ControllerChoice(one) for one in controllers}
+            )
+        self.until = until
+        self._check()
+
+    def __repr__(self) -> str:
+        return f"<brazo.CellStudy {self.name}: {self.runs} runs of {self.program.name}>"
+
+    @cached_property
+    def groups(self) -> list[RunGroup]:
+        """All combinations of case and controller."""
+        return [
+            RunGroup(0, 0, s, c)
+            for s in range(len(self.cases))
+            for c in range(len(self.controllers))
+        ]
+
+    def chunk_size(self, group: RunGroup) -> int:
+        """Number of runs of a chunk."""
+        return max(1, min(_MAX_CHUNK, self.runs // _PARTS))
+
+    def compiled(self, group: RunGroup) -> bool:
+        """False: a run is a simulation, and needs a process."""
+        return False
+
+    def compute(self, number: int) -> ChunkTable:
+        """Compute the runs of a chunk."""
+        from brazo.study.cell_runs import compute_cell_runs
+
+        return compute_cell_runs(self, number)
+
+    @property
+    def goal_columns(self) -> list[str]:
+        """Columns with the time at which each goal of the program is reached."""
+        return [f"time.{goal}" for goal in self.program.goals]
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """Columns of the results and their units."""
+        found = {"run": "", "case": "", "controller": "", "row": "", "repetition": ""}
+        found |= {name: factor_unit(self.cell, name) for name in self.factors}
+        found |= {"success": "", "failed_at": "s"}
+        return found | METRICS | dict.fromkeys(self.goal_columns, "s")
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Names to which the columns of numbers refer, and facts for reports."""
+        return {
+            "kind": "cell",
+            "cell": self.cell.name,
+            "program": self.program.name,
+            "step": self.cell.step,
+            "goals": [str(goal) for goal in self.program.goals],
+            "cases": list(self.cases),
+            "controllers": list(self.controllers),
+            "factors": list(self.factors),
+            "success": self.success,
+            "runs": self.runs,
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A key that is equal only for studies with the same results."""
+        from importlib.metadata import version
+
+        content = {
+            "versions": [version("brazo"), version("mujoco")],
+            "cell": cell_key(self.cell),
+            "program": self.program.to_yaml(),
+            "cases": self.cases,
+            "controllers": {
+                k: None if v is None else [v.kind, sorted(v.options.items())]
+                for k, v in self.controllers.items()
+            },
+            "factors": {k: [f.kind, f.values] for k, f in self.factors.items()},
+            "numbers": [
+                self.samples, self.sampling, self.repetitions, self.seed, self.until, self.success,
+            ],
+        }  # fmt: skip
+        text = json.dumps(content, sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    # ---- checks ----------------------------------------------------------------------------
+
+    def _check(self) -> None:
+        for what, parts in (("cases", self.cases), ("controllers", self.controllers)):
+            if not parts:
+                raise BrazoError(f"study: no {what}; give at least one")
+        self.check_numbers()
+        if not (math.isfinite(self.until) and self.until > 0.0):
+            raise BrazoError(f"study: until = {self.until}; it must be finite and greater than 0")
+        for name, factor in self.factors.items():
+            factor_dimension(self.cell, name)
+            # A normal distribution has no limits: what was drawn from it counts.
+            possible = self.rows[name] if factor.kind == "normal" else np.array(factor.values)
+            check_values(name, possible)
+        for case, fixed in self.cases.items():
+            for name, value in fixed.items():
+                factor_dimension(self.cell, name)
+                check_values(name, np.array([value]))
+                if name in self.factors:
+                    raise BrazoError(f"'{name}' is a factor and a value of case '{case}'")
+        for name, limit in self.success.items():
+            self.check_metric(name)
+            if not math.isfinite(limit):
+                raise BrazoError(f"success: {name}: the limit must be finite")
+
+
+def _program(given: str | Path | Program | None, cell: Cell) -> Program:
+    if isinstance(given, Program):
+        return given
+    if given is None:
+        if cell.name not in program_names():
+            raise BrazoError(f"no program is shipped for cell '{cell.name}'; give one")
+        given = cell.name
+    return load_program(given)
+
+
+def cell_key(cell: Cell) -> dict[str, str]:
+    """The content of a cell, its robots and meshes, which does not depend on their folders."""
+    return cell_files(cell, _file_key)
+
+
+def _file_key(path: Path) -> str:
+    """A key of the content of a robot file or mesh, which does not depend on its folder."""
+    content = path.read_bytes() if path.is_file() else b""
+    return f"{path.name} {hashlib.sha256(content).hexdigest()}"

@@ -1,0 +1,52 @@
+"""Parts of study reports: tables, intervals and legends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+from brazo.recording.canvas import SMALL
+from brazo.recording.colors import COLORS
+from brazo.recording.display import number
+from brazo.study.results import Interval
+
+
+def legend(fig: Any, names: Sequence[str]) -> None:
+    """Legend above a figure, one colour for each name."""
+    from matplotlib.lines import Line2D
+
+    lines = [
+        Line2D([], [], color=COLORS[k % len(COLORS)], marker="o", ms=3.6, lw=1.2, label=name)
+        for k, name in enumerate(names)
+    ]
+    fig.legend(
+        handles=lines,
+        loc="outside upper left",
+        ncols=min(len(lines), 4),
+        frameon=False,
+        fontsize=SMALL + 0.5,
+    )
+
+
+def interval_text(value: Interval, factor: float = 1.0, unit: str = "") -> str:
+    """A value with its interval as a remark in parentheses."""
+    low, high = (number(factor * v) for v in (value.low, value.high))
+    return f"{number(factor * value.value)}{unit} ({low} to {high})"
+
+
+def grid_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """HTML table; text in parentheses at the end of a cell is a remark."""
+    top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+    body = ""
+    for row in rows:
+        cells = ""
+        for cell in row:
+            value, bracket, rest = cell.partition(" (")
+            remark = f" <em>{escape(rest.removesuffix(')'))}</em>" if bracket else ""
+            cells += f"<td>{escape(value)}{remark}</td>"
+        body += f"<tr>{cells}</tr>"
+    return (
+        f'<div class="cards"><table class="numbers wide"><thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,70 @@
+"""Figure of a workspace: two slices through the base axis, and the distribution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.recording.canvas import drawing, finish, new_figure, save
+from brazo.recording.colors import COLORS
+
+if TYPE_CHECKING:
+    from brazo.study.workspace_map import WorkspaceMap
+
+SCALE = "viridis"
+
+
+def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any:
+    """Draw the slices y = 0 and at the fullest height, and the histogram of manipulability."""
+    with drawing():
+        fig = new_figure(2.9, found.robot)
+        left, middle, right = fig.subplots(1, 3, width_ratios=(1, 1, 0.8))
+        layers = np.round(found.points[:, 2] / found.size - 0.5).astype(int)
+        fullest = int(np.bincount(layers - layers.min()).argmax()) + int(layers.min())
+        height = (fullest + 0.5) * found.size
+        across = np.abs(found.points[:, 1]) < 0.75 * found.size
+        level = layers == fullest
+        most = float(found.manipulability.max())
+        shown: Any = None
+        for ax, mask, axes, title in (
+            (left, across, (0, 2), "y = 0"),
+            (middle, level, (0, 1), f"z = {1e3 * height:.0f} mm"),
+        ):
+            shown = _slice(ax, found, mask, axes, most)
+            ax.set_title(title, fontsize=8)
+            ax.grid(visible=False)
+            ax.set_xlabel("x [m]")
+            ax.set_ylabel(f"{'xyz'[axes[1]]} [m]")
+        fig.colorbar(shown, ax=[left, middle], shrink=0.8, label="manipulability")
+        right.hist(found.manipulability, 40, color=COLORS[0])
+        right.set_xlabel("manipulability")
+        right.set_ylabel("cubes")
+        fig = finish(fig)
+    if path is not None:
+        save(fig, path)
+    return fig
+
+
+def _slice(
+    ax: Any, found: WorkspaceMap, mask: np.ndarray, axes: tuple[int, int], most: float
+) -> Any:
+    """Image of the cubes in a mask, the best one where several are behind each other."""
+    cells = np.round(found.points[mask][:, axes] / found.size - 0.5).astype(int)
+    all_cells = np.round(found.points[:, axes] / found.size - 0.5).astype(int)
+    low, high = all_cells.min(axis=0), all_cells.max(axis=0)
+    image = np.full(tuple(high - low + 1), np.nan)
+    for (i, j), value in zip(cells - low, found.manipulability[mask], strict=True):
+        image[i, j] = np.fmax(image[i, j], value)
+    extent = [low[0], high[0] + 1, low[1], high[1] + 1]
+    return ax.imshow(
+        image.T,
+        origin="lower",
+        extent=[found.size * e for e in extent],
+        cmap=SCALE,
+        vmin=0.0,
+        vmax=most,
+        aspect="equal",
+        interpolation="nearest",
+    )

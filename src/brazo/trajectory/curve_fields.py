@@ -1,0 +1,288 @@
+"""Curves in files: their arguments, how they are read, and their transformation to a base frame.
+
+Programs (`path` steps) and trajectory files share them.  Each is a path of `brazo.trajectory`.
+Points and directions are given in a frame and transformed to the robot's base frame, where joint
+motion is planned.
+
+An SVG file is named relative to the file that names it, and is in the same folder or below it: a
+file from elsewhere cannot read other files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import numpy as np
+
+from brazo import units
+from brazo.errors import BrazoError
+from brazo.formats.document import Field
+from brazo.trajectory.cartesian import CartesianPath
+from brazo.trajectory.drawing_path import RETRACTS, draw, strokes, text
+from brazo.trajectory.paths import arc, circle, helix, lissajous, polyline, spiral, square
+from brazo.trajectory.svg_drawing import parse_svg, read_svg
+from brazo.trajectory.text_drawing import FONTS, text_drawing
+from brazo.trajectory.timing import Timing
+
+Array = np.ndarray
+Kind = Literal[
+    "point", "direction", "number", "numbers", "points", "word", "switch", "text", "file", "strokes"
+]
+MAX_POINTS = 1000
+MAX_STROKES = 500
+MAX_DATA = 100_000  # characters of path data
+
+
+@dataclass(frozen=True, slots=True)
+class CurveField:
+    """One argument of a curve."""
+
+    kind: Kind
+    dimension: units.Dimension = units.NUMBER
+    count: tuple[int, ...] = ()  # allowed numbers of values of a list
+    needed: bool = False
+    words: tuple[str, ...] = ()
+
+
+_CENTRE = CurveField("point", needed=True)
+_RADIUS = CurveField("number", units.LENGTH, needed=True)
+_PLANE = {"normal": CurveField("direction"), "start": CurveField("direction")}
+_CORNERS = {
+    "corners": CurveField("word", words=("stop", "blend")),
+    "blend": CurveField("number", units.LENGTH),
+}
+_PEN = {
+    "lift": CurveField("number", units.LENGTH),
+    "retract": CurveField("word", words=RETRACTS),
+}
+
+CURVES: dict[str, dict[str, CurveField]] = {
+    "circle": {"centre": _CENTRE, "radius": _RADIUS, "turns": CurveField("number"), **_PLANE},
+    "arc": {"points": CurveField("points", count=(3,), needed=True)},
+    "square": {
+        "centre": _CENTRE,
+        "side": CurveField("number", units.LENGTH, needed=True),
+        **_PLANE,
+        **_CORNERS,
+    },
+    "spiral": {
+        "centre": _CENTRE,
+        "radii": CurveField("numbers", units.LENGTH, (2,), needed=True),
+        "turns": CurveField("number", needed=True),
+        **_PLANE,
+    },
+    "helix": {
+        "centre": _CENTRE,
+        "radius": _RADIUS,
+        "pitch": CurveField("number", units.LENGTH, needed=True),
+        "turns": CurveField("number", needed=True),
+        "axis": CurveField("direction"),
+        "start": CurveField("direction"),
+    },
+    "lissajous": {
+        "centre": _CENTRE,
+        "amplitudes": CurveField("numbers", units.LENGTH, (2, 3), needed=True),
+        "frequencies": CurveField("numbers", units.NUMBER, (2, 3), needed=True),
+        "phases": CurveField("numbers", units.ANGLE, (2, 3)),
+        **_PLANE,
+    },
+    "polyline": {"points": CurveField("points", needed=True), **_CORNERS},
+    "text": {
+        "text": CurveField("text", needed=True),
+        "height": CurveField("number", units.LENGTH, needed=True),
+        "centre": _CENTRE,
+        "font": CurveField("word", words=FONTS),
+        **_PLANE,
+        **_PEN,
+    },
+    "svg": {
+        "file": CurveField("file"),
+        "data": CurveField("text"),
+        "centre": _CENTRE,
+        "width": CurveField("number", units.LENGTH),
+        "height": CurveField("number", units.LENGTH),
+        **_PLANE,
+        **_PEN,
+    },
+    "strokes": {
+        "points": CurveField("strokes", needed=True),
+        "centre": _CENTRE,
+        "smooth": CurveField("switch"),
+        **_PLANE,
+        **_PEN,
+    },
+}
+_MAKERS: dict[str, Any] = {
+    "circle": circle,
+    "square": square,
+    "spiral": spiral,
+    "helix": helix,
+    "lissajous": lissajous,
+    "strokes": strokes,
+}
+
+
+def check_curve(curve: str, values: Mapping[str, Any]) -> None:
+    """Raise for an unknown curve, or unknown or missing arguments."""
+    if curve not in CURVES:
+        raise BrazoError(f"no curve '{curve}'; curves: {', '.join(CURVES)}")
+    known = CURVES[curve]
+    for name in values:
+        if name not in known:
+            raise BrazoError(f"{curve} has no argument '{name}'; arguments: {', '.join(known)}")
+    for name, field in known.items():
+        if field.needed and name not in values:
+            raise BrazoError(f"a {curve} needs '{name}'")
+    if curve == "svg" and ("file" in values) == ("data" in values):
+        raise BrazoError("an svg needs 'file' or 'data', the path data in mm, and not both")
+
+
+def read_curve(curve: str, block: Field) -> dict[str, Any]:
+    """The arguments of a curve in a file, in SI units; an error names file, line and field."""
+    known = CURVES[curve]
+    fields = block.mapping(known)
+    values = {name: _value(known[name], one) for name, one in fields.items()}
+    try:
+        check_curve(curve, values)
+    except BrazoError as error:
+        block.fail(str(error))
+    try:
+        # What can be wrong in the contents of an argument.
+        if curve == "text":
+            text_drawing(values["text"], values["height"], values.get("font", FONTS[0]))
+        elif curve == "svg":
+            _svg(values, _folder(block))
+    except BrazoError as error:
+        name = "text" if curve == "text" else "file" if "file" in values else "data"
+        fields[name].fail(str(error))
+    return values
+
+
+def _value(kind: CurveField, field: Field) -> Any:
+    match kind.kind:
+        case "word":
+            return field.choice(*kind.words)
+        case "switch":
+            return field.choice("on", "off", "true", "false") in ("on", "true")
+        case "text":
+            return field.text(at_most=MAX_DATA)
+        case "file":
+            return _file_name(field)
+        case "number":
+            return field.number(kind.dimension)
+        case "point":
+            return tuple(field.numbers(3, units.LENGTH))
+        case "direction":
+            return tuple(field.numbers(3))
+        case "strokes":
+            found = [_stroke(one) for one in field.items(MAX_STROKES)]
+            if not found:
+                field.fail("no strokes; expected lists of points [x, y]")
+            return tuple(found)
+        case "points":
+            return _points(kind, field)
+    items = list(field.items())
+    if len(items) not in kind.count:
+        field.fail(f"{len(items)} numbers; expected {' or '.join(map(str, kind.count))}")
+    return tuple(item.number(kind.dimension) for item in items)
+
+
+def _points(kind: CurveField, field: Field) -> tuple[tuple[float, ...], ...]:
+    points = [tuple(item.numbers(3, units.LENGTH)) for item in field.items(MAX_POINTS)]
+    least = kind.count[0] if kind.count else 2
+    if len(points) < least or (kind.count and len(points) != least):
+        field.fail(f"{len(points)} points; expected {'' if kind.count else 'at least '}{least}")
+    return tuple(points)
+
+
+def _stroke(field: Field) -> tuple[tuple[float, ...], ...]:
+    points = tuple(tuple(item.numbers(2, units.LENGTH)) for item in field.items(MAX_POINTS))
+    if len(set(points)) < 2:
+        field.fail(f"{len(points)} points; expected at least 2 different ones")
+    return points
+
+
+def _file_name(field: Field) -> str:
+    name = field.text(at_most=400).strip()
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if not name.isprintable() or not parts or ".." in parts or Path(name).is_absolute():
+        field.fail("expected the name of an SVG file in the folder of this file or below it")
+    return name
+
+
+def _folder(field: Field) -> Path | None:
+    return None if field.path is None else Path(field.path).parent
+
+
+def _svg(values: Mapping[str, Any], folder: Path | None) -> Any:
+    """The drawing of an `svg` curve."""
+    if "data" in values:
+        data = str(values["data"]).replace("&", "").replace('"', "").replace("<", "")
+        # Path data is in mm, y up.
+        size = 'width="100mm" height="100mm" viewBox="0 0 100 100"'
+        drawing = parse_svg(
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}><path transform="scale(1,-1)" '
+            f'd="{data}"/></svg>',
+            "path data",
+        )
+    else:
+        file = Path(values["file"])
+        if not file.is_absolute():
+            if folder is None:
+                raise BrazoError(
+                    "an SVG file is looked for in the folder of the file that names it; save this "
+                    "to a file first, or give the path data as 'data'"
+                )
+            file = folder / file
+        drawing = read_svg(file)
+    if values.get("width") is not None or values.get("height") is not None:
+        drawing = drawing.fitted(values.get("width"), values.get("height"))
+    return drawing.centred()
+
+
+def curve_in_base(
+    curve: str,
+    values: Mapping[str, Any],
+    T: Array,
+    R: Array,
+    timing: Timing | float,
+    folder: Path | None = None,
+) -> CartesianPath:
+    """The curve in the base frame; `T` (4, 4) is its frame, `R` (3, 3) the tool orientation.
+
+    `folder` is that of the file with the curve, for the SVG files that it names.
+    """
+    given: dict[str, Any] = {}
+    # Angles of a curve start at the x axis of its frame, not of the base.
+    fields = CURVES[curve]
+    axis = "axis" if "axis" in fields else "normal"
+    if axis in fields:
+        given[axis] = T[:3, 2]
+        normal = np.asarray(values.get(axis, (0.0, 0.0, 1.0)), dtype=float)
+        along_x = abs(normal[0]) > 0.999 * float(np.linalg.norm(normal))
+        given["start"] = T[:3, 1 if along_x else 0]
+    for name, value in values.items():
+        kind = fields[name].kind
+        if kind == "point":
+            given[name] = T[:3, :3] @ np.asarray(value, dtype=float) + T[:3, 3]
+        elif kind == "direction":
+            given[name] = T[:3, :3] @ np.asarray(value, dtype=float)
+        elif kind == "points":
+            given[name] = np.asarray(value, dtype=float) @ T[:3, :3].T + T[:3, 3]
+        else:
+            given[name] = value
+    if curve == "arc":
+        p0, p1, p2 = given["points"]
+        return arc(p0, p1, p2, R, timing)
+    if curve == "text":
+        return text(given.pop("text"), orientation=R, timing=timing, **given)
+    if curve == "svg":
+        for name in ("file", "data", "width", "height"):
+            given.pop(name, None)
+        return draw(_svg(values, folder), orientation=R, timing=timing, **given)
+    if curve == "polyline":
+        return polyline(given.pop("points"), timing, orientation=R, **given)
+    return _MAKERS[curve](orientation=R, timing=timing, **given)

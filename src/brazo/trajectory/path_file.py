@@ -1,0 +1,116 @@
+"""Trajectory files: a tool path with its timing, or via points.
+
+A file of a tool path has one curve, with the fields of a `path` step of a program, in the base
+frame of the robot:
+
+    path:
+      text: {text: RV-2AJ, height: 20mm, centre: [0.30, 0, 0.20], font: outline, lift: 10mm}
+    rpy: [180deg, 0, 0]     # of the tool; default: that of the start configuration
+    time: 20s               # or tool_speed (max, default 50mm/s)
+    orientation: nearest    # or full, free
+
+Without a time the motion is slowed where the joints could not follow at the tool speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from brazo.formats.document import Field, parse_document, read_document
+from brazo.kinematics.orientation import matrix_from_rpy
+from brazo.trajectory.cartesian import CartesianPath
+from brazo.trajectory.curve_fields import CURVES, curve_in_base, read_curve
+from brazo.trajectory.files import parse_via_list, read_via_list
+from brazo.trajectory.follow import ORIENTATIONS, Orientation
+from brazo.trajectory.piecewise import Piecewise
+from brazo.trajectory.plan_path import plan_path
+from brazo.trajectory.scaling import fastest_within
+from brazo.trajectory.timing import Timing
+from brazo.trajectory.via_list import ViaList
+from brazo.units import ANGLE, SPEED, TIME
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+_FIELDS = ("path", "rpy", "time", "tool_speed", "orientation", "about")
+TOOL_SPEED = 0.05  # m/s
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathFile:
+    """A tool path as it is written in a file."""
+
+    curve: str
+    values: Mapping[str, Any]
+    rpy: tuple[float, ...] | None = None
+    time: float | None = None  # s
+    tool_speed: float | None = None  # m/s
+    orientation: Orientation = "full"
+    folder: Path | None = None
+
+    def path(self, robot: Robot, q0: Any = None) -> CartesianPath:
+        """The path; without `rpy` the tool has its orientation at `q0`, or at the first pose."""
+        if self.rpy is not None:
+            R = matrix_from_rpy(self.rpy)
+        else:
+            first = next(iter(robot.poses.values()), np.zeros(robot.n))
+            R = robot.fk(np.asarray(first if q0 is None else q0, dtype=float))[:3, :3]
+        timing = Timing(duration=self.time)
+        if self.time is None:
+            timing = Timing(speed=self.tool_speed or TOOL_SPEED)
+        return curve_in_base(self.curve, self.values, np.eye(4), R, timing, self.folder)
+
+    def trajectory(self, robot: Robot, q0: Any = None) -> Piecewise:
+        """The joint motion, in the branch nearest to `q0` in which all of it is feasible."""
+        motion = plan_path(robot, self.path(robot, q0), q0, orientation=self.orientation)
+        if self.time is None:
+            motion = cast(Piecewise, fastest_within(motion, robot))
+        return motion
+
+
+def read_trajectory(path: str | Path, robot: Robot) -> PathFile | ViaList:
+    """Read a trajectory file of either kind; errors give `file:line: field`."""
+    root = read_document(Path(path))
+    if not root.is_mapping or "path" not in root.mapping():
+        return read_via_list(path, robot)
+    return _read(root, robot)
+
+
+def parse_trajectory(
+    text: str | bytes, robot: Robot, path: str | Path | None = None
+) -> PathFile | ViaList:
+    """As above, from text; `path` is used in messages, and its folder for SVG files."""
+    root = parse_document(text, None if path is None else Path(path))
+    if not root.is_mapping or "path" not in root.mapping():
+        return parse_via_list(text, robot, path)
+    return _read(root, robot)
+
+
+def _read(root: Field, robot: Robot) -> PathFile:
+    fields = root.mapping(_FIELDS)
+    block = fields["path"]
+    given = block.mapping(CURVES)
+    if len(given) != 1:
+        block.fail(f"give exactly one of {', '.join(CURVES)}")
+    ((curve, one),) = given.items()
+    if "time" in fields and "tool_speed" in fields:
+        fields["tool_speed"].fail("is not allowed with 'time'")
+    default = "full" if robot.mobility >= 6 else "nearest"
+    return PathFile(
+        curve,
+        read_curve(curve, one),
+        tuple(fields["rpy"].numbers(3, ANGLE)) if "rpy" in fields else None,
+        fields["time"].number(TIME, above=0.0) if "time" in fields else None,
+        fields["tool_speed"].number(SPEED, above=0.0) if "tool_speed" in fields else None,
+        cast(
+            Orientation,
+            fields["orientation"].choice(*ORIENTATIONS) if "orientation" in fields else default,
+        ),
+        None if root.path is None else Path(root.path).parent,
+    )

@@ -1,0 +1,146 @@
+"""`plan_path`: the joint motion of a tool path in an IK branch in which all of it is feasible.
+
+Every IK solution of the first pose, with the joints of more than one turn of range also moved by
+full turns, is a start; the one nearest to the present configuration from which the arm follows the
+whole path is used.  If there is none, the error is that of the start that comes furthest.
+
+The steps are as short as the tolerance requires: between two exact points a quintic deviates from
+the path by an error of sixth order, so an interval with error e is divided into (e/tolerance)^(1/6)
+parts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.kinematics.result import violations
+from brazo.trajectory.cartesian import CartesianPath
+from brazo.trajectory.follow import (
+    Orientation,
+    PathInfeasible,
+    deviations,
+    follow_times,
+    step_times,
+)
+from brazo.trajectory.piecewise import Piecewise
+from brazo.trajectory.reading import positive
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
+Array = np.ndarray
+TOLERANCE = 1e-9  # m, and rad for a full orientation
+STEP = 0.04  # s, first guess
+_ROUNDS = 6
+_MAX_PARTS = 16  # of an interval in one round
+_SAME = 1e-6  # rad, m
+_MAX_STARTS = 32
+
+
+def plan_path(
+    robot: Robot,
+    path: CartesianPath,
+    q0: Any = None,
+    *,
+    orientation: Orientation = "full",
+    tolerance: float = TOLERANCE,
+    dt: float = STEP,
+) -> Piecewise:
+    """The joint motion along a path, from the start nearest to `q0` that is feasible to the end.
+
+    The tool deviates from the path by at most `tolerance` (m, and rad for a full orientation)
+    between the exact points; `dt` (s) is the longest step.  Raises `PathInfeasible` with the first
+    infeasible point if no start is feasible.
+    """
+    tolerance = positive(tolerance, "tolerance")
+    best: PathInfeasible | None = None
+    for start in starts(robot, path, q0, orientation):
+        try:
+            return _refined(robot, path, start, orientation, tolerance, dt)
+        except PathInfeasible as error:
+            if best is None or error.t > best.t:
+                best = error
+    assert best is not None
+    raise best
+
+
+def starts(robot: Robot, path: CartesianPath, q0: Any, orientation: Orientation) -> list[Array]:
+    """Configurations (n,) at the first pose of a path, the nearest to `q0` first."""
+    T = path.pose(0.0)
+    near = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)) if q0 is None else q0)
+    found = robot.ik(T, near, orientation=orientation)
+    if not found.success:
+        x, y, z = T[:3, 3]
+        raise PathInfeasible(
+            f"t = 0 s, tool at ({x:.4f}, {y:.4f}, {z:.4f}) m: the start of the path is not "
+            f"reachable: {found.reason}",
+            0.0,
+            T[:3, 3],
+            "reach",
+        )
+    solutions = [found.q, *(one.q for one in found.all if one.within_limits)]
+    kept: list[Array] = []
+    for q in solutions:
+        for one in _turned(robot, np.array(q)):
+            if all(np.abs(one - other).max() > _SAME for other in kept):
+                kept.append(one)
+    kept.sort(key=lambda q: float(np.abs(q - near).max()))
+    return kept[:_MAX_STARTS]
+
+
+def _turned(robot: Robot, q: Array) -> list[Array]:
+    """q, and q with rotary joints moved by full turns within their limits."""
+    low, high = robot.limits.T
+    choices = []
+    for i, kind in enumerate(robot.joint_kinds):
+        values = [float(q[i])]
+        if kind == "revolute" and math.isfinite(low[i]) and math.isfinite(high[i]):
+            values += [q[i] + k * 2.0 * math.pi for k in (-1, 1)]
+        choices.append([x for x in values if low[i] <= x <= high[i]] or values[:1])
+    return [np.array(one) for one in itertools.islice(itertools.product(*choices), _MAX_STARTS)]
+
+
+def _refined(
+    robot: Robot,
+    path: CartesianPath,
+    start: Array,
+    orientation: Orientation,
+    tolerance: float,
+    dt: float,
+) -> Piecewise:
+    """The motion from one start, with steps short enough for the tolerance."""
+    if violations(start, robot.limits).any():
+        raise BrazoError("plan_path: the start is outside the joint limits")
+    t, worst = step_times(path, dt), math.inf
+    for _ in range(_ROUNDS):
+        try:
+            motion = follow_times(robot, path, t, start, orientation=orientation)
+        except PathInfeasible as error:
+            if error.kind != "step":
+                raise
+            t = _divided(t, np.full(len(t) - 1, 4))
+            continue
+        gap, turn = deviations(robot, motion, path, 0.5 * (t[:-1] + t[1:]))
+        error = np.maximum(gap, turn) if orientation == "full" else gap
+        worst = float(error.max())
+        if worst <= tolerance:
+            return motion
+        parts = np.ceil((error / (0.3 * tolerance)) ** (1.0 / 6.0))
+        t = _divided(t, np.clip(parts, 1, _MAX_PARTS).astype(int))
+    raise BrazoError(
+        f"the tool deviates from the path by {worst:.3g} m or rad even with steps of "
+        f"{float(np.diff(t).min()):.3g} s; allow a larger tolerance, or slow the path down"
+    )
+
+
+def _divided(t: Array, parts: Array) -> Array:
+    """Times with every interval divided into equal parts."""
+    fine = [
+        np.linspace(a, b, int(n) + 1)[:-1] for a, b, n in zip(t[:-1], t[1:], parts, strict=True)
+    ]
+    return np.concatenate([*fine, t[-1:]])

@@ -1,0 +1,123 @@
+"""Tool paths of recordings: the poses that a tool had, as a smooth path to be followed again.
+
+The poses are taken every `dt` seconds.  The position is a spline of degree five through them, at
+rest at both ends, so that its acceleration is continuous; the orientation a spline of rotations
+(`scipy.spatial.transform.RotationSpline`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.trajectory.cartesian import CartesianPath, PathSample
+from brazo.trajectory.reading import array, pose, positive, times
+
+if TYPE_CHECKING:
+    from brazo.recording import Recording
+    from brazo.robot import Robot
+
+Array = np.ndarray
+DT = 0.05  # s
+MAX_POSES = 20_000
+_STILL = 1e-6  # m or rad: the tool has not moved
+
+
+class RecordedPath(CartesianPath):
+    """A path through poses (k, 4, 4) at times (k,), at rest at both ends."""
+
+    def __init__(self, t: Any, poses: Any) -> None:
+        from scipy.interpolate import make_interp_spline
+        from scipy.spatial.transform import Rotation, RotationSpline
+
+        self._t = times(t)
+        given = array(poses, "poses")
+        if given.shape != (len(self._t), 4, 4):
+            raise BrazoError(f"poses have shape {given.shape}; expected ({len(self._t)}, 4, 4)")
+        self._poses = np.stack([pose(T, f"poses[{k}]") for k, T in enumerate(given)])
+        self._t = self._t - self._t[0]
+        rest = [(1, np.zeros(3)), (2, np.zeros(3))]
+        spline: Any = make_interp_spline(self._t, self._poses[:, :3, 3], 5, bc_type=(rest, rest))
+        self._point = [spline.derivative(k) if k else spline for k in range(3)]
+        self._turn: Any = RotationSpline(self._t, Rotation.from_matrix(self._poses[:, :3, :3]))
+
+    @property
+    def breaks(self) -> Array:
+        return self._t
+
+    def within(self, t: Array) -> PathSample:
+        T = np.zeros((len(t), 4, 4))
+        T[:, :3, :3], T[:, 3, 3] = self._turn(t).as_matrix(), 1.0
+        T[:, :3, 3] = self._point[0](t)
+        # The spline gives rates about the axes of the tool.
+        turned = [np.einsum("tij,tj->ti", T[:, :3, :3], self._turn(t, k)) for k in (1, 2)]
+        return PathSample(
+            T,
+            np.concatenate([self._point[1](t), turned[0]], axis=1),
+            np.concatenate([self._point[2](t), turned[1]], axis=1),
+        )
+
+    def _placed(self, scale: float, b: Array) -> RecordedPath:
+        poses = self._poses.copy()
+        poses[:, :3, 3] = scale * poses[:, :3, 3] + b
+        return RecordedPath(self._t, poses)
+
+
+def recorded_path(
+    recording: Recording,
+    robot: Robot,
+    name: str = "",
+    start: float | None = None,
+    end: float | None = None,
+    dt: float = DT,
+) -> RecordedPath:
+    """The path of a robot's tool in a recording, from its first to its last motion.
+
+    `name` is that of the robot in the recording (default: the only one with joints of these
+    names); `start` and `end` (s) select a part.
+    """
+    dt = positive(dt, "dt")
+    part = recording.between(start, end)
+    prefix = _prefix(part, robot, name)
+    q = np.stack([part[f"{prefix}{joint}"] for joint in robot.joint_names], axis=1)
+    t = np.asarray(part.t, dtype=float)
+    if len(t) < 2:
+        raise BrazoError("the recording has fewer than two samples in this interval")
+    even = np.arange(t[0], t[-1] + 0.5 * dt, dt)
+    if len(even) > MAX_POSES:
+        raise BrazoError(f"{len(even)} poses; at most {MAX_POSES}: use a larger dt or a part")
+    sampled = np.stack([np.interp(even, t, column) for column in q.T], axis=1)
+    moved = np.flatnonzero((np.abs(np.diff(sampled, axis=0)) > _STILL).any(axis=1))
+    if not len(moved):
+        raise BrazoError(f"{prefix.removesuffix('.q.') or robot.name} does not move in it")
+    first, last = int(moved[0]), int(moved[-1]) + 2
+    if last - first < 6:
+        raise BrazoError(
+            f"the motion lasts {dt * (last - first - 1):.3g} s: too short for dt = {dt:g} s"
+        )
+    return RecordedPath(even[first:last], robot.fk(np.ascontiguousarray(sampled[first:last])))
+
+
+def _prefix(recording: Recording, robot: Robot, name: str) -> str:
+    """What precedes the name of a joint in the signals of its position."""
+    names = set(recording.names)
+    first = robot.joint_names[0]
+    if name:
+        prefixes = [f"{name}.q."]
+    else:
+        prefixes = [one.removesuffix(first) for one in sorted(names) if one.endswith(f"q.{first}")]
+    fitting = [
+        one
+        for one in prefixes
+        if one.endswith("q.") and all(f"{one}{joint}" in names for joint in robot.joint_names)
+    ]
+    if len(fitting) != 1:
+        there = sorted({one.partition(".q.")[0] for one in names if ".q." in one})
+        many = "several robots fit; give the name of one" if fitting else "no joints of this robot"
+        raise BrazoError(
+            f"recording: {many} ({robot.name}: {', '.join(robot.joint_names)}); robots in it: "
+            f"{', '.join(there) or 'none'}"
+        )
+    return fitting[0]

@@ -1,0 +1,159 @@
+"""OpenGL without a window: choice of a backend that works here, and pictures of a MuJoCo model.
+
+A missing driver may end the process instead of raising, so each backend is first tried in a
+process of its own.  The environment variable MUJOCO_GL (egl, osmesa, glfw) limits the choice to
+one.  Contexts belong to the thread that created them.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from functools import lru_cache
+from importlib import import_module
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from brazo.errors import BrazoError
+from brazo.formats.mjcf.engine import engine
+
+# Number of seconds after which an attempt counts as failed; a first import can be slow.
+_PATIENCE = 60.0
+_ATTEMPT = """
+import sys
+sys.path[:] = sys.argv[2].split("\\n")
+from brazo.video.offscreen import try_backend
+try_backend(sys.argv[1])
+"""
+_SWITCHED_OFF = ("disable", "disabled", "off", "false", "0")
+_ANY = ("", "enable", "enabled", "on", "true", "1")
+_HINTS = {
+    "linux": "on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri libopengl0 (EGL), or "
+    "libosmesa6 (OSMesa); both render without a display and without a graphics card",
+    "darwin": "rendering needs a session with access to the graphics system",
+    "win32": "rendering needs an OpenGL driver: install the one of the graphics card",
+}
+
+
+@lru_cache(maxsize=1)
+def backend() -> str:
+    """Name of an OpenGL backend that works on this machine; raise `BrazoError` if none does."""
+    reasons = []
+    for name in candidates():
+        reason = _failure(name)
+        if reason is None:
+            return name
+        reasons.append(f"{name}: {reason}")
+    platform = "linux" if sys.platform.startswith("linux") else sys.platform
+    hint = _HINTS.get(platform, _HINTS["linux"])
+    raise BrazoError(f"no OpenGL for rendering without a window ({'; '.join(reasons)}); {hint}")
+
+
+def candidates() -> tuple[str, ...]:
+    """Backends to try, in order; MUJOCO_GL selects one."""
+    wanted = os.environ.get("MUJOCO_GL", "").lower().strip()
+    if wanted in _SWITCHED_OFF:
+        raise BrazoError(
+            f"MUJOCO_GL={wanted} switches OpenGL off: unset it, or set egl or osmesa, to render"
+        )
+    if sys.platform == "darwin":
+        known: tuple[str, ...] = ("cgl", "glfw")
+    elif sys.platform == "win32":
+        known = ("glfw",)
+    else:
+        known = ("egl", "osmesa", "glfw")
+    wanted = {"glx": "glfw", "wgl": "glfw"}.get(wanted, wanted)
+    if wanted in _ANY:
+        screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+        return tuple(one for one in known if one != "glfw" or screen or "egl" not in known)
+    if wanted not in known:
+        raise BrazoError(f"MUJOCO_GL={wanted}: not an OpenGL backend; there are {', '.join(known)}")
+    return (wanted,)
+
+
+def try_backend(name: str) -> None:
+    """Render one small picture with a backend; entry point of a separate process."""
+    mujoco = engine()
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><light pos='0 0 3'/><geom size='.2'/></worldbody></mujoco>"
+    )
+    with Renderer(model, 16, 16, name) as renderer:
+        data = mujoco.MjData(model)
+        mujoco.mj_forward(model, data)
+        picture = renderer.render(data, mujoco.MjvCamera())
+    if picture.min() == picture.max():
+        raise SystemExit("the picture is empty")
+
+
+def _failure(name: str) -> str | None:
+    """Why a backend does not work here; None if it does."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", _ATTEMPT, name, "\n".join(sys.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            timeout=_PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return f"no answer within {_PATIENCE:g} s"
+    except OSError as error:
+        return str(error)
+    if done.returncode == 0:
+        return None
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+
+
+class Renderer:
+    """Pictures of a MuJoCo model, drawn into memory; a context manager."""
+
+    def __init__(
+        self, model: Any, width: int, height: int, backend: str, *, lines: int = 0
+    ) -> None:
+        mujoco = engine()
+        self._mujoco, self._model = mujoco, model
+        self._size = mujoco.MjrRect(0, 0, width, height)
+        context = import_module(f"mujoco.{backend}").GLContext
+        self._gl = context(width, height)
+        self._gl.make_current()
+        self._context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100)
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._context)
+        self.scene = mujoco.MjvScene(model, maxgeom=model.ngeom + lines + 10)
+        self._options = mujoco.MjvOption()
+        self._pixels = np.empty((height, width, 3), np.uint8)
+
+    def __enter__(self) -> Renderer:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._context.free()
+        self._gl.free()
+
+    def flag(self, name: str, on: bool) -> None:
+        """Switch a rendering flag of MuJoCo: `shadow`, `reflection`, `fog`, …"""
+        self.scene.flags[getattr(self._mujoco.mjtRndFlag, f"mjRND_{name.upper()}")] = on
+
+    def render(self, data: Any, camera: Any, decorate: Any = None) -> np.ndarray:
+        """Picture (height, width, 3) of the current state, valid until the next one.
+
+        `decorate(scene)` may add geoms.
+        """
+        mujoco = self._mujoco
+        mujoco.mjv_updateScene(
+            self._model, data, self._options, None, camera, mujoco.mjtCatBit.mjCAT_ALL, self.scene
+        )
+        if decorate is not None:
+            decorate(self.scene)
+        mujoco.mjr_render(self._size, self.scene, self._context)
+        mujoco.mjr_readPixels(self._pixels, None, self._size, self._context)
+        return self._pixels[::-1]

@@ -1,0 +1,21 @@
+"""Parts to draw for the bodies of a world, with stick figures for links without parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from brazo.body.stick_figure import visible_parts
+from brazo.model.description import Part
+from brazo.world.world import World
+
+
+def drawn_parts(world: World) -> list[Sequence[Part]]:
+    """Parts to draw for each body of `world.drawn`; stick figures for links without parts."""
+    found: list[Sequence[Part]] = [one.parts for one in world.drawn]
+    for robot in world.robots.values():
+        own = [parts for _, parts in robot.model.solids]
+        if all(own):
+            continue
+        for i, parts in zip(robot.drawn, visible_parts(robot.model), strict=True):
+            found[i] = (found[i] or parts) if any(own) else parts
+    return found
