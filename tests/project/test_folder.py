@@ -18,7 +18,7 @@ from brazo.operate import Point
 from brazo.program.point_file import points_yaml
 from brazo.project import folder, home
 from brazo.project.autosave import Autosave
-from brazo.project.controllers import controllers_yaml, read_controllers
+from brazo.program.controller_file import controllers_yaml, read_controllers
 from brazo.project.folder import (
     CELL,
     CONTROLLERS,

@@ -89,7 +89,7 @@ def run(
     Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.  A
     project folder is always run headless: its cell, controllers, points and the program shown last.
     """
-    from brazo.project.controllers import controllers_in
+    from brazo.program.controller_file import controllers_in
     from brazo.project.folder import Project, is_project
     from brazo.world import load_cell
 

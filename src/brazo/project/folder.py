@@ -37,7 +37,7 @@ from brazo.operate.points import Point
 from brazo.program import Program, load_program, program_names
 from brazo.program.flow import plain_text
 from brazo.program.point_file import read_points
-from brazo.project.controllers import read_controllers
+from brazo.program.controller_file import read_controllers
 from brazo.recording.part_file import PART
 from brazo.world import Cell, load_cell
 from brazo.world.cell_writer import cell_files, file_name

@@ -11,7 +11,7 @@ from brazo.lab.app.opening import CELL, ROBOT, as_cell, choices, is_recording
 from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.app.session import as_shown
 from brazo.project import home
-from brazo.project.controllers import controllers_in
+from brazo.program.controller_file import controllers_in
 from brazo.project.folder import CONTROLLERS, Project, is_project, kept_cell
 from brazo.simulation import Simulation
 from brazo.world import Cell
