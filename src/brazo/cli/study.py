@@ -12,6 +12,7 @@ import typer
 
 from brazo.cli.interruption import INTERRUPTED
 from brazo.cli.output import number, print_json, print_line, table
+from brazo.cli.tune import tune
 from brazo.text import one_line
 
 OUT = typer.Option(None, "--out", "-o", help="Folder of the results; default: the study's name.")
@@ -29,6 +30,7 @@ def register(app: typer.Typer) -> None:
     )
     group.command("run")(run)
     group.command("compare")(compare)
+    group.command("tune")(tune)
     app.add_typer(group, name="study")
 
 

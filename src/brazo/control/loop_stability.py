@@ -31,6 +31,7 @@ from brazo.robot import Robot
 MARGINAL = 1e-6  # a growth per period that is not called unstable: an adaptive estimate at rest
 MAX_DELAY = 50  # periods of the search for the delay margin
 _STEP = 1e-6  # of central differences
+_ROUNDING = 1e-9  # of a row of slopes: smaller ones are 0
 _SLOW = (0.05, 0.01)  # rad/s, m/s
 
 
@@ -77,63 +78,61 @@ class LinearLoops:
 
     def stability(self, controller: CompiledController) -> LoopStability:
         """The stability of a controller that is bound to the robot and dt, with its gains."""
-        laws = [self._control(controller, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]
-        worst = LoopStability(-1.0, "", 0)
-        for variant in self.variants:
-            for point, law in enumerate(laws):
-                radius = self._radius(law, variant, point)
-                if not radius <= worst.radius:  # also NaN
-                    worst = LoopStability(radius, variant.name, point)
-        return worst
+        radii = self.radii(controller)
+        variant, point = np.unravel_index(int(np.argmax(radii)), radii.shape)
+        return LoopStability(
+            float(radii[variant, point]), self.variants[int(variant)].name, int(point)
+        )
+
+    def radii(
+        self, controller: CompiledController, gains: Mapping[str, Any] | None = None
+    ) -> np.ndarray:
+        """Spectral radii (..., variants, points); `gains` (..., size) replace the controller's."""
+        law = self._control(controller, gains or {})
+        return np.stack([self._radius(law, variant) for variant in self.variants], axis=-2)
 
     def delay_margin(self, controller: CompiledController) -> float:
         """The longest delay (s), in whole periods, with which the nominal robot is stable.
 
         0 if it is unstable without a delay; at most 50 periods are tried.
         """
-        laws = [self._control(controller, q, qd) for q, qd in zip(self.q, self.qd, strict=True)]
-
-        def stable(periods: int) -> bool:
-            variant = PlantVariant(delay=periods)
-            radii = [self._radius(law, variant, k) for k, law in enumerate(laws)]
-            return LoopStability(max(radii), "", 0).stable
-
+        law = self._control(controller, {})
         for periods in range(1, MAX_DELAY + 1):
-            if not stable(periods):
+            radius = self._radius(law, PlantVariant(delay=periods)).max()
+            if not LoopStability(float(radius), "", 0).stable:
                 return (periods - 1) * self.dt
         return MAX_DELAY * self.dt
 
     def matrix(
-        self, controller: CompiledController, variant: PlantVariant | None = None, point: int = 0
+        self, controller: CompiledController, variant: PlantVariant | None = None
     ) -> np.ndarray:
-        """The matrix of one period: the state (q, q̇), that of the controller, delayed torques."""
-        law = self._control(controller, self.q[point], self.qd[point])
-        return self._matrix(law, variant or PlantVariant(), point)
+        """Matrices (points, ...) of one period: q, q̇, the controller's state, delayed torques."""
+        return self._matrix(self._control(controller, {}), variant or PlantVariant())
 
-    def _radius(self, law: _Law, variant: PlantVariant, point: int) -> float:
-        matrix = self._matrix(law, variant, point)
-        if not np.isfinite(matrix).all():
-            return float("inf")
-        return float(np.abs(np.linalg.eigvals(matrix)).max())
+    def _radius(self, law: _Law, variant: PlantVariant) -> np.ndarray:
+        matrix = self._matrix(law, variant)
+        finite = np.isfinite(matrix).all(axis=(-2, -1))
+        matrix[~finite] = 0.0
+        radius = np.abs(np.linalg.eigvals(matrix)).max(axis=-1)
+        return np.where(finite, radius, np.inf)
 
-    def _matrix(self, law: _Law, variant: PlantVariant, point: int) -> np.ndarray:
+    def _matrix(self, law: _Law, variant: PlantVariant) -> np.ndarray:
         phi, gamma = self._plant(variant.payload, variant.mass_scale)
-        phi, gamma = phi[point], gamma[point]
-        size, n, m, d = len(phi), gamma.shape[1], len(law.Ss), variant.delay
+        size, n, m, d = phi.shape[-1], gamma.shape[-1], law.Ss.shape[-1], variant.delay
         total = size + m + d * n
-        loop = np.zeros((total, total))
+        loop = np.zeros((*law.Kx.shape[:-2], total, total))
         x, s = slice(0, size), slice(size, size + m)
-        loop[x, x], loop[s, x], loop[s, s] = phi, law.Sx, law.Ss
+        loop[..., x, x], loop[..., s, x], loop[..., s, s] = phi, law.Sx, law.Ss
         if d == 0:
-            loop[x, x] += gamma @ law.Kx
-            loop[x, s] = gamma @ law.Ks
+            loop[..., x, x] += gamma @ law.Kx
+            loop[..., x, s] = gamma @ law.Ks
             return loop
         newest, oldest = slice(size + m, size + m + n), slice(total - n, total)
-        loop[x, oldest] = gamma
-        loop[newest, x], loop[newest, s] = law.Kx, law.Ks
+        loop[..., x, oldest] = gamma
+        loop[..., newest, x], loop[..., newest, s] = law.Kx, law.Ks
         for k in range(1, d):
             row = size + m + k * n
-            loop[row : row + n, row - n : row] = np.eye(n)
+            loop[..., row : row + n, row - n : row] = np.eye(n)
         return loop
 
     def _plant(self, payload: float, mass_scale: float) -> tuple[np.ndarray, np.ndarray]:
@@ -174,34 +173,55 @@ class LinearLoops:
         step = expm(grown * self.dt)
         return step[:, : 2 * n, : 2 * n], step[:, : 2 * n, 2 * n :]
 
-    def _control(self, controller: CompiledController, q: np.ndarray, qd: np.ndarray) -> _Law:
-        n, compiled = self.robot.n, controller.compiled
-        fixed = list(controller.fixed.values())
-        sizes = compiled.state_sizes
-        state = np.concatenate(list(controller.initial_state(q, qd).values()) or [np.empty(0)])
-        size = 2 * n + len(state)
-        rows = np.concatenate([q, qd, state]) + _STEP * np.concatenate(
-            [np.eye(size), -np.eye(size)]
+    def _control(self, controller: CompiledController, gains: Mapping[str, Any]) -> _Law:
+        """The controller for small deviations, at all points; `gains` (..., size) add batches."""
+        if gains and controller.tables():  # these follow from the gains, set by set
+            count = len(next(iter(gains.values())))
+            sets = [{name: v[i] for name, v in gains.items()} for i in range(count)]
+            laws = [self._control(with_gains(controller, one), {}) for one in sets]
+            parts = ("Kx", "Ks", "Sx", "Ss")
+            return _Law(*(np.stack([getattr(law, part) for law in laws]) for part in parts))
+        n, compiled, own = self.robot.n, controller.compiled, controller.gains
+        fixed = controller.fixed
+        lead = np.broadcast_shapes(*(np.shape(v)[:-1] for v in gains.values()))
+        vector = np.tile(own.vector, (*lead, 1))
+        for name, values in gains.items():
+            vector[..., own.slice_of(name)] = values
+        fixed["gains"] = vector[..., None, None, :]
+        starts = [
+            np.concatenate([q, qd, *controller.initial_state(q, qd).values()])
+            for q, qd in zip(self.q, self.qd, strict=True)
+        ]
+        size = len(starts[0])
+        steps = _STEP * np.concatenate([np.eye(size), -np.eye(size)])
+        rows = np.array(starts)[:, None] + steps  # (points, 2 size, size)
+        given = [rows[..., :n], rows[..., n : 2 * n], self.q[:, None], self.qd[:, None]]
+        given += [np.zeros(n), *fixed.values()]
+        if compiled.state_sizes:
+            given.append(rows[..., 2 * n :])
+        shape = (*lead, *rows.shape[:-1])
+        results = compiled.kernel(
+            *(np.ascontiguousarray(np.broadcast_to(v, (*shape, v.shape[-1]))) for v in given)
         )
-        tile = [np.tile(v, (len(rows), 1)) for v in (q, qd, np.zeros(n), *fixed)]
-        inputs = [rows[:, :n], rows[:, n : 2 * n], *tile]
-        if sizes:
-            inputs.append(rows[:, 2 * n :])
-        results = compiled.kernel(*(np.ascontiguousarray(v) for v in inputs))
         u = results[1]  # before the limits of the drives
-        after = results[3] if sizes else np.empty((len(rows), 0))
-        K = (u[:size] - u[size:]).T / (2.0 * _STEP)
-        S = (after[:size] - after[size:]).T / (2.0 * _STEP)
-        Ks, Ss = K[:, 2 * n :], S[:, 2 * n :]
-        reach = (Ks != 0.0).any(axis=0)
+        after = results[3] if compiled.state_sizes else np.empty((*shape, 0))
+        K, S = (
+            np.swapaxes(v[..., :size, :] - v[..., size:, :], -2, -1) / (2.0 * _STEP)
+            for v in (u, after)
+        )
+        Ks, Ss = K[..., 2 * n :], S[..., 2 * n :]
+        scale = np.abs(K).max(axis=-1, keepdims=True, initial=0.0)
+        reach = (np.abs(Ks) > _ROUNDING * scale).any(axis=tuple(range(K.ndim - 1)))
         for _ in range(len(reach)):
-            reach |= (Ss[reach] != 0.0).any(axis=0)
-        return _Law(K[:, : 2 * n], Ks[:, reach], S[reach][:, : 2 * n], Ss[np.ix_(reach, reach)])
+            reach |= (Ss[..., reach, :] != 0.0).any(axis=tuple(range(K.ndim - 1)))
+        return _Law(
+            K[..., : 2 * n], Ks[..., reach], S[..., reach, : 2 * n], Ss[..., reach, :][..., reach]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Law:
-    """A controller for small deviations of q, q̇ and its state."""
+    """A controller for small deviations of q, q̇ and its state; leading dimensions are batches."""
 
     Kx: np.ndarray
     Ks: np.ndarray

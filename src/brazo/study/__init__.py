@@ -6,17 +6,21 @@ from brazo.study.results import Interval, Rank, StudyResults, read_results
 from brazo.study.scenario import Case, ControllerChoice, StudyFault
 from brazo.study.study import Study
 from brazo.study.study_file import load_study, parse_study
+from brazo.study.tuning import GainSet, TuneProgress, Tuning, tune, tuning_cases
 
 __all__ = [
     "Case",
     "ControllerChoice",
     "Factor",
+    "GainSet",
     "Interval",
     "Rank",
     "Study",
     "StudyFault",
     "StudyProgress",
     "StudyResults",
+    "TuneProgress",
+    "Tuning",
     "grid",
     "load_study",
     "loguniform",
@@ -24,6 +28,8 @@ __all__ = [
     "parse_study",
     "read_results",
     "run_study",
+    "tune",
+    "tuning_cases",
     "uniform",
     "values",
 ]
