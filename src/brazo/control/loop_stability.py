@@ -29,7 +29,7 @@ from brazo.control.equations import equations_of
 from brazo.robot import Robot
 
 MARGINAL = 1e-6  # a growth per period that is not called unstable: an adaptive estimate at rest
-MAX_DELAY = 50  # periods of the search for the delay margin
+MAX_DELAY = 16  # periods, of the search for the delay margin; a power of 2
 _STEP = 1e-6  # of central differences
 _ROUNDING = 1e-9  # of a row of slopes: smaller ones are 0
 _SLOW = (0.05, 0.01)  # rad/s, m/s
@@ -94,14 +94,22 @@ class LinearLoops:
     def delay_margin(self, controller: CompiledController) -> float:
         """The longest delay (s), in whole periods, with which the nominal robot is stable.
 
-        0 if it is unstable without a delay; at most 50 periods are tried.
+        0 if it is unstable with one period; delays up to 16 periods are tried.  Longer delays than
+        an unstable one are taken to be unstable too.
         """
         law = self._control(controller, {})
-        for periods in range(1, MAX_DELAY + 1):
+
+        def stable(periods: int) -> bool:
             radius = self._radius(law, PlantVariant(delay=periods)).max()
-            if not LoopStability(float(radius), "", 0).stable:
-                return (periods - 1) * self.dt
-        return MAX_DELAY * self.dt
+            return LoopStability(float(radius), "", 0).stable
+
+        if not stable(1):
+            return 0.0
+        good, bad = 1, 2 * MAX_DELAY
+        while bad - good > 1 and good < MAX_DELAY:
+            middle = 2 * good if bad > MAX_DELAY else (good + bad) // 2
+            good, bad = (middle, bad) if stable(middle) else (good, middle)
+        return good * self.dt
 
     def matrix(
         self, controller: CompiledController, variant: PlantVariant | None = None

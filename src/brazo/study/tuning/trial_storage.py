@@ -132,6 +132,10 @@ def _sampler(optuna: Any, kind: str, seed: int, count: int, start: Mapping[str, 
     if kind == "nsga2":
         return samplers.NSGAIISampler(seed=seed, population_size=count)
     if kind == "cmaes":
+        try:
+            import cmaes  # noqa: F401
+        except ImportError:
+            raise BrazoError('the sampler needs cmaes: pip install "brazo[tuning]"') from None
         return samplers.CmaEsSampler(
             x0=dict(start),
             sigma0=0.05,  # of the range, which is logarithmic

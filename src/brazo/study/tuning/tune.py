@@ -16,6 +16,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -58,7 +59,7 @@ class GainSet:
     scores: dict[str, float]  # by objective, relative to the start
     check: StabilityCheck
     errors: dict[str, np.ndarray]  # metrics of the held-out runs, mean over the trajectories
-    delay_margin: float  # s
+    delay_margin: float  # s; NaN for members of the front
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -249,6 +250,7 @@ class _Search:
         gains: Mapping[str, np.ndarray],
         scores: dict[str, float],
         check: StabilityCheck | None = None,
+        margins: bool = True,
     ) -> GainSet:
         """A gain set with its check and its metrics on the held-out trajectories."""
         whole = {**self.controller.gain_values(), **gains}
@@ -263,7 +265,7 @@ class _Search:
         tuned = with_gains(self.controller, one)
         if check is None:
             check = self.evaluation.check(one)
-        margin = self.evaluation.loops.delay_margin(tuned)
+        margin = self.evaluation.loops.delay_margin(tuned) if margins else math.nan
         return GainSet(name, one, scores, check, errors, margin)
 
 
@@ -356,7 +358,7 @@ def _result(search: _Search, space: GainSpace, objectives: list[str], table: _Tr
     front: list[GainSet] = []
     if len(objectives) > 1:
         members = _front(table.scores, ranked, stable)
-        front = [search.measured(f"candidate {i}", gains(i), scores(i), checks[i]) for i in members]
+        front = [search.measured(f"candidate {i}", gains(i), scores(i), checks[i], margins=False) for i in members]
     rules = [
         search.measured(rule, values, _nothing(objectives))
         for rule, values in search.rule_gains().items()
