@@ -40,7 +40,7 @@ def returns(env, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray
 
 
 env = gymnasium.make_vec("brazo/Reach-v0", CANDIDATES * GOALS, robot=ROBOT, steps=STEPS)
-size = features(np.zeros(env.single_observation_space.shape)).shape[0]
+size = features(env.observation_space.sample()).shape[-1]
 search = SepCMA(mean=np.zeros(N * size), sigma=0.5, population_size=CANDIDATES, seed=1)
 for generation in range(GENERATIONS):
     candidates = np.array([search.ask() for _ in range(CANDIDATES)])

@@ -7,7 +7,7 @@ other robots hold their poses.  Each environment has a simulation; Gymnasium's `
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium import Env
@@ -27,7 +27,7 @@ class CellReachEnv(Env):
     robot's base frame.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, cell: Any = "cooperative", robot: str | None = None, **options: Any) -> None:
         from brazo.simulation import Simulation

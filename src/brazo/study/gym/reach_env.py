@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium import Env, spaces
@@ -28,7 +28,7 @@ def task_spaces(task: ReachTask) -> tuple[spaces.Box, spaces.Box]:
 class ReachEnv(Env):
     """One robot; `options` as for `ReachTask`."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, robot: Any = "puma560", **options: Any) -> None:
         self.task = ReachTask(robot, **_taken(options))
@@ -63,7 +63,10 @@ class ReachVectorEnv(VectorEnv):
     The environments of finished episodes start again in the next step, which ignores their action.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+    metadata: dict[str, Any] = {  # noqa: RUF012  (as Gymnasium declares it)
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
 
     def __init__(self, num_envs: int = 1, robot: Any = "puma560", **options: Any) -> None:
         if not isinstance(num_envs, int) or num_envs < 1:

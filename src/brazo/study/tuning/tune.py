@@ -358,7 +358,10 @@ def _result(search: _Search, space: GainSpace, objectives: list[str], table: _Tr
     front: list[GainSet] = []
     if len(objectives) > 1:
         members = _front(table.scores, ranked, stable)
-        front = [search.measured(f"candidate {i}", gains(i), scores(i), checks[i], margins=False) for i in members]
+        front = [
+            search.measured(f"candidate {i}", gains(i), scores(i), checks[i], margins=False)
+            for i in members
+        ]
     rules = [
         search.measured(rule, values, _nothing(objectives))
         for rule, values in search.rule_gains().items()
