@@ -1,6 +1,6 @@
 """Trials of a search in Optuna: the sampler, and a storage from which a search continues.
 
-Candidates are asked for in batches.  The sampler works on trials in memory and is made anew for
+Candidates are asked for in batches.  The sampler works on trials in memory and is created for
 each batch from the seed and the number of the batch; a complete batch is then added to the storage.
 A search that was killed therefore continues with the first batch that is not complete, with the
 same candidates as without the interruption.
