@@ -149,6 +149,14 @@ def test_an_lqr_is_tuned_by_its_weights() -> None:
     assert [one.name for one in result.rules] == ["bryson"]
 
 
+def test_a_rule_is_used_only_if_its_gains_are_stable(tmp_path) -> None:
+    result = tune("scara2", "PID", rule="pole-placement", duration=0.2, threads=1)
+    assert result.after.name == "pole-placement" and result.after.check.stable
+    assert "pole-placement" in result.to_html(tmp_path / "rule.html").read_text()
+    with pytest.raises(BrazoError, match=r"rule ziegler-nichols for PID on scara2 fail the check"):
+        tune("scara2", "PID", rule="ziegler-nichols", duration=0.2, threads=1)
+
+
 class InPython(Controller):
     listed = False
 

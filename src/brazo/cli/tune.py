@@ -75,9 +75,6 @@ def tune(
     mass = None if payload is None else _quantity(payload, units.MASS, "--payload")
     chosen = _controller(controller, start, arm)
     cases = _cases(tuning_cases(arm, period, wait), mass)
-    if rule is not None:
-        trials = 0
-        chosen = _by_rule(rule, chosen, arm, period, wait)
     folder = Path(f"{arm.name}-{chosen.name}-tuning") if out is None else out
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -92,6 +89,7 @@ def tune(
             chosen,
             task,
             held_out=held_out,
+            rule=rule,
             objectives=objective,
             gains=None if gains is None else gains.replace(",", " ").split(),
             per_joint=not shared,
@@ -129,7 +127,7 @@ def _print(result: Any) -> None:
     table("Gains", ("gain", "unit", "before", "after", "ratio"), gain_rows(result), left=2)
     held = ", ".join(result.held_out)
     table(f"RMS error on {held}", ("", "before", "after", "change"), error_rows(result))
-    table("Comparison", comparison_head(result), comparison_rows(result))
+    table("Comparison", comparison_head(result), comparison_rows(result), left=2)
     if result.front:
         rows = [
             (each.name, *(f"{each.scores[one]:.4f}" for one in result.objectives))
@@ -201,20 +199,6 @@ def _cases(cases: list[Any], payload: float | None) -> list[Any]:
     if payload is None:
         return cases
     return [replace(case, payload=payload) if case.payload else case for case in cases]
-
-
-def _by_rule(rule: str, controller: Any, arm: Any, dt: float, delay: float | None) -> Any:
-    from brazo.control.design_rules import design_gains
-
-    controller.bind(arm, dt)
-    for gain, values in design_gains(rule, controller, dt if delay is None else delay).items():
-        controller.gains[gain] = values
-    options = {
-        one: getattr(controller, one)
-        for one in ("feedforward", "windup", "pose")
-        if hasattr(controller, one)
-    }
-    return type(controller)(**options, **controller.gain_values())
 
 
 def _target(path: Path) -> Path:

@@ -169,7 +169,7 @@ class Evaluation:
         if not linear.stable:
             return StabilityCheck(
                 False,
-                f"the linear loop is unstable ({linear.variant}: eigenvalue {linear.radius:.4f})",
+                f"unstable ({linear.variant}: eigenvalue {linear.radius:.4g})",
                 linear.radius,
             )
         one = {name: np.asarray(value)[None] for name, value in controller.gain_values().items()}

@@ -29,8 +29,9 @@ def write_tuning_report(result: Tuning, path: str | Path) -> Path:
         chapter_section(_error_bars(result)),
         _gains(result),
         _comparison(result),
-        chapter_section(_search(result)),
     ]
+    if len(result.history):
+        parts.append(chapter_section(_search(result)))
     if result.front:
         parts.append(chapter_section(_tradeoff(result)))
     parts.append(_method(result))
@@ -50,14 +51,14 @@ def verdict(result: Tuning) -> str:
     word = "smaller" if share >= 0.0 else "larger"
     text = f"RMS tool error {abs(share):.0f} % {word} on the held-out trajectory ({held})"
     if not result.before.check.stable:
-        text += f"; with the starting gains {result.before.check.reason}"
+        text += f"; the starting gains fail the check: {result.before.check.reason}"
     return f"{text}."
 
 
 def _header(result: Tuning) -> str:
     mark = "good" if result.improved else "plain"
     facts = [
-        f"{len(result.history)} candidates",
+        f"{len(result.history)} candidates" if len(result.history) else result.after.name,
         f"{len(result.cases)} cases",
         f"objectives: {', '.join(result.objectives)}",
         f"tuned on {', '.join(result.tasks)}",
@@ -106,10 +107,10 @@ def comparison_rows(result: Tuning) -> list[tuple[str, ...]]:
     return [
         (
             each.name,
+            "stable" if each.check.stable else each.check.reason,
             number(factor * _rms(each)[0]),
             number(float(each.errors["energy"].sum())),
             number(1e3 * each.delay_margin),
-            "stable" if each.check.stable else each.check.reason,
         )
         for each in sets
     ]
@@ -120,7 +121,7 @@ def comparison_head(result: Tuning) -> tuple[str, ...]:
     sets = [result.before, result.after, *result.rules]
     peak = max(float(np.nan_to_num(_rms(each)[0])) for each in sets if each.check.stable)
     unit = display_unit("m", peak)[0]
-    return ("gains", f"RMS tool error, {unit}", "energy, J", "delay margin, ms", "check")
+    return ("gains", "check", f"RMS tool error, {unit}", "energy, J", "delay margin, ms")
 
 
 def _rms(each: GainSet) -> list[float]:

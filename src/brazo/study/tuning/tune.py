@@ -13,7 +13,6 @@ never returned.
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import math
@@ -109,6 +108,7 @@ def tune(
     tasks: Sequence[Task] | Task = "sines",
     *,
     held_out: Sequence[Task] | Task = "quintic",
+    rule: str | None = None,
     objectives: Sequence[str] = ("error",),
     gains: Sequence[str] | None = None,
     per_joint: bool = True,
@@ -132,6 +132,8 @@ def tune(
     ----------
     robot, controller : names or objects; the gains of the controller are the start.
     tasks, held_out : trajectories of the search and of the comparison, as in `Study`.
+    rule : a design rule whose gains are checked and returned, instead of a search: see
+        `brazo.control.design_rules`.
     objectives : what is minimised: "error", "energy", "peak_torque", "jerk"; with several, `front`
         has the trade-offs, and `after` the set with the smallest product.
     gains, per_joint, span : gains that are searched (default: all main gains that are not 0),
@@ -155,6 +157,8 @@ def tune(
         raise BrazoError(f"tune: sampler '{kind}' is not one of {', '.join(SAMPLERS)}")
     if kind == "cmaes" and len(chosen) > 1:
         raise BrazoError("tune: the sampler cmaes has one objective; use nsga2 or tpe")
+    if rule is not None:
+        return _by_rule(search, rule, chosen)
     space = GainSpace(search.controller, gains, per_joint, span)
     if kind == "cmaes" and len(space.parameters) < 2:
         kind = "tpe"  # CMA-ES needs two dimensions
@@ -366,14 +370,48 @@ def _result(search: _Search, space: GainSpace, objectives: list[str], table: _Tr
         search.measured(rule, values, _nothing(objectives))
         for rule, values in search.rule_gains().items()
     ]
-    controller = copy.deepcopy(search.controller)
-    for name, values in after.gains.items():
-        controller.gains[name] = values
+    return _tuning(search, objectives, before, after, rules, front, table.scores, rejected)
+
+
+def _by_rule(search: _Search, rule: str, objectives: list[str]) -> Tuning:
+    """The gains of a design rule, if they are stable."""
+    values = design_gains(rule, search.controller, search.delay)
+    after = search.measured(rule, values, _nothing(objectives))
+    if not after.check.stable:
+        raise RunFailed(
+            f"tune: the gains of the rule {rule} for {search.controller.name} on "
+            f"{search.robot.name} fail the check: {after.check.reason}; use another rule, a "
+            "smaller delay, or a search"
+        )
+    before = search.measured("start", {}, _nothing(objectives))
+    empty = np.empty((0, len(objectives)))
+    return _tuning(search, objectives, before, after, (), (), empty, 0)
+
+
+def _tuning(
+    search: _Search,
+    objectives: list[str],
+    before: GainSet,
+    after: GainSet,
+    rules: Sequence[GainSet],
+    front: Sequence[GainSet],
+    history: np.ndarray,
+    rejected: int,
+) -> Tuning:
     return Tuning(
-        search.robot, controller, tuple(objectives), before, after, tuple(rules), tuple(front),
-        table.scores, rejected, _names(search.tasks), _names(search.held_out),
-        tuple(search.cases),
-    )  # fmt: skip
+        robot=search.robot,
+        controller=with_gains(search.controller, after.gains),
+        objectives=tuple(objectives),
+        before=before,
+        after=after,
+        rules=tuple(rules),
+        front=tuple(front),
+        history=history,
+        rejected=rejected,
+        tasks=_names(search.tasks),
+        held_out=_names(search.held_out),
+        cases=tuple(search.cases),
+    )
 
 
 def _nothing(objectives: list[str]) -> dict[str, float]:
