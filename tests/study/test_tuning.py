@@ -176,6 +176,7 @@ class InPython(Controller):
         ({"span": 1.0}, "span = 1.0; it must be a number greater than 1"),
         ({"trials": 1.5}, "trials = 1.5; it must be an integer"),
         ({"cases": []}, "no cases; give at least one"),
+        ({"cases": [Case("late", delay=0.06)]}, r"delay = 0.06 s; max 0.049 s, 49 control"),
         ({"tasks": []}, "no tasks; give at least one"),
         ({"sampler": "grid"}, "sampler 'grid' is not one of cmaes, tpe"),
         ({"sampler": "cmaes", "objectives": ["error", "energy"]}, "cmaes has one objective"),

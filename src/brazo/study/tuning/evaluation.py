@@ -1,6 +1,6 @@
 """Simulation of many gain sets at once, their scores, and the check of one set.
 
-A score is relative to the starting gains in the nominal case, so that it has no unit and joints of
+A score is relative to the starting gains, mean over the cases, so that it has no unit and joints of
 any size have the same weight; 1 is as good as the start:
 
     error         mean over joints and tool of the RMS error
@@ -145,16 +145,16 @@ class Evaluation:
         return np.stack(found, axis=-1)
 
     def _scale(self, reference: Array) -> dict[str, Array]:
-        runs = self.robot.closed_loop(
-            self.controller, reference, self.duration, dt=self.dt, substeps=self.substeps
-        )
-        if np.isfinite(runs.failed_at).any():
+        """Metrics of the starting gains, mean over the cases in which they do not diverge."""
+        start = {name: value[None] for name, value in self.controller.gain_values().items()}
+        runs = self.runs(reference, start, self.cases)
+        good = np.isnan(runs.failed_at[0])
+        if not good.any():
             raise BrazoError(
-                f"tune: {self.controller.name} on {self.robot.name} diverges at "
-                f"{float(runs.failed_at):g} s with the starting gains; start from smaller ones "
-                "(wn), or from a rule"
+                f"tune: {self.controller.name} on {self.robot.name} diverges in all cases with the "
+                "starting gains; start from smaller ones (wn), or from a rule"
             )
-        return runs.metrics
+        return {name: values[0][good].mean(axis=0) for name, values in runs.metrics.items()}
 
     # ---- check -----------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from brazo.study.report import _grid, _legend, _logarithmic
 from brazo.study.tuning.evaluation import UNSTABLE
 
 if TYPE_CHECKING:
-    from brazo.study.tuning.tune import GainSet, Tuning
+    from brazo.study.tuning.search import GainSet
+    from brazo.study.tuning.tune import Tuning
 
 
 def write_tuning_report(result: Tuning, path: str | Path) -> Path:
@@ -190,7 +191,7 @@ def _search(result: Tuning) -> Chapter:
         fig = finish(fig)
     lost = int((scores >= UNSTABLE).any(axis=1).sum())
     text = (
-        f"Scores relative to the starting gains in the nominal case. {lost} of {len(scores)} "
+        f"Scores relative to the starting gains. {lost} of {len(scores)} "
         "candidates were unstable and are not shown."
     )
     return Chapter("Search", text, fig)
