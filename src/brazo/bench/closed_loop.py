@@ -34,7 +34,7 @@ def measure(settings: Settings) -> list[Section]:
     return [_one(settings), _many(settings), _study(settings)]
 
 
-def gains(arm: Robot, q: np.ndarray) -> dict[str, np.ndarray]:
+def gains(arm: Robot, q: np.ndarray) -> dict[str, Any]:
     """Gains for critical damping at 20 rad/s of each joint alone."""
     m = np.diag(arm.mass_matrix(q))
     return {"kp": 400.0 * m, "ki": 800.0 * m, "kd": 40.0 * m}
@@ -201,7 +201,7 @@ class _MuJoCo:
     def pid_loop(
         self,
         arm: Robot,
-        given: dict[str, np.ndarray],
+        given: dict[str, Any],
         q0: np.ndarray,
         reference: np.ndarray,
         steps: int,

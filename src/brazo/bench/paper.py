@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -81,7 +82,7 @@ def measure(settings: Settings) -> list[Section]:
 class _Task:
     """A motion from rest at q to a goal with PID control."""
 
-    gains: dict[str, np.ndarray]
+    gains: dict[str, Any]
     q: np.ndarray
     goal: np.ndarray
 
