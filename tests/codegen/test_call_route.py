@@ -82,22 +82,23 @@ import sys, warnings
 sys.modules["llvmlite"] = None
 import numpy as np
 import brazo
-from brazo.dynamics.closed_loop import PIDGains, closed_loop
+from brazo.control import PID, track
 with warnings.catch_warnings(record=True) as said:
     warnings.simplefilter("always")
     arm = brazo.load("scara1")
     q = np.full(arm.n, 0.1)
     tau = arm.inverse_dynamics(q, q, q)
 assert len(said) == 1 and "llvmlite cannot be imported" in str(said[0].message), said
-run = closed_loop(arm, PIDGains(kp=1.0), q, steps=5)
+goal = lambda t: (q + 0.1, 0 * q, 0 * q)
+run = track(arm, PID(kp=1.0, ki=0.0, kd=0.0), goal, 5e-3, q0=q, native=True).run
 assert arm.ik(arm.fk(q)).success
-print(*tau, *arm.forward_dynamics(q, q, tau), *run.end_q)
+print(*tau, *arm.forward_dynamics(q, q, tau), *run.q[-1])
 """
 
 
 def test_robot_works_without_llvmlite():
     import brazo
-    from brazo.dynamics.closed_loop import PIDGains, closed_loop
+    from brazo.control import PID, track
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
@@ -107,6 +108,8 @@ def test_robot_works_without_llvmlite():
     arm = brazo.load("scara1")
     q = np.full(arm.n, 0.1)
     tau = arm.inverse_dynamics(q, q, q)
-    end = closed_loop(arm, PIDGains(kp=1.0), q, steps=5).end_q
+    still = 0.0 * q
+    pid = PID(kp=1.0, ki=0.0, kd=0.0)
+    end = track(arm, pid, lambda t: (q + 0.1, still, still), 5e-3, q0=q, native=True).run.q[-1]
     expected = [*tau, *q, *end]
     assert np.allclose([float(x) for x in done.stdout.split()], expected, rtol=1e-12, atol=1e-13)

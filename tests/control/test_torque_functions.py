@@ -9,7 +9,7 @@ import brazo
 from brazo.control import Reference, TorqueFunctions, controllers
 from brazo.errors import BrazoError
 from brazo.formats.document import parse_document
-from brazo.project.controllers import controllers_yaml, read_controllers
+from brazo.program.controller_file import controllers_yaml, read_controllers
 
 
 @pytest.fixture(scope="module")

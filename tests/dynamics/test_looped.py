@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.codegen import Graph
 from brazo.codegen.call_route import ROUTES, route
+from brazo.codegen.loop import compile_loop
 from brazo.dynamics import kernels as kernels_module
-from brazo.dynamics.closed_loop import HeldTorque, closed_loop
+from brazo.dynamics.integrators import held_torque_step
 from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.dynamics.looped import LoopedDynamics
 from brazo.formats.load import Source
@@ -149,8 +151,13 @@ def test_a_long_chain_moves_in_a_native_loop():
     model = random_robot(40, 40)
     arm = brazo.Robot(Source(model, lambda values: model))
     q0 = np.linspace(-1, 1, 40)
-    run = closed_loop(arm, HeldTorque(), np.tile(q0, (9, 1)), dt=1e-4, steps=20)
+    g = Graph()
+    x, tau, (dt,) = g.inputs("x", 80), g.inputs("tau", 40), g.inputs("dt", 1)
+    moved = held_torque_step(g, arm.dynamics.motion, x[:40], x[40:], tau, dt)
+    loop = compile_loop("free", g, {"x": [*moved[0], *moved[1]]})
+    start = np.tile(np.concatenate([q0, np.zeros(40)]), (9, 1))
+    end = loop(20, x=start, tau=np.zeros(40), dt=[1e-4]).x[:, :40]
     step, q, qd = arm.dynamics.rk4_step, q0, np.zeros(40)
     for _ in range(20):
         q, qd = step(q, qd, np.zeros(40), np.array([1e-4]))
-    assert np.abs(run.q[:, -1] - q).max() < 1e-12 and np.ptp(run.q, axis=0).max() == 0.0
+    assert np.abs(end - q).max() < 1e-12 and np.ptp(end, axis=0).max() == 0.0

@@ -15,10 +15,10 @@ from brazo.control import ComputedTorque, controllers
 from brazo.errors import BrazoError
 from brazo.formats.document import parse_document
 from brazo.operate import Point
+from brazo.program.controller_file import controllers_yaml, read_controllers
 from brazo.program.point_file import points_yaml
 from brazo.project import folder, home
 from brazo.project.autosave import Autosave
-from brazo.project.controllers import controllers_yaml, read_controllers
 from brazo.project.folder import (
     CELL,
     CONTROLLERS,

@@ -18,10 +18,11 @@ from brazo.bench.clock import race
 from brazo.bench.peers import agrees, optional
 from brazo.bench.report import Section, Value
 from brazo.bench.settings import Settings
+from brazo.codegen.loop import LoopRun
 from brazo.codegen.sharing import thread_count
-from brazo.control import PID, LoopConditions
+from brazo.control import PID, CompiledController, ComputedTorque, LoopConditions, controller_loop
 from brazo.control.benchmark import sines
-from brazo.dynamics.closed_loop import ComputedTorqueGains, PIDGains, ReferenceSamples, closed_loop
+from brazo.control.loop import REFERENCE
 from brazo.robot import Robot
 
 __all__ = ["measure", "wave"]
@@ -33,39 +34,67 @@ def measure(settings: Settings) -> list[Section]:
     return [_one(settings), _many(settings), _study(settings)]
 
 
-def gains(arm: Robot, q: np.ndarray) -> PIDGains:
+def gains(arm: Robot, q: np.ndarray) -> dict[str, Any]:
     """Gains for critical damping at 20 rad/s of each joint alone."""
     m = np.diag(arm.mass_matrix(q))
-    return PIDGains(kp=400.0 * m, ki=800.0 * m, kd=40.0 * m)
+    return {"kp": 400.0 * m, "ki": 800.0 * m, "kd": 40.0 * m}
 
 
-def wave(arm: Robot, q0: np.ndarray, steps: int) -> ReferenceSamples:
-    """A slow sine of every joint about q0."""
+def wave(arm: Robot, q0: np.ndarray, steps: int) -> np.ndarray:
+    """A slow sine of every joint about q0: positions, velocities, accelerations (3, steps, n)."""
     t = DT * np.arange(steps)[:, None]
     w = np.linspace(1.0, 3.0, arm.n)
     swing = np.sin(w * t)
-    return ReferenceSamples(q0 + 0.2 * swing, 0.2 * w * np.cos(w * t), -0.2 * w**2 * swing)
+    return np.array([q0 + 0.2 * swing, 0.2 * w * np.cos(w * t), -0.2 * w**2 * swing])
+
+
+class NativeLoop:
+    """A robot and a controller in one compiled loop, without metrics."""
+
+    def __init__(self, arm: Robot, controller: CompiledController) -> None:
+        controller.bind(arm, DT)
+        self.n, self._loop = arm.n, controller_loop(controller.compiled, arm)
+        self._state = np.concatenate([np.zeros(arm.n), *controller.state.values()])
+        self._fixed = controller.fixed
+
+    def run(
+        self,
+        q0: np.ndarray,
+        reference: np.ndarray,
+        steps: int,
+        every: int = 0,
+        threads: int | None = None,
+    ) -> LoopRun:
+        """Run from rest at q0 (..., n); the reference is (3, steps, n) or (3, 1, n)."""
+        rest = np.broadcast_to(self._state, (*q0.shape[:-1], len(self._state)))
+        x = np.concatenate([q0, rest], axis=-1)
+        streams = dict(zip(REFERENCE, reference, strict=True))
+        return self._loop(steps, every=every, threads=threads, x=x, **streams, **self._fixed)
+
+    def end(self, q0: np.ndarray, reference: np.ndarray, steps: int) -> np.ndarray:
+        """The last positions."""
+        return self.run(q0, reference, steps).x[..., : self.n]
+
+    def torques(self, run: LoopRun) -> np.ndarray:
+        """The torques (..., steps, n) of a run with every = 1."""
+        assert run.record is not None
+        return run.record[..., -2 * self.n : -self.n]
 
 
 def _one(settings: Settings) -> Section:
     section = Section("loop", "Closed loop, one Puma 560: PID and Runge–Kutta, 1 ms steps")
     arm, steps = puma(), 200 if settings.quick else 5000
     q0 = np.array(arm.poses["ready"])
-    controller, reference = gains(arm, q0), wave(arm, q0, steps)
-    ct = ComputedTorqueGains(kp=400.0, ki=800.0, kd=40.0)
-
-    def run(controller: Any) -> np.ndarray:
-        return closed_loop(
-            arm, controller, q0, reference=reference, dt=DT, steps=steps, every=0
-        ).end_q
-
+    given, reference = gains(arm, q0), wave(arm, q0, steps)
+    pid = NativeLoop(arm, PID(**given))
+    ct = NativeLoop(arm, ComputedTorque(kp=400.0, ki=800.0, kd=40.0))
     contestants: dict[str, Any] = {
-        "PID": lambda: run(controller),
-        "computed torque": lambda: run(ct),
+        "PID": lambda: pid.end(q0, reference, steps),
+        "computed torque": lambda: ct.end(q0, reference, steps),
     }
     if settings.peers and (mujoco := _mujoco(section)) is not None:
-        step = mujoco.pid_loop(arm, controller, q0, reference, steps)
-        if agrees(run(controller), step(), 1e-7):
+        step = mujoco.pid_loop(arm, given, q0, reference, steps)
+        if agrees(pid.end(q0, reference, steps), step(), 1e-7):
             contestants["MuJoCo, Python PID"] = step
         else:
             section.notes.append("MuJoCo gives another result and is not timed")
@@ -84,29 +113,21 @@ def _many(settings: Settings) -> Section:
     section = Section("loop_batch", f"Closed loops, {count} Puma 560 at once")
     arm = puma()
     q0 = np.array(arm.poses["ready"])
-    controller, reference = gains(arm, q0), wave(arm, q0, steps)
+    loop, reference = NativeLoop(arm, PID(**gains(arm, q0))), wave(arm, q0, steps)
     starts = q0 + np.random.default_rng(0).normal(size=(count, arm.n)) * 0.05
 
-    def run(threads: int, every: int = 0) -> Any:
-        return closed_loop(
-            arm,
-            controller,
-            starts,
-            reference=reference,
-            dt=DT,
-            steps=steps,
-            every=every,
-            threads=threads,
-        )
+    def run(threads: int, every: int = 0) -> LoopRun:
+        return loop.run(starts, reference, steps, every, threads)
 
     recorded = run(1, every=1)
     for threads in (1, 2) if thread_count() > 1 else (1,):
         contestants: dict[str, Any] = {"brazo": lambda t=threads: run(t)}
         if settings.peers and (mujoco := _mujoco(section)) is not None:
             rest = np.zeros_like(starts)
-            rollout, end = mujoco.rollout([arm] * count, starts, rest, recorded.tau, threads)
+            torques = loop.torques(recorded)
+            rollout, end = mujoco.rollout([arm] * count, starts, rest, torques, threads)
             rollout()
-            if agrees(recorded.end_q, end(), 1e-7):
+            if agrees(recorded.x[..., : arm.n], end(), 1e-7):
                 contestants["mujoco.rollout"] = rollout
             else:
                 section.notes.append("mujoco.rollout gives another result and is not timed")
@@ -180,17 +201,17 @@ class _MuJoCo:
     def pid_loop(
         self,
         arm: Robot,
-        controller: PIDGains,
+        given: dict[str, Any],
         q0: np.ndarray,
-        reference: ReferenceSamples,
+        reference: np.ndarray,
         steps: int,
     ) -> Any:
         from brazo.bench.peers.mujoco_peer import bare_model
 
         mj, m = self.mujoco, bare_model(arm)
         d = mj.MjData(m)
-        kp, ki, kd = controller.kp, controller.ki, controller.kd
-        q_ref, qd_ref = reference.q, reference.qd
+        kp, ki, kd = given["kp"], given["ki"], given["kd"]
+        q_ref, qd_ref, _ = reference
         q, qd, applied, step = d.qpos, d.qvel, d.qfrc_applied, mj.mj_step
 
         def run() -> np.ndarray:
@@ -199,8 +220,8 @@ class _MuJoCo:
             s = np.zeros(arm.n)
             for k in range(steps):
                 e = q_ref[k] - q
-                s += e * DT
                 applied[:] = kp * e + ki * s + kd * (qd_ref[k] - qd)
+                s += e * DT
                 step(m, d)
             return q.copy()
 

@@ -17,21 +17,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from brazo.bench.clock import race
-from brazo.bench.closed_loop import DT, gains
+from brazo.bench.closed_loop import DT, NativeLoop, gains
 from brazo.bench.peers import agrees
 from brazo.bench.report import Section
 from brazo.bench.settings import Settings
-from brazo.dynamics.closed_loop import ComputedTorqueGains, PIDGains, closed_loop
+from brazo.control import PID, CompiledController, ComputedTorque
 from brazo.robot import Robot, load
 
 __all__ = ["measure"]
 
 _ROBOTS = ("scara1", "scara2")
-_COMPUTED_TORQUE = ComputedTorqueGains(kp=400.0, ki=800.0, kd=40.0)
+_STEP = 0.02  # rad and m, small enough that no drive is saturated: the paper's loop has no limits
 
 
 def measure(settings: Settings) -> list[Section]:
@@ -44,8 +45,12 @@ def measure(settings: Settings) -> list[Section]:
     with tempfile.TemporaryDirectory(prefix="brazo-paper-") as name:
         folder = Path(name)
         methods_by_name: dict[str, list[_Method]] = {
-            "brazo, PID": [_Brazo(arm) for arm in arms],
-            "brazo, computed torque": [_Brazo(arm, _COMPUTED_TORQUE) for arm in arms],
+            "brazo, PID": [
+                _Brazo(arm, PID(**task.gains)) for arm, task in zip(arms, tasks, strict=True)
+            ],
+            "brazo, computed torque": [
+                _Brazo(arm, ComputedTorque(kp=400.0, ki=800.0, kd=40.0)) for arm in arms
+            ],
             "M, C, G, inverse, RK4: NumPy": [_InNumPy(arm, folder) for arm in arms],
         }
         if compiler is not None:
@@ -77,14 +82,14 @@ def measure(settings: Settings) -> list[Section]:
 class _Task:
     """A motion from rest at q to a goal with PID control."""
 
-    controller: PIDGains
+    gains: dict[str, Any]
     q: np.ndarray
     goal: np.ndarray
 
     @classmethod
     def of(cls, arm: Robot) -> _Task:
         q = np.full(arm.n, 0.1)
-        return cls(gains(arm, q), q, q + 0.2)
+        return cls(gains(arm, q), q, q + _STEP)
 
 
 def _both(methods: list[_Method], tasks: list[_Task], steps: int) -> np.ndarray:
@@ -100,14 +105,13 @@ class _Method:
 
 
 class _Brazo(_Method):
-    def __init__(self, arm: Robot, controller: ComputedTorqueGains | None = None) -> None:
-        self.arm, self.controller = arm, controller
+    def __init__(self, arm: Robot, controller: CompiledController) -> None:
+        self.loop = NativeLoop(arm, controller)
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
-        controller = self.controller or task.controller
-        return closed_loop(
-            self.arm, controller, task.q, reference=task.goal, dt=DT, steps=steps, every=0
-        ).end_q
+        reference = np.zeros((3, 1, len(task.goal)))
+        reference[0] = task.goal
+        return self.loop.end(task.q, reference, steps)
 
 
 class _InNumPy(_Method):
@@ -119,7 +123,7 @@ class _InNumPy(_Method):
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
         model, q, goal = self.model, task.q, task.goal
-        kp, ki, kd = task.controller.kp, task.controller.ki, task.controller.kd
+        kp, ki, kd = (task.gains[name] for name in ("kp", "ki", "kd"))
         qd, s = np.zeros(self.n), np.zeros(self.n)
 
         def acceleration(q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
@@ -129,8 +133,8 @@ class _InNumPy(_Method):
         h = DT
         for _ in range(steps):
             e = goal - q
-            s = s + e * h
             tau = kp * e + ki * s - kd * qd
+            s = s + e * h
             a1 = acceleration(q, qd, tau)
             v2 = qd + 0.5 * h * a1
             a2 = acceleration(q + 0.5 * h * qd, v2, tau)
@@ -161,8 +165,8 @@ class _InC(_Method):
         self._loop.restype = None
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
-        controller, end = task.controller, task.q.copy()
-        numbers = (controller.kp, controller.ki, controller.kd, task.goal)
+        end = task.q.copy()
+        numbers = (*(task.gains[name] for name in ("kp", "ki", "kd")), task.goal)
         arrays = [np.ascontiguousarray(x, dtype=float) for x in numbers]
         self._loop(steps, DT, *(x.ctypes.data for x in arrays), end.ctypes.data)
         return end
@@ -218,8 +222,8 @@ void loop(int steps, double h, const double *kp, const double *ki, const double 
     for (int k = 0; k < steps; k++) {
         for (int i = 0; i < N; i++) {
             double e = goal[i] - q[i];
-            s[i] += e * h;
             tau[i] = kp[i] * e + ki[i] * s[i] - kd[i] * qd[i];
+            s[i] += e * h;
         }
         acceleration(q, qd, tau, a1);
         for (int i = 0; i < N; i++) v2[i] = qd[i] + 0.5 * h * a1[i], x[i] = q[i] + 0.5 * h * qd[i];

@@ -181,8 +181,8 @@ def _check_cell_or_program(file: str, json: bool) -> None:
 def _check_project(folder: str, json: bool) -> None:
     """Check the cell, points, controllers and programs of a project."""
     from brazo.body.drawable import require_drawable
+    from brazo.program.controller_file import controllers_in
     from brazo.program.validate import validate
-    from brazo.project.controllers import controllers_in
     from brazo.project.folder import Project
     from brazo.simulation import Simulation
 

@@ -76,6 +76,9 @@ def run(
     controller: Path = typer.Option(
         None, "--controller", help="Python file with custom controllers, for set_controller."
     ),
+    gains: Path = typer.Option(
+        None, "--gains", help="File of controllers and gains by robot (YAML)."
+    ),
     deprecated_law: Path = typer.Option(None, "--law", hidden=True),
     until: float = typer.Option(600.0, help="Time limit in simulated seconds."),
     json: bool = typer.Option(False, "--json", help="Print the summary as JSON."),
@@ -89,7 +92,7 @@ def run(
     Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.  A
     project folder is always run headless: its cell, controllers, points and the program shown last.
     """
-    from brazo.project.controllers import controllers_in
+    from brazo.program.controller_file import controllers_in
     from brazo.project.folder import Project, is_project
     from brazo.world import load_cell
 
@@ -113,6 +116,8 @@ def run(
     else:
         cell, wanted = _which(cell, program)
         nominal, chosen = load_cell(cell), _program(cell, wanted)
+    if gains is not None:
+        controllers |= _gains(gains, nominal)
     warn_units(chosen.findings)
     if headless:  # otherwise the lab prints the warnings of its cell
         warn_cell(nominal)
@@ -150,6 +155,20 @@ def run(
             summary = _show(job, seed, file, output, json, host, port, browser, token)
         if not summary.succeeded:
             raise typer.Exit(1)
+
+
+def _gains(path: Path, cell: Cell) -> dict[str, Any]:
+    """Controllers of a file for the robots of a cell."""
+    from brazo.program.controller_file import controllers_in, load_controllers
+
+    listed = load_controllers(path)
+    found = controllers_in(cell, listed)
+    if not found:
+        robots = ", ".join(robot.name for robot in cell.robots)
+        raise BrazoError(
+            f"{path}: controllers of {', '.join(listed) or 'no robot'}; the cell has {robots}"
+        )
+    return dict(found)
 
 
 class RunStopped(Exception):

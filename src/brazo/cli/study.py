@@ -14,6 +14,7 @@ import typer
 from brazo.cli.design import register_design
 from brazo.cli.interruption import INTERRUPTED
 from brazo.cli.output import print_json, print_line, table
+from brazo.cli.tune import tune
 from brazo.text import one_line
 
 OUT = typer.Option(None, "--out", "-o", help="Folder of the results; default: the study's name.")
@@ -32,6 +33,7 @@ def register(app: typer.Typer) -> None:
     group.command("run")(run)
     group.command("compare")(compare)
     register_design(group)
+    group.command("tune")(tune)
     app.add_typer(group, name="study")
 
 

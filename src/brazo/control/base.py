@@ -103,6 +103,12 @@ class Controller(Declared, ABC):
         self.prepare(robot)
         self.reset(np.zeros(robot.n), np.zeros(robot.n))
 
+    def gain_values(self) -> dict[str, Any]:
+        """All gains by name; before `bind`, those that were given."""
+        if self._gains is None:
+            return dict(self._given)
+        return {name: self._gains[name] for name in self._gains}
+
     def is_bound_to(self, robot: Robot, dt: float) -> bool:
         """Whether `bind` was called with this robot and dt."""
         return self._robot is robot and self._dt == dt

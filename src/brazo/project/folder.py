@@ -35,9 +35,9 @@ from brazo.files import lock, replacing
 from brazo.formats.document import read_document
 from brazo.operate.points import Point
 from brazo.program import Program, load_program, program_names
+from brazo.program.controller_file import read_controllers
 from brazo.program.flow import plain_text
 from brazo.program.point_file import read_points
-from brazo.project.controllers import read_controllers
 from brazo.recording.part_file import PART
 from brazo.world import Cell, load_cell
 from brazo.world.cell_writer import cell_files, file_name

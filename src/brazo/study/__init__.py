@@ -9,6 +9,7 @@ from brazo.study.results import Interval, Rank, RunCost, StudyResults, read_resu
 from brazo.study.scenario import Case, ControllerChoice, StudyFault
 from brazo.study.study import Study
 from brazo.study.study_file import load_study, parse_study, study_names
+from brazo.study.tuning import GainSet, TuneProgress, Tuning, tune, tuning_cases
 from brazo.study.workspace_map import WorkspaceMap, read_workspace, workspace
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ControllerChoice",
     "DelayStudy",
     "Factor",
+    "GainSet",
     "Interval",
     "ParameterSensitivity",
     "Rank",
@@ -26,6 +28,8 @@ __all__ = [
     "StudyFault",
     "StudyProgress",
     "StudyResults",
+    "TuneProgress",
+    "Tuning",
     "WorkspaceMap",
     "grid",
     "load_study",
@@ -37,6 +41,8 @@ __all__ = [
     "run_study",
     "sensitivity",
     "study_names",
+    "tune",
+    "tuning_cases",
     "uniform",
     "values",
     "workspace",

@@ -10,8 +10,8 @@ from brazo.errors import BrazoError
 from brazo.lab.app.opening import CELL, ROBOT, as_cell, choices, is_recording
 from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.app.session import as_shown
+from brazo.program.controller_file import controllers_in
 from brazo.project import home
-from brazo.project.controllers import controllers_in
 from brazo.project.folder import CONTROLLERS, Project, is_project, kept_cell
 from brazo.simulation import Simulation
 from brazo.world import Cell

@@ -39,7 +39,7 @@ from brazo.lab.panels.control.layout import (
 from brazo.lab.panels.control.step_response import BAND, USUAL, Response, StepTest
 from brazo.lab.server.channel import Typed
 from brazo.operate.playing import require_free
-from brazo.project.controllers import controllers_in, controllers_yaml
+from brazo.program.controller_file import controllers_in, controllers_yaml
 from brazo.project.folder import CONTROLLERS, Project
 from brazo.project.history import Edit
 from brazo.simulation.motion import Rest

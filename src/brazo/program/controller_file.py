@@ -1,4 +1,4 @@
-"""Controllers and gains as YAML, in the file `controllers.yaml` of a project.
+"""Controllers and gains as YAML: `controllers.yaml` of a project, and `brazo run --gains`.
 
 scara1:
   controller: PID
@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from brazo.control import Controller
 from brazo.control.base import controller_types
 from brazo.errors import BrazoError
-from brazo.formats.document import Field
+from brazo.files import replacing
+from brazo.formats.document import Field, read_document
 from brazo.program.flow import flow, plain_text
 from brazo.world import Cell
 
@@ -34,7 +38,7 @@ def controllers_yaml(chosen: Mapping[str, Controller | str]) -> str:
         lines.append(f"  controller: {plain_text(controller.name)}")
         if options := _options(controller):
             lines.append(f"  options: {flow(options)}")
-        gains = {name: controller.gains[name].tolist() for name in controller.gains}
+        gains = {name: np.asarray(v).tolist() for name, v in controller.gain_values().items()}
         if gains:
             lines.append(f"  gains: {flow(gains)}")
     return "".join(f"{line}\n" for line in lines)
@@ -56,7 +60,9 @@ def read_controllers(root: Field) -> dict[str, Controller | str]:
         gains = [gain.name for gain in kind.GAINS]
         if "gains" in fields:
             for gain, field in fields["gains"].mapping(gains).items():
-                values[gain] = [item.quantity().value for item in field.items(100)]
+                many = field.is_list  # a number stands for all joints
+                read = [item.quantity().value for item in (field.items(100) if many else [field])]
+                values[gain] = read if many else read[0]
         if "options" in fields:
             for option, field in fields["options"].mapping(list(_option_names(kind))).items():
                 text = field.text()
@@ -66,6 +72,20 @@ def read_controllers(root: Field) -> dict[str, Controller | str]:
         except (BrazoError, TypeError, ValueError) as error:
             block.fail(str(error))
     return found
+
+
+def load_controllers(path: str | Path) -> dict[str, Controller | str]:
+    """Read a file of controllers by robot."""
+    return read_controllers(read_document(Path(path)))
+
+
+def write_controllers(path: str | Path, chosen: Mapping[str, Controller | str]) -> Path:
+    """Write controllers by robot; those of other robots in an existing file remain."""
+    path = Path(path)
+    kept = load_controllers(path) if path.exists() else {}
+    with replacing(path) as temporary:
+        temporary.write_text(controllers_yaml({**kept, **chosen}), encoding="utf-8")
+    return path
 
 
 def controllers_in(

@@ -1,0 +1,115 @@
+"""Gains from classical design rules: pole placement, ultimate gain, Bryson's rule.
+
+**Ultimate gain.**  The velocity loop of a joint of inertia m, sampled with the period dt and
+delayed by d periods, v⁺ = v − (dt/m) kd v₋d, has the characteristic equation
+λ^(d+1) − λ^d + kd dt/m = 0.  It reaches the unit circle at the angle θ = π/(2d + 1):
+
+    Ku = (m/dt) 2 sin(θ/2)          Tu = 2π dt/θ = 2 (2d + 1) dt
+
+A PI controller of the velocity, kd (ė + e/Ti), is a PD controller of the position with kd and
+kp = kd/Ti:
+
+    Ziegler–Nichols (1942)     kd = 0.45 Ku     Ti = Tu/1.2
+    Tyreus–Luyben (1992)       kd = Ku/3.2      Ti = 2.2 Tu        less oscillation
+
+ki = kp²/(4 kd): an integral time of four derivative times, as in the PID rule of Ziegler and
+Nichols.
+
+**Pole placement** puts the poles of each joint at a bandwidth whose crossover keeps 45° of phase
+with the same delay; see `brazo.control.bandwidth`.  **Bryson's rule** weights the states and
+torques of an LQR by the inverse squares of their largest acceptable values.
+
+m is the smallest inertia that a joint shows in the workspace while the others are free,
+1/(M⁻¹)ᵢᵢ.  Coupling between joints can still make a loop unstable: check the result with
+`brazo.control.loop_stability`, as tuning does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from brazo.control.bandwidth import joint_inertia
+from brazo.control.base import Controller, torque_limits
+from brazo.control.computed_torque import ComputedTorque
+from brazo.control.lqr import LQR
+from brazo.errors import BrazoError
+from brazo.robot import Robot
+
+RULES = ("pole-placement", "ziegler-nichols", "tyreus-luyben", "bryson")
+_SAMPLES = 256
+_RATIOS = {"ziegler-nichols": (0.45, 1.0 / 1.2), "tyreus-luyben": (1.0 / 3.2, 2.2)}
+_DEVIATION = (0.02, 0.005)  # rad, m: acceptable errors of Bryson's rule
+_PHASE = 0.26  # rad: delay times bandwidth of a critically damped loop with 45° of phase
+
+
+def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[str, np.ndarray]:
+    """The gains of a rule for a controller that is bound to a robot; `delay` (s) of the drives.
+
+    One period of computation is added to the delay.
+    """
+    if rule not in RULES:
+        raise BrazoError(f"rule '{rule}' is not one of {', '.join(RULES)}")
+    allowed = rules_for(controller)
+    if rule not in allowed:
+        raise BrazoError(
+            f"rule '{rule}' does not apply to {controller.name}; "
+            f"rules: {', '.join(allowed) or 'none'}"
+        )
+    if not (math.isfinite(delay) and delay >= 0.0):
+        raise BrazoError(f"delay = {delay} s; it must be finite and 0 or more")
+    robot, dt = controller.robot, controller.dt
+    if rule == "bryson":
+        return bryson_weights(robot)
+    periods = round(delay / dt) + 1
+    inertia = np.ones(robot.n)
+    if not isinstance(controller, ComputedTorque):
+        inertia = smallest_inertia(robot)
+    if rule == "pole-placement":
+        lag = (periods + 0.5) * dt
+        wn = np.full(robot.n, _PHASE / lag)
+        if not isinstance(controller, ComputedTorque):
+            wn = wn * inertia / joint_inertia(robot)
+        placed = type(controller)(wn=wn, zeta=1.0)
+        placed.bind(robot, dt)
+        return {name: values for name, values in placed.gain_values().items() if values.any()}
+    kd_factor, ti_factor = _RATIOS[rule]
+    Ku, Tu = ultimate_gain(inertia, dt, periods)
+    kd = kd_factor * Ku
+    kp = kd / (ti_factor * Tu)
+    gains = {"kp": kp, "ki": kp**2 / (4.0 * kd), "kd": kd}
+    own = controller.gain_values()
+    return {name: v for name, v in gains.items() if name in own and np.any(own[name])}
+
+
+def rules_for(controller: Controller) -> tuple[str, ...]:
+    """The rules that apply to a kind of controller."""
+    if isinstance(controller, LQR):
+        return ("bryson",)
+    names = {gain.name for gain in controller.GAINS}
+    return RULES[:3] if {"kp", "kd"} <= names and hasattr(controller, "wn") else ()
+
+
+def ultimate_gain(inertia: np.ndarray, dt: float, delay: int = 0) -> tuple[np.ndarray, float]:
+    """Ultimate gain (n,) of a velocity loop delayed by `delay` periods, and its period (s)."""
+    angle = math.pi / (2 * delay + 1)
+    return np.asarray(inertia) / dt * 2.0 * math.sin(0.5 * angle), 2.0 * math.pi * dt / angle
+
+
+def smallest_inertia(robot: Robot) -> np.ndarray:
+    """Smallest 1/(M⁻¹)ᵢᵢ (n,) in the workspace: the inertia of a joint with the others free."""
+    M = robot.mass_matrix(robot.random_q(_SAMPLES, seed=0))
+    return (1.0 / np.diagonal(np.linalg.inv(M), axis1=-2, axis2=-1)).min(axis=0)
+
+
+def bryson_weights(robot: Robot) -> dict[str, np.ndarray]:
+    """Weights of an LQR: acceptable errors of 0.02 rad and 5 mm, a tenth of the drives' speeds and
+    their torques; without a torque limit, the torque that holds the robot and accelerates it."""
+    prismatic = np.array([kind == "prismatic" for kind in robot.joint_kinds])
+    deviation = np.where(prismatic, _DEVIATION[1], _DEVIATION[0])
+    speed = np.array([drive.max_speed for drive in robot.model.drives], dtype=float)
+    speed = np.where(np.isfinite(speed), 0.1 * speed, 10.0 * deviation)
+    torque = torque_limits(robot)
+    torque = np.where(np.isfinite(torque), torque, joint_inertia(robot) * 1e3 * deviation)
+    return {"q_weight": deviation**-2.0, "qd_weight": speed**-2.0, "tau_weight": torque**-2.0}

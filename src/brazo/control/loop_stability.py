@@ -1,0 +1,264 @@
+"""Stability of a sampled control loop near an operating point, from its linear model.
+
+The robot with torques held during a period dt and the controller are, for small deviations,
+
+    x⁺ = Φ x + Γ u       x = (q, q̇)         u  = Kx x + Ks s
+                                            s⁺ = Sx x + Ss s      s: integrators, filters, estimates
+
+and with a delay of d periods the robot receives the torque of d periods before.  Φ and Γ are exact
+for the linear robot (matrix exponential).  The loop is stable if all eigenvalues of this map lie in
+the unit circle; states of the controller that do not reach the torque (an integrator with ki = 0)
+are left out.
+
+The robot may differ from the one that the controller knows: a payload, other masses, a longer
+delay.  Operating points move slowly, so that sharp Coulomb friction is constant and adds no
+damping, which it does not add during a motion either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from brazo.codegen import Graph, compile_kernel
+from brazo.control.compiled import CompiledController
+from brazo.control.equations import equations_of
+from brazo.robot import Robot
+
+MARGINAL = 1e-6  # a growth per period that is not called unstable: an adaptive estimate at rest
+MAX_DELAY = 16  # periods, of the search for the delay margin; a power of 2
+_STEP = 1e-6  # of central differences
+_ROUNDING = 1e-9  # of a row of slopes: smaller ones are 0
+_SLOW = (0.05, 0.01)  # rad/s, m/s
+
+
+@dataclass(frozen=True, slots=True)
+class PlantVariant:
+    """How the robot differs from the one that the controller knows."""
+
+    name: str = "nominal"
+    payload: float = 0.0  # kg, at the tool
+    mass_scale: float = 1.0
+    delay: int = 0  # periods
+
+
+@dataclass(frozen=True, slots=True)
+class LoopStability:
+    """Largest spectral radius of a loop over operating points and variants."""
+
+    radius: float
+    variant: str  # with that radius
+    point: int  # index of the operating point
+
+    @property
+    def stable(self) -> bool:
+        """Whether no deviation grows."""
+        return self.radius < 1.0 + MARGINAL
+
+
+class LinearLoops:
+    """The linear models of a robot at operating points q (p, n), with control period dt (s).
+
+    They do not depend on gains, so that many controllers can be checked.
+    """
+
+    def __init__(
+        self, robot: Robot, q: np.ndarray, dt: float, variants: Sequence[PlantVariant] = ()
+    ) -> None:
+        self.robot, self.dt = robot, dt
+        self.q = np.atleast_2d(np.asarray(q, dtype=float))
+        slow = [_SLOW[kind == "prismatic"] for kind in robot.joint_kinds]
+        self.qd = np.tile(slow, (len(self.q), 1))
+        self.variants = tuple(variants) or (PlantVariant(),)
+        self._plants: dict[tuple[float, float], tuple[np.ndarray, np.ndarray]] = {}
+        self._qdd = _loaded_motion(robot)
+
+    def stability(self, controller: CompiledController) -> LoopStability:
+        """The stability of a controller that is bound to the robot and dt, with its gains."""
+        radii = self.radii(controller)
+        variant, point = np.unravel_index(int(np.argmax(radii)), radii.shape)
+        return LoopStability(
+            float(radii[variant, point]), self.variants[int(variant)].name, int(point)
+        )
+
+    def radii(
+        self, controller: CompiledController, gains: Mapping[str, Any] | None = None
+    ) -> np.ndarray:
+        """Spectral radii (..., variants, points); `gains` (..., size) replace the controller's."""
+        law = self._control(controller, gains or {})
+        return np.stack([self._radius(law, variant) for variant in self.variants], axis=-2)
+
+    def delay_margin(self, controller: CompiledController) -> float:
+        """The longest delay (s), in whole periods, with which the nominal robot is stable.
+
+        0 if it is unstable with one period; delays up to 16 periods are tried.  Longer delays than
+        an unstable one are taken to be unstable too.
+        """
+        law = self._control(controller, {})
+
+        def stable(periods: int) -> bool:
+            radius = self._radius(law, PlantVariant(delay=periods)).max()
+            return LoopStability(float(radius), "", 0).stable
+
+        if not stable(1):
+            return 0.0
+        good, bad = 1, 2 * MAX_DELAY
+        while bad - good > 1 and good < MAX_DELAY:
+            middle = 2 * good if bad > MAX_DELAY else (good + bad) // 2
+            good, bad = (middle, bad) if stable(middle) else (good, middle)
+        return good * self.dt
+
+    def matrix(
+        self, controller: CompiledController, variant: PlantVariant | None = None
+    ) -> np.ndarray:
+        """Matrices (points, ...) of one period: q, q̇, the controller's state, delayed torques."""
+        return self._matrix(self._control(controller, {}), variant or PlantVariant())
+
+    def _radius(self, law: _Law, variant: PlantVariant) -> np.ndarray:
+        matrix = self._matrix(law, variant)
+        finite = np.isfinite(matrix).all(axis=(-2, -1))
+        matrix[~finite] = 0.0
+        radius = np.abs(np.linalg.eigvals(matrix)).max(axis=-1)
+        return np.where(finite, radius, np.inf)
+
+    def _matrix(self, law: _Law, variant: PlantVariant) -> np.ndarray:
+        phi, gamma = self._plant(variant.payload, variant.mass_scale)
+        size, n, m, d = phi.shape[-1], gamma.shape[-1], law.Ss.shape[-1], variant.delay
+        total = size + m + d * n
+        loop = np.zeros((*law.Kx.shape[:-2], total, total))
+        x, s = slice(0, size), slice(size, size + m)
+        loop[..., x, x], loop[..., s, x], loop[..., s, s] = phi, law.Sx, law.Ss
+        if d == 0:
+            loop[..., x, x] += gamma @ law.Kx
+            loop[..., x, s] = gamma @ law.Ks
+            return loop
+        newest, oldest = slice(size + m, size + m + n), slice(total - n, total)
+        loop[..., x, oldest] = gamma
+        loop[..., newest, x], loop[..., newest, s] = law.Kx, law.Ks
+        for k in range(1, d):
+            row = size + m + k * n
+            loop[..., row : row + n, row - n : row] = np.eye(n)
+        return loop
+
+    def _plant(self, payload: float, mass_scale: float) -> tuple[np.ndarray, np.ndarray]:
+        """Φ (p, 2n, 2n) and Γ (p, 2n, n)."""
+        key = payload, mass_scale
+        if key not in self._plants:
+            self._plants[key] = self._linearised(payload, mass_scale)
+        return self._plants[key]
+
+    def _linearised(self, payload: float, mass_scale: float) -> tuple[np.ndarray, np.ndarray]:
+        from scipy.linalg import expm
+
+        n, count = self.robot.n, len(self.q)
+        load, scale = np.array([payload]), np.array([mass_scale])
+
+        def qdd(q: np.ndarray, qd: np.ndarray, tau: np.ndarray) -> np.ndarray:
+            shape = np.broadcast_shapes(q.shape, qd.shape, tau.shape)
+            given = (np.ascontiguousarray(np.broadcast_to(v, shape)) for v in (q, qd, tau))
+            more = (np.broadcast_to(v, (*shape[:-1], 1)).copy() for v in (load, scale))
+            return self._qdd(*given, *more)
+
+        unit, zero = np.eye(n), np.zeros((count, n))
+        q, qd = self.q, self.qd
+        free = qdd(q, qd, zero)
+        # q̈ is affine in τ: exact with a unit step.
+        B = np.moveaxis(qdd(q[:, None], qd[:, None], unit) - free[:, None], 1, 2)
+        held = -np.linalg.solve(B, free[..., None])[..., 0]
+        h = _STEP * unit
+
+        def slope(moved: Any) -> np.ndarray:
+            return np.moveaxis(moved(h) - moved(-h), 1, 2) / (2.0 * _STEP)
+
+        dq = slope(lambda d: qdd(q[:, None] + d, qd[:, None], held[:, None]))
+        dqd = slope(lambda d: qdd(q[:, None], qd[:, None] + d, held[:, None]))
+        grown = np.zeros((count, 3 * n, 3 * n))
+        grown[:, :n, n : 2 * n] = unit
+        grown[:, n : 2 * n] = np.concatenate([dq, dqd, B], axis=-1)
+        step = expm(grown * self.dt)
+        return step[:, : 2 * n, : 2 * n], step[:, : 2 * n, 2 * n :]
+
+    def _control(self, controller: CompiledController, gains: Mapping[str, Any]) -> _Law:
+        """The controller for small deviations, at all points; `gains` (..., size) add batches."""
+        if gains and controller.tables():  # these follow from the gains, set by set
+            count = len(next(iter(gains.values())))
+            sets = [{name: v[i] for name, v in gains.items()} for i in range(count)]
+            laws = [self._control(with_gains(controller, one), {}) for one in sets]
+            parts = ("Kx", "Ks", "Sx", "Ss")
+            return _Law(*(np.stack([getattr(law, part) for law in laws]) for part in parts))
+        n, compiled, own = self.robot.n, controller.compiled, controller.gains
+        fixed = controller.fixed
+        lead = np.broadcast_shapes(*(np.shape(v)[:-1] for v in gains.values()))
+        vector = np.tile(own.vector, (*lead, 1))
+        for name, values in gains.items():
+            vector[..., own.slice_of(name)] = values
+        fixed["gains"] = vector[..., None, None, :]
+        starts = [
+            np.concatenate([q, qd, *controller.initial_state(q, qd).values()])
+            for q, qd in zip(self.q, self.qd, strict=True)
+        ]
+        size = len(starts[0])
+        steps = _STEP * np.concatenate([np.eye(size), -np.eye(size)])
+        rows = np.array(starts)[:, None] + steps  # (points, 2 size, size)
+        given = [rows[..., :n], rows[..., n : 2 * n], self.q[:, None], self.qd[:, None]]
+        given += [np.zeros(n), *fixed.values()]
+        if compiled.state_sizes:
+            given.append(rows[..., 2 * n :])
+        shape = (*lead, *rows.shape[:-1])
+        results = compiled.kernel(
+            *(np.ascontiguousarray(np.broadcast_to(v, (*shape, v.shape[-1]))) for v in given)
+        )
+        u = results[1]  # before the limits of the drives
+        after = results[3] if compiled.state_sizes else np.empty((*shape, 0))
+        K, S = (
+            np.swapaxes(v[..., :size, :] - v[..., size:, :], -2, -1) / (2.0 * _STEP)
+            for v in (u, after)
+        )
+        Ks, Ss = K[..., 2 * n :], S[..., 2 * n :]
+        scale = np.abs(K).max(axis=-1, keepdims=True, initial=0.0)
+        reach = (np.abs(Ks) > _ROUNDING * scale).any(axis=tuple(range(K.ndim - 1)))
+        for _ in range(len(reach)):
+            reach |= (Ss[..., reach, :] != 0.0).any(axis=tuple(range(K.ndim - 1)))
+        return _Law(
+            K[..., : 2 * n], Ks[..., reach], S[..., reach, : 2 * n], Ss[..., reach, :][..., reach]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Law:
+    """A controller for small deviations of q, q̇ and its state; leading dimensions are batches."""
+
+    Kx: np.ndarray
+    Ks: np.ndarray
+    Sx: np.ndarray
+    Ss: np.ndarray
+
+
+def operating_points(reference: np.ndarray, count: int = 5) -> np.ndarray:
+    """Positions (count, n) at equal distances in time, of a reference (3, m, n)."""
+    rows = np.linspace(0, reference.shape[1] - 1, count).round().astype(int)
+    return reference[0, np.unique(rows)]
+
+
+def with_gains(controller: CompiledController, gains: Mapping[str, Any]) -> CompiledController:
+    """A copy of a controller with other gains; it shares the machine code."""
+    import copy
+
+    clone = copy.deepcopy(controller)
+    for name, value in gains.items():
+        clone.gains[name] = value
+    return clone
+
+
+def _loaded_motion(robot: Robot) -> Any:
+    """(q, qd, tau, payload, mass scale) -> qdd as machine code."""
+    equations, n, g = equations_of(robot.model), robot.n, Graph()
+    q, qd, tau = (g.inputs(name, n) for name in ("q", "qd", "tau"))
+    (mass,), (scale,) = g.inputs("payload", 1), g.inputs("mass_scale", 1)
+    unit = equations.load_vector(1.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)).tolist()
+    load = [mass * u if u else 0.0 for u in unit]
+    qdd = equations.acceleration(q, qd, tau, load, scale)
+    return compile_kernel("loaded_motion", g, {"qdd": qdd})

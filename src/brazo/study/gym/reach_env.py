@@ -1,0 +1,153 @@
+"""Reach environments without contacts: one robot, and many in one native call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from gymnasium import Env, spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+
+from brazo.errors import BrazoError
+from brazo.study.gym.reach_task import BOUND, ReachTask
+
+Array = np.ndarray
+
+
+def task_spaces(task: ReachTask) -> tuple[spaces.Box, spaces.Box]:
+    """Observation and action space of a task."""
+    return (
+        spaces.Box(-BOUND, BOUND, (task.observation_size,), np.float32),
+        spaces.Box(-1.0, 1.0, (task.robot.n,), np.float32),
+    )
+
+
+class ReachEnv(Env):
+    """One robot; `options` as for `ReachTask`."""
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
+
+    def __init__(self, robot: Any = "puma560", **options: Any) -> None:
+        self.task = ReachTask(robot, **_taken(options))
+        self.observation_space, self.action_space = task_spaces(self.task)
+        self.q, self.qd = self.task.start.copy(), np.zeros(self.task.robot.n)
+        self.goal, self._count = self.task.tool(self.q), 0
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start an episode; `options` may have the goal (3,) in m."""
+        super().reset(seed=seed)
+        self.q, self.qd = self.task.start.copy(), np.zeros(self.task.robot.n)
+        self.goal, self._count = read_goal(self.task, self.np_random, options), 0
+        distance = float(np.linalg.norm(self.goal - self.task.tool(self.q)))
+        return self.task.observation(self.q, self.qd, self.goal), _info(distance, False)
+
+    def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        """Move for `dt` seconds."""
+        self.q, self.qd = self.task.advance(self.q, self.qd, action)
+        self._count += 1
+        reward, distance, reached = self.task.reward(self.q, self.goal, action)
+        observation = self.task.observation(self.q, self.qd, self.goal)
+        ended = bool(reached)
+        late = self._count >= self.task.steps and not ended
+        return observation, float(reward), ended, late, _info(float(distance), ended)
+
+
+class ReachVectorEnv(VectorEnv):
+    """Many robots in one native call; each moves bit for bit as a `ReachEnv` with its seed.
+
+    The environments of finished episodes start again in the next step, which ignores their action.
+    """
+
+    metadata: dict[str, Any] = {  # noqa: RUF012  (as Gymnasium declares it)
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+    }
+
+    def __init__(self, num_envs: int = 1, robot: Any = "puma560", **options: Any) -> None:
+        if not isinstance(num_envs, int) or num_envs < 1:
+            raise BrazoError(f"num_envs = {num_envs!r}; it must be an integer of at least 1")
+        self.task, self.num_envs = ReachTask(robot, **_taken(options)), num_envs
+        self.single_observation_space, self.single_action_space = task_spaces(self.task)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        n = self.task.robot.n
+        self.q, self.qd = np.tile(self.task.start, (num_envs, 1)), np.zeros((num_envs, n))
+        self.goal = np.tile(self.task.tool(self.task.start), (num_envs, 1))
+        self._count = np.zeros(num_envs, dtype=int)
+        self._over = np.zeros(num_envs, dtype=bool)
+        self._generators: list[np.random.Generator] = []
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Array, dict[str, Any]]:
+        """Start all episodes; a number as seed is that of the first, the others follow."""
+        if isinstance(seed, (int, np.integer)):
+            seed = [int(seed) + i for i in range(self.num_envs)]
+        seeds = [None] * self.num_envs if seed is None else list(seed)
+        if len(seeds) != self.num_envs:
+            raise BrazoError(f"{len(seeds)} seeds for {self.num_envs} environments")
+        if not self._generators:
+            self._generators = [seeding.np_random(one)[0] for one in seeds]
+        for i, one in enumerate(seeds):
+            if one is not None:
+                self._generators[i] = seeding.np_random(one)[0]
+        self._restart(np.ones(self.num_envs, dtype=bool), options)
+        distance = np.linalg.norm(self.goal - self.task.tool(self.q), axis=-1)
+        infos = _infos(distance, np.zeros(self.num_envs, dtype=bool))
+        return self.task.observation(self.q, self.qd, self.goal), infos
+
+    def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        """Move all robots for `dt` seconds."""
+        again = self._over
+        actions = np.where(again[:, None], 0.0, np.asarray(actions, dtype=float))
+        self.q, self.qd = self.task.advance(self.q, self.qd, actions)
+        self._count += 1
+        if again.any():
+            self._restart(again, None)
+        reward, distance, reached = self.task.reward(self.q, self.goal, actions)
+        reward[again] = 0.0
+        ended = reached & ~again
+        late = (self._count >= self.task.steps) & ~ended & ~again
+        self._over = ended | late
+        observation = self.task.observation(self.q, self.qd, self.goal)
+        return observation, reward, ended, late, _infos(distance, ended)
+
+    def _restart(self, which: Array, options: dict[str, Any] | None) -> None:
+        self.q[which], self.qd[which], self._count[which] = self.task.start, 0.0, 0
+        for i in np.flatnonzero(which).tolist():
+            self.goal[i] = read_goal(self.task, self._generators[i], options)
+        self._over = np.zeros(self.num_envs, dtype=bool)
+
+
+def read_goal(task: ReachTask, rng: np.random.Generator, options: dict[str, Any] | None) -> Array:
+    """The goal of the options of `reset`, or a random one."""
+    if not options or "goal" not in options:
+        return task.goal(rng)
+    goal = np.asarray(options["goal"], dtype=float)
+    if goal.shape != (3,) or not np.isfinite(goal).all():
+        raise BrazoError(f"goal of shape {goal.shape}; expected 3 finite numbers (m)")
+    return goal
+
+
+def _taken(options: dict[str, Any]) -> dict[str, Any]:
+    """The options without those that Gymnasium adds."""
+    options.pop("render_mode", None)
+    return options
+
+
+def _info(distance: float, reached: bool) -> dict[str, Any]:
+    return {"distance": distance, "success": reached}
+
+
+def _infos(distance: Array, reached: Array) -> dict[str, Any]:
+    """Information of all environments, with masks, as of Gymnasium's own vector environments."""
+    every = np.ones(len(distance), dtype=bool)
+    return {"distance": distance, "_distance": every, "success": reached, "_success": every}
