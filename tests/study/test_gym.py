@@ -12,6 +12,7 @@ from gymnasium.vector import SyncVectorEnv
 import brazo
 from brazo.errors import BrazoError
 from brazo.study.gym import CellReachEnv, ReachEnv, ReachVectorEnv
+from brazo.world.cell_file import parse_cell
 
 
 @pytest.mark.parametrize(
@@ -78,14 +79,21 @@ def test_velocity_actions_are_followed() -> None:
     assert env.qd == pytest.approx(env.task.command(action), abs=1e-3)
 
 
-def test_a_body_in_the_way_stops_a_robot_of_a_cell() -> None:
-    """The other robot's links are solid: with contacts the tool is stopped, without it is not."""
-    env = CellReachEnv("cooperative", "scara1")
-    env.reset(seed=0)
-    for _ in range(5):
-        _, _, ended, late, info = env.step(np.zeros(env.task.robot.n))
-    assert not ended and not late and info["distance"] > env.task.tolerance
-    assert env.sim.time == pytest.approx(5 * env.task.dt)
+def swung(fixtures: str) -> float:
+    """Angle of the shoulder of a SCARA in a cell after 0.8 s at full speed, rad."""
+    text = "name: wall\nrobots: [{name: arm, robot: scara1, start: [0, 0, 0.02, 0, 0]}]\n"
+    env = CellReachEnv(parse_cell(f"{text}fixtures: [{fixtures}]\n"), "arm")
+    env.reset(seed=0, options={"goal": [0.0, 0.0, 9.0]})
+    for _ in range(40):
+        env.step(np.array([1.0, 0.0, 0.0, 0.0, 0.0]))
+    assert env.sim.time == pytest.approx(40 * env.task.dt)
+    return float(env.sim.robots["arm"].q[0])
+
+
+def test_a_fixture_stops_a_robot_of_a_cell() -> None:
+    assert swung("") > 2.0
+    # The wall begins at 30 cm: the arm of 55 cm along x meets it before 60 degrees.
+    assert swung("{name: wall, box: [10cm, 10cm, 2m], xyz: [0.2, 0.35, 0]}") < 1.05
 
 
 @pytest.mark.parametrize(
