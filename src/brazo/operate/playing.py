@@ -100,7 +100,10 @@ class Playing:
         t = now - self.began
         late = not self.trace or t >= self.trace[-1][0] + TRACE_DT - 1e-9
         if late and len(self.trace) < MAX_TRACE:
-            x, y, z = self.robot.arm.fk(self.robot.q)[:3, 3].tolist()
+            robot = self.robot
+            # Ideal positioning sets the joints to the reference at the start of the step.
+            q = robot.motion.q if robot.controller_name == "ideal" else robot.q
+            x, y, z = robot.arm.fk(np.array(q))[:3, 3].tolist()
             self.trace.append((t, x, y, z))
 
     def _end(self) -> bool:

@@ -111,7 +111,9 @@ def _short(why: str) -> str:
     """The reason without its place and advice."""
     reason = why.partition(" m: ")[2] or why
     reason = reason.removeprefix("the start of the path is not reachable: ")
-    return reason.partition(";")[0][:90]
+    for end in (";", ":", ","):
+        reason = reason.partition(end)[0]
+    return reason[:60]
 
 
 def _placed(base: np.ndarray, points: np.ndarray) -> np.ndarray:

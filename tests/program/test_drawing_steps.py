@@ -1,0 +1,50 @@
+"""Steps that draw text, SVG files and strokes, from a program file."""
+
+import numpy as np
+import pytest
+
+import brazo
+from brazo.program import load_program
+
+STEP = "orientation: nearest, plan: unchecked"
+PLACE = "centre: [0.30, 0, 0.24]"
+
+
+def test_a_program_draws_text_a_file_and_strokes(tmp_path):
+    (tmp_path / "a.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0 L10 5 L3 9 z"/></svg>'
+    )
+    file = tmp_path / "p.yaml"
+    file.write_text(
+        f"""name: p
+robots:
+  rv2aj:
+    - path: {{text: {{text: L, height: 20mm, {PLACE}}}, {STEP}, time: 2s}}
+    - path: {{svg: {{file: a.svg, width: 20mm, {PLACE}}}, {STEP}, time: 2s}}
+    - path: {{strokes: {{points: [[[0, 0], [1cm, 0], [1cm, 1cm]]], {PLACE}, smooth: off}}, {STEP},
+             time: 2s}}
+"""
+    )
+    sim = brazo.Simulation(brazo.load("rv2aj"), {"rv2aj": "ideal"})
+    execution = load_program(file).start(sim)
+    recording = sim.run(execution, 20.0)
+    assert execution.succeeded, execution.failure
+    tool = np.stack([recording[f"rv2aj.tool.{axis}"] for axis in "xyz"], axis=1)
+    for corner in ([0.30, 0.0, 0.24], [0.31, 0.0, 0.24], [0.31, 0.01, 0.24]):
+        assert np.linalg.norm(tool - corner, axis=1).min() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ("text: {text: é, height: 1cm, centre: [0, 0, 0]}", r"p\.yaml:4: .*text.text: no letter"),
+        ("svg: {file: ../a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        ("svg: {centre: [0, 0, 0]}", r"p\.yaml:4: .*svg: an svg needs 'file' or 'data'"),
+        ("strokes: {points: [[[0, 0]]], centre: [0, 0, 0]}", r"p\.yaml:4: .*points\[0\]: 1 points"),
+    ],
+)
+def test_mistakes_name_file_line_and_field(tmp_path, step, message):
+    file = tmp_path / "p.yaml"
+    file.write_text(f"name: p\nrobots:\n  rv2aj:\n    - path: {{{step}}}\n")
+    with pytest.raises(brazo.BrazoError, match=message):
+        load_program(file)
