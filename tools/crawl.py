@@ -181,11 +181,12 @@ class Crawl:
         controls = self.page.evaluate(LIST, name)
         step = max(1, len(controls) // count)
         for one in controls[offset % step :: step][:count]:
+            if any(word in one["key"].lower() for word in LEFT_ALONE):
+                continue
+            self._front(name)
+            self.page.evaluate(LIST, name)  # names the controls of a panel that was drawn again
             self.where = f"{name}, {one['key']}"
-            if not any(word in one["key"].lower() for word in LEFT_ALONE):
-                self._front(name)
-                self.where = f"{name}, {one['key']}"
-                self.used += self._use(name, one)
+            self.used += self._use(name, one)
         self._tab_through(name, 10)
 
     def _front(self, name: str) -> None:
