@@ -32,7 +32,7 @@ from playwright.sync_api import Error, Page
 
 SIZES = {390: 844, 1366: 768, 1440: 900, 1920: 1080, 3840: 2160}
 MOST = 200  # controls used per panel
-ENOUGH = 15_000  # ms until a control is usable; software rendering on a busy machine is slow
+ENOUGH = 45_000  # ms until a control is usable; software rendering on a busy machine is slow
 LEFT_ALONE = ("wide editor", "full screen")  # they cover the panel
 
 LIST = """(panel) => {
