@@ -2,6 +2,7 @@
 
     python tools/crawl.py                    all sizes and panels, on the cell `cooperative`
     python tools/crawl.py 390 1366 --panels pendant,scene --cell puma560
+    python tools/crawl.py --some 5           five controls of each panel, spread over it
 
 Every control that is visible is clicked with the mouse; numbers are typed, choices chosen, and the
 Tab key goes through each panel.  After each action the page is inspected.  A problem is
@@ -31,7 +32,7 @@ from playwright.sync_api import Error, Page
 
 SIZES = {390: 844, 1366: 768, 1440: 900, 1920: 1080, 3840: 2160}
 MOST = 200  # controls used per panel
-ENOUGH = 15_000  # ms until a control is usable; software rendering on a busy machine is slow
+ENOUGH = 45_000  # ms until a control is usable; software rendering on a busy machine is slow
 LEFT_ALONE = ("wide editor", "full screen")  # they cover the panel
 
 LIST = """(panel) => {
@@ -180,11 +181,12 @@ class Crawl:
         controls = self.page.evaluate(LIST, name)
         step = max(1, len(controls) // count)
         for one in controls[offset % step :: step][:count]:
+            if any(word in one["key"].lower() for word in LEFT_ALONE):
+                continue
+            self._front(name)
+            self.page.evaluate(LIST, name)  # names the controls of a panel that was drawn again
             self.where = f"{name}, {one['key']}"
-            if not any(word in one["key"].lower() for word in LEFT_ALONE):
-                self._front(name)
-                self.where = f"{name}, {one['key']}"
-                self.used += self._use(name, one)
+            self.used += self._use(name, one)
         self._tab_through(name, 10)
 
     def _front(self, name: str) -> None:
@@ -277,9 +279,9 @@ class Errors(logging.Handler):
 
 
 def crawl(
-    cell: str, sizes: dict[int, int], panels: list[str] | None = None, most: int = MOST
+    cell: str, sizes: dict[int, int], panels: list[str] | None = None, some: int = 0
 ) -> tuple[dict[str, str], int]:
-    """Problems, and the number of controls used; at most `most` per panel."""
+    """Problems, and the number of controls used; with `some`, so many of each panel."""
     from brazo.lab.serving import serve
 
     problems: dict[str, str] = {}
@@ -293,7 +295,7 @@ def crawl(
             context.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
             page = context.new_page()
             page.set_default_timeout(60_000)
-            one = Crawl(page, most=most)
+            one = Crawl(page)
             page.on("pageerror", lambda error, one=one: one.note(f"exception: {error}"))
             page.on(
                 "console",
@@ -309,7 +311,10 @@ def crawl(
                 for name in ids:
                     lab.do(lab.sim.player.pause)  # nothing has to be drawn
                     started, before = time.monotonic(), one.used
-                    one.panel(name)
+                    if some:
+                        one.sample(name, some)
+                    else:
+                        one.panel(name)
                     for what in logged.found:
                         one.note(f"error of the lab: {what}")
                     logged.found.clear()
@@ -332,6 +337,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("width", nargs="*", type=int, help="px; default: all")
     parser.add_argument("--cell", default="cooperative")
+    parser.add_argument("--some", type=int, default=0, help="controls per panel; default: all")
     parser.add_argument("--pictures", default="", help="folder for a picture of every problem")
     parser.add_argument("--panels", default="", help="their ids, separated by commas")
     given = parser.parse_args()
@@ -339,7 +345,9 @@ def main() -> int:
         parser.error(f"width: expected some of {', '.join(map(str, SIZES))}")
     panels = given.panels.split(",") if given.panels else None
     Crawl.pictures = given.pictures
-    problems, used = crawl(given.cell, {w: SIZES[w] for w in given.width or SIZES}, panels)
+    problems, used = crawl(
+        given.cell, {w: SIZES[w] for w in given.width or SIZES}, panels, given.some
+    )
     print(f"{used} controls used, {len(problems)} problems")
     return bool(problems)
 
