@@ -39,8 +39,8 @@ def test_a_part_of_a_recording_becomes_a_video(recording, tmp_path):
     options = ("--from", "500ms", "--to", "1", "--fps", "20", "--trail", "--json", *SMALL)
     done = run("video", recording, "-o", "a.mp4", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["frames"] == 11 and told["frames_per_second"] > 0
+    reported = json.loads(done.stdout)
+    assert reported["frames"] == 11 and reported["frames_per_second"] > 0
     assert imageio_ffmpeg.count_frames_and_secs(str(tmp_path / "a.mp4"))[0] == 11
     again = run("video", recording, "-o", "a.mp4", cwd=tmp_path)
     assert again.returncode == 2 and "already exists; --force" in again.stderr

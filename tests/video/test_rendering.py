@@ -62,11 +62,11 @@ def test_a_body_is_drawn_where_a_pinhole_camera_sees_it(tmp_path):
 
 
 def test_a_recording_becomes_as_many_frames_as_it_lasts(tmp_path, motion):
-    told = []
+    reported = []
     options = VideoOptions(fps=10, speed=0.5, **SMALL)
-    done = render(motion, tmp_path / "a.mp4", options, progress=told.append)
+    done = render(motion, tmp_path / "a.mp4", options, progress=reported.append)
     assert done.frames == 21
-    assert told[-1] == 1.0 and sorted(told) == told
+    assert reported[-1] == 1.0 and sorted(reported) == reported
     count, seconds = imageio_ffmpeg.count_frames_and_secs(str(done.path))
     assert (count, seconds) == (21, pytest.approx(2.1, abs=0.05))
     part = Clip(motion, VideoOptions(fps=10, start=0.25, stop=0.75, **SMALL))

@@ -23,9 +23,8 @@ JOINT_COLOR = (0.91, 0.35, 0.05)
 ROD_COLOR = (0.5, 0.55, 0.62)
 
 
-def visible_parts(model: Model) -> tuple[Sequence[Part], ...]:
-    """Parts to draw for each body, in the order of `model.solids`."""
-    own = tuple(parts for _, parts in model.solids)
+def visible_parts(model: Model, own: tuple[Sequence[Part], ...]) -> tuple[Sequence[Part], ...]:
+    """Parts to draw for each body; `own` are those of the robot (`Robot.parts`)."""
     if model.closed_loops or all(own):
         return own
     tree = model.require_tree()

@@ -265,7 +265,8 @@ class Recording:
         **options: Any,
     ) -> Path:
         """Render an .mp4, .webm or .gif without a browser; options as of `brazo.video`."""
-        return import_module("brazo.video")(self, path, cell=cell, progress=progress, **options)
+        video: Any = import_module("brazo.video")
+        return video(self, path, cell=cell, progress=progress, **options)
 
     def animate(self, **options: Any) -> Any:
         """Render a short video that a notebook shows; options as of `brazo.video`.

@@ -92,4 +92,4 @@ def alone(source: RobotSource, robot: Robot) -> Cell:
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
     """Height (m) of the floor for a robot at `q` (n,), by the parts that the lab draws."""
-    return floor_height(robot, q, visible_parts(robot.model))
+    return floor_height(robot, q, visible_parts(robot.model, robot.parts))

@@ -41,7 +41,7 @@ Array = np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CameraView:
     """Position and target of a camera; azimuth and elevation in degrees, lengths in m."""
 
     azimuth: float
@@ -66,7 +66,7 @@ class Key:
     look_at: tuple[float, ...] | None = None
 
 
-CameraPath = Callable[[float, float], View]  # (recorded time, share of the video) -> view
+CameraPath = Callable[[float, float], CameraView]  # (recorded time, share of the video) -> view
 
 
 def camera_path(
@@ -88,7 +88,7 @@ def camera_path(
             _distance(extent, float(turn), elevation, extent.middle, aspect, fov_deg)
             for turn in turns
         )
-    view = View(azimuth, elevation, distance, extent.middle)
+    view = CameraView(azimuth, elevation, distance, extent.middle)
     if turntable:
         return lambda _time, share: replace(view, azimuth=view.azimuth + 360.0 * share)
     return lambda _time, _share: view
@@ -140,12 +140,12 @@ class _Keyframes:
 
             self._curve = PchipInterpolator(self._t, self._rows)
 
-    def __call__(self, time: float, share: float) -> View:
+    def __call__(self, time: float, share: float) -> CameraView:
         if self._curve is None:
             row = self._rows[0]
         else:
             row = self._curve(np.clip(time, self._t[0], self._t[-1]))
-        return View(float(row[0]), float(row[1]), float(row[2]), row[3:])
+        return CameraView(float(row[0]), float(row[1]), float(row[2]), row[3:])
 
 
 def read_keys(path: Path) -> list[Key]:

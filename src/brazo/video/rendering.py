@@ -20,7 +20,7 @@ from brazo.recording.recording import Recording
 from brazo.recording.source import READABLE, ColumnSource, Progress, memory_source, open_source
 from brazo.simulation.given_cell import as_cell
 from brazo.simulation.recorded_cell import recorded_cell
-from brazo.video.camera import View, camera_path
+from brazo.video.camera import CameraView, camera_path
 from brazo.video.encoder import encoding, frame_size, video_format
 from brazo.video.extent import Extent
 from brazo.video.offscreen import backend
@@ -174,7 +174,7 @@ class Clip:
         for k, poses in enumerate(self._poses(self._times)):
             yield stage.draw(poses, self._view(k), self._tools() if trail else None)
 
-    def _view(self, k: int) -> View:
+    def _view(self, k: int) -> CameraView:
         return self._camera(self._first + float(self._times[k]), k / self.count)
 
     def _poses(self, times: Array) -> Iterator[Array]:

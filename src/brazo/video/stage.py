@@ -26,7 +26,7 @@ GRID = (0.86, 0.88, 0.905)
 TRAIL = (0.0, 0.22, 0.52, 1.0)  # emitted, and lit in addition
 TRAIL_POINTS = 1500  # of one robot; a longer trail loses every second point
 TRAIL_WIDTH = 3.0  # px
-SHADOW_SIZE = 2048  # px of the shadow map; larger ones are slow without a graphics card
+SHADOW_SIZE = 1024  # px of the shadow map; larger ones are slow without a graphics card
 FIELD_OF_VIEW_DEG = 35.0  # as in the lab
 
 Array = np.ndarray
@@ -148,7 +148,7 @@ def _light(
     visual.map.fogstart, visual.map.fogend = away + 0.6, away + 4.0
     visual.map.znear, visual.map.zfar = 0.02, away + 12.0
     # The floor beyond this region would have specks of shadow.
-    visual.map.shadowclip = 2.2
+    visual.map.shadowclip = 2.0
     visual.rgba.fog = visual.rgba.haze = [*BACKGROUND, 1.0]
     spec.add_texture(
         name="background",

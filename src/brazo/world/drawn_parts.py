@@ -13,9 +13,9 @@ def drawn_parts(world: World) -> list[Sequence[Part]]:
     """Parts to draw for each body of `world.drawn`; stick figures for links without parts."""
     found: list[Sequence[Part]] = [one.parts for one in world.drawn]
     for robot in world.robots.values():
-        own = [parts for _, parts in robot.model.solids]
+        own = tuple(parts for _, parts in robot.model.solids)
         if all(own):
             continue
-        for i, parts in zip(robot.drawn, visible_parts(robot.model), strict=True):
+        for i, parts in zip(robot.drawn, visible_parts(robot.model, own), strict=True):
             found[i] = (found[i] or parts) if any(own) else parts
     return found

@@ -38,7 +38,7 @@ def stick(tmp_path):
 def cloud(robot, q) -> np.ndarray:
     """Every corner (k, 3) of what is drawn at q, in the base frame."""
     points = []
-    for T, parts in zip(robot.frames(q), visible_parts(robot.model), strict=True):
+    for T, parts in zip(robot.frames(q), visible_parts(robot.model, robot.parts), strict=True):
         for part in parts:
             T_part = T @ part.pose
             points.append(mesh(part.shape).vertices @ T_part[:3, :3].T + T_part[:3, 3])
@@ -59,7 +59,9 @@ def test_the_mark_of_a_joint_lies_along_its_axis(stick):
     robot = stick()
     q = np.array([0.4, -0.6, 0.1])
     for i, joint in enumerate(robot.model.joints, start=1):
-        mark = next(part for part in visible_parts(robot.model)[i] if part.name == "joint")
+        mark = next(
+            part for part in visible_parts(robot.model, robot.parts)[i] if part.name == "joint"
+        )
         T = robot.frames(q)[i] @ mark.pose
         # The joint's column of the Jacobian is an independent value of its axis.
         column = robot.jacobian(q, link=robot.body_names[i])[:, i - 1]
@@ -69,7 +71,7 @@ def test_the_mark_of_a_joint_lies_along_its_axis(stick):
 
 def test_a_slide_stays_in_its_joint_at_both_stops(stick):
     robot = stick()
-    (slide,) = [part for part in visible_parts(robot.model)[3] if part.name == "slide"]
+    (slide,) = [part for part in visible_parts(robot.model, robot.parts)[3] if part.name == "slide"]
     where = robot.frames([0.0, 0.0, 0.0])[3][:3, 3]
     for travel in (0.0, 0.2):
         T = robot.frames([0.0, 0.0, travel])[3] @ slide.pose
@@ -79,12 +81,12 @@ def test_a_slide_stays_in_its_joint_at_both_stops(stick):
 
 def test_bodies_with_visuals_keep_them_and_only_them(stick):
     robot = stick(BOX)
-    shown = visible_parts(robot.model)
+    shown = visible_parts(robot.model, robot.parts)
     assert shown[1] is robot.parts[1] and len(shown[1]) == 1
     assert all(shown)
     for name in robot_names():
         whole = brazo.load(name)
-        assert list(visible_parts(whole.model)) == list(whole.parts)
+        assert visible_parts(whole.model, whole.parts) is whole.parts
 
 
 def test_robot_with_coincident_joints_is_visible(tmp_path):
@@ -95,13 +97,15 @@ def test_robot_with_coincident_joints_is_visible(tmp_path):
         encoding="utf-8",
     )
     robot = brazo.load(path)
-    assert [len(parts) for parts in visible_parts(robot.model)] == [0, 1]
+    assert [len(parts) for parts in visible_parts(robot.model, robot.parts)] == [0, 1]
 
 
 @pytest.mark.parametrize("visual", ["", BOX])
 def test_the_lab_draws_it_with_a_floor_of_its_size(lab, stick, visual):
     robot = stick(visual)
     lab.set_robot(robot)
-    assert lab.channel.get("view/parts") == sum(map(len, visible_parts(robot.model))) > 3
+    assert (
+        lab.channel.get("view/parts") == sum(map(len, visible_parts(robot.model, robot.parts))) > 3
+    )
     assert 0.4 < lab.scene.size < 1.6
     assert -0.2 < lab.scene.floor_height <= 0.05

@@ -37,7 +37,7 @@ class RobotCopy:
         self._root = draw.add_frame(name, show_axes=False)
         self._nodes: list[str] = []
         self.part_count = 0
-        for i, parts in enumerate(visible_parts(arm.model)):
+        for i, parts in enumerate(visible_parts(arm.model, arm.parts)):
             node = f"{name}/{i}"
             draw.add_frame(node, show_axes=False)
             self._nodes.append(node)

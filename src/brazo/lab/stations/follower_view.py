@@ -114,7 +114,11 @@ class FollowerView:
         self._root = scene.root
         low, high = scene.low, scene.high
         solids = [*_solids(cell)]
-        links = zip(visible_parts(self.arm.model), self.base @ self.arm.frames(q), strict=True)
+        links = zip(
+            visible_parts(self.arm.model, self.arm.parts),
+            self.base @ self.arm.frames(q),
+            strict=True,
+        )
         robot = np.concatenate(
             [_corners(part, T @ part.pose) for parts, T in links for part in parts]
         )
