@@ -39,7 +39,9 @@ def returns(env, weights: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray
     return total.reshape(policies, -1).mean(axis=1), reached.reshape(policies, -1).mean(axis=1)
 
 
-env = gymnasium.make_vec("brazo/Reach-v0", CANDIDATES * GOALS, robot=ROBOT, steps=STEPS)
+env = gymnasium.make_vec(
+    "brazo.study.gym:brazo/Reach-v0", CANDIDATES * GOALS, robot=ROBOT, steps=STEPS
+)
 size = features(env.observation_space.sample()).shape[-1]
 search = SepCMA(mean=np.zeros(N * size), sigma=0.5, population_size=CANDIDATES, seed=1)
 for generation in range(GENERATIONS):
@@ -49,7 +51,7 @@ for generation in range(GENERATIONS):
     if generation % 20 == 19:
         print(f"generation {generation + 1:2d}: mean return {scores.mean():6.2f}")
 
-test = gymnasium.make_vec("brazo/Reach-v0", 200, robot=ROBOT, steps=STEPS)
+test = gymnasium.make_vec("brazo.study.gym:brazo/Reach-v0", 200, robot=ROBOT, steps=STEPS)
 untrained = np.random.default_rng(0).normal(0.0, 0.5, (1, N, size))
 for name, weights in (("untrained", untrained), ("trained", search.mean.reshape(1, N, size))):
     score, success = returns(test, weights, seed=10**6)  # goals that were not in the training
