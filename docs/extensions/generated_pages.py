@@ -52,6 +52,7 @@ MODULES = (
     "brazo.recording.comparison",
     "brazo.recording.metrics",
     "brazo.operate",
+    "brazo.formats.cad.report",
     "brazo.teleop",
     "brazo.teleop.mapping",
     "brazo.teleop.devices",
@@ -76,6 +77,7 @@ RESULTS = {
     ),
     "brazo.dynamics.regressor": ("DynamicParameters",),
     "brazo.dynamics.base_parameters": ("BaseParameters",),
+    "brazo.formats.cad.report": ("PartRow",),
     "brazo.recording.comparison": ("ComparedRun",),
     "brazo.recording.metrics": ("MotionMetrics",),
 }
