@@ -24,7 +24,7 @@ from brazo.body.meshes import stl_bytes
 from brazo.errors import BrazoError
 from brazo.formats.cad.assembly_parts import CadPart, Progress, read_assembly
 from brazo.formats.cad.estimate import ALUMINIUM, PartEstimate, combined, estimates
-from brazo.formats.cad.part_links import RobotLink, Match, match_parts
+from brazo.formats.cad.part_links import Match, RobotLink, match_parts
 from brazo.formats.cad.report import PartRow, report_text
 from brazo.formats.export import make_folder, safe_stem, unique_name, write_file
 from brazo.formats.library import find_robot
@@ -126,7 +126,7 @@ def import_cad(
     matches = match_parts(parts, links, mapping or {})
     pairs = list(zip(parts, matches, strict=True))
     kept = [(part, m) for part, m in pairs if m.body is not None]
-    kept.sort(key=lambda pair: pair[1].body)
+    kept.sort(key=lambda pair: pair[1].body or 0)
     if not kept:
         raise BrazoError(f"{source}: no part is left; the map leaves out all of them")
     given = density if isinstance(density, Mapping) else {"": float(density)}
