@@ -1,4 +1,4 @@
-"""Estimate masses, centres of mass and inertias of a robot's links from its generated solids.
+"""Estimate masses, centres of mass and inertias of a robot's links from its solids.
 
     python tools/estimate_inertia.py rv2aj --total 17
 

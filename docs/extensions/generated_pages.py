@@ -53,6 +53,7 @@ MODULES = (
     "brazo.recording.metrics",
     "brazo.video",
     "brazo.operate",
+    "brazo.formats.cad.report",
     "brazo.teleop",
     "brazo.teleop.mapping",
     "brazo.teleop.devices",
@@ -77,6 +78,7 @@ RESULTS = {
     ),
     "brazo.dynamics.regressor": ("DynamicParameters",),
     "brazo.dynamics.base_parameters": ("BaseParameters",),
+    "brazo.formats.cad.report": ("PartRow",),
     "brazo.recording.comparison": ("ComparedRun",),
     "brazo.recording.metrics": ("MotionMetrics",),
 }

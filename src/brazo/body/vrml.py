@@ -64,14 +64,14 @@ def read_vrml(data: bytes, max_triangles: int) -> list[Shape]:
         raise BrazoError("VRML 1.0 is not read; save it as VRML 2.0 (VRML97)")
     if not data.startswith(b"#VRML V2.0"):
         raise BrazoError("not a mesh that can be read: no '#VRML V2.0' in its first line")
-    nodes = _Parser(data.decode("utf-8", "replace")).file()
+    nodes = _VrmlParser(data.decode("utf-8", "replace")).file()
     return list(_shapes(nodes, np.eye(4), (), _Budget(max_triangles), 0))
 
 
 # ---- text ------------------------------------------------------------------------------------
 
 
-class _Parser:
+class _VrmlParser:
     """Recursive descent over the tokens; lists of numbers become arrays at once."""
 
     def __init__(self, text: str) -> None:

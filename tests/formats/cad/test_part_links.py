@@ -9,9 +9,9 @@ import pytest
 
 from brazo.errors import BrazoError
 from brazo.formats.cad.assembly_parts import CadPart
-from brazo.formats.cad.part_links import Link, match_parts
+from brazo.formats.cad.part_links import RobotLink, match_parts
 
-LINKS = [Link("base"), *(Link(f"link {i}", f"J{i}") for i in range(1, 7))]
+LINKS = [RobotLink("base"), *(RobotLink(f"link {i}", f"J{i}") for i in range(1, 7))]
 
 
 def part(*names: str) -> CadPart:

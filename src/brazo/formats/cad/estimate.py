@@ -20,7 +20,7 @@ MAX_DENSITY = 30_000.0  # kg/m³; the heaviest metals have less
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Estimate:
+class PartEstimate:
     """Inertia of one part in the base frame, and what was assumed for it."""
 
     inertia: Inertia
@@ -30,7 +30,7 @@ class Estimate:
 
 def estimates(
     parts: Sequence[CadPart], densities: Mapping[str, float], total: float | None
-) -> list[Estimate]:
+) -> list[PartEstimate]:
     """Return the inertia of each part, filled with its density (kg/m³; key "" for all others).
 
     With a `total` (kg) all densities are scaled to it.
@@ -51,7 +51,9 @@ def estimates(
     if total is None:
         return found
     factor = total / sum(one.inertia.mass for one in found)
-    return [Estimate(scaled(one.inertia, factor), one.density * factor, one.notes) for one in found]
+    return [
+        PartEstimate(scaled(one.inertia, factor), one.density * factor, one.notes) for one in found
+    ]
 
 
 def scaled(inertia: Inertia, factor: float) -> Inertia:
@@ -76,7 +78,7 @@ def _names(pattern: str, part: CadPart) -> bool:
     return any(fnmatchcase(n.lower(), pattern.lower()) for n in (part.name, *part.names))
 
 
-def _estimate(part: CadPart, density: float) -> Estimate:
+def _estimate(part: CadPart, density: float) -> PartEstimate:
     notes: list[str] = []
     vertices, faces = part.vertices, part.faces
     broken = open_edges(vertices, faces)
@@ -95,7 +97,7 @@ def _estimate(part: CadPart, density: float) -> Estimate:
         ) from None
     if not broken and _signed_volume(part) < 0.0:
         notes.append("the surface is inside out; it was turned")
-    return Estimate(inertia, density, tuple(notes))
+    return PartEstimate(inertia, density, tuple(notes))
 
 
 def _signed_volume(part: CadPart) -> float:

@@ -23,8 +23,8 @@ from brazo.body.convex import MOST_PIECES, convex_pieces
 from brazo.body.meshes import stl_bytes
 from brazo.errors import BrazoError
 from brazo.formats.cad.assembly_parts import CadPart, Progress, read_assembly
-from brazo.formats.cad.estimate import ALUMINIUM, Estimate, combined, estimates
-from brazo.formats.cad.part_links import Link, Match, match_parts
+from brazo.formats.cad.estimate import ALUMINIUM, PartEstimate, combined, estimates
+from brazo.formats.cad.part_links import Match, RobotLink, match_parts
 from brazo.formats.cad.report import PartRow, report_text
 from brazo.formats.export import make_folder, safe_stem, unique_name, write_file
 from brazo.formats.library import find_robot
@@ -66,7 +66,7 @@ class _Placed:
     """A part in the frame of its body."""
 
     part: CadPart
-    estimate: Estimate
+    estimate: PartEstimate
     body: int
 
 
@@ -122,11 +122,11 @@ def import_cad(
     output = _output(output, file)
     parts = read_assembly(Path(source).expanduser(), scale, up, progress)
     _require_size(parts, model, Path(source))
-    links = [Link(body.name, body.joint.name if body.joint else "") for body in model.bodies]
+    links = [RobotLink(body.name, body.joint.name if body.joint else "") for body in model.bodies]
     matches = match_parts(parts, links, mapping or {})
     pairs = list(zip(parts, matches, strict=True))
     kept = [(part, m) for part, m in pairs if m.body is not None]
-    kept.sort(key=lambda pair: pair[1].body)
+    kept.sort(key=lambda pair: pair[1].body or 0)
     if not kept:
         raise BrazoError(f"{source}: no part is left; the map leaves out all of them")
     given = density if isinstance(density, Mapping) else {"": float(density)}
@@ -218,7 +218,7 @@ def _require_size(parts: Sequence[CadPart], model: TreeModel, source: Path) -> N
 # ---- bodies ----------------------------------------------------------------------------------
 
 
-def _in_body(part: CadPart, estimate: Estimate, match: Match, frames: Array) -> _Placed:
+def _in_body(part: CadPart, estimate: PartEstimate, match: Match, frames: Array) -> _Placed:
     assert match.body is not None
     T = invert(frames[match.body])
     faces = part.faces[:, ::-1] if any("inside out" in n for n in estimate.notes) else part.faces

@@ -1,4 +1,4 @@
-"""Which link a CAD part belongs to, by its name or as the user says.
+"""Which link a CAD part belongs to, by its name or as given by the user.
 
 Names are compared without case, separators and instance numbers (`Arm_1:2`, `1 arm-1`, `ARM-01`).
 In order: the name of a link or joint of the robot (the link that the joint moves), then words of
@@ -34,7 +34,7 @@ _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RobotLink:
     """A body of the robot: its name and that of the joint that moves it (empty for the base)."""
 
     name: str
@@ -50,7 +50,7 @@ class Match:
 
 
 def match_parts(
-    parts: Sequence[CadPart], links: Sequence[Link], mapping: Mapping[str, str]
+    parts: Sequence[CadPart], links: Sequence[RobotLink], mapping: Mapping[str, str]
 ) -> list[Match]:
     """Return the body of each part; raise BrazoError if a part or an entry fits nothing."""
     chosen = {pattern: _link_of(target, links) for pattern, target in mapping.items()}
@@ -73,7 +73,7 @@ def match_parts(
         shown = ", ".join(f"'{name}'" for name in lost[:_SHOWN])
         more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
         raise BrazoError(
-            f"no link is recognised by the name of {shown}{more}; say which with "
+            f"no link is recognised by the name of {shown}{more}; give it with "
             f'--map "{lost[0]}=LINK", LINK one of {_listed(links)}, or none to leave it out'
         )
     return [match for match in found if match is not None]
@@ -86,7 +86,7 @@ def _fits(pattern: str, part: CadPart) -> bool:
     )
 
 
-def _link_of(target: str, links: Sequence[Link]) -> int | None:
+def _link_of(target: str, links: Sequence[RobotLink]) -> int | None:
     """Return the body that a user names: its name, its joint, its number, or none."""
     if _plain(target) in ("none", ""):
         return None
@@ -98,11 +98,11 @@ def _link_of(target: str, links: Sequence[Link]) -> int | None:
     raise BrazoError(f"map: '{target}' is no link; one of {_listed(links)}, or none")
 
 
-def _listed(links: Sequence[Link]) -> str:
+def _listed(links: Sequence[RobotLink]) -> str:
     return ", ".join(f"{one.name} ({one.joint})" if one.joint else one.name for one in links)
 
 
-def _by_name(part: CadPart, links: Sequence[Link], beside_shoulder: bool) -> Match | None:
+def _by_name(part: CadPart, links: Sequence[RobotLink], beside_shoulder: bool) -> Match | None:
     for name in part.names:
         for i, link in enumerate(links):
             if _plain(name) in (_plain(link.name), _plain(link.joint or link.name)):

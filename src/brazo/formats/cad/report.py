@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brazo.formats.cad.part_links import Link
+from brazo.formats.cad.part_links import RobotLink
 from brazo.model.description import Array, TreeModel
 from brazo.text import one_line
 
@@ -31,7 +31,7 @@ def report_text(
     output: Path,
     rows: Sequence[PartRow],
     left_out: Sequence[str],
-    empty: Sequence[Link],
+    empty: Sequence[RobotLink],
     pose: str,
     q: Array,
     model: TreeModel,
