@@ -4,7 +4,7 @@
     while study.running:
         print(study.progress)             # a `StudyProgress`, or None before the first runs
         time.sleep(0.1)
-    study.outcome                         # an `Outcome`: state, message, tables
+    study.outcome                         # an `StudyOutcome`: state, message, tables
 
 The process runs at low priority.  It ends when it is cancelled, and when the process that started
 it ends: its standard input is then closed.  Finished chunks are kept, so the same study continues.
@@ -32,7 +32,7 @@ _LOW_PRIORITY = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class StudyOutcome:
     """How a study ended: `state` is done, stopped or failed."""
 
     state: str
@@ -50,7 +50,7 @@ class StudyProcess:
         self, source: str | Path, folder: str | Path, jobs: int | None = None, replace: bool = False
     ) -> None:
         self.progress: StudyProgress | None = None
-        self._outcome: Outcome | None = None
+        self._outcome: StudyOutcome | None = None
         command = [sys.executable, "-m", "brazo.study.background"]
         options = json.dumps([str(source), str(folder), jobs, replace])
         priority = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)  # Windows
@@ -71,10 +71,10 @@ class StudyProcess:
         return self._reader.is_alive()
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> StudyOutcome:
         """How the study ended; only after `running` is False."""
         if self._outcome is None:
-            return Outcome("failed", "the process of the study ended without a result")
+            return StudyOutcome("failed", "the process of the study ended without a result")
         return self._outcome
 
     def cancel(self) -> None:
@@ -101,22 +101,22 @@ class StudyProcess:
                 self._outcome = outcome_of(rest[0])
         errors = self._process.stderr.read().decode(errors="replace").strip()
         if self._process.wait() and self._outcome is None and errors:
-            self._outcome = Outcome("failed", errors.splitlines()[-1])
+            self._outcome = StudyOutcome("failed", errors.splitlines()[-1])
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
 
 
-def outcome_of(content: dict[str, Any]) -> Outcome:
+def outcome_of(content: dict[str, Any]) -> StudyOutcome:
     """An outcome from its JSON form."""
     tables = [
         TextTable(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]])
         for one in content.get("tables", ())
     ]
-    return Outcome(**{**content, "tables": tables})
+    return StudyOutcome(**{**content, "tables": tables})
 
 
-def read_summary(folder: Path) -> Outcome | None:
+def read_summary(folder: Path) -> StudyOutcome | None:
     """The outcome of the last call for a folder; None if there is none."""
     try:
         return outcome_of(json.loads((folder / SUMMARY).read_text(encoding="utf-8")))

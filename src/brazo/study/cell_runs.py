@@ -23,7 +23,7 @@ from brazo.study.plan import ChunkTable, RunChunk
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """Metrics of a run by column, and why it was not successful."""
 
     metrics: dict[str, float]
@@ -41,9 +41,9 @@ def compute_cell_runs(study: CellStudy, number: int) -> ChunkTable:
         try:
             found = run_cell(study, chunk, i)
         except BrazoError as error:
-            found = Outcome({}, str(error), "error")
+            found = RunOutcome({}, str(error), "error")
         except Exception as error:  # of a controller in Python
-            found = Outcome({}, f"{type(error).__name__}: {error}", "error")
+            found = RunOutcome({}, f"{type(error).__name__}: {error}", "error")
         for name, value in found.metrics.items():
             columns[name][i] = value
         if found.reason is None:
@@ -54,7 +54,7 @@ def compute_cell_runs(study: CellStudy, number: int) -> ChunkTable:
     return ChunkTable(columns, failures)
 
 
-def run_cell(study: CellStudy, chunk: RunChunk, i: int) -> Outcome:
+def run_cell(study: CellStudy, chunk: RunChunk, i: int) -> RunOutcome:
     """Simulate run `i` of a chunk."""
     row = chunk.rows[i : i + 1]
     seed = int(study.run_seeds(row, chunk.repetitions[i : i + 1])[0])
@@ -112,16 +112,16 @@ def _failed(failure: Failure) -> tuple[str, str]:
     return ": ".join(filter(None, (where, who, failure.why))), step
 
 
-def _judged(study: CellStudy, execution: Execution, metrics: dict[str, float]) -> Outcome:
+def _judged(study: CellStudy, execution: Execution, metrics: dict[str, float]) -> RunOutcome:
     failure = execution.failure
     if failure is not None:
         metrics["failed_at"] = failure.time
-        return Outcome(metrics, *_failed(failure))
+        return RunOutcome(metrics, *_failed(failure))
     for name, limit in study.success.items():
         if not metrics[name] <= limit:
             metrics["failed_at"] = metrics["time"]
-            return Outcome(metrics, f"{name} = {metrics[name]:g}, limit {limit:g}", "limit")
+            return RunOutcome(metrics, f"{name} = {metrics[name]:g}, limit {limit:g}", "limit")
     if not execution.done:
         metrics["failed_at"] = metrics["time"]
-        return Outcome(metrics, f"not done after {metrics['time']:g} s", "time limit")
-    return Outcome(metrics)
+        return RunOutcome(metrics, f"not done after {metrics['time']:g} s", "time limit")
+    return RunOutcome(metrics)

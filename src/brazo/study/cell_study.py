@@ -1,6 +1,6 @@
 """`CellStudy`: many runs of a program in a cell, with real contacts.
 
-    study = brazo.CellStudy(
+    study = brazo.study.CellStudy(
         "cooperative",
         factors={"measured_position_error": uniform(0.0, 0.01), "pad_friction": uniform(0.2, 1.2)},
         samples=200,
@@ -90,7 +90,7 @@ class CellStudy(StudyPlan):
         self._check()
 
     def __repr__(self) -> str:
-        return f"<brazo.CellStudy {self.name}: {self.runs} runs of {self.program.name}>"
+        return f"<brazo.study.CellStudy {self.name}: {self.runs} runs of {self.program.name}>"
 
     @cached_property
     def groups(self) -> list[RunGroup]:

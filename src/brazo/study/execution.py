@@ -90,8 +90,8 @@ def run_study(
         if is_complete(study, folder):
             return read_results(folder / RESULTS)
         waiting = [c.number for c in study.chunks if not _chunk_file(folder, c.number).exists()]
-        meter = _Meter(study, waiting, progress)
         try:
+            meter = _Meter(study, waiting, progress)
             chunks = _computed(study, waiting, jobs)
             if cluster is not None:
                 chunks = cluster_chunks(cluster, study, waiting)

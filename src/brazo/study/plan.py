@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +126,8 @@ class StudyPlan(abc.ABC):
     @cached_property
     def rows(self) -> dict[str, np.ndarray]:
         """Values (rows,) of the factors, by name."""
-        return factor_rows(self.factors, self.samples, self.sampling, self.seed)
+        factors = tuple(self.factors.items())
+        return dict(_known_rows(factors, self.samples, self.sampling, self.seed))
 
     @property
     def row_count(self) -> int:
@@ -196,6 +197,17 @@ class StudyPlan(abc.ABC):
             raise BrazoError(f"study: sampling '{self.sampling}': {' or '.join(SAMPLINGS)}")
         if not isinstance(self.seed, int) or self.seed < 0:
             raise BrazoError(f"study: seed = {self.seed!r}; it must be an integer of at least 0")
+
+
+@lru_cache(maxsize=2)
+def _known_rows(
+    factors: tuple[tuple[str, Factor], ...], samples: int, sampling: str, seed: int
+) -> dict[str, np.ndarray]:
+    """Rows of factors, kept: a worker is sent the same study with each of its chunks."""
+    found = factor_rows(dict(factors), samples, sampling, seed)
+    for column in found.values():
+        column.flags.writeable = False
+    return found
 
 
 def compute_chunk(study: StudyPlan, number: int) -> ChunkTable:

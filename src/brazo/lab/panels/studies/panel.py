@@ -21,7 +21,7 @@ from brazo.lab.app.panel import Panel, Values
 from brazo.lab.panels.studies.layout import layout, table_rows
 from brazo.lab.panels.studies.sources import StudySource, describe, sources
 from brazo.project.folder import Project
-from brazo.study.background import REPORT, Outcome, StudyProcess, read_summary
+from brazo.study.background import REPORT, StudyOutcome, StudyProcess, read_summary
 from brazo.study.execution import StudyProgress
 from brazo.study.results import read_results
 
@@ -47,7 +47,7 @@ class StudiesPanel(Panel):
         self._listed = -math.inf
         self._chosen = ""
         self._about = self._size = self._problem = ""
-        self._outcome: Outcome | None = None
+        self._outcome: StudyOutcome | None = None
         self._jobs = max(1, os.cpu_count() or 1)
         self._replace = False
         self._job: Job | None = None
@@ -102,7 +102,7 @@ class StudiesPanel(Panel):
             text += f", {now.rate:.3g} runs/s, {_time_text(now.remaining)} left"
         return text
 
-    def _show(self, outcome: Outcome | None) -> None:
+    def _show(self, outcome: StudyOutcome | None) -> None:
         self._outcome = outcome
         self.refresh()
         for k, one in enumerate(outcome.tables if outcome else ()):
@@ -170,7 +170,7 @@ class StudiesPanel(Panel):
 
         self._active.set()
 
-        def work(job: Job) -> Outcome:
+        def work(job: Job) -> StudyOutcome:
             process = StudyProcess(source.source, source.folder, jobs, replace)
             try:
                 while process.running:
@@ -188,7 +188,7 @@ class StudiesPanel(Panel):
 
         self._job = self.context.jobs.start(f"Study {source.title}", work)
 
-    def _ended(self, source: StudySource, outcome: Outcome) -> None:
+    def _ended(self, source: StudySource, outcome: StudyOutcome) -> None:
         if outcome.state == "failed":
             self._problem = outcome.text
         if self._chosen == source.id:
@@ -228,7 +228,7 @@ class StudiesPanel(Panel):
             shutil.rmtree(self._scratch, ignore_errors=True)
 
 
-def _runs_text(outcome: Outcome) -> str:
+def _runs_text(outcome: StudyOutcome) -> str:
     text = f"{outcome.runs} of {outcome.total}"
     if outcome.failed:
         text += f", {outcome.failed} failed"
