@@ -229,6 +229,7 @@ def test_a_study_file_is_a_study() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
+        ("mass_error: {uniform: [-0.1", "payload: {uniform: [0.0", "a value of case 'weak'"),
         ("[0.5, 2]", "[]", "13: factors.PID.kp.scale.values: no values"),
         ("mass_error: {un", "mas_error: {un", "14: factors.mas_error: unknown factor"),
         ("PID.kp.scale", "PID.kx.scale", "13: factors.PID.kx.scale: .*has no gain 'kx'; gains: kp"),

@@ -281,6 +281,11 @@ class Study(StudyPlan):
             if not math.isfinite(limit):
                 raise BrazoError(f"success: {name}: the limit must be finite")
         for case in self.cases:
+            for name in self.factors.keys() & CASE_FACTORS:
+                if getattr(case, name):
+                    raise BrazoError(
+                        f"'{name}' is a factor and a value of case '{case.name}'; give one of them"
+                    )
             for robot in self.robots:
                 for fault in case.faults:
                     fault.index(robot)
