@@ -6,9 +6,9 @@ import io
 
 import numpy as np
 import pytest
-from brazo.lab.scene.figure import visible_parts
 from PIL import Image
 
+from brazo.body.stick_figure import visible_parts
 from tests.lab.panels.acting import until
 
 pytestmark = pytest.mark.browser
@@ -73,7 +73,7 @@ TWINS = """(root) => {
 def test_only_the_nearest_surface_of_the_reference_robot_is_coloured(opened):
     lab, page = opened.lab, opened.page
     lab.do(lambda: lab.view.show("desired", True))
-    parts = sum(map(len, visible_parts(lab.robot.arm)))
+    parts = sum(map(len, visible_parts(lab.robot.arm.model, lab.robot.arm.parts)))
 
     def complete() -> bool:
         """Whether every part has a depth drawing and a colour drawing, after all depths."""
