@@ -44,7 +44,8 @@ MAY_IMPORT = {
     # A run can be given as a recording, which knows no robots.
     "dynamics": KINEMATICS | {"recording"},
     "robot": DYNAMICS | {"recording"},
-    "trajectory": KINEMATICS | {"robot"},
+    # A path can be given as a recording.
+    "trajectory": KINEMATICS | {"robot", "recording"},
     "control": CONTROL | {"recording"},
     # A recording holds the text of its cell; the dry friction of stuck joints is solved as in the
     # robot's own dynamics.

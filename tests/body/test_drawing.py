@@ -9,7 +9,7 @@ import pytest
 import brazo
 from brazo.body import generate
 from brazo.body.delta_body import delta_bodies, delta_parts
-from brazo.body.drawing import Drawing
+from brazo.body.drawing import DrawnParts
 from brazo.formats.robot_yaml import delta_fields, serial_fields
 
 DRAWERS = {"puma560": "generate_parts", "delta": "delta_parts"}
@@ -42,10 +42,10 @@ def test_reading_a_robot_draws_nothing(drawn, name):
 
 def test_parts_are_a_sequence_like_any_other():
     tail = generate.generate_parts(brazo.load("puma560").model.dh, "standard")
-    parts = Drawing(lambda: tail).parts(1)
+    parts = DrawnParts(lambda: tail).parts(1)
     assert len(parts) == len(tail[1]) and parts[0] is tail[1][0]
     assert tuple(parts[1:]) == tail[1][1:] and list(parts) == list(tail[1])
-    assert not Drawing(lambda: [()]).parts(0)
+    assert not DrawnParts(lambda: [()]).parts(0)
 
 
 def test_a_pickle_holds_the_recipe_and_not_the_solids():

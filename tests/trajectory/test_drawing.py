@@ -105,14 +105,8 @@ def test_a_curve_without_velocity_at_its_end_keeps_its_shape():
     P = [(0.0, 0.0), (0.0, 0.0), (1.0, 2.0), (3.0, 0.0)]
     pieces = bezier(P)
     x = np.linspace(0.0, 1.0, 4001)
-    exact = sum(
-        k * np.array(p)
-        for k, p in zip(
-            [(1 - x[:, None]) ** 3, 3 * x[:, None] * (1 - x[:, None]) ** 2,
-             3 * x[:, None] ** 2 * (1 - x[:, None]), x[:, None] ** 3],
-            P, strict=True,
-        )
-    )  # fmt: skip
+    weights = [(1 - x) ** 3, 3 * x * (1 - x) ** 2, 3 * x**2 * (1 - x), x**3]
+    exact = np.transpose(weights) @ np.array(P)
     found = np.concatenate([one.at(np.linspace(0, 1, 50))[0, :, :2] for one in pieces])
     away = np.linalg.norm(found[:, None] - exact[None], axis=2).min(axis=1)
     assert away.max() < 1e-3  # spacing of the samples

@@ -1,8 +1,8 @@
 """Parts of a robot, generated on first use.
 
-Most uses of a robot need no solids, and generating them takes longer than reading the file.  A
-`Drawing` stores the function that generates them; the parts of one body are a sequence that calls
-it.
+Most uses of a robot need no solids, and generating them takes longer than reading the file.
+`DrawnParts` stores the function that generates them; the parts of one body are a sequence that
+calls it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from brazo.model.description import Part
 
 
-class Drawing:
+class DrawnParts:
     """Parts of all bodies of a robot, generated once; pickled without them."""
 
     def __init__(self, draw: Callable[[], Any]) -> None:
@@ -25,7 +25,7 @@ class Drawing:
         return self._draw()
 
     def __reduce__(self) -> tuple:
-        return Drawing, (self._draw,)
+        return DrawnParts, (self._draw,)
 
     def parts(self, body: Hashable) -> Sequence[Part]:
         """Return the parts of one body, generated on first use."""
@@ -41,7 +41,7 @@ class _Parts(Sequence[Part]):
 
     __slots__ = ("_body", "_drawing")
 
-    def __init__(self, drawing: Drawing, body: Hashable) -> None:
+    def __init__(self, drawing: DrawnParts, body: Hashable) -> None:
         self._drawing, self._body = drawing, body
 
     def __reduce__(self) -> tuple:

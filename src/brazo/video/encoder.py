@@ -10,8 +10,9 @@ import contextlib
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -93,16 +94,36 @@ def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
                 pass
 
 
-@contextlib.contextmanager
-def _running(program: str, path: Path, *arguments: str) -> Iterator[Write]:
-    """Run ffmpeg; yield the function that sends it a frame.  It is ended by an exception."""
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            [program, "-hide_banner", "-loglevel", "error", "-y", *arguments],
+def _started(command: list[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start ffmpeg; Ctrl+C during the start ends it.
+
+    An exception inside `Popen` on the main thread would leave a process that nobody ends and that
+    writes the removed file again; Ctrl+C raises no exception on another thread.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        started = pool.submit(
+            subprocess.Popen,
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=errors,
             start_new_session=True,  # Ctrl+C is for this process, which then ends ffmpeg
+        )
+        try:
+            return started.result()
+        except KeyboardInterrupt:
+            process = started.result()
+            process.kill()
+            process.wait()
+            raise
+
+
+@contextlib.contextmanager
+def _running(program: str, path: Path, *arguments: str) -> Iterator[Write]:
+    """Run ffmpeg; yield the function that sends it a frame.  It is ended by an exception."""
+    with tempfile.TemporaryFile() as errors:
+        process = _started(
+            [program, "-hide_banner", "-loglevel", "error", "-y", *arguments], errors
         )
         assert process.stdin is not None
         pipe = process.stdin

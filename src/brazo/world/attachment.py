@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from brazo.body.drawing import Drawing
+from brazo.body.drawing import DrawnParts
 from brazo.body.ends import GRASP, PALM
 from brazo.errors import BrazoError
 from brazo.model.description import (
@@ -130,7 +130,7 @@ def with_attachment(model: Model, attachment: Attachment) -> TreeModel:
     inertia = tip.inertia
     if inertia is not None and attachment.mass:
         inertia = merge(inertia, transformed(attachment.inertia, flange))
-    parts = Drawing(partial(_joined, tip.parts, added)).parts(0)
+    parts = DrawnParts(partial(_joined, tip.parts, added)).parts(0)
     bodies = list(tree.bodies)
     bodies[tree.tip] = replace(tip, parts=parts, inertia=inertia)
     return replace(

@@ -88,7 +88,7 @@ def test_the_message_of_a_rejected_file_is_in_view(lab, opened, tmp_path):
     panel = show(page, "Robots and cells")
     path = tmp_path / "bad.yaml"
     path.write_text("name: bad\njoints: 7\n", encoding="utf-8")
-    panel.locator("brazo-upload input").set_input_files(path)
+    panel.locator("brazo-upload input").first.set_input_files(path)
     scroll(page, 400)
     until(page, lambda: lab.panels["robots"]._problem)
     problem = panel.locator("brazo-problem")

@@ -96,7 +96,7 @@ def test_imported_file_asks_before_replacing_taught_points(lab, open_page, tmp_p
     teach(opened)
     path = tmp_path / "mine.yaml"
     path.write_bytes(lab.sim.cell.path.read_bytes())
-    show(page, "Robots and cells").locator("brazo-upload input").set_input_files(path)
+    show(page, "Robots and cells").locator("brazo-upload input").first.set_input_files(path)
     expect(question(page)).to_contain_text("Opening mine.yaml discards:")
     question(page).get_by_role("button", name="Cancel").click()
     opened.settle()

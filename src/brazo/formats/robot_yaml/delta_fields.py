@@ -10,7 +10,7 @@ import numpy as np
 
 from brazo import units
 from brazo.body.delta_body import delta_bodies, delta_parts, delta_size, rod_offset
-from brazo.body.drawing import Drawing
+from brazo.body.drawing import DrawnParts
 from brazo.formats.robot_yaml.actuator_fields import read_actuator
 from brazo.formats.robot_yaml.common_fields import COMMON, CommonFields
 from brazo.formats.robot_yaml.joint_fields import (
@@ -82,7 +82,9 @@ class DeltaFields(CommonFields):
             self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
         style = self._style(1)
         (size,) = style.radii or (size or delta_size(sizes["R"], sizes["L1"], sizes["L2"]),)
-        drawing = Drawing(partial(delta_parts, **sizes, azimuths=azimuths, style=style, size=size))
+        drawing = DrawnParts(
+            partial(delta_parts, **sizes, azimuths=azimuths, style=style, size=size)
+        )
         model = DeltaModel(
             **self._common(),
             R=sizes["R"],

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from brazo.body.drawing import Drawing
+from brazo.body.drawing import DrawnParts
 from brazo.body.generate import generate_parts
 from brazo.body.layout import Sizes
 from brazo.formats.document import Field
@@ -74,7 +74,7 @@ class SerialFields(CommonFields):
         limits = frozen([joint.limits for joint in joints])
         common = self._common()
         style = self._style(len(rows) + 1)
-        drawing = Drawing(
+        drawing = DrawnParts(
             partial(
                 generate_parts,
                 rows,

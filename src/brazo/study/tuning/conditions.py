@@ -112,10 +112,8 @@ def starts(robot: Robot, cases: Sequence[Case], q: np.ndarray) -> np.ndarray:
 
 def _mass(robot: Robot) -> float:
     """Mass of the links of a robot (kg)."""
-    from brazo.model.description import DeltaModel
-
     model: Any = robot.model
-    if isinstance(model, DeltaModel):
+    if model.closed_loops:
         from brazo.dynamics.delta import DeltaDynamics
 
         d = DeltaDynamics(model)

@@ -14,13 +14,14 @@ from brazo.errors import BrazoError
 from brazo.lab.app.context import PanelContext
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.replay import RecordingReplay
-from brazo.lab.panels.common.html import button, buttons, escape, fixed, note, row, section, toggle
+from brazo.lab.panels.common.html import button, buttons, escape, fixed, row, section, toggle
 from brazo.recording.export import Export
 from brazo.recording.source import Event, event_time
 
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
 
+RENDER = "MP4, rendered in the background, without this page's camera and overlays"
 LISTED = 1000  # max number of listed events
 CONTACTS = ("contact begin", "contact end")
 NOT_LISTED = ("contact warning",)  # near contacts: too many to list
@@ -70,8 +71,7 @@ class ReplayPanel(Panel):
             f'<p class="brazo-file" title="{escape(str(replay.path))}">{escape(replay.title)}</p>',
             notes,
             *(row(name, f'<span class="words">{escape(said)}</span>') for name, said in about),
-            buttons(button("Render video", "render", icon="film")),
-            note("MP4, rendered in the background, without this page's camera and overlays."),
+            buttons(button("Render video", "render", icon="film", title=RENDER)),
             id="recording",
         ) + section(
             "Events",

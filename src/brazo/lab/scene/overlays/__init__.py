@@ -5,7 +5,7 @@ from brazo.lab.scene.overlays.collision import CollisionSolids
 from brazo.lab.scene.overlays.contacts import ContactMarks, HandOver
 from brazo.lab.scene.overlays.ghost import DesiredRobots
 from brazo.lab.scene.overlays.marks import Labels, LinkFrames, MassCentres
-from brazo.lab.scene.overlays.trace import ToolTrace
+from brazo.lab.scene.overlays.trace import TraceOverlay
 from brazo.lab.scene.overlays.workspace import WorkspaceCloud
 
 OVERLAYS: tuple[type[Overlay], ...] = (
@@ -14,7 +14,7 @@ OVERLAYS: tuple[type[Overlay], ...] = (
     DesiredRobots,
     HandOver,
     LinkFrames,
-    ToolTrace,
+    TraceOverlay,
     WorkspaceCloud,
     MassCentres,
     Labels,

@@ -18,7 +18,7 @@ MOST = 1200  # max number of points
 SENT_EVERY = 4  # updates
 
 
-class ToolTrace(Overlay):
+class TraceOverlay(Overlay):
     """A line along the recent path of each tool."""
 
     id, title = "trace", "Tool trace"
