@@ -492,10 +492,10 @@ class ScenePanel(Panel):
             files.update(imported.contents())
             return inside
 
-        texts = cell_files(cell, refer)
+        texts = cell_files(cell, refer, beside=True)
         if files:  # write again, with the names of the imported files reserved
             tops = {PurePosixPath(key).parts[0] for key in files}
-            texts = cell_files(cell, refer, tops)
+            texts = cell_files(cell, refer, tops, beside=True)
         return {key: value.encode() for key, value in texts.items()} | files
 
     def unsaved(self) -> list[Work]:
