@@ -215,11 +215,8 @@ class ScenePanel(Panel):
         return RobotSource.load(name.removeprefix(ROBOT))
 
     def _add_mesh(self, upload: Upload) -> None:
-        imported, given = self.context.imported, Path(upload.name)
-        number = 2
-        while imported.differs(upload):  # another part of the same name keeps its file
-            upload = replace(upload, name=f"{given.stem}-{number}{given.suffix}")
-            number += 1
+        imported = self.context.imported
+        upload = imported.renamed(upload)  # another part of the same name keeps its file
         imported.take(upload)
         path = imported.file(upload.name)
         try:
