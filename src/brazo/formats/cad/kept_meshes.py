@@ -1,4 +1,4 @@
-"""Meshes that a robot file already has: named anew, for a copy of the file in another folder.
+"""Meshes that a robot file already has, with new names for a copy of the file in another folder.
 
 Links without a CAD part keep their meshes, which a robot file names relative to its own folder.
 """

@@ -5,7 +5,7 @@ stores here what the robot's file had: nothing (`brazo:no inertia`), or ten numb
 body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  The poses of a Delta are here
 (`brazo:pose <name>`), because a keyframe has the angles of its rods as well.  MuJoCo ignores them.
 
-The name of a geom tells the mesh that it is a convex piece of: `<geom of the mesh> collision <k>`.
+A convex piece of a mesh is a geom named `<geom of the mesh> collision <k>`.
 """
 
 from __future__ import annotations

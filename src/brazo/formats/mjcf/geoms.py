@@ -2,7 +2,7 @@
 
 MuJoCo draws groups 0 to 2, and by convention collision shapes are hidden in group 3 and above.  The
 drawn geoms are therefore the parts; a body without any uses all its geoms.  A part collides if its
-geom does, or if hidden geoms collide in its place: those of which the name says so, or any others.
+geom does, or if hidden geoms collide in its place: its convex pieces, or any that are not pieces.
 """
 
 from __future__ import annotations
