@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 import trimesh
@@ -128,4 +130,15 @@ def test_large_files_are_refused(tmp_path, monkeypatch):
         load_triangles(path)
     monkeypatch.setattr(meshes, "MAX_BYTES", 100)
     with pytest.raises(BrazoError, match="up to 100 are read"):
+        load_triangles(path)
+
+
+@pytest.mark.parametrize("kind", ["stl", "obj"])
+def test_a_file_that_may_not_be_read_is_an_error_of_the_user(tmp_path, monkeypatch, kind):
+    path = tmp_path / f"part.{kind}"
+    trimesh.creation.box((1, 1, 1)).export(path)
+    refuse = Mock(side_effect=PermissionError(13, "Permission denied"))  # root may read all files
+    monkeypatch.setattr("brazo.body.meshes.read_binary_stl", refuse)
+    monkeypatch.setattr("brazo.body.mesh_process.reader.read", refuse)
+    with pytest.raises(BrazoError, match=rf"part\.{kind}: cannot be read: Permission denied"):
         load_triangles(path)

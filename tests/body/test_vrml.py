@@ -50,6 +50,35 @@ def test_faces_with_more_corners_are_fans_and_their_direction_counts():
         assert solid(shape).volume == pytest.approx(sign / 3.0)
 
 
+def test_comments_may_be_anywhere_in_a_list_of_numbers():
+    (shape,) = read(
+        """Shape { geometry IndexedFaceSet {
+          coord Coordinate { point [ # x y z ] of "corners" {
+            0 0 0, 1e0 0 0,  # the second
+            0 1 0 #]
+          ] }
+          coordIndex [0 1 2 -1 # one face
+          ] } }"""
+    )
+    np.testing.assert_array_equal(shape.vertices, [[0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    np.testing.assert_array_equal(shape.faces, [[0, 1, 2]])
+
+
+def test_scripts_and_their_declarations_are_skipped():
+    (shape,) = read(
+        """DEF turn Script {
+          eventIn SFTime start  eventOut SFRotation value_changed
+          field SFFloat speed 0.5  field MFString names [ "a" "b" ]  field SFNode target NULL
+          field SFBool on TRUE
+          url "javascript: function start(t) { value_changed = [0, 1]; }"
+          directOutput FALSE
+        }
+        Shape { geometry Box { size 1 2 3 } }
+        ROUTE turn.value_changed TO turn.start"""
+    )
+    assert solid(shape).volume == pytest.approx(6.0)
+
+
 def test_transforms_nest_as_the_standard_says():
     (shape,) = read(
         """DEF outer Transform {

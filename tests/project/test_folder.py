@@ -10,6 +10,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import trimesh
 
 from brazo.control import ComputedTorque, controllers
 from brazo.errors import BrazoError
@@ -32,7 +33,9 @@ from brazo.project.folder import (
 )
 from brazo.robot import load
 from brazo.simulation import Simulation
-from brazo.world import load_cell, parse_cell
+from brazo.world import Cell, load_cell, parse_cell
+from brazo.world.cell import CellRobot
+from brazo.world.robot_source import Edits, RobotSource
 
 
 @pytest.fixture
@@ -263,6 +266,35 @@ def test_imported_files_are_copied_when_they_are_new_or_changed(tmp_path, monkey
         copy = project.folder / "cell/imported" / folder.name / f"{name}.urdf"
         assert robot.model.name == name and f'upper="{upper}"' in copy.read_text()
         assert str(folder) not in files[CELL]
+
+
+ROBOT = """
+name: arm
+joints:
+  - {d: 100mm, mass: 1kg, parts: [{mesh: arm_meshes/link.stl}]}
+"""
+
+
+def test_edits_of_an_imported_robot_with_meshes_are_kept(tmp_path):
+    folder = tmp_path / "imported" / f"{IMPORT_PREFIX}1"
+    (folder / "arm_meshes").mkdir(parents=True)
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(folder / "arm_meshes/link.stl")
+    (folder / "arm.yaml").write_text(ROBOT)
+    project = Project.create(tmp_path / "mine")
+    source = RobotSource.load(folder / "arm.yaml")
+    heavy = source.edited(Edits(fields={"joints[0].mass": 3.0}))
+    zero = np.zeros(1)
+    cell = Cell(
+        name="c", robots=(CellRobot("a", heavy, start=zero), CellRobot("b", source, start=zero))
+    )
+    for mass in (3.0, 5.0):  # the second time with the robot of the project
+        project.write(kept_cell(cell, project.folder, tmp_path / "imported")[0])
+        first, second = Project(project.folder).cell().robots
+        assert [r.model.bodies[1].inertia.mass for r in (first, second)] == [mass, 1.0]
+        assert first.model.bodies[1].parts[0].shape.path.is_relative_to(project.folder.resolve())
+        heavier = first.source.edited(Edits(fields={"joints[0].mass": 5.0}))
+        cell = Cell(name="c", robots=(replace(first, source=heavier), second))
+    assert (folder / "arm.yaml").read_text() == ROBOT
 
 
 def test_imported_files_that_cannot_be_copied_are_an_error_of_the_user(tmp_path):

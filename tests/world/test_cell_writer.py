@@ -20,6 +20,7 @@ from brazo.kinematics.orientation import matrix_from_rpy
 from brazo.model.description import Part, frozen
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from brazo.simulation import Simulation
+from brazo.study.cell_study import cell_key
 from brazo.world import World, cell_names, load_cell, parse_cell
 from brazo.world.cell import (
     Cell,
@@ -384,3 +385,18 @@ def test_mesh_does_not_replace_another_with_the_same_name(tmp_path):
     read = load_cell(inside / "two.yaml")
     extents = [float(trimesh.load_mesh(one.shape.path).extents[0]) for one in read.fixtures]
     assert extents == pytest.approx([0.1, 0.2])
+
+
+def test_edited_robot_with_shipped_meshes_is_written(tmp_path):
+    source = RobotSource.load("rv2aj").edited(Edits(fields={"joints[1].mass": 4.5}))
+    cell = Cell(
+        name="c",
+        robots=(CellRobot("r", source, start=default_start(source.model, source.model.limits)),),
+    )
+    main, robot = save_cell(cell, tmp_path / "c.yaml")
+    (read,) = load_cell(main).robots
+    assert read.model.path == robot and read.model.bodies[2].inertia.mass == 4.5
+    meshes = [p.shape for _, parts in read.model.solids for p in parts if isinstance(p.shape, Mesh)]
+    assert meshes and all(mesh.path.is_file() for mesh in meshes)
+    assert "c-r.yaml" in cell_files(cell)
+    assert cell_key(cell) != cell_key(parse_cell("name: c\nrobots: [{name: r, robot: rv2aj}]\n"))

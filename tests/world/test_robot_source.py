@@ -109,3 +109,12 @@ def test_edits_are_taken_back_in_the_world():
     with pytest.raises(BrazoError, match="the other description has"):
         world.edit("scara1", source=world.cell.robots[1].source)
     world.step()
+
+
+def test_composed_joints_are_those_of_the_file(tmp_path):
+    path = tmp_path / "a.yaml"
+    path.write_text("name: a\njoints:\n  - {name: x, type: universal, a: 0.1}\n  - {a: 0.3}\n")
+    source = RobotSource.load(path)
+    assert source.is_its_file
+    path.write_text(path.read_text().replace("0.3", "0.4"))
+    assert not source.is_its_file

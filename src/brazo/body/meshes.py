@@ -64,6 +64,8 @@ def load_triangles(path: str | Path) -> Triangles:
     except BrazoError as error:
         text = str(error)
         raise BrazoError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    except OSError as error:
+        raise BrazoError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
 def require_readable(path: Path) -> None:

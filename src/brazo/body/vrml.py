@@ -29,7 +29,11 @@ ROUND = 32  # segments of cylinders, cones and spheres
 _TOKEN = re.compile(
     r'[\s,]+|#[^\n]*|(?P<string>"(?:[^"\\]|\\.)*")|(?P<mark>[\[\]{}])|(?P<word>[^\s,\[\]{}"#]+)'
 )
+_COMMENT = re.compile(r"#[^\n]*")
+# A list without letters (but for exponents), strings and nodes; comments may have them.
+_NUMBERS = re.compile(r'(?P<block>(?:[^\]\[{}"#A-DF-Za-df-z]++|#[^\n]*+)*+)\]')
 _GROUPS = {"Transform", "Group", "Anchor", "Billboard", "Collision", "Switch", "LOD"}
+_INTERFACE = {"eventIn", "eventOut", "field"}  # declarations of a Script: type and name
 _REJECTED = {
     "PROTO": "prototypes (PROTO)",
     "EXTERNPROTO": "prototypes (EXTERNPROTO)",
@@ -114,6 +118,10 @@ class _VrmlParser:
             if key == "ROUTE":
                 for _ in range(3):
                     self._take()
+            elif kind == "Script" and key in _INTERFACE:
+                _type, declared = self._take(), self._take()
+                if key == "field":
+                    node.fields[declared] = self._value(depth)
             elif not key[:1].isalpha():
                 self._fail(f"{kind}: expected a field, found '{key[:40]}'")
             else:
@@ -127,10 +135,9 @@ class _VrmlParser:
         token = self._peek()
         if token == "[":
             self._take()
-            end = self._text.find("]", self._at)
-            block = self._text[self._at : end] if end >= 0 else ""
-            if end >= 0 and not re.search(r'[{"#A-DF-Za-df-z]', block):
-                self._at, self._next = end + 1, None
+            if (match := _NUMBERS.match(self._text, self._at)) is not None:
+                self._at, self._next = match.end(), None
+                block = _COMMENT.sub(" ", match["block"])
                 return self._numbers(block.replace(",", " ").split())
             found = []
             while (inner := self._peek()) != "]":

@@ -81,5 +81,10 @@ class Mesh:
     faces: np.ndarray | None = None  # (f, 3)
     pieces: tuple[Path, ...] = ()
 
+    @property
+    def colliding(self) -> tuple[Mesh, ...]:
+        """The meshes whose convex hulls collide."""
+        return tuple(Mesh(path, self.scale) for path in self.pieces) or (self,)
+
 
 Shape = Box | Cylinder | Capsule | Sphere | Beam | Lever | CircularPattern | Mesh

@@ -290,7 +290,7 @@ def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[d
             return path.relative_to(inside).as_posix()
         return path.as_posix()
 
-    files = cell_files(cell, refer, own=Path(CELL).name)
+    files = cell_files(cell, refer, own=Path(CELL).name, beside=True)
     digest = hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
     return {f"{CELL_FOLDER}/{name}": text for name, text in files.items()}, digest
 

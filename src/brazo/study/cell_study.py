@@ -204,7 +204,7 @@ def _program(given: str | Path | Program | None, cell: Cell) -> Program:
 
 def cell_key(cell: Cell) -> dict[str, str]:
     """The content of a cell, its robots and meshes, which does not depend on their folders."""
-    return cell_files(cell, _file_key)
+    return cell_files(cell, _file_key, beside=True)
 
 
 def _file_key(path: Path) -> str:

@@ -3,8 +3,8 @@
 A shipped robot is given by name, with the parameters that differ.  A robot with other edits (width,
 gripper, masses, friction), changed in Python, or read from a user's robot file, is written to its
 own file; expressions in it are kept.  Robots that cannot be written as a robot file (URDF, MJCF,
-meshes) are given by path.  File names differ by more than case and Unicode normalisation, because
-some file systems treat `Arm` and `arm` as the same name.
+meshes other than shipped ones) are given by path.  File names differ by more than case and Unicode
+normalisation, because some file systems treat `Arm` and `arm` as the same name.
 
 Numbers are in SI units and read back to the same double; angles are in degrees where that is exact.
 Fields with their default value are omitted.  Orientations are written as roll, pitch and yaw, which
@@ -13,12 +13,13 @@ reproduce the matrix except for the last bit.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.formats.document import Field, Node
-from brazo.formats.library import robot_directory
+from brazo.formats.library import mesh_directory, robot_directory
 from brazo.formats.robot_yaml.writer import robot_yaml
 from brazo.model.description import EARTH_GRAVITY, Array, Model
 from brazo.model.shapes import Box, Cylinder, Mesh, Sphere
@@ -57,22 +58,29 @@ _ANGLES = {"angle"}  # settings fields that are angles
 
 
 def cell_files(
-    cell: Cell, refer: Refer | None = None, taken: Iterable[str] = (), own: str = ""
+    cell: Cell,
+    refer: Refer | None = None,
+    taken: Iterable[str] = (),
+    own: str = "",
+    beside: bool = False,
 ) -> dict[str, str]:
     """Return file names and texts, the cell file first; `own` is its name, by default the cell's.
 
     `refer` returns how the cell file names a robot file or mesh that is not copied (default: its
     absolute path).  Robot files must be stored in the same folder as the cell file; `taken` lists
-    file names that must not be used.
+    file names that must not be used.  With `beside`, an edited robot file that has meshes is stored
+    in the same folder as the original, if `refer` returns a relative path for it.
     """
     names = _Names(taken)
     own, refer = names.free(own or f"{file_name(cell.name)}.yaml"), refer or _absolute
-    return _files(cell, own, names, refer, refer)
+    return _files(cell, own, names, refer, refer, beside)
 
 
-def _files(cell: Cell, own: str, names: _Names, refer: Refer, refer_mesh: Refer) -> dict[str, str]:
+def _files(
+    cell: Cell, own: str, names: _Names, refer: Refer, refer_mesh: Refer, beside: bool = False
+) -> dict[str, str]:
     written: dict[str, str] = {}
-    blocks = [_robot(robot, cell.name, written, names, refer) for robot in cell.robots]
+    blocks = [_robot(robot, cell.name, written, names, refer, beside) for robot in cell.robots]
     content: dict[str, Any] = {"name": cell.name}
     if cell.about:
         content["about"] = cell.about
@@ -162,14 +170,19 @@ def file_name(name: str) -> str:
 
 
 def _robot(
-    robot: CellRobot, cell: str, written: dict[str, str], names: _Names, refer: Refer
+    robot: CellRobot,
+    cell: str,
+    written: dict[str, str],
+    names: _Names,
+    refer: Refer,
+    beside: bool,
 ) -> dict[str, Any]:
     source, path = robot.source, robot.source.model.path
     block: dict[str, Any] = {"name": robot.name}
     if path is not None and _is_shipped(path) and source.is_its_file:
         block["robot"] = path.stem
         block |= _parameters(source.edits.parameters)
-    elif source.file is not None and not _has_meshes(robot):
+    elif source.file is not None and not _has_own_meshes(robot):
         name = names.free(f"{file_name(cell)}-{file_name(robot.name)}.yaml", robot.name)
         # The parameters of the file stay in it, because the sizes of flanges are derived from them.
         written[name] = robot_yaml(source.file.root)
@@ -189,6 +202,11 @@ def _robot(
             f"robot '{robot.name}' differs from {path}, and a cell file cannot describe the changes"
             ": write it with to_urdf or to_mjcf, and place that file"
         )
+    elif beside and not _is_absolute(place := refer(path)):
+        text = robot_yaml(source.file.root)
+        block["robot"] = name = _edited_name(PurePosixPath(place), text)
+        block |= _parameters(source.edits.parameters)
+        written[name] = text
     else:
         raise BrazoError(
             f"robot '{robot.name}' has meshes and was edited: save it as a robot file beside its "
@@ -275,8 +293,30 @@ def _is_shipped(path: Path) -> bool:
     return path.parent.resolve() == robot_directory().resolve()
 
 
-def _has_meshes(robot: CellRobot) -> bool:
-    return any(isinstance(part.shape, Mesh) for _, parts in robot.model.solids for part in parts)
+def _has_own_meshes(robot: CellRobot) -> bool:
+    """Whether a robot has meshes that do not ship with brazo."""
+    shipped = mesh_directory().resolve()
+    shapes = [part.shape for _, parts in robot.model.solids for part in parts]
+    return any(
+        path is None or not path.resolve().is_relative_to(shipped)
+        for shape in shapes
+        if isinstance(shape, Mesh)
+        for path in (shape.path, *shape.pieces)
+    )
+
+
+def _is_absolute(place: str) -> bool:
+    return PurePosixPath(place).is_absolute() or Path(place).is_absolute()
+
+
+def _edited_name(place: PurePosixPath, text: str) -> str:
+    """Name of an edited robot file in the folder of the original.
+
+    It contains a digest of the text, so that robots with other edits of the same file keep theirs.
+    """
+    stem = re.sub(r"-[0-9a-f]{8}$", "", place.stem)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return place.with_name(f"{stem}-{digest}.yaml").as_posix()
 
 
 def _tip(model: Model) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def _solids(shape: Shape) -> tuple[Primitive, ...]:
                 if length
                 else (max(discs, key=lambda disc: disc.size[0]),)
             )
-        case Mesh(pieces=(_, *_) as pieces):
-            return tuple(_hull(Mesh(path, shape.scale)) for path in pieces)
-        case CircularPattern() | Mesh():
+        case Mesh():
+            return tuple(_hull(one) for one in shape.colliding)
+        case CircularPattern():
             return (_hull(shape),)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from brazo.body.drawable import require_drawable
 from brazo.errors import BrazoError
 from brazo.files import is_regular
-from brazo.formats.document import Field, read_document
+from brazo.formats.document import Field
 from brazo.formats.library import find_robot
 from brazo.formats.load import Fixed, Source, load_source
 from brazo.formats.robot_yaml.edit import edited, node_of, written
@@ -99,7 +99,9 @@ class RobotSource:
         if file is None:
             return self._source is None or isinstance(self._source.rebuild, Fixed)
         # A robot changed in Python has a file of its own that keeps the path.
-        return not is_regular(path) or robot_yaml(file.root) == robot_yaml(read_document(path))
+        if not is_regular(path):
+            return True
+        return robot_yaml(file.root) == robot_yaml(RobotFile.read(path).root)
 
     @property
     def width(self) -> float:

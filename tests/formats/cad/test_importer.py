@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import brazo
 from brazo.body.drawable import undrawable
+from brazo.body.meshes import load_triangles
 from brazo.body.solids import triangles
 from brazo.cli.main import app
 from brazo.errors import BrazoError
@@ -251,3 +252,34 @@ def test_the_shell_imports_and_asks_before_it_replaces(tmp_path, arm):
     ):
         bad = CliRunner().invoke(app, [*command, "--force", *wrong])
         assert said in str(bad.exception)
+
+
+def test_meshes_of_links_without_parts_are_copied(tmp_path):
+    source = tmp_path / "robot"
+    (source / "out_cad").mkdir(parents=True)
+    box((0, 0, 0), (0.1, 0.1, 0.1)).export(source / "out_cad" / "base.stl")  # the name of the new
+    box((0, 0, 0), (0.1, 0.2, 0.1)).export(source / "hull.stl")
+    scene = trimesh.Scene(box((0, 0, 0), (0.3, 0.2, 0.1)))
+    for name, data in trimesh.exchange.gltf.export_gltf(scene).items():  # model.gltf and a .bin
+        (source / name).write_bytes(data)
+    (source / "two.yaml").write_text(
+        "name: two\njoints:\n"
+        "  - {name: turn, d: 0.3, parts: [{mesh: out_cad/base.stl, collision: [hull.stl]}]}\n"
+        "  - {a: 0.4, parts: [{mesh: model.gltf}, {mesh: 'library:rv2aj/flange.stl'}]}\n"
+    )
+    box((-0.1, -0.1, 0), (0.1, 0.1, 0.25)).export(tmp_path / "base.stl")
+    done = import_cad(tmp_path / "base.stl", source / "two.yaml", tmp_path / "new" / "out.yaml")
+    base, turn, lift = brazo.load(done.path).model.bodies
+    extents = [
+        np.ptp(load_triangles(path)[0], axis=0)
+        for path in (
+            base.parts[0].shape.path,
+            turn.parts[0].shape.path,
+            *turn.parts[0].shape.pieces,
+            lift.parts[0].shape.path,
+        )
+    ]
+    expected = [(0.2, 0.2, 0.25), (0.1, 0.1, 0.1), (0.1, 0.2, 0.1), (0.3, 0.2, 0.1)]
+    np.testing.assert_allclose(extents, expected, rtol=1e-6)
+    assert lift.parts[1].shape.path == mesh_directory() / "rv2aj" / "flange.stl"
+    assert all(path.parent == tmp_path / "new" / "out_cad" for path in done.meshes)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import brazo
+from brazo.body.meshes import mesh_triangles
 from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
 from brazo.formats.load import load_source
@@ -18,6 +19,7 @@ from brazo.formats.mjcf.quaternion import quat_of, rotation_of
 from brazo.formats.mjcf.reader import read_mjcf
 from brazo.formats.mjcf.writer import export_mjcf, write_mjcf
 from brazo.formats.urdf.reader import read_urdf
+from brazo.formats.urdf.writer import export_urdf
 from brazo.model.description import Inertia, TreeModel, frozen
 from brazo.model.motion import body_poses
 from tests import oracles
@@ -231,7 +233,7 @@ def test_a_robot_without_inertia_has_no_dynamics():
         mujoco_model(load_source("pegasus").model)
 
 
-@pytest.mark.parametrize("name", ["scara1", "panda"])
+@pytest.mark.parametrize("name", ["scara1", "panda", "rv2aj"])
 def test_visuals_round_trip(name, tmp_path):
     model = load_source(name).model
     export_mjcf(model, tmp_path / "arm.xml")
@@ -241,6 +243,39 @@ def test_visuals_round_trip(name, tmp_path):
         for part, copy in zip(body.parts, back.parts, strict=True):
             assert part.collides == copy.collides
             assert np.allclose(part.color, copy.color, atol=1e-6)
+
+
+@pytest.mark.parametrize("ending", ["xml", "urdf"])
+def test_convex_pieces_collide_in_mujoco(ending, tmp_path):
+    model = load_source("rv2aj").model
+    path = tmp_path / f"arm.{ending}"
+    (export_mjcf if ending == "xml" else export_urdf)(model, path)
+    if ending == "urdf":  # MuJoCo would merge links that are fixed
+        options = '<mujoco><compiler fusestatic="false" strippath="false"/></mujoco>'
+        path.write_text(path.read_text().replace("<link ", f"{options}<link ", 1))
+    m = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(m)
+    data.qpos[:] = q = np.linspace(-0.3, 0.4, model.n)
+    mujoco.mj_kinematics(m, data)
+    poses = body_poses(model, q)
+    for i, body in enumerate(model.bodies):
+        name = body.name.replace(" ", "_") if ending == "urdf" else body.name
+        index = data.body(name).id
+        assert np.abs(data.xpos[index] - poses[i, :3, 3]).max() < 1e-14
+        geoms = [g for g in range(m.ngeom) if m.geom_bodyid[g] == index and m.geom_contype[g]]
+        pieces = [
+            (part, piece) for part in body.parts if part.collides for piece in part.shape.colliding
+        ]
+        assert len(geoms) == len(pieces)
+        for g, (part, piece) in zip(geoms, pieces, strict=True):
+            # The corners in the world, which MuJoCo keeps in the principal axes of each mesh.
+            first, count = m.mesh_vertadr[m.geom_dataid[g]], m.mesh_vertnum[m.geom_dataid[g]]
+            there = m.mesh_vert[first : first + count] @ data.geom_xmat[g].reshape(3, 3).T
+            T = poses[i] @ part.pose
+            here = mesh_triangles(piece)[0] @ T[:3, :3].T + T[:3, 3]
+            for end in (np.min, np.max):
+                found = end(there + data.geom_xpos[g], axis=0)
+                np.testing.assert_allclose(found, end(here, axis=0), atol=1e-6)
 
 
 def test_parts_that_need_files_are_omitted_with_a_note():

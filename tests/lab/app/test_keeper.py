@@ -429,6 +429,32 @@ def test_full_disk_is_reported_once_and_then_the_save(lab, page, monkeypatch):
     assert keeper.keeps and page.reported["project"]["problem"] == "" and len(said) == 1
 
 
+def test_points_are_saved_when_the_cell_cannot_be_written(lab, page, monkeypatch):
+    project, keeper, said = lab.keeper.project, lab.keeper, []
+    lab.do(keeper.save)
+    keeper.flush()
+    before = project.text("cell/cell.yaml")
+    monkeypatch.setattr(lab.notices, "announce", lambda text, kind: said.append(text))
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "brazo.lab.app.keeper.kept_cell", Mock(side_effect=BrazoError("no file of it"))
+        )
+        page.send(["scene/pose-x", 100.0], ["pendant/teach"])
+        for _ in range(3):
+            lab.do(keeper.save)
+            keeper.flush()
+            page.send()  # what the writer posted is done
+            assert not keeper.keeps and page.reported["project"]["problem"] == "no file of it"
+        assert said == ["the project is not saved: no file of it"]
+        points = Project(project.folder).points()
+        assert [one.name for one in points["scara1"]] == ["P1"]
+        assert project.text("cell/cell.yaml") == before
+    lab.do(keeper.save)
+    keeper.flush()
+    page.send()
+    assert keeper.keeps and len(said) == 1 and project.text("cell/cell.yaml") != before
+
+
 def test_closing_lab_always_releases_its_project(running, monkeypatch):
     with running("robot:scara1", keep=True) as lab:
         project = lab.keeper.project

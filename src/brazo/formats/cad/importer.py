@@ -7,6 +7,7 @@ link; its triangles are moved to the frame of the link at this pose,
 
 and become a mesh, convex pieces for collision detection, and an inertia of the given density.  The
 D-H table is not touched, so the forward kinematics of the written file are those of the original.
+Links without a part keep their body; its meshes are copied.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from brazo.body.meshes import stl_bytes
 from brazo.errors import BrazoError
 from brazo.formats.cad.assembly_parts import CadPart, Progress, read_assembly
 from brazo.formats.cad.estimate import ALUMINIUM, PartEstimate, combined, estimates
+from brazo.formats.cad.kept_meshes import mesh_bytes, renamed_meshes, used_meshes
 from brazo.formats.cad.part_links import Match, RobotLink, match_parts
 from brazo.formats.cad.report import PartRow, report_text
 from brazo.formats.export import make_folder, safe_stem, unique_name, write_file
@@ -147,7 +149,12 @@ def import_cad(
     left = [part.name for part, match in pairs if match.body is None]
     fields |= _link_fields(placed, len(model.bodies))
     fields["about"] = _about(model.about, Path(source).name, mass is not None)
-    text = robot_yaml(edited(file.root, fields))
+    folder = mesh_folder(output).name
+    root, own = renamed_meshes(file.root, folder, files)
+    root = edited(root, fields)
+    for name in sorted(own.keys() & used_meshes(root)):  # of links without parts
+        files[name.removeprefix(f"{folder}/")] = mesh_bytes(own[name], Path(name).suffix)
+    text = robot_yaml(root)
     empty = [links[i] for i in range(len(links)) if all(one.body != i for one in placed)]
     report = report_text(
         Path(source), Path(robot), output, rows, left, empty,

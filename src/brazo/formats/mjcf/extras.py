@@ -4,6 +4,8 @@ MuJoCo rejects a moving body without a valid inertia.  The writer gives such a b
 stores here what the robot's file had: nothing (`brazo:no inertia`), or ten numbers that no real
 body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  The poses of a Delta are here
 (`brazo:pose <name>`), because a keyframe has the angles of its rods as well.  MuJoCo ignores them.
+
+A convex piece of a mesh is a geom named `<geom of the mesh> collision <k>`.
 """
 
 from __future__ import annotations
@@ -19,8 +21,19 @@ NO_INERTIA = "brazo:no inertia"
 INERTIA = "brazo:inertia "
 TIP = "brazo:tip"
 POSE = "brazo:pose "
+PIECE = " collision "
 SEPARATOR = "|"
 NOT_GIVEN = object()
+
+
+def piece_name(drawn: str, number: int) -> str:
+    """Return the name of the geom of a convex piece of the geom `drawn`."""
+    return f"{drawn}{PIECE}{number}"
+
+
+def drawn_name(piece: str) -> str:
+    """Return the name of the geom that a convex piece belongs to; empty for other geoms."""
+    return piece.rpartition(PIECE)[0]
 
 
 def inertia_numbers(inertia: Inertia) -> list[float]:

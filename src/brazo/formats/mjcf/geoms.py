@@ -2,7 +2,7 @@
 
 MuJoCo draws groups 0 to 2, and by convention collision shapes are hidden in group 3 and above.  The
 drawn geoms are therefore the parts; a body without any uses all its geoms.  A part collides if its
-geom does, or if hidden geoms collide in its place.
+geom does, or if hidden geoms collide in its place: its convex pieces, or any that are not pieces.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from brazo.body.solids import triangles
+from brazo.formats.mjcf import extras
 from brazo.formats.mjcf.quaternion import pose_of
 from brazo.model.description import Part, frozen
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
@@ -28,12 +29,12 @@ def parts_of(
     geoms = range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body])
     collides = {g: bool(m.geom_contype[g] or m.geom_conaffinity[g]) for g in geoms}
     drawn = [g for g in geoms if m.geom_group[g] < _DRAWN_GROUPS and _rgba(m, g)[3] > 0.0]
-    hidden_collide = any(collides[g] for g in geoms if g not in drawn)
+    names = {g: mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_GEOM, g) or "" for g in geoms}
+    pieces = {extras.drawn_name(names[g]) for g in geoms if g not in drawn and collides[g]}
+    in_place_of_all = not pieces <= {names[g] for g in drawn if names[g]}
     parts = []
     for g in drawn or geoms:
-        label = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_GEOM, g) or (
-            name if len(geoms) == 1 else f"{name} {g - geoms[0] + 1}"
-        )
+        label = names[g] or (name if len(geoms) == 1 else f"{name} {g - geoms[0] + 1}")
         shape = _shape(m, mujoco, g)
         if shape is None:
             kind = mujoco.mjtGeom(m.geom_type[g]).name.removeprefix("mjGEOM_").lower()
@@ -46,7 +47,7 @@ def parts_of(
                 shape,
                 frozen(pose_of(m.geom_pos[g], m.geom_quat[g])),
                 (r, g_, b),
-                collides[g] or hidden_collide,
+                collides[g] or in_place_of_all or label in pieces,
             )
         )
     return tuple(parts)

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from brazo.errors import BrazoError
@@ -15,7 +17,7 @@ from brazo.formats.mjcf.inertias import PLACEHOLDER, acceptable, change, mujoco_
 from brazo.formats.mjcf.quaternion import quat_of
 from brazo.model.description import IDENTITY, Array, Drive, Friction, Inertia, Model, Part
 from brazo.model.inertia import principal
-from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
+from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 
 _MAX_STL_TRIANGLES = 200_000  # limit of MuJoCo's reader
 
@@ -143,7 +145,10 @@ class Mjcf:
         etree.SubElement(self.custom, "text", name=name, data=data)
 
     def part(self, body: Element, owner: str, part: Part) -> None:
-        """Write the geom of a part; none if it needs a mesh and there is no mesh folder."""
+        """Write the geom of a part; none if it needs a mesh and there is no mesh folder.
+
+        The convex pieces of a mesh become hidden geoms that collide in its place.
+        """
         attributes = {"name": self.name("geom", f"{owner} {part.name}")}
         match part.shape:
             case Box(size=size, bevel=0.0):
@@ -159,10 +164,23 @@ class Mjcf:
                 if asset is None:
                     return
                 attributes |= {"type": "mesh", "mesh": asset}
-        if not part.collides:
+        pieces = isinstance(part.shape, Mesh) and part.shape.pieces
+        if pieces or not part.collides:
             attributes |= {"contype": "0", "conaffinity": "0"}
         attributes |= {"rgba": text_of((*part.color, 1.0)), "mass": "0", **_place(part.pose)}
         etree.SubElement(body, "geom", attributes)
+        if pieces and part.collides:
+            self._pieces(body, owner, part, attributes["name"])
+
+    def _pieces(self, body: Element, owner: str, part: Part, drawn: str) -> None:
+        assert isinstance(part.shape, Mesh)
+        for k, piece in enumerate(part.shape.colliding):
+            name = f"{part.name} hull {k + 1}"
+            asset = self._mesh(owner, replace(part, name=name, shape=piece))
+            if asset is not None:
+                attributes = {"name": self.name("geom", extras.piece_name(drawn, k + 1))}
+                attributes |= {"type": "mesh", "mesh": asset, "group": "3", "mass": "0"}
+                etree.SubElement(body, "geom", attributes | _place(part.pose))
 
     def _mesh(self, owner: str, part: Part) -> str | None:
         if self.meshes is None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -117,7 +118,10 @@ class _UrdfWriter:
             self._part(link, name, part)
 
     def _part(self, link: Element, owner: str, part: Part) -> None:
-        for tag in ("visual", "collision") if part.collides else ("visual",):
+        written = [("visual", part)]
+        if part.collides:
+            written += [("collision", one) for one in _colliding(part)]
+        for tag, part in written:
             element = etree.Element(tag, name=_plain(part.name))
             element.append(_origin(part.pose))
             geometry = etree.SubElement(element, "geometry")
@@ -245,6 +249,16 @@ class _UrdfWriter:
         if self.model.missing_inertia:
             names = ", ".join(self.model.missing_inertia)
             self.notes.append(f"the inertia of {names}, which is not known")
+
+
+def _colliding(part: Part) -> list[Part]:
+    """Return a part, or the convex pieces that collide in its place."""
+    if not (isinstance(part.shape, Mesh) and part.shape.pieces):
+        return [part]
+    return [
+        replace(part, name=f"{part.name} hull {k + 1}", shape=piece)
+        for k, piece in enumerate(part.shape.colliding)
+    ]
 
 
 def _plain(name: str) -> str:

@@ -15,6 +15,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from brazo.body.meshes import SUFFIXES
@@ -88,12 +89,18 @@ class ImportedFiles:
         folder = self._folder
         return {} if folder is None else {n: (folder / n).read_bytes() for n in self._files}
 
-    def differs(self, upload: Upload) -> bool:
-        """Whether a file of the same name with another content was imported."""
-        name = safe_name(upload.name)
-        if self._folder is None or name not in self._files:
-            return False
-        return (self._folder / name).read_bytes() != upload.content
+    def renamed(self, upload: Upload) -> Upload:
+        """Return the upload, with a number in its name if that is the name of another content."""
+        given, number = Path(upload.name), 2
+        while self._differs(upload):
+            upload = replace(upload, name=f"{given.stem}-{number}{given.suffix}")
+            number += 1
+        return upload
+
+    def has(self, name: str) -> bool:
+        """Whether a file or folder of this name was imported, in any case."""
+        wanted = name.casefold()
+        return any(f"{one.casefold()}/".startswith(f"{wanted}/") for one in self._files)
 
     def take(self, upload: Upload) -> list[str]:
         """Store a file, or the members of an archive; return the names of its descriptions."""
@@ -123,6 +130,13 @@ class ImportedFiles:
             self._folder = None
 
     # ---- helpers ---------------------------------------------------------------------------
+
+    def _differs(self, upload: Upload) -> bool:
+        """Whether a file of the same name with another content was imported."""
+        name = safe_name(upload.name)
+        if self._folder is None or name not in self._files:
+            return False
+        return (self._folder / name).read_bytes() != upload.content
 
     def _offer(self, names: list[str]) -> list[str]:
         found = [n for n in names if PurePosixPath(n).suffix.lower() in DESCRIPTIONS]

@@ -67,6 +67,7 @@ class Keeper:
         self._view: dict[str, Any] = {}
         self._due: float | None = None
         self._problem = ""
+        self._cell_problem = ""  # why the cell cannot be written; everything else is
         self._opened = 0
         on = channel.on
         on("project/view", self._take_view, dict, still=True)
@@ -114,7 +115,8 @@ class Keeper:
         if isinstance(opening.sim, RecordingReplay):
             return
         project = opening.project
-        self._digest, self._cell, self._problem = opening.digest, None, ""
+        self._digest, self._cell = opening.digest, None
+        self._problem = self._cell_problem = ""
         self._view, self.program = {}, ""
         self._opened += 1
         if project is not None:
@@ -211,9 +213,15 @@ class Keeper:
 
     def _collected(self, project: Project) -> tuple[Mapping[str, str], Head]:
         session = self._session
-        files, digest = self._cell_files(project)
-        files = {**dict.fromkeys(self._seen - set(files), ""), **files}
-        self._seen |= set(files)
+        try:
+            files, digest = self._cell_files(project)
+        except BrazoError as error:
+            # The files of the cell stay as they are; points, trajectories and programs are written.
+            self._cell_problem, files, edited = str(error), {}, project.head.edited
+        else:
+            self._cell_problem, edited = "", digest != self._digest
+            files = {**dict.fromkeys(self._seen - set(files), ""), **files}
+            self._seen |= set(files)
         files[POINTS] = points_yaml(self._points.lists())
         for panel in self._panels():
             files |= panel.kept()
@@ -222,7 +230,7 @@ class Keeper:
         head = replace(
             project.head,
             digest=self._digest,
-            edited=digest != self._digest,
+            edited=edited,
             program=self.program,
             robot=session.selection.robot,
         )
@@ -239,6 +247,7 @@ class Keeper:
 
     def _autosave_of(self, project: Project) -> Autosave:
         def report(message: str) -> None:  # on the thread of the writer
+            message = message or self._cell_problem
             # Posted only if it is new: a posted call counts as a request, and is saved after.
             if message != self._problem:
                 self._post(lambda: self._report(project, message))

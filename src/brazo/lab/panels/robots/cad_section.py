@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from brazo.body.meshes import SUFFIXES
 from brazo.errors import BrazoError
 from brazo.formats.cad.estimate import ALUMINIUM, MAX_DENSITY
+from brazo.formats.cad.importer import mesh_folder
 from brazo.formats.export import safe_stem
 from brazo.lab.app.context import PanelContext
+from brazo.lab.app.imported_files import ImportedFiles
 from brazo.lab.app.opening import choices
 from brazo.lab.app.panel import Values
 from brazo.lab.panels.common.html import note, number, row, section, segments, select, upload
@@ -118,9 +120,10 @@ class CadSection:
         if self._job is not None and self._job.state == "running":
             raise BrazoError("a CAD import is running: cancel it first")
         imported = self._context.imported
+        given = imported.renamed(given)
         imported.take(given)
         source, robot = imported.file(given.name), self._source()
-        stem = safe_stem(Path(given.name).stem)
+        output_name = _free_name(imported, safe_stem(Path(given.name).stem))
         options: dict[str, Any] = {
             "mapping": _mapping(self._map),
             "density": self._density,
@@ -133,7 +136,7 @@ class CadSection:
             from brazo.formats.cad import import_cad
 
             with tempfile.TemporaryDirectory(prefix="brazo-") as folder:
-                output = Path(folder) / f"{stem}_robot.yaml"
+                output = Path(folder) / output_name
                 try:
                     done = import_cad(source, robot, output, progress=job.tell, **options)
                 except BrazoError as error:
@@ -183,6 +186,14 @@ class CadSection:
     def _set_map(self, text: str) -> None:
         _mapping(text)
         self._map = text
+
+
+def _free_name(imported: ImportedFiles, stem: str) -> str:
+    """Name of a robot file; a robot in the cell may use those of earlier imports."""
+    path, k = Path(f"{stem}_robot.yaml"), 2
+    while imported.has(path.name) or imported.has(mesh_folder(path).name):
+        path, k = Path(f"{stem}_robot-{k}.yaml"), k + 1
+    return path.name
 
 
 def _mapping(text: str) -> dict[str, str]:

@@ -215,11 +215,8 @@ class ScenePanel(Panel):
         return RobotSource.load(name.removeprefix(ROBOT))
 
     def _add_mesh(self, upload: Upload) -> None:
-        imported, given = self.context.imported, Path(upload.name)
-        number = 2
-        while imported.differs(upload):  # another part of the same name keeps its file
-            upload = replace(upload, name=f"{given.stem}-{number}{given.suffix}")
-            number += 1
+        imported = self.context.imported
+        upload = imported.renamed(upload)  # another part of the same name keeps its file
         imported.take(upload)
         path = imported.file(upload.name)
         try:
@@ -492,10 +489,10 @@ class ScenePanel(Panel):
             files.update(imported.contents())
             return inside
 
-        texts = cell_files(cell, refer)
+        texts = cell_files(cell, refer, beside=True)
         if files:  # write again, with the names of the imported files reserved
             tops = {PurePosixPath(key).parts[0] for key in files}
-            texts = cell_files(cell, refer, tops)
+            texts = cell_files(cell, refer, tops, beside=True)
         return {key: value.encode() for key, value in texts.items()} | files
 
     def unsaved(self) -> list[Work]:
