@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from brazo.operate import Point
+from brazo.program.controller_file import load_controllers
 from brazo.program.point_file import points_yaml
 from brazo.project.folder import CONTROLLERS, POINTS, Project, kept_cell
+from brazo.robot import load
 from brazo.world import parse_cell
 from tests.cli.command import brazo
 
@@ -62,3 +64,21 @@ def test_a_folder_that_is_no_project_is_no_command(tmp_path):
 def test_help_names_the_options_of_the_lab():
     done = brazo("--help")
     assert "--no-browser" in done.stdout and "--port" in done.stdout
+
+
+def test_tuned_gains_are_written_to_a_project(folder, tmp_path):
+    pytest.importorskip("optuna")
+    (folder / CONTROLLERS).write_text("other:\n  controller: PID\n", encoding="utf-8")
+    done = brazo(
+        "study", "tune", "scara2", "--controller", "ComputedTorque", "--rule", "pole-placement",
+        "--duration", "100ms", "--write", folder, "-o", tmp_path / "out", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    kept = load_controllers(folder / CONTROLLERS)
+    found = json.loads(done.stdout)
+    assert set(kept) == {"other", "scara2"}
+    kept["scara2"].bind(load("scara2"), 1e-3)
+    assert kept["scara2"].gains["kp"].tolist() == found["after"]["gains"]["kp"]
+    assert not (tmp_path / "out" / CONTROLLERS).exists()
+    done = brazo("study", "tune", "scara2", "--write", tmp_path, "-o", tmp_path / "out")
+    assert done.returncode == 2 and "a folder that is not a project" in done.stderr

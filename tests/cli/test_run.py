@@ -123,6 +123,31 @@ def test_custom_controller(tmp_path):
     assert done.returncode == 2 and "mine.py: no controller found" in done.stderr
 
 
+GAINS = """\
+scara2:
+  controller: PID
+  gains: {kp: [900, 900, 900, 4000, 900], ki: [0, 0, 0, 0, 0], kd: [30, 30, 30, 400, 30]}
+"""
+
+
+def test_gains_of_a_file_are_used(tmp_path):
+    gains, program = tmp_path / "gains.yaml", tmp_path / "wait.yaml"
+    gains.write_text(GAINS, encoding="utf-8")
+    program.write_text("name: hold\nrobots:\n  scara2: [{wait: 500ms}]\n", encoding="utf-8")
+    arguments = ("cooperative", "-p", str(program), "--headless", "--gains", str(gains))
+    done = run(*arguments, "--record", str(tmp_path / "run.parquet"))
+    assert done.returncode == 0, done.stderr
+    recording = Recording.open(tmp_path / "run.parquet")
+    assert recording.about["robots"] == "scara1 (ComputedTorque), scara2 (PID)"
+    # Spring kp and damper kd carry the weight of the quill, which sinks.
+    torque, e, qd = (recording[f"scara2.{name}.quill"][-1] for name in ("torque", "error", "qd"))
+    assert torque == pytest.approx(4000.0 * e - 400.0 * qd, rel=1e-3) and abs(e) > 1e-3
+    gains.write_text(GAINS.replace("scara2", "scara9"), encoding="utf-8")
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert "controllers of scara9; the cell has scara1, scara2" in done.stderr
+
+
 def test_run_stops_at_the_time_limit(tmp_path):
     program = tmp_path / "endless.yaml"
     program.write_text(ENDLESS, encoding="utf-8")

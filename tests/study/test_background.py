@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from brazo.study import Study, grid, load_study, read_results
+from brazo.study import Study, background, grid, load_study, read_results
 from brazo.study.background import REPORT, StudyProcess, read_summary
 
 QUICK = """
@@ -51,13 +51,17 @@ def test_a_study_in_a_process_has_the_results_of_one_here(tmp_path) -> None:
     assert summary is not None and summary.tables == outcome.tables
 
 
-def test_a_cancelled_study_keeps_its_runs_and_continues(tmp_path) -> None:
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_cancelled_study_keeps_its_runs_and_continues(tmp_path, monkeypatch, jobs) -> None:
+    monkeypatch.setattr(background, "GRACE", 300.0)  # on a loaded computer
     file = tmp_path / "long.yaml"
     file.write_text(LONG)
-    study = StudyProcess(file, tmp_path / "out", jobs=2)
+    study = StudyProcess(file, tmp_path / "out", jobs=jobs)
     wait(study, lambda one: one.progress is not None and one.progress.done > 0)
     study.cancel()
-    assert not study.running and study.outcome.state in ("stopped", "failed")
+    outcome = study.outcome
+    assert not study.running and outcome.state == "stopped" and 0 < outcome.runs < outcome.total
+    assert read_summary(tmp_path / "out") == outcome
     kept = len(list((tmp_path / "out" / "chunks").iterdir()))
     assert kept > 0
     description = json.loads((tmp_path / "out" / "study.json").read_text())
@@ -71,6 +75,52 @@ def test_a_cancelled_study_keeps_its_runs_and_continues(tmp_path) -> None:
     with pytest.raises(KeyboardInterrupt):
         load_study(file).run(tmp_path / "out", jobs=1, progress=stop)
     assert shown[0] >= kept and len(read_results(tmp_path / "out")) == shown[0]
+
+
+def test_a_study_that_is_killed_after_cancel_is_stopped(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(background, "GRACE", 0.0)
+    file = tmp_path / "long.yaml"
+    file.write_text(LONG)
+    study = StudyProcess(file, tmp_path / "out", jobs=1)
+    study.cancel()
+    assert study.outcome.state == "stopped" and not study.running
+
+
+NOISY = """
+import os
+print("not a message")
+os.write(1, b"from a library\\n")
+os.write(2, b"warning\\n" * 40_000)  # more than a pipe holds
+"""
+
+
+def test_prints_warnings_and_the_current_folder_do_not_disturb_a_study(
+    tmp_path, monkeypatch
+) -> None:
+    """A module of the parent's search path prints while the study file is read."""
+    here, modules = tmp_path / "here", tmp_path / "modules"
+    here.mkdir()
+    modules.mkdir()
+    (here / "json.py").write_text("open('executed', 'w')")
+    (modules / "brazo_noise.py").write_text(NOISY)
+    monkeypatch.chdir(here)
+    monkeypatch.syspath_prepend(str(modules))
+    monkeypatch.setattr(
+        background,
+        "_WORKER",
+        background._WORKER.replace(
+            "work(job)",
+            "import brazo.study.study_file as f; load = f.load_study\n"
+            "f.load_study = lambda source: (__import__('brazo_noise'), load(source))[1]\n"
+            "work(job)",
+        ),
+    )
+    file = tmp_path / "quick.yaml"
+    file.write_text(QUICK)
+    study = StudyProcess(file, tmp_path / "out", jobs=1)
+    wait(study)
+    assert (study.outcome.state, study.outcome.runs) == ("done", 8)
+    assert not (here / "executed").exists()
 
 
 def test_a_bad_file_is_named(tmp_path) -> None:

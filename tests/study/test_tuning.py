@@ -1,5 +1,7 @@
 """Tuning: better on held-out trajectories, never unstable, resumable; files and messages."""
 
+import json
+import pickle
 import sqlite3
 
 import numpy as np
@@ -115,6 +117,41 @@ def test_an_interrupted_search_continues_as_if_it_had_not_been(tmp_path, monkeyp
         tune("scara2", "PID", **options)
 
 
+class Attack:
+    def __init__(self, path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def test_a_stored_optimiser_state_is_never_unpickled(tmp_path) -> None:
+    """The databases of others: Optuna would load `cma:optimizer:0` of the last trial."""
+    optuna = pytest.importorskip("optuna")
+    url, mark = f"sqlite:///{tmp_path / 'tuning.db'}", tmp_path / "executed"
+    options = SMALL | {"batch": 8, "duration": 0.05, "cases": [Case()], "storage": url, "name": "x"}
+    tune("scara2", "ComputedTorque", **options | {"trials": 8})
+    state = pickle.dumps(Attack(mark)).hex()
+    pickle.loads(bytes.fromhex(state)).close()
+    assert mark.exists()  # the attack works
+    mark.unlink()
+    with sqlite3.connect(tmp_path / "tuning.db") as database:
+        for (trial,) in database.execute("select trial_id from trials").fetchall():
+            for key, value in (("cma:optimizer:0", state), ("cma:generation", 0)):
+                database.execute(
+                    "insert into trial_system_attributes (trial_id, key, value_json) "
+                    "values (?, ?, ?)",
+                    (trial, key, json.dumps(value)),
+                )
+    database.close()
+    stored = optuna.load_study(study_name="x", storage=url).get_trials()
+    assert all(trial.system_attrs["cma:optimizer:0"] == state for trial in stored)
+    done = tune("scara2", "ComputedTorque", **options | {"trials": 24})
+    assert len(done.history) >= 24 and not mark.exists()
+    whole = tune("scara2", "ComputedTorque", **options | {"trials": 24, "storage": None})
+    assert np.array_equal(done.history, whole.history)
+
+
 def test_several_objectives_give_a_front_of_stable_sets(tmp_path) -> None:
     result = tune(
         "scara2", "PDGravity", objectives=("error", "peak_torque"), cases=[Case()],
@@ -181,6 +218,7 @@ class InPython(Controller):
         ({"sampler": "grid"}, "sampler 'grid' is not one of cmaes, tpe"),
         ({"sampler": "cmaes", "objectives": ["error", "energy"]}, "cmaes has one objective"),
         ({"storage": "sqlite:////nowhere/at/all.db"}, "storage 'sqlite:////nowhere/at/all.db' can"),
+        ({"storage": "redis://here:6379"}, "data in Redis can run code when it is read"),
         ({"storage": "tuning.db"}, "storage 'tuning.db' cannot be used.*e.g. sqlite:///tuning.db"),
     ],
 )

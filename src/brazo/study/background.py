@@ -9,14 +9,21 @@
 The process runs at low priority.  It ends when it is cancelled, and when the process that started
 it ends: its standard input is then closed.  Finished chunks are kept, so the same study continues.
 The folder also has the report and `summary.json`, the tables of the last call.
+
+Messages have a pipe of their own: what a study prints, in this process or its workers, goes to the
+file of error messages.
 """
 
 from __future__ import annotations
 
+import _thread
+import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +36,14 @@ from brazo.study.tables import TextTable, result_tables
 SUMMARY, REPORT = "summary.json", "report.html"
 GRACE = 10.0  # s, for a cancelled study to write the results of its finished chunks
 _LOW_PRIORITY = 10
+# The module search path is that of the parent, not the current folder.
+_WORKER = """
+import json, sys
+job = json.loads(sys.stdin.buffer.readline())
+sys.path[:] = job.pop("path")
+from brazo.study.background import work
+work(job)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,17 +66,32 @@ class StudyProcess:
     ) -> None:
         self.progress: StudyProgress | None = None
         self._outcome: StudyOutcome | None = None
-        command = [sys.executable, "-m", "brazo.study.background"]
-        options = json.dumps([str(source), str(folder), jobs, replace])
+        self._cancelled = False
+        job = {
+            "path": sys.path,
+            "source": str(source),
+            "folder": str(folder),
+            "jobs": jobs,
+            "replace": replace,
+        }
         priority = getattr(subprocess, "BELOW_NORMAL_PRIORITY_CLASS", 0)  # Windows
         hidden = getattr(subprocess, "CREATE_NO_WINDOW", 0)
-        self._process = subprocess.Popen(
-            [*command, options],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            creationflags=priority | hidden,
-        )
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed when the process ends)
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _WORKER],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                creationflags=priority | hidden,
+            )
+        except OSError:
+            self._errors.close()
+            raise
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it has ended already; `_read` finds the reason
+            self._process.stdin.write(json.dumps(job).encode() + b"\n")
+            self._process.stdin.flush()
         self._reader = threading.Thread(target=self._read, name="brazo study", daemon=True)
         self._reader.start()
 
@@ -79,8 +109,11 @@ class StudyProcess:
 
     def cancel(self) -> None:
         """End the study; the runs of finished chunks are kept.  Returns when it has ended."""
+        if self.running:
+            self._cancelled = True
         assert self._process.stdin is not None
-        self._process.stdin.close()  # the process stops when it reads the end of its input
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()  # the process stops when it reads the end of its input
         try:
             self._process.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -88,23 +121,36 @@ class StudyProcess:
         self._reader.join()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None and self._process.stderr is not None
-        for line in self._process.stdout:
-            kind, *rest = json.loads(line)
-            if kind == "progress":
-                done, total, rate, left = rest
-                nan = float("nan")
-                self.progress = StudyProgress(
-                    done, total, nan if rate is None else rate, nan if left is None else left
-                )
-            else:
-                self._outcome = outcome_of(rest[0])
-        errors = self._process.stderr.read().decode(errors="replace").strip()
-        if self._process.wait() and self._outcome is None and errors:
-            self._outcome = StudyOutcome("failed", errors.splitlines()[-1])
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
+        process = self._process
+        assert process.stdout is not None and process.stdin is not None
+        try:
+            for line in process.stdout:
+                self._take(json.loads(line))
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            process.kill()
+            self._outcome = StudyOutcome("failed", f"the process sent an unknown message: {error}")
+        process.wait()
+        if self._outcome is None and self._cancelled:
+            self._outcome = StudyOutcome("stopped")
+        elif self._outcome is None:
+            self._errors.seek(0)
+            errors = self._errors.read().decode(errors="replace").strip()
+            if errors:
+                self._outcome = StudyOutcome("failed", errors.splitlines()[-1])
+        for stream in (process.stdin, process.stdout, self._errors):
+            with contextlib.suppress(OSError):
                 stream.close()
+
+    def _take(self, message: list[Any]) -> None:
+        kind, *rest = message
+        if kind == "progress":
+            done, total, rate, left = rest
+            nan = float("nan")
+            self.progress = StudyProgress(
+                done, total, nan if rate is None else rate, nan if left is None else left
+            )
+        else:
+            self._outcome = outcome_of(rest[0])
 
 
 def outcome_of(content: dict[str, Any]) -> StudyOutcome:
@@ -127,76 +173,91 @@ def read_summary(folder: Path) -> StudyOutcome | None:
 # ---- in the process ------------------------------------------------------------------------
 
 
-def main(arguments: list[str]) -> int:
-    """Run a study and write its progress and outcome as JSON lines."""
+def work(job: dict[str, Any]) -> None:
+    """Run a study and write its progress and outcome as JSON lines; entry point of the process."""
     from brazo.errors import BrazoError
 
-    source, folder, jobs, replace = json.loads(arguments[0])
+    messages = os.fdopen(os.dup(1), "wb")  # not inherited by workers
+    os.dup2(2, 1)
     if hasattr(os, "nice"):
         os.nice(_LOW_PRIORITY)
-    stop = threading.Event()
-    threading.Thread(target=_wait_for_end, args=(sys.stdin.buffer, stop), daemon=True).start()
+    run = _BackgroundRun(job, messages)
     try:
-        outcome = _run(source, Path(folder), jobs, replace, stop)
+        outcome = run.outcome()
+    except KeyboardInterrupt:
+        outcome = {"state": "stopped", "total": run.total}
     except BrazoError as error:
         outcome = {"state": "failed", "text": str(error)}
     except Exception as error:
         outcome = {"state": "failed", "text": f"{type(error).__name__}: {error}"}
-    _say("outcome", outcome)
-    return 0
+    run.send("outcome", outcome)
+    sys.stderr.flush()
+    os._exit(0)  # threads of a cancelled study may still compute
 
 
-def _run(
-    source: str, folder: Path, jobs: int | None, replace: bool, stop: threading.Event
-) -> dict[str, Any]:
-    from brazo.study.execution import run_study
-    from brazo.study.results import read_results
-    from brazo.study.study_file import load_study
+class _BackgroundRun:
+    """A study in this process; the end of the input stops it as Ctrl+C does."""
 
-    def progress(now: StudyProgress) -> None:
-        _say("progress", now.done, now.total, _finite(now.rate), _finite(now.remaining))
-        if stop.is_set():
+    def __init__(self, job: dict[str, Any], messages: IO[bytes]) -> None:
+        self._job, self._messages, self.total = job, messages, 0
+        self._stopped = self._computed = False
+        signal.signal(signal.SIGINT, self._interrupt)
+        threading.Thread(target=_wait_for_end, args=(sys.stdin.buffer,), daemon=True).start()
+
+    def outcome(self) -> dict[str, Any]:
+        from brazo.study.execution import run_study
+        from brazo.study.results import read_results
+        from brazo.study.study_file import load_study
+
+        state, folder = "done", Path(self._job["folder"])
+        study = load_study(self._job["source"])
+        self.total = study.runs
+        jobs, replace = self._job["jobs"], self._job["replace"]
+        try:
+            results = run_study(study, folder, jobs=jobs, replace=replace, progress=self._progress)
+            self._computed = True
+        except KeyboardInterrupt:
+            self._computed = True
+            state = "stopped"
+            if not (folder / "results.parquet").is_file():
+                return {"state": state, "total": study.runs}
+            results = read_results(folder)
+        found = {
+            "state": state,
+            "runs": len(results),
+            "total": study.runs,
+            "failed": len(results.failures),
+            "tables": [
+                {"title": one.title, "columns": one.columns, "rows": one.rows}
+                for one in result_tables(results)
+            ],
+        }
+        results.to_html(folder / REPORT)
+        with replacing(folder / SUMMARY) as temporary:
+            temporary.write_text(json.dumps(found), encoding="utf-8")
+        return found
+
+    def send(self, *message: Any) -> None:
+        with contextlib.suppress(OSError):  # the parent has ended
+            self._messages.write(json.dumps(message).encode() + b"\n")
+            self._messages.flush()
+
+    def _progress(self, now: StudyProgress) -> None:
+        self.send("progress", now.done, now.total, _finite(now.rate), _finite(now.remaining))
+        if self._stopped:  # in case that the interrupt was lost, e.g. in a callback
             raise KeyboardInterrupt
 
-    state = "done"
-    study = load_study(source)
-    try:
-        results = run_study(study, folder, jobs=jobs, replace=replace, progress=progress)
-    except KeyboardInterrupt:
-        state = "stopped"
-        if not (folder / "results.parquet").is_file():
-            return {"state": state, "total": study.runs}
-        results = read_results(folder)
-    found = {
-        "state": state,
-        "runs": len(results),
-        "total": study.runs,
-        "failed": len(results.failures),
-        "tables": [
-            {"title": one.title, "columns": one.columns, "rows": one.rows}
-            for one in result_tables(results)
-        ],
-    }
-    results.to_html(folder / REPORT)
-    with replacing(folder / SUMMARY) as temporary:
-        temporary.write_text(json.dumps(found), encoding="utf-8")
-    return found
+    def _interrupt(self, *_: object) -> None:
+        if not self._stopped and not self._computed:
+            self._stopped = True
+            raise KeyboardInterrupt
 
 
-def _wait_for_end(line: IO[bytes], stop: threading.Event) -> None:
+def _wait_for_end(line: IO[bytes]) -> None:
     while line.read(1):
         pass
-    stop.set()
+    _thread.interrupt_main()
 
 
 def _finite(value: float) -> float | None:
     return value if value == value and abs(value) != float("inf") else None
-
-
-def _say(*message: Any) -> None:
-    sys.stdout.write(json.dumps(message) + "\n")
-    sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -7,7 +7,7 @@ Tasks are pickled objects: scheduler and workers can run any code of their clien
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from brazo.errors import BrazoError
 from brazo.study.plan import ChunkTable, StudyPlan, compute_chunk
@@ -18,7 +18,7 @@ TIMEOUT = 10  # s, to reach the scheduler
 
 def cluster_chunks(
     address: str, study: StudyPlan, waiting: list[int]
-) -> Iterator[tuple[int, ChunkTable | None]]:
+) -> Generator[tuple[int, ChunkTable | None], None, None]:
     """Yield the tables of chunks as the cluster finishes them, in any order."""
     try:
         from distributed import Client, as_completed

@@ -18,7 +18,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Executor,
@@ -28,8 +28,11 @@ from concurrent.futures import (
     wait,
 )
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_connections
 from pathlib import Path
 from pickle import PicklingError
 
@@ -47,7 +50,8 @@ from brazo.study.results import RunCost, StudyResults, read_results
 CHUNKS, RESULTS, DESCRIPTION = "chunks", "results.parquet", "study.json"
 ATTEMPTS = 3  # of a chunk whose process ended
 REPORT_EVERY = 0.5  # s, max time between two reports of progress
-Finished = Iterator[tuple[int, ChunkTable | None]]  # number and table of a chunk; None: a report
+# Number and table of a chunk; None: a report.
+Finished = Generator[tuple[int, ChunkTable | None], None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +99,13 @@ def run_study(
             chunks = _computed(study, waiting, jobs)
             if cluster is not None:
                 chunks = cluster_chunks(cluster, study, waiting)
-            for number, table in chunks:
-                if table is None:  # nothing finished since the last report
-                    meter.add(0)
-                    continue
-                _write(_chunk_file(folder, number), study, table, complete=True)
-                meter.add(len(table.columns["run"]))
+            with closing(chunks):  # Ctrl+C ends the processes before the results are collected
+                for number, table in chunks:
+                    if table is None:  # nothing finished since the last report
+                        meter.add(0)
+                        continue
+                    _write(_chunk_file(folder, number), study, table, complete=True)
+                    meter.add(len(table.columns["run"]))
         finally:
             # Also after Ctrl+C or an error: the results so far are a valid file.
             _collect(study, folder)
@@ -179,11 +184,13 @@ def _computed(study: StudyPlan, waiting: list[int], jobs: int) -> Finished:
         return
     lost = dict.fromkeys(left, 0)
     while left:
+        context = get_context("spawn")
+        alive, held = context.Pipe(duplex=False)  # workers end when `held` is closed
         pool = ProcessPoolExecutor(
-            min(jobs, len(left)), get_context("spawn"), initializer=_start_worker
+            min(jobs, len(left)), context, initializer=_start_worker, initargs=(alive,)
         )
         try:
-            for number, table in _from_pool(pool, study, left, jobs):
+            for number, table in _from_pool(pool, study, left, jobs, held.close):
                 if table is not None:
                     left.remove(number)
                 yield number, table
@@ -198,10 +205,23 @@ def _computed(study: StudyPlan, waiting: list[int], jobs: int) -> Finished:
                 f"the study cannot be sent to other processes: {error}; define controllers and "
                 "tasks at the top level of a module"
             ) from None
+        finally:
+            held.close()
+            alive.close()
 
 
-def _from_pool(pool: Executor, study: StudyPlan, numbers: list[int], jobs: int) -> Finished:
-    """Yield the tables of chunks as a pool finishes them; few wait in its queue."""
+def _from_pool(
+    pool: Executor,
+    study: StudyPlan,
+    numbers: list[int],
+    jobs: int,
+    end_workers: Callable[[], object] | None = None,
+) -> Finished:
+    """Yield the tables of chunks as a pool finishes them; few wait in its queue.
+
+    If it is closed early, the chunks that are being computed are given up: processes end, threads
+    finish without a result.
+    """
     running: dict[Future[ChunkTable], int] = {}
     queue = list(numbers)
     try:
@@ -215,23 +235,28 @@ def _from_pool(pool: Executor, study: StudyPlan, numbers: list[int], jobs: int) 
             for future in done:
                 number = running.pop(future)
                 yield number, future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    except BaseException:
+        if end_workers is not None:
+            end_workers()
+        pool.shutdown(wait=end_workers is not None, cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
-def _start_worker() -> None:
+def _start_worker(alive: Connection) -> None:
     """In a worker: Ctrl+C is handled by the process that started it, with which the worker ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["BRAZO_THREADS"] = "1"
-    threading.Thread(target=_end_with_parent, name="brazo parent", daemon=True).start()
+    watch = threading.Thread(target=_end_with_parent, args=(alive,), name="brazo parent")
+    watch.daemon = True
+    watch.start()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(alive: Connection) -> None:
     # A killed process does not end its workers, which would wait for chunks for ever.
     parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    wait_connections([alive] if parent is None else [alive, parent.sentinel])
+    os._exit(1)
 
 
 def _lost(study: StudyPlan, number: int) -> ChunkTable:

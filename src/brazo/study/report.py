@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from brazo.recording.colors import COLORS
 from brazo.recording.display import display_unit, number
 from brazo.recording.figures import Chapter
 from brazo.recording.report import chapter_section, write_page
-from brazo.study.report_parts import grid_table, interval_text, legend
+from brazo.study.report_parts import grid_table, interval_text, legend, logarithmic
 from brazo.study.results import RANKED, Interval, Rank, StudyResults
 
 MOST_FAILURES = 40
@@ -162,7 +161,7 @@ def _errors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> Chapter
             (dot,) = ax.plot([factor * each.value], [place], "o", color=color, ms=3.6)
             for artist in (line, dot):
                 hover(artist, f"{text}: {number(factor * each.value)} {unit}")
-        _logarithmic(ax, "x")
+        logarithmic(ax, "x")
         ax.set_yticks(range(len(ranks)), [rank.controller for rank in ranks])
         ax.set_ylim(len(ranks) - 0.5, -0.5)
         ax.grid(axis="y", visible=False)
@@ -201,7 +200,7 @@ def _tradeoff(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> Chapt
                     color=color,
                     lw=1,
                 )
-            _logarithmic(ax, "y")
+            logarithmic(ax, "y")
             ax.margins(x=0.12, y=0.1)
             ax.set_xlabel(label)
         axes[0].set_ylabel(f"RMS tool error [{unit}]")
@@ -234,7 +233,7 @@ def _factors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> list[C
                 mask = results.select(robot=robot, controller=rank.controller)
                 ax.plot(*_binned(values[mask], scale * results[RANKED][mask]), "o-", ms=2.5,
                         lw=1.1, color=COLORS[k % len(COLORS)])  # fmt: skip
-            _logarithmic(ax, "y")
+            logarithmic(ax, "y")
             ax.margins(x=0.02)
             ax.set_xlabel(factor)
             ax.set_ylabel(f"RMS tool error [{unit}]")
@@ -257,17 +256,6 @@ def _binned(x: np.ndarray, y: np.ndarray, bins: int = 12) -> tuple[np.ndarray, n
         np.array([np.median(x[part]) for part in parts]),
         np.array([np.median(y[part]) for part in parts]),
     )
-
-
-def _logarithmic(ax: Any, axis: str) -> None:
-    """Make an axis logarithmic, with plain numbers at its ticks."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    getattr(ax, f"set_{axis}scale")("log")
-    which = getattr(ax, f"{axis}axis")
-    which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    which.set_major_formatter(FuncFormatter(lambda value, _: number(value, 1)))
-    which.set_minor_formatter(NullFormatter())
 
 
 def _method(results: StudyResults) -> str:

@@ -1,4 +1,4 @@
-"""Parts of study reports: tables, intervals and legends."""
+"""Parts of study reports: tables, intervals, legends and axes."""
 
 from __future__ import annotations
 
@@ -50,3 +50,14 @@ def grid_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         f'<div class="cards"><table class="numbers wide"><thead><tr>{top}</tr></thead>'
         f"<tbody>{body}</tbody></table></div>"
     )
+
+
+def logarithmic(ax: Any, axis: str) -> None:
+    """Make an axis logarithmic, with plain numbers at its ticks."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    getattr(ax, f"set_{axis}scale")("log")
+    which = getattr(ax, f"{axis}axis")
+    which.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    which.set_major_formatter(FuncFormatter(lambda value, _: number(value, 1)))
+    which.set_minor_formatter(NullFormatter())

@@ -37,6 +37,7 @@ GAIN = 50.0  # 1/s, of the velocity loop
 SPEED = (math.pi / 2, 0.25)  # rad/s and m/s, of drives without a limit
 BOUND = 10.0  # of observations
 EFFORT = 0.01
+MAX_DRAWS = 1000  # of a goal
 Array = np.ndarray
 Action = Literal["velocity", "torque"]
 
@@ -105,10 +106,15 @@ class ReachTask:
         """A random goal (3,)."""
         low = np.maximum(self.start - self.reach, self.low)
         high = np.minimum(self.start + self.reach, self.high)
-        while True:
+        for _ in range(MAX_DRAWS):
             goal = self.tool(rng.uniform(low, high))
             if np.linalg.norm(goal - self.tool(self.start)) > self.tolerance:
                 return goal
+        raise BrazoError(
+            f"no goal of {self.robot.name} is further than tolerance = {self.tolerance:g} m from "
+            f"the start in {MAX_DRAWS} draws with spread = {self.spread:g}; use a smaller "
+            "tolerance or a larger spread"
+        )
 
     def observation(self, q: Array, qd: Array, goal: Array) -> Array:
         """Observations (..., size) as float32."""

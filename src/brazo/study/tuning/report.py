@@ -14,7 +14,7 @@ from brazo.recording.colors import COLORS
 from brazo.recording.display import display_unit, number
 from brazo.recording.figures import Chapter
 from brazo.recording.report import chapter_section, write_page
-from brazo.study.report import _grid, _legend, _logarithmic
+from brazo.study.report_parts import grid_table, legend, logarithmic
 from brazo.study.tuning.evaluation import UNSTABLE
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _comparison(result: Tuning) -> str:
 
 def _section(title: str, text: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     said = f"<p>{escape(text)}</p>\n" if text else ""
-    return f"<section>\n<h2>{escape(title)}</h2>\n{said}{_grid(head, rows)}</section>"
+    return f"<section>\n<h2>{escape(title)}</h2>\n{said}{grid_table(head, rows)}</section>"
 
 
 def _error_bars(result: Tuning) -> Chapter:
@@ -184,10 +184,10 @@ def _search(result: Tuning) -> Chapter:
             at = np.arange(1, len(value) + 1)
             ax.plot(at, value, "o", ms=1.8, color=COLORS[0], alpha=0.5)
             ax.plot(at, np.fmin.accumulate(value), lw=1.3, color=COLORS[1])
-            _logarithmic(ax, "y")
+            logarithmic(ax, "y")
             ax.set_xlabel("candidate")
             ax.set_ylabel(f"{objective.replace('_', ' ')} / start")
-        _legend(fig, ["candidate", "best so far"])
+        legend(fig, ["candidate", "best so far"])
         fig = finish(fig)
     lost = int((scores >= UNSTABLE).any(axis=1).sum())
     text = (
@@ -208,11 +208,11 @@ def _tradeoff(result: Tuning) -> Chapter:
         y = [each.scores[first] for each in result.front]
         ax.plot(x, y, "o-", ms=3.6, lw=1.1, color=COLORS[1])
         for axis in "xy":
-            _logarithmic(ax, axis)
+            logarithmic(ax, axis)
         ax.margins(0.05)
         ax.set_xlabel(f"{second.replace('_', ' ')} / start")
         ax.set_ylabel(f"{first.replace('_', ' ')} / start")
-        _legend(fig, ["candidate", "no stable candidate is better in both"])
+        legend(fig, ["candidate", "no stable candidate is better in both"])
         fig = finish(fig)
     return Chapter("Trade-off", f"{len(result.front)} stable sets of gains.", fig)
 

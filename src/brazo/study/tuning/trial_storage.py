@@ -4,6 +4,10 @@ Candidates are asked for in batches.  The sampler works on trials in memory and 
 each batch from the seed and the number of the batch; a complete batch is then added to the storage.
 A search that was killed therefore continues with the first batch that is not complete, with the
 same candidates as without the interruption.
+
+A database may come from someone else.  Optuna unpickles the state of its CMA-ES, and snapshots in
+Redis, which can run any code: CMA-ES is therefore not that of Optuna (see `cma_es`), only known
+attributes of trials are read, and Redis is rejected.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from brazo.errors import BrazoError
 
 SAMPLERS = ("cmaes", "tpe", "nsga2", "random")
 _KEY = "brazo tuning"
-_STATE = "cma:optimizer"  # attributes in which Optuna keeps the state of CMA-ES
+_GENERATION = "NSGAIISampler:generation"  # an integer, the only attribute a sampler needs
 
 
 class TrialStorage:
@@ -49,13 +53,12 @@ class TrialStorage:
         given: Sequence[Mapping[str, float]],
         sampler: str,
         seed: int,
-        start: Mapping[str, float],
     ) -> list[Any]:
         """`count` new trials; the first have the `given` parameters."""
         with quiet() as optuna:
             for parameters in given:
                 self._memory.enqueue_trial(dict(parameters))
-            self._memory.sampler = _sampler(optuna, sampler, seed, count, start)
+            self._memory.sampler = _sampler(optuna, sampler, seed, count)
             return [self._memory.ask(dict(space)) for _ in range(count)]
 
     def tell(self, trials: Sequence[Any], values: np.ndarray, known: int) -> None:
@@ -73,9 +76,7 @@ class TrialStorage:
                     f"tune: another process has added trials to '{self.name}' in {self.url}; "
                     "use another name"
                 )
-            # All trials of a batch carry the same state of CMA-ES; one copy is enough.
-            new = [_copy(optuna, trial, state=k == 0) for k, trial in enumerate(done)]
-            self._stored.add_trials(new[known:])
+            self._stored.add_trials([_copy(optuna, trial) for trial in done[known:]])
 
 
 @contextlib.contextmanager
@@ -98,6 +99,11 @@ def quiet() -> Iterator[Any]:
 def _open(optuna: Any, url: str, name: str, directions: list[str], fingerprint: str) -> Any:
     import sqlalchemy.exc
 
+    if url.startswith("redis"):
+        raise BrazoError(
+            f"tune: storage '{url}' cannot be used: data in Redis can run code when it is read; "
+            "use a database, e.g. sqlite:///tuning.db"
+        )
     try:
         study = optuna.create_study(
             storage=url, study_name=name, directions=directions, load_if_exists=True
@@ -125,37 +131,21 @@ def _open(optuna: Any, url: str, name: str, directions: list[str], fingerprint: 
     return study
 
 
-def _sampler(optuna: Any, kind: str, seed: int, count: int, start: Mapping[str, float]) -> Any:
+def _sampler(optuna: Any, kind: str, seed: int, count: int) -> Any:
     samplers = optuna.samplers
     if kind == "tpe":
         return samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=1)
     if kind == "nsga2":
         return samplers.NSGAIISampler(seed=seed, population_size=count)
-    if kind == "cmaes":
-        try:
-            import cmaes  # noqa: F401
-        except ImportError:
-            raise BrazoError('the sampler needs cmaes: pip install "brazo[tuning]"') from None
-        return samplers.CmaEsSampler(
-            x0=dict(start),
-            sigma0=0.05,  # of the range, which is logarithmic
-            seed=seed,
-            popsize=count,
-            n_startup_trials=1,
-            warn_independent_sampling=False,
-        )
     return samplers.RandomSampler(seed=seed)
 
 
-def _copy(optuna: Any, trial: Any, state: bool = True) -> Any:
-    attributes = trial.system_attrs
-    if not state:
-        attributes = {k: v for k, v in attributes.items() if not k.startswith(_STATE)}
+def _copy(optuna: Any, trial: Any) -> Any:
+    generation = trial.system_attrs.get(_GENERATION)
     return optuna.trial.create_trial(
         state=trial.state,
         values=trial.values,
         params=trial.params,
         distributions=trial.distributions,
-        user_attrs=trial.user_attrs,
-        system_attrs=attributes,
+        system_attrs={_GENERATION: generation} if isinstance(generation, int) else {},
     )

@@ -4,8 +4,8 @@
     result.after.errors["rms_error.tool"], result.improvement
     result.write("controllers.yaml")
 
-Candidates are proposed by Optuna in batches; each batch is simulated in one native call for each
-task, all candidates in all cases.  The best candidates are then checked, best first: the
+Candidates are proposed by Optuna or CMA-ES in batches; each batch is simulated in one native call
+for each task, all candidates in all cases.  The best candidates are then checked, best first: the
 eigenvalues of the linear loops, and simulations with larger deviations than those of the search.
 The first that passes is returned, or the starting gains if none is better; a set that fails is
 never returned.
@@ -25,6 +25,7 @@ from brazo.control.loop_stability import with_gains
 from brazo.errors import BrazoError, RunFailed
 from brazo.robot import Robot
 from brazo.study.scenario import Case, ControllerChoice
+from brazo.study.tuning.cma_es import CmaEs
 from brazo.study.tuning.evaluation import UNSTABLE, Evaluation, StabilityCheck, check_objectives
 from brazo.study.tuning.gain_space import GainSpace
 from brazo.study.tuning.search import GainSet, Task, TuningSearch
@@ -172,6 +173,7 @@ class _Trials:
     ) -> None:
         self._evaluation, self._space, self._objectives = evaluation, space, objectives
         self._store, self._sampler, self._seed, self._given = store, sampler, seed, given
+        self._cma_es: CmaEs | None = None  # after the given candidates
         self.factors: list[dict[str, float]] = []
         self.scores = np.empty((0, len(objectives)))
 
@@ -186,14 +188,17 @@ class _Trials:
             first = len(self.factors)
             size = min(size, total - first)
             known = kept[first : first + size]
+            if k == 1 and self._sampler == "cmaes":
+                self._cma_es = CmaEs(self._best(), self._space.span, batch)
             if len(known) == size and (k == 0 or size == batch):
                 self._store.remember(known)
                 self._add([t.params for t in known], np.array([t.values for t in known]))
                 continue
-            asked = self._store.ask(
-                size, space, self._given if k == 0 else [], self._sampler,
-                int(np.random.SeedSequence([self._seed, k]).generate_state(1)[0]), self._best(),
-            )  # fmt: skip
+            seed = int(np.random.SeedSequence([self._seed, k]).generate_state(1)[0])
+            given = self._given if k == 0 else []
+            if self._cma_es is not None:
+                given = self._cma_es.ask(size, seed)
+            asked = self._store.ask(size, space, given, self._sampler, seed)
             parameters = [trial.params for trial in asked]
             values = self._evaluation.scores(self._space.gains(parameters), self._objectives)
             self._store.tell(asked, values, len(known))
@@ -202,13 +207,13 @@ class _Trials:
                 progress(TuneProgress(len(self.factors), total, float(self.scores[:, 0].min())))
 
     def _add(self, factors: list[dict[str, float]], scores: np.ndarray) -> None:
+        if self._cma_es is not None:
+            self._cma_es.tell(factors, scores[:, 0])
         self.factors += factors
         self.scores = np.concatenate([self.scores, scores])
 
     def _best(self) -> dict[str, float]:
         """The best of the given candidates: where CMA-ES starts."""
-        if not self.factors:
-            return self._given[0]
         return self._given[int(self.scores[: len(self._given)].prod(axis=1).argmin())]
 
 

@@ -5,13 +5,12 @@ The timeline is below the scene, independent of the open panels (`panels/replay/
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from brazo.errors import BrazoError
 from brazo.lab.app.context import PanelContext
+from brazo.lab.app.job_folders import JobFolders
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.panels.common.html import button, buttons, escape, fixed, row, section, toggle
@@ -39,6 +38,7 @@ class ReplayPanel(Panel):
     def __init__(self, context: PanelContext) -> None:
         super().__init__(context)
         self._contacts = False
+        self._folders = JobFolders()  # of videos
         self.on("seek", self._seek, float)
         self.on("back", lambda: self._go_by(-1))
         self.on("contacts", self._set_contacts, bool)
@@ -100,22 +100,16 @@ class ReplayPanel(Panel):
         replay = self._replay
         source = replay.exported
         name = f"{Path(replay.title).name.split('.')[0] or 'replay'}.mp4"
-        folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
 
-        def work(job: Job) -> Path:
-            try:
-                return Export(source, folder / "video.mp4").wait(progress=job.tell)
-            except BaseException:
-                shutil.rmtree(folder, ignore_errors=True)
-                raise
+        def work(job: Job, folder: Path) -> Path:
+            return Export(source, folder / "video.mp4").wait(progress=job.tell)
 
-        def hand_over(path: Path) -> None:
-            try:
-                self.download(name, path)
-            finally:
-                shutil.rmtree(folder, ignore_errors=True)
+        self._folders.start(
+            self.context.jobs, "Render video", work, lambda path: self.download(name, path)
+        )
 
-        self.context.jobs.start("Render video", work, hand_over)
+    def closed(self) -> None:
+        self._folders.close()
 
     def _set_contacts(self, on: bool) -> None:
         self._contacts = on

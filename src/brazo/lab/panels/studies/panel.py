@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 
 from brazo.errors import BrazoError
 from brazo.lab.app.context import PanelContext
+from brazo.lab.app.job_folders import JobFolders
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.panels.studies.layout import layout, table_rows
 from brazo.lab.panels.studies.sources import StudySource, describe, sources
 from brazo.project.folder import Project
-from brazo.study.background import REPORT, StudyOutcome, StudyProcess, read_summary
+from brazo.study.background import GRACE, REPORT, StudyOutcome, StudyProcess, read_summary
 from brazo.study.execution import StudyProgress
 from brazo.study.results import read_results
 
@@ -51,7 +52,11 @@ class StudiesPanel(Panel):
         self._jobs = max(1, os.cpu_count() or 1)
         self._replace = False
         self._job: Job | None = None
+        self._running: StudySource | None = None  # the last that was started
         self._active = threading.Event()  # set while a process runs, also after it was cancelled
+        self._idle = threading.Event()  # the opposite, to wait for
+        self._idle.set()
+        self._folders = JobFolders()  # of tables
         self._progress: StudyProgress | None = None
         self.on("choose", self._choose, str, still=True)
         self.on("run", self._run, still=True)
@@ -94,10 +99,13 @@ class StudiesPanel(Panel):
     def _progress_text(self, running: bool) -> str:
         if not running:
             return "not running"
-        now = self._progress
+        now, source = self._progress, self._running
+        which = "" if source is None or self._is_shown(source) else f"{source.title}: "
+        if source is not None and source not in self._sources.values():
+            which = f"{source.title} of another project: "
         if now is None:
-            return "starting…"
-        text = f"{now.done} of {now.total} runs"
+            return f"{which}starting…"
+        text = f"{which}{now.done} of {now.total} runs"
         if math.isfinite(now.rate) and math.isfinite(now.remaining):
             text += f", {now.rate:.3g} runs/s, {_time_text(now.remaining)} left"
         return text
@@ -111,17 +119,21 @@ class StudiesPanel(Panel):
     # ---- choice ----------------------------------------------------------------------------
 
     def restore(self, project: Project) -> None:
-        self._listed = -math.inf
-        self._show(None)
+        self._sources = {}  # read the results again, also of the same project
         self._list()
 
     def _list(self) -> None:
         self._listed = time.monotonic()
+        before = self._sources.get(self._chosen)
         self._sources = sources(self.context.keeper.project, self._temporary)
-        if self._chosen not in self._sources:
-            self._choose(next(iter(self._sources)))
+        chosen = self._chosen if self._chosen in self._sources else next(iter(self._sources))
+        if self._sources[chosen] != before:  # another project has other results
+            self._choose(chosen)
 
-    @property
+    def _is_shown(self, source: StudySource) -> bool:
+        """Whether a study is the chosen one of the open project."""
+        return self._sources.get(self._chosen) == source
+
     def _temporary(self) -> Path:
         if self._scratch is None:
             self._scratch = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
@@ -146,7 +158,7 @@ class StudiesPanel(Panel):
         threading.Thread(target=look, name="brazo study file", daemon=True).start()
 
     def _described(self, source: StudySource, about: str, size: str, problem: str) -> None:
-        if self._chosen == source.id:
+        if self._is_shown(source):
             self._about, self._size = about, size
             self._problem = problem or self._problem
 
@@ -166,34 +178,50 @@ class StudiesPanel(Panel):
             raise BrazoError("a study is running; cancel it first")
         source = self._sources[self._chosen]
         jobs, replace = self._jobs, self._replace
-        self._problem, self._progress = "", None
-
+        self._problem, self._progress, self._running = "", None, source
         self._active.set()
+        self._idle.clear()
 
         def work(job: Job) -> StudyOutcome:
-            process = StudyProcess(source.source, source.folder, jobs, replace)
+            outcome = StudyOutcome("stopped")
             try:
-                while process.running:
-                    self._progress = now = process.progress
-                    fraction = None if now is None or not now.total else now.done / now.total
-                    job.tell(fraction, "" if now is None else f"{now.done} of {now.total} runs")
-                    time.sleep(LOOK_EVERY)
+                outcome = self._compute(job, source, jobs, replace)
+            except BrazoError as error:
+                outcome = StudyOutcome("failed", str(error))
+                raise
             finally:
-                process.cancel()  # has no effect after the end
                 self._active.clear()
-                self.context.post(lambda: self._ended(source, process.outcome))
-            if process.outcome.state == "failed":
-                raise BrazoError(process.outcome.text)
-            return process.outcome
+                self._idle.set()
+                self.context.post(lambda: self._ended(source, outcome))
+            return outcome
 
         self._job = self.context.jobs.start(f"Study {source.title}", work)
 
+    def _compute(self, job: Job, source: StudySource, jobs: int, replace: bool) -> StudyOutcome:
+        """Run a study in a process until it ends or the job is cancelled."""
+        try:
+            process = StudyProcess(source.source, source.folder, jobs, replace)
+        except OSError as error:
+            raise BrazoError(f"the study cannot be started: {error.strerror or error}") from None
+        try:
+            while process.running:
+                self._progress = now = process.progress
+                fraction = None if now is None or not now.total else now.done / now.total
+                job.tell(fraction, "" if now is None else f"{now.done} of {now.total} runs")
+                time.sleep(LOOK_EVERY)
+        finally:
+            process.cancel()  # has no effect after the end
+        if process.outcome.state == "failed":
+            raise BrazoError(process.outcome.text)
+        return process.outcome
+
     def _ended(self, source: StudySource, outcome: StudyOutcome) -> None:
+        if not self._is_shown(source):
+            return
         if outcome.state == "failed":
             self._problem = outcome.text
-        if self._chosen == source.id:
-            found = read_summary(source.folder)
-            self._show(found if found is not None else self._outcome)
+        found = read_summary(source.folder)
+        self._show(found if found is not None else self._outcome)
 
     def _cancel(self) -> None:
         if self._job is not None:
@@ -210,21 +238,25 @@ class StudiesPanel(Panel):
 
     def _csv(self) -> None:
         source = self._sources[self._chosen]
-        target = self._temporary / f"{Path(source.title).stem}.csv"
+        name = f"{Path(source.title).stem}.csv"
 
-        def work(job: Job) -> None:
+        def work(job: Job, folder: Path) -> Path:
             job.tell(None, "writing")
-            read_results(source.folder).to_csv(target)
+            read_results(source.folder).to_csv(folder / name)
+            return folder / name
 
-        def done(_: object) -> None:
-            self.download(target.name, target)
-            target.unlink(missing_ok=True)
-
-        self.context.jobs.start(f"Table of {source.title}", work, done)
+        self._folders.start(
+            self.context.jobs,
+            f"Table of {source.title}",
+            work,
+            lambda path: self.download(name, path),
+        )
 
     def closed(self) -> None:
         self._cancel()
+        self._folders.close()
         if self._scratch is not None:
+            self._idle.wait(2.0 * GRACE)  # the study writes there until its process has ended
             shutil.rmtree(self._scratch, ignore_errors=True)
 
 

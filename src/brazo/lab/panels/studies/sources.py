@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,9 +23,9 @@ class StudySource:
     folder: Path  # of its results
 
 
-def sources(project: Project | None, scratch: Path) -> dict[str, StudySource]:
-    """Studies by id; results go to the project, or to `scratch` if there is none."""
-    base = scratch if project is None else project.folder / STUDIES
+def sources(project: Project | None, scratch: Callable[[], Path]) -> dict[str, StudySource]:
+    """Studies by id; results go to the project, or to the folder `scratch()` if there is none."""
+    base = scratch() if project is None else project.folder / STUDIES
     found = {
         f"study:{name}": StudySource(f"study:{name}", name, name, base / RESULTS / name)
         for name in study_names()

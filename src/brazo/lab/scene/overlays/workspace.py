@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from brazo.lab.scene.overlays.base import Overlay
-from brazo.study.workspace_map import manipulability
 
 if TYPE_CHECKING:
     from brazo.lab.scene.shown import Shown
@@ -51,7 +50,7 @@ def reached(arm: Robot, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
     q = arm.random_q(points, seed=0)
     places = np.asarray(arm.fk(q))[:, :3, 3]
     good = np.isfinite(places).all(axis=1)
-    return places[good], manipulability(arm, q[good])
+    return places[good], arm.dexterity(q[good], "linear").manipulability
 
 
 def colored(values: np.ndarray) -> np.ndarray:
