@@ -154,7 +154,7 @@ def read_curve(curve: str, block: Field) -> dict[str, Any]:
         if curve == "text":
             text_drawing(values["text"], values["height"], values.get("font", FONTS[0]))
         elif curve == "svg":
-            _svg(values, _folder(block))
+            _svg(values, block.folder)
     except BrazoError as error:
         name = "text" if curve == "text" else "file" if "file" in values else "data"
         fields[name].fail(str(error))
@@ -211,10 +211,6 @@ def _file_name(field: Field) -> str:
     if not name.isprintable() or not parts or ".." in parts or Path(name).is_absolute():
         field.fail("expected the name of an SVG file in the folder of this file or below it")
     return name
-
-
-def _folder(field: Field) -> Path | None:
-    return None if field.path is None else Path(field.path).parent
 
 
 def _svg(values: Mapping[str, Any], folder: Path | None) -> Any:
