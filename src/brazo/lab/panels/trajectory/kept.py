@@ -46,7 +46,7 @@ def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) ->
     """Text of the file; empty if no draft has contents."""
     lines = []
     for robot, draft in drafts.items():
-        if not draft.rows and not draft.curved and draft.curve.text() == draft.fresh:
+        if not draft.rows and not draft.curved and draft.curve_is_fresh:
             continue
         names = {one.number: one.name for one in points(robot)}
         lines += [
@@ -58,8 +58,9 @@ def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) ->
             f"  orientation: {draft.orientation}",
             "  points:" + ("" if draft.rows else " []"),
             *(f"    - {flow(_row(row, draft, names))}" for row in draft.rows),
-            f"  curve: {flow(_curve(draft.curve))}",
         ]
+        if draft.curved or not draft.curve_is_fresh:
+            lines.append(f"  curve: {flow(_curve(draft.curve))}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -7,6 +7,7 @@ its centre there, and its pen is raised between strokes.  A recorded motion is w
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -107,14 +108,26 @@ class ToolCurve:
         return self.sizes.get(f"{self.kind}.{name}", KINDS[self.kind][name].first)
 
     def text(self) -> str:
-        """Return kind, plane, dimensions and time as one line of text, in SI units."""
+        """Return kind, plane, dimensions and time as one line of text, in SI units.
+
+        Contents that are long have a digest in it, so that others give another text.
+        """
         sizes = "".join(f", {name} {self.size(name):g}" for name in KINDS[self.kind])
-        more = {
-            "text": f", {json.dumps(self.content)} {self.font}",
-            "svg": f", {self.svg_name}",
-            "drawing": f", {len(self.strokes)} strokes {hash(self.strokes) & 0xFFFF:04x}",
-        }.get(self.kind, "")
-        return f"{self.kind}, plane {self.plane}{sizes}{more}, time {self.time:g}"
+        return f"{self.kind}, plane {self.plane}{sizes}{self._contents()}, time {self.time:g}"
+
+    def _contents(self) -> str:
+        match self.kind:
+            case "text":
+                return f", {json.dumps(self.content)} {self.font}, retract {self.retract}"
+            case "svg":
+                found = f"{self.svg_name} {_digest(self.svg.encode())}"
+                return f", {found}, retract {self.retract}"
+            case "drawing":
+                found = f"{len(self.strokes)} strokes {_digest(repr(self.strokes).encode())}"
+                return f", {found}, retract {self.retract}"
+            case "recorded" if self.recorded is not None:
+                return f", {len(self.recorded[0])} poses {_digest(*self.recorded)}"
+        return ""
 
     def place(self, shift: Array, scale: float, about: Array) -> None:
         """Scale the curve about a point and shift it, as `CartesianPath.moved`."""
@@ -180,3 +193,10 @@ class ToolCurve:
                 raise BrazoError("no strokes yet: draw on the pad")
             drawing = drawing_of_points(self.strokes).scaled(self.size("width"))
         return draw(drawing, p, R, self.time, **plane, **pen)
+
+
+def _digest(*contents: bytes | Array) -> str:
+    found = hashlib.sha256()
+    for one in contents:
+        found.update(one if isinstance(one, bytes) else np.ascontiguousarray(one).tobytes())
+    return found.hexdigest()[:12]
