@@ -39,6 +39,9 @@ robots:
     [
         ("text: {text: é, height: 1cm, centre: [0, 0, 0]}", r"p\.yaml:4: .*text.text: no letter"),
         ("svg: {file: ../a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        ("svg: {file: /a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        (r"svg: {file: '\a.svg', centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        ("svg: {file: 'C:a.svg', centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
         ("svg: {centre: [0, 0, 0]}", r"p\.yaml:4: .*svg: an svg needs 'file' or 'data'"),
         ("strokes: {points: [[[0, 0]]], centre: [0, 0, 0]}", r"p\.yaml:4: .*points\[0\]: 1 points"),
     ],
@@ -47,4 +50,20 @@ def test_mistakes_name_file_line_and_field(tmp_path, step, message):
     file = tmp_path / "p.yaml"
     file.write_text(f"name: p\nrobots:\n  rv2aj:\n    - path: {{{step}}}\n")
     with pytest.raises(brazo.BrazoError, match=message):
+        load_program(file)
+
+
+def test_links_do_not_lead_out_of_the_folder(tmp_path):
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (tmp_path / "a.svg").write_text("<svg/>")
+    try:
+        (folder / "a.svg").symlink_to(tmp_path / "a.svg")
+    except OSError:
+        pytest.skip("links are not allowed here")
+    file = folder / "p.yaml"
+    file.write_text(
+        "name: p\nrobots:\n  rv2aj:\n    - path: {svg: {file: a.svg, centre: [0, 0, 0]}}\n"
+    )
+    with pytest.raises(brazo.BrazoError, match=r"p\.yaml:4: .*svg.file: 'a\.svg' is outside"):
         load_program(file)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
 import numpy as np
@@ -207,8 +207,9 @@ def _stroke(field: Field) -> tuple[tuple[float, ...], ...]:
 
 def _file_name(field: Field) -> str:
     name = field.text(at_most=400).strip()
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    if not name.isprintable() or not parts or ".." in parts or Path(name).is_absolute():
+    # The stricter rules of Windows hold everywhere: no drive, root or parent folder.
+    pure = PureWindowsPath(name)
+    if not name.isprintable() or not pure.parts or ".." in pure.parts or pure.anchor:
         field.fail("expected the name of an SVG file in the folder of this file or below it")
     return name
 
@@ -232,7 +233,11 @@ def _svg(values: Mapping[str, Any], folder: Path | None) -> Any:
                     "an SVG file is looked for in the folder of the file that names it; save this "
                     "to a file first, or give the path data as 'data'"
                 )
-            file = folder / file
+            folder, file = folder.resolve(), (folder / file).resolve()
+            if not file.is_relative_to(folder):  # a link
+                raise BrazoError(
+                    f"'{values['file']}' is outside {folder}; copy the SVG file into this folder"
+                )
         drawing = read_svg(file)
     if values.get("width") is not None or values.get("height") is not None:
         drawing = drawing.fitted(values.get("width"), values.get("height"))
