@@ -21,6 +21,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.trajectory.cartesian import CartesianPath
+from brazo.trajectory.drawing import Drawing
 from brazo.trajectory.drawing_path import RETRACTS, draw, strokes, text
 from brazo.trajectory.paths import arc, circle, helix, lissajous, polyline, spiral, square
 from brazo.trajectory.svg_drawing import parse_svg, read_svg
@@ -214,7 +215,12 @@ def _file_name(field: Field) -> str:
     return name
 
 
-def _svg(values: Mapping[str, Any], folder: Path | None) -> Any:
+def svg_of(curve: str, values: Mapping[str, Any], folder: Path | None) -> Drawing | None:
+    """The drawing of an `svg` curve, for several calls of `curve_in_base`; None of other curves."""
+    return _svg(values, folder) if curve == "svg" else None
+
+
+def _svg(values: Mapping[str, Any], folder: Path | None) -> Drawing:
     """The drawing of an `svg` curve."""
     if "data" in values:
         data = str(values["data"]).replace("&", "").replace('"', "").replace("<", "")
@@ -251,10 +257,12 @@ def curve_in_base(
     R: Array,
     timing: Timing | float,
     folder: Path | None = None,
+    drawing: Drawing | None = None,
 ) -> CartesianPath:
     """The curve in the base frame; `T` (4, 4) is its frame, `R` (3, 3) the tool orientation.
 
-    `folder` is that of the file with the curve, for the SVG files that it names.
+    `folder` is that of the file with the curve, for the SVG files that it names; `drawing` is the
+    drawing of an `svg` curve, if it is read already.
     """
     given: dict[str, Any] = {}
     # Angles of a curve start at the x axis of its frame, not of the base.
@@ -283,7 +291,8 @@ def curve_in_base(
     if curve == "svg":
         for name in ("file", "data", "width", "height"):
             given.pop(name, None)
-        return draw(_svg(values, folder), orientation=R, timing=timing, **given)
+        drawing = drawing or _svg(values, folder)
+        return draw(drawing, orientation=R, timing=timing, **given)
     if curve == "polyline":
         return polyline(given.pop("points"), timing, orientation=R, **given)
     return _MAKERS[curve](orientation=R, timing=timing, **given)
