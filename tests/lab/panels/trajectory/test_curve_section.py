@@ -9,7 +9,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.lab.panels.trajectory import curve_section
+from brazo.lab.panels.trajectory import curve_section, kept
 from brazo.lab.panels.trajectory.curve_section import CurveSection
 from brazo.lab.panels.trajectory.draft import Draft
 from brazo.trajectory import Placement
@@ -126,3 +126,31 @@ def test_other_contents_and_places_of_a_curve_are_unsaved():
     T = curve.start.copy()
     T[0, 3] += 0.01
     changes(start=T)
+
+
+def test_a_curve_is_written_again_only_after_it_was_edited(monkeypatch):
+    draft = Draft(brazo.load("puma560"), Q)
+    draft.curved, draft.curve.kind = True, "recorded"
+    poses = np.tile(draft.curve.start, (6, 1, 1))
+    draft.curve.recorded = np.linspace(0.0, 1.0, 6), poses
+    written = []
+    flow = kept.flow
+    monkeypatch.setattr(kept, "flow", lambda value: written.append(value) or flow(value))
+
+    def text() -> str:
+        return kept.drafts_yaml({"puma560": draft}, lambda _: [])
+
+    first = text()
+    assert text() == first and len(written) == 1
+    edits = (
+        lambda: draft.curve.sizes.update({"circle.radius": 0.07}),
+        lambda: setattr(draft.curve, "time", 5.0),
+        lambda: setattr(draft.curve, "strokes", (((0.0, 0.0), (0.1, 0.1)),)),
+        lambda: draft.curve.place(np.ones(3), 1.0, np.zeros(3)),
+        lambda: setattr(draft.curve, "start", np.eye(4)),
+    )
+    texts = [first]
+    for edit in edits:
+        edit()
+        texts.append(text())
+    assert len(set(texts)) == len(texts) == len(written)
