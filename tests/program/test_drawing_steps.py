@@ -39,6 +39,9 @@ robots:
     [
         ("text: {text: é, height: 1cm, centre: [0, 0, 0]}", r"p\.yaml:4: .*text.text: no letter"),
         ("svg: {file: ../a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        ("svg: {file: /a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        (r"svg: {file: '\a.svg', centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
+        ("svg: {file: 'C:a.svg', centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
         ("svg: {centre: [0, 0, 0]}", r"p\.yaml:4: .*svg: an svg needs 'file' or 'data'"),
         ("strokes: {points: [[[0, 0]]], centre: [0, 0, 0]}", r"p\.yaml:4: .*points\[0\]: 1 points"),
     ],
@@ -48,3 +51,58 @@ def test_mistakes_name_file_line_and_field(tmp_path, step, message):
     file.write_text(f"name: p\nrobots:\n  rv2aj:\n    - path: {{{step}}}\n")
     with pytest.raises(brazo.BrazoError, match=message):
         load_program(file)
+
+
+def test_links_do_not_lead_out_of_the_folder(tmp_path):
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (tmp_path / "a.svg").write_text("<svg/>")
+    try:
+        (folder / "a.svg").symlink_to(tmp_path / "a.svg")
+    except OSError:
+        pytest.skip("links are not allowed here")
+    file = folder / "p.yaml"
+    file.write_text(
+        "name: p\nrobots:\n  rv2aj:\n    - path: {svg: {file: a.svg, centre: [0, 0, 0]}}\n"
+    )
+    with pytest.raises(brazo.BrazoError, match=r"p\.yaml:4: .*svg.file: 'a\.svg' is outside"):
+        load_program(file)
+
+
+def test_a_path_is_read_and_planned_once(tmp_path, monkeypatch):
+    from brazo.program import moves
+    from brazo.trajectory import PathInfeasible, curve_fields
+
+    (tmp_path / "a.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0 L10 5 L3 9 z"/></svg>'
+    )
+    file = tmp_path / "p.yaml"
+    place = "centre: [0.45, 0.1, 0.1]"
+    file.write_text(
+        "name: p\nrobots:\n  scara1:\n    - path: {svg: {file: a.svg, width: 2cm, "
+        f"{place}}}, rpy: [180deg, 0, 0], orientation: nearest, plan: unchecked, time: 2s}}\n"
+    )
+    program = load_program(file)
+    starts, reads, along, read = [], [], moves.along, curve_fields.read_svg
+    refused = 1  # the nearest start is not feasible
+
+    def counted(arm, make, q0, *more):
+        starts.append(q0)
+        motion = along(arm, make, q0, *more)
+        if len(starts) <= refused:
+            raise PathInfeasible("refused by the test", 0.5, np.zeros(3), "reach")
+        return motion
+
+    monkeypatch.setattr(moves, "along", counted)
+    monkeypatch.setattr(curve_fields, "read_svg", lambda path: reads.append(path) or read(path))
+    sim = brazo.Simulation(brazo.load("scara1"), {"scara1": "ideal"})
+    execution = program.start(sim)
+    sim.run(execution, 20.0)
+    assert execution.succeeded, execution.failure
+    assert len(starts) == 2 and len(reads) == 1
+    motion, _ = execution.motions["scara1"]
+    np.testing.assert_allclose(motion.sample(motion.start).q, starts[1], atol=1e-9)
+    refused, starts[:] = 99, []
+    execution = program.start(brazo.Simulation(brazo.load("scara1"), {"scara1": "ideal"}))
+    execution.sim.run(execution, 20.0)
+    assert not execution.succeeded and "refused by the test" in str(execution.failure)

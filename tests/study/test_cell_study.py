@@ -204,3 +204,27 @@ def test_the_command_prints_success_and_cost(folder) -> None:
     again = CliRunner().invoke(app, [*command, "--json"])
     assert json.loads(again.output)["success"][0] == 1.0
     assert read_results(folder / "out").complete
+
+
+def test_the_contents_of_svg_files_count_for_the_fingerprint(tmp_path):
+    text = """
+        name: draw
+        robots:
+          arm:
+            - repeat:
+                times: 2
+                do: [path: {svg: {file: a.svg, width: 2cm, centre: [0.2, 0.4, 0.1]}, time: 2s}]
+    """
+
+    def fingerprint(folder: str, y: int) -> str:
+        path = tmp_path / folder / "p.yaml"
+        path.parent.mkdir(exist_ok=True)
+        (path.parent / "a.svg").write_text(
+            f'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0 L9 {y}"/></svg>'
+        )
+        program = parse_program(textwrap.dedent(text), path)
+        return CellStudy(parse_cell(CELL), program, until=20.0).fingerprint
+
+    first = fingerprint("a", 1)
+    assert fingerprint("b", 1) == first
+    assert fingerprint("a", 2) != first

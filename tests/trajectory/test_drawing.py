@@ -86,11 +86,61 @@ def test_the_size_of_a_file_counts():
         (document(""), "no path or shape"),
         (document("<text>a</text>"), "no path or shape"),
         ("<!DOCTYPE svg [<!ENTITY a 'a'>]><svg/>", "entities are not allowed"),
+        ("<!DOCTYPE svg [<!ENTITY a 'a'>]><svg/>".encode("utf-16"), "entities are not allowed"),
+        ("<!DOCTYPE svg [<!ATTLIST g d CDATA 'M0 0'>]><svg/>", "entities are not allowed"),
+        ("<html/>", "a.svg: not an SVG file: its root is <html>"),
+        (b'<?xml version="1.0" encoding="foo"?><svg/>', "a.svg.*encoding"),
+        (b"<svg>\xff</svg>", "a.svg:1: not valid XML"),
+        (b"\0\0\0", "a.svg:1: not valid XML"),
+        (document('<path d="M0 0 L a b"/>'), "a.svg: n"),
+        (document("<g>" * 100 + "</g>" * 100), "more than 60 nested elements"),
+        (document('<g id="a"><use href="#a"/></g>'), "contains a <use> of itself"),
+        (document(f'<g transform="{"scale(1)" * 1000}"/>'), "'transform' of a <g> has 8000"),
     ],
 )
 def test_files_that_cannot_be_drawn_are_reported(content, message):
     with pytest.raises(brazo.BrazoError, match=message):
         parse_svg(content, "a.svg")
+
+
+def nested_uses(inner: str, uses: int, levels: int) -> str:
+    """A drawing in which each group uses the one before it several times."""
+    groups = f'<g id="g0">{inner}</g>' + "".join(
+        f'<g id="g{k}">' + f'<use href="#g{k - 1}"/>' * uses + "</g>" for k in range(1, levels)
+    )
+    return document(f'<defs>{groups}</defs><use href="#g{levels - 1}"/>')
+
+
+def test_uses_are_counted_before_they_are_expanded():
+    line = '<path d="M0 0 L1 1"/>'
+    assert len(parse_svg(nested_uses(line, 3, 4)).strokes) == 3**3
+    with pytest.raises(brazo.BrazoError, match="more than 10,000 elements, with all <use>"):
+        parse_svg(nested_uses(line, 10, 9))
+    with pytest.raises(brazo.BrazoError, match="more than 60 nested elements"):
+        parse_svg(nested_uses(line, 1, 40))
+    with pytest.raises(brazo.BrazoError, match="500,000 characters"):
+        parse_svg(nested_uses(f'<path d="M0 0{" L1 1" * 1000}"/>', 10, 4))
+
+
+@pytest.mark.parametrize("style", ["a" * 90_000, "a" + " " * 90_000 + "a", "/*" * 40_000])
+def test_styles_without_rules_are_read_in_linear_time(style):
+    assert parse_svg(document(f'<style>{style}</style><path d="M0 0 L1 1"/>')).strokes
+
+
+def test_styles_that_change_the_lines_count():
+    style = "/* a */ .no, .never { display : none; fill: url(http://a) } .x{transform:scale(2)}"
+    shapes = "".join(f'<path class="{c}" d="M0 0 L3 4"/>' for c in ("no", "never", "x"))
+    drawing = parse_svg(document(f"<style>{style}</style>{shapes}"))
+    assert len(drawing.strokes) == 1
+    np.testing.assert_allclose(np.diff(drawing.bounds, axis=0), [[6 * MM, 8 * MM]])
+
+
+def test_other_encodings_are_read():
+    text = document('<path id="é" d="M0 0 L1 1"/>')
+    for encoding in ("utf-16", "latin-1"):
+        declared = f'<?xml version="1.0" encoding="{encoding}"?>{text}'
+        assert parse_svg(declared.encode(encoding)).strokes
+        assert parse_svg(declared).strokes  # decoded before
 
 
 def test_missing_letters_are_reported():

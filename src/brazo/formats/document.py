@@ -179,10 +179,14 @@ def _compose(text: str, path: Path | None) -> Node:
 class Field:
     """Typed cursor on one node.
 
-    Every method checks the value and reports errors with their location.
+    Every method checks the value and reports errors with their location.  `folder` is where files
+    are that the document names: that of `path`, unless it is set for the root; None for a text that
+    is in no folder.
     """
 
-    __slots__ = ("doubts", "expressions", "line", "name", "node", "origins", "parent", "path")
+    __slots__ = (
+        *("doubts", "expressions", "folder", "line", "name", "node", "origins", "parent", "path"),
+    )
 
     def __init__(
         self,
@@ -197,6 +201,9 @@ class Field:
         self.path = path
         self.line = line or node.line
         self.parent = parent
+        self.folder: Path | None = None if path is None else Path(path).parent
+        if parent is not None:
+            self.folder = parent.folder
         # Shared tables of the document: numbers with a doubtful unit, by the field read and the
         # field that contains the number; fields that define names; the expressions read so far, by
         # field.

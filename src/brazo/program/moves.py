@@ -26,7 +26,7 @@ from brazo.program.motions import MakePath, along, motion_limits, straight, thro
 from brazo.program.planner import NoPath
 from brazo.simulation import SimRobot
 from brazo.trajectory import CartesianPath, PathInfeasible, Timing, Trajectory, line
-from brazo.trajectory.curve_fields import curve_in_base
+from brazo.trajectory.curve_fields import curve_in_base, svg_of
 
 if TYPE_CHECKING:
     from brazo.program.execution import Execution
@@ -38,7 +38,36 @@ OVERLAPS = (1.0, 0.5, 0.25, 0.0)
 POLL = 0.01  # s, between two checks of whether the tool has arrived
 MAX_ANGLE = np.radians(5.0)  # rad, orientation error of a tool that has arrived
 _SAME_POSITION, _SAME_ANGLE = 1e-6, 1e-6  # m, rad: the tool is already at its target
+_SAME_START = 1e-9  # rad, m
 _OFF_TARGET = 1e-6  # rad, m: the reference is not at the end of the motion
+
+
+class _Starts:
+    """Motions along a path from several starts, each planned once, when it is needed."""
+
+    def __init__(self, plan: Callable[[Array], Trajectory]) -> None:
+        self._plan = plan
+        self._known: list[tuple[Array, Trajectory | PathInfeasible]] = []
+
+    def accept(self, start: JointCandidate) -> None:
+        """Raise `PathInfeasible` if the arm cannot follow the whole path from a start."""
+        found = self._find(start.q)
+        if found is None:
+            try:
+                found = self._plan(start.q)
+            except PathInfeasible as error:
+                found = error
+            self._known.append((start.q, found))
+        if isinstance(found, PathInfeasible):
+            raise found
+
+    def motion_from(self, q: Array) -> Trajectory | None:
+        """The motion planned from joint values q (n,), if there is one."""
+        found = self._find(q)
+        return None if isinstance(found, PathInfeasible) else found
+
+    def _find(self, q: Array) -> Trajectory | PathInfeasible | None:
+        return next((one for q0, one in self._known if np.abs(q - q0).max() < _SAME_START), None)
 
 
 class Moves:
@@ -108,9 +137,12 @@ class Moves:
         if step.rpy is not None:
             R = T[:3, :3] @ matrix_from_rpy(step.rpy)
 
-        def make(timing: Timing) -> CartesianPath:
-            return curve_in_base(step.curve, step.values, T, R, timing, step.folder)
+        drawing = svg_of(step.curve, step.values, step.folder)
 
+        def make(timing: Timing) -> CartesianPath:
+            return curve_in_base(step.curve, step.values, T, R, timing, drawing=drawing)
+
+        starts: _Starts | None = None
         begin = make(Timing(duration=1.0)).pose(0.0)
         if not _same(to_base(self.robot, reference_tool(self.robot)), begin):
             q0 = self.robot.reference.q
@@ -121,29 +153,24 @@ class Moves:
                 raise BrazoError(f"start of the path: {candidates.reason}")
             speed, found = s.Speed(fraction=step.speed.fraction), candidates.found
             if len(found) > 1:
-                found = self._feasible(found, make, step)
-            yield from self._go(lambda: self._to(found, speed, step.plan), step.tolerance)
-        yield from self._along(make, step)
+                starts = _Starts(lambda q0: self._motion_along(make, q0, step))
+            accept = None if starts is None else starts.accept
+            yield from self._go(
+                lambda: self._to(found, speed, step.plan, accept=accept), step.tolerance
+            )
+        known = None if starts is None else starts.motion_from(self.robot.reference.q)
+        yield from self._along(make, step, known)
 
-    def _feasible(
-        self, found: tuple[JointCandidate, ...], make: MakePath, step: s.FollowPath
-    ) -> tuple[JointCandidate, ...]:
-        """The starts from which the arm can follow the whole path, from the first on."""
+    def _motion_along(self, make: MakePath, q0: Array, step: s.Line | s.FollowPath) -> Trajectory:
         arm, default = self.robot.arm, self.execution.program.speed
-        best: PathInfeasible | None = None
-        for k, one in enumerate(found):
-            try:
-                along(arm, make, one.q, self.limits, step.speed, default, step.orientation)
-                return found[k:]
-            except PathInfeasible as error:
-                if best is None or error.t > best.t:
-                    best = error
-        assert best is not None
-        raise best
+        return along(arm, make, q0, self.limits, step.speed, default, step.orientation)
 
-    def _along(self, make: MakePath, step: s.Line | s.FollowPath) -> Iterator[float]:
-        q0, default = self.robot.reference.q, self.execution.program.speed
-        motion = along(self.robot.arm, make, q0, self.limits, step.speed, default, step.orientation)
+    def _along(
+        self, make: MakePath, step: s.Line | s.FollowPath, known: Trajectory | None = None
+    ) -> Iterator[float]:
+        """Move along a path; `known` is its motion, if it is planned already."""
+        q0 = self.robot.reference.q
+        motion = self._motion_along(make, q0, step) if known is None else known
 
         def checked() -> Trajectory:
             if step.plan != "unchecked":
@@ -174,12 +201,24 @@ class Moves:
         speed: s.Speed,
         plan: s.Plan,
         rejected: tuple[str, ...] = (),
+        accept: Callable[[JointCandidate], None] | None = None,
     ) -> Trajectory:
-        """A motion to the first candidate that has a free path."""
+        """A motion to the first candidate that has a free path.
+
+        `accept` raises `PathInfeasible` for a candidate from which the next motion is infeasible.
+        """
         q0, default = self.robot.reference.q, self.execution.program.speed
         errors: list[str] = []
         first: BrazoError | None = None
+        infeasible: list[PathInfeasible] = []
         for candidate in candidates:
+            try:
+                if accept is not None:
+                    accept(candidate)
+            except PathInfeasible as error:
+                infeasible.append(error)
+                errors.append(f"{candidate.name or 'this solution'}: {error}")
+                continue
             try:
                 motion = self._path_to(q0, candidate.q, speed, default, plan)
             except _BlockedByRobot:
@@ -194,7 +233,8 @@ class Moves:
                 text = f"{self.robot.name}: branch {candidate.name or 'nearest'}{why}"
                 self.sim.log("choice", text, robot=self.robot.name, branch=candidate.name)
             return motion
-        assert first is not None
+        if first is None:
+            raise max(infeasible, key=lambda error: error.t)
         raise first if len(errors) == 1 else BrazoError("; ".join(errors))
 
     def _path_to(

@@ -21,7 +21,7 @@ from brazo.program.ik_candidates import ik_candidates
 from brazo.program.motions import MakePath, along, motion_limits, straight
 from brazo.simulation import SimRobot, Simulation
 from brazo.trajectory import CartesianPath, Limits, Timing, Trajectory, line
-from brazo.trajectory.curve_fields import curve_in_base
+from brazo.trajectory.curve_fields import curve_in_base, svg_of
 
 Array = np.ndarray
 GRIP_TIME = 0.5  # s, assumed time of a grip or release
@@ -380,8 +380,10 @@ class Preview:
         if step.rpy is not None:
             R = T[:3, :3] @ matrix_from_rpy(step.rpy)
 
+        drawing = svg_of(step.curve, step.values, step.folder)
+
         def make(timing: Timing) -> CartesianPath:
-            return curve_in_base(step.curve, step.values, T, R, timing, step.folder)
+            return curve_in_base(step.curve, step.values, T, R, timing, drawing=drawing)
 
         begin = self._solution(track, make(Timing(duration=1.0)).pose(0.0), step.orientation)
         first = self._straight(track, begin, s.Speed(step.speed.fraction))

@@ -45,7 +45,7 @@ def _step(item: Field, variables: frozenset[str]) -> s.Step:
         close = difflib.get_close_matches(verb[:80], list(s.VERBS), n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         item.fail(f"no verb '{verb[:40]}'; {hint}verbs: {', '.join(s.VERBS)}", field.line)
-    place = s.Place(item.path, field.line)
+    place = s.Place(item.path, field.line, item.folder)
     try:
         return _READERS[verb](_StepReader(field, variables), place)
     except _Refused as error:

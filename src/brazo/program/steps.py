@@ -43,6 +43,7 @@ class Place:
 
     path: Path | None
     line: int
+    folder: Path | None = None  # of files that the step names
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}" if self.path else f"line {self.line}"
@@ -203,8 +204,7 @@ class FollowPath(Step):
     @property
     def folder(self) -> Path | None:
         """Folder of the program file, in which the SVG file of a curve is."""
-        path = None if self.place is None else self.place.path
-        return None if path is None else Path(path).parent
+        return None if self.place is None else self.place.folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,8 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.program import Program, load_program, program_names
+from brazo.program.steps import FollowPath
+from brazo.program.validate import flattened
 from brazo.study.cell_factors import check_values, factor_dimension, factor_unit
 from brazo.study.factors import Factor, Sampling
 from brazo.study.plan import ChunkTable, RunGroup, StudyPlan
@@ -153,6 +155,7 @@ class CellStudy(StudyPlan):
             "versions": [version("brazo"), version("mujoco")],
             "cell": cell_key(self.cell),
             "program": self.program.to_yaml(),
+            "drawings": _drawings_key(self.program),
             "cases": self.cases,
             "controllers": {
                 k: None if v is None else [v.kind, sorted(v.options.items())]
@@ -207,7 +210,18 @@ def cell_key(cell: Cell) -> dict[str, str]:
     return cell_files(cell, _file_key, beside=True)
 
 
+def _drawings_key(program: Program) -> list[str]:
+    """Keys of the SVG files that a program names."""
+    paths = {
+        (one.folder or Path()) / one.values["file"]
+        for steps in program.steps.values()
+        for one in flattened(steps)
+        if isinstance(one, FollowPath) and "file" in one.values
+    }
+    return sorted(_file_key(path) for path in paths)
+
+
 def _file_key(path: Path) -> str:
-    """A key of the content of a robot file or mesh, which does not depend on its folder."""
+    """A key of the content of a robot, mesh or SVG file, which does not depend on its folder."""
     content = path.read_bytes() if path.is_file() else b""
     return f"{path.name} {hashlib.sha256(content).hexdigest()}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PureWindowsPath
 from typing import Any, Literal
 
 import numpy as np
@@ -21,6 +21,7 @@ from brazo import units
 from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.trajectory.cartesian import CartesianPath
+from brazo.trajectory.drawing import Drawing
 from brazo.trajectory.drawing_path import RETRACTS, draw, strokes, text
 from brazo.trajectory.paths import arc, circle, helix, lissajous, polyline, spiral, square
 from brazo.trajectory.svg_drawing import parse_svg, read_svg
@@ -154,7 +155,7 @@ def read_curve(curve: str, block: Field) -> dict[str, Any]:
         if curve == "text":
             text_drawing(values["text"], values["height"], values.get("font", FONTS[0]))
         elif curve == "svg":
-            _svg(values, _folder(block))
+            _svg(values, block.folder)
     except BrazoError as error:
         name = "text" if curve == "text" else "file" if "file" in values else "data"
         fields[name].fail(str(error))
@@ -207,17 +208,19 @@ def _stroke(field: Field) -> tuple[tuple[float, ...], ...]:
 
 def _file_name(field: Field) -> str:
     name = field.text(at_most=400).strip()
-    parts = PurePosixPath(name.replace("\\", "/")).parts
-    if not name.isprintable() or not parts or ".." in parts or Path(name).is_absolute():
+    # The stricter rules of Windows hold everywhere: no drive, root or parent folder.
+    pure = PureWindowsPath(name)
+    if not name.isprintable() or not pure.parts or ".." in pure.parts or pure.anchor:
         field.fail("expected the name of an SVG file in the folder of this file or below it")
     return name
 
 
-def _folder(field: Field) -> Path | None:
-    return None if field.path is None else Path(field.path).parent
+def svg_of(curve: str, values: Mapping[str, Any], folder: Path | None) -> Drawing | None:
+    """The drawing of an `svg` curve, for several calls of `curve_in_base`; None of other curves."""
+    return _svg(values, folder) if curve == "svg" else None
 
 
-def _svg(values: Mapping[str, Any], folder: Path | None) -> Any:
+def _svg(values: Mapping[str, Any], folder: Path | None) -> Drawing:
     """The drawing of an `svg` curve."""
     if "data" in values:
         data = str(values["data"]).replace("&", "").replace('"', "").replace("<", "")
@@ -236,7 +239,11 @@ def _svg(values: Mapping[str, Any], folder: Path | None) -> Any:
                     "an SVG file is looked for in the folder of the file that names it; save this "
                     "to a file first, or give the path data as 'data'"
                 )
-            file = folder / file
+            folder, file = folder.resolve(), (folder / file).resolve()
+            if not file.is_relative_to(folder):  # a link
+                raise BrazoError(
+                    f"'{values['file']}' is outside {folder}; copy the SVG file into this folder"
+                )
         drawing = read_svg(file)
     if values.get("width") is not None or values.get("height") is not None:
         drawing = drawing.fitted(values.get("width"), values.get("height"))
@@ -250,10 +257,12 @@ def curve_in_base(
     R: Array,
     timing: Timing | float,
     folder: Path | None = None,
+    drawing: Drawing | None = None,
 ) -> CartesianPath:
     """The curve in the base frame; `T` (4, 4) is its frame, `R` (3, 3) the tool orientation.
 
-    `folder` is that of the file with the curve, for the SVG files that it names.
+    `folder` is that of the file with the curve, for the SVG files that it names; `drawing` is the
+    drawing of an `svg` curve, if it is read already.
     """
     given: dict[str, Any] = {}
     # Angles of a curve start at the x axis of its frame, not of the base.
@@ -282,7 +291,8 @@ def curve_in_base(
     if curve == "svg":
         for name in ("file", "data", "width", "height"):
             given.pop(name, None)
-        return draw(_svg(values, folder), orientation=R, timing=timing, **given)
+        drawing = drawing or _svg(values, folder)
+        return draw(drawing, orientation=R, timing=timing, **given)
     if curve == "polyline":
         return polyline(given.pop("points"), timing, orientation=R, **given)
     return _MAKERS[curve](orientation=R, timing=timing, **given)

@@ -112,5 +112,5 @@ def _read(root: Field, robot: Robot) -> PathFile:
             Orientation,
             fields["orientation"].choice(*ORIENTATIONS) if "orientation" in fields else default,
         ),
-        None if root.path is None else Path(root.path).parent,
+        root.folder,
     )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.codegen.checkpoint import checkpoint
 from brazo.errors import BrazoError
 from brazo.trajectory.cartesian import CartesianPath
 from brazo.trajectory.follow import Orientation, PathInfeasible
@@ -73,6 +74,7 @@ def nearest_placement(
     found = search.shifts() if by == "shift" else search.scales()
     why = ""
     for shift, scale in found[:_PLANS]:
+        checkpoint()
         moved = path.moved(shift, scale, centre)
         try:
             plan_path(robot, moved, q0, orientation=orientation, tolerance=_COARSE, dt=2.0 * dt)
@@ -145,6 +147,7 @@ class _Search:
 
     def accepted(self, shifts: Array, scales: Array) -> Array:
         """(k,) bool: some branch reaches every sample of the placement without a jump."""
+        checkpoint()
         poses = np.stack([self._poses(d, s) for d, s in zip(shifts, scales, strict=True)])
         # Numeric solutions, of a free orientation, are not worth many attempts here.
         few: dict[str, Any] = {"attempts": 2} if self.orientation == "free" else {}

@@ -16,10 +16,13 @@ import numpy as np
 from brazo.errors import BrazoError
 from brazo.files import require_file
 from brazo.trajectory.curves import Curve, Ellipse
-from brazo.trajectory.drawing import Drawing, Stroke, bezier, chain
+from brazo.trajectory.drawing import MAX_PIECES, Drawing, Stroke, bezier, chain
+from brazo.trajectory.svg_document import drawn_part
 
 _METRES = 0.0254 / 96.0  # of an SVG unit
 MAX_BYTES = 4 << 20
+# Raised by svgelements for values that it cannot read.
+_UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 
 
 def read_svg(path: str | Path) -> Drawing:
@@ -33,26 +36,26 @@ def read_svg(path: str | Path) -> Drawing:
 
 def parse_svg(data: bytes | str, name: str = "SVG") -> Drawing:
     """The drawing in the text of an SVG file; `name` is used in messages."""
-    from xml.etree.ElementTree import ParseError
-
     import svgelements as svg
 
-    raw = data.encode() if isinstance(data, str) else data
-    if len(raw) > MAX_BYTES:
+    if len(data) > MAX_BYTES:
         raise BrazoError(f"{name}: larger than {MAX_BYTES >> 20} MB")
-    if b"<!ENTITY" in raw:
-        raise BrazoError(f"{name}: entities are not allowed in an SVG file; remove its <!ENTITY>")
+    drawn = drawn_part(data, name)
     try:
         # Transforms are applied here: those of the library keep the axes of an ellipse orthogonal.
-        document = svg.SVG.parse(io.BytesIO(raw), reify=False, ppi=96.0)
-        strokes = [
-            stroke
-            for element in document.elements(_drawn)
-            for stroke in _strokes(element.segments(transformed=False), element.transform)
-        ]
-    except ParseError as error:
-        raise BrazoError(f"{name}:{error.position[0]}: not valid XML: {error}") from None
-    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError) as error:
+        document = svg.SVG.parse(io.BytesIO(drawn), reify=False, ppi=96.0)
+        strokes: list[Stroke] = []
+        pieces = 0
+        for element in document.elements(_drawn):
+            segments = element.segments(transformed=False)
+            pieces += len(segments)
+            if pieces > 2 * MAX_PIECES:  # a move is a segment, too
+                raise BrazoError(
+                    f"{name}: more than {MAX_PIECES} pieces of lines and curves; simplify the "
+                    "drawing"
+                )
+            strokes += _strokes(segments, element.transform)
+    except _UNREADABLE as error:
         raise BrazoError(f"{name}: not a readable SVG file: {error}") from None
     if not strokes:
         raise BrazoError(

@@ -11,10 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from brazo.errors import BrazoError
+from brazo.formats.document import parse_document
 from brazo.operate import Point
-from brazo.program import Program, parse_program
+from brazo.program import Program
 from brazo.program import steps as s
 from brazo.program.point_targets import named, resolved
+from brazo.program.program_file import read_program
 from brazo.program.step_paths import StepPath, expanded_paths
 from brazo.program.text_edits import has_steps
 from brazo.program.validate import flattened, validate
@@ -38,6 +40,7 @@ class EditedProgram:
         self.saved = ""  # text of the file last loaded or saved
         self.program: Program | None = None  # None if it cannot run in this cell
         self.source: Program | None = None  # None if the text cannot be read
+        self.folder: Path | None = None  # of the file that was loaded, if not of the project
         self.own: dict[str, set[str]] = {}  # names of the points in the text, by robot
         self.error = ""
         self.doubts = ""  # warnings about numbers that probably lack a unit
@@ -45,8 +48,9 @@ class EditedProgram:
         self.paths: dict[str, list[StepPath]] = {}  # of the expanded steps
         self.last: dict[str, dict[StepPath, int]] = {}  # index of the last expanded step
 
-    def load(self, name: str, text: str) -> None:
-        """Use the text of a file; `read` parses it."""
+    def load(self, name: str, text: str, folder: Path | None = None) -> None:
+        """Use the text of a file, in a folder other than that of the project; `read` parses it."""
+        self.folder = folder
         self.name, self.text, self.edited, self.saved = name, text, False, text
 
     @property
@@ -54,13 +58,23 @@ class EditedProgram:
         """Name, text and whether it was edited, for undo."""
         return self.name, self.text, self.edited
 
-    def read(self, sim: Simulation, points: Mapping[str, Sequence[Point]]) -> None:
-        """Parse the text, validate the program against the cell, and expand its loops."""
+    def read(
+        self,
+        sim: Simulation,
+        points: Mapping[str, Sequence[Point]],
+        folder: Path | None = None,
+    ) -> None:
+        """Parse the text, validate the program against the cell, and expand its loops.
+
+        `folder` is that of the project's programs, with the files that the text names.
+        """
         self.program, self.source, self.error, self.doubts = None, None, "", ""
         self.own = {}
         path = Path(f"{self.name or 'program'}.yaml")
         try:
-            program = parse_program(self.text, path)
+            root = parse_document(self.text, path)
+            root.folder = self.folder or folder
+            program = read_program(root)
             self.own = {name: set(named(some)) for name, some in program.points.items()}
             program.points = with_points(program.points, points)
             self.doubts = "\n".join(f"warning: {one}" for one in program.findings if one.slip)

@@ -131,7 +131,7 @@ class ProgramPanel(Panel):
         """Show the text of a program that is already running."""
         path = program.path
         if path is not None and path.is_file():
-            self._show(path.stem, path.read_text(encoding="utf-8"))
+            self._show(path.stem, path.read_text(encoding="utf-8"), path.parent)
         else:
             self._show("", program.to_yaml())
 
@@ -143,9 +143,9 @@ class ProgramPanel(Panel):
             return
         self._show("", NEW)
 
-    def _show(self, name: str, content: str) -> None:
+    def _show(self, name: str, content: str, folder: Path | None = None) -> None:
         """Put the text of a file into the editor."""
-        self.document.load(name, content)
+        self.document.load(name, content, folder)
         self._put_text()
 
     def _set_text(self, content: str) -> None:
@@ -159,7 +159,7 @@ class ProgramPanel(Panel):
     def _read(self) -> None:
         """Parse the text again, and show its errors."""
         document = self.document
-        document.read(self.sim, self.context.points.lists())
+        document.read(self.sim, self.context.points.lists(), self._stored.folder)
         self._dry_run.forget()
         self.put({"error": {"line": document.error_line, "lines": document.errors_by_line()}})
         if document.source is not None:

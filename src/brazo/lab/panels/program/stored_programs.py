@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from brazo.lab.app.keeper import Keeper
 from brazo.program import program_names
@@ -18,6 +19,12 @@ class StoredPrograms:
     def __init__(self, keeper: Keeper) -> None:
         self._keeper = keeper
         self._changed: dict[str, str] = {}  # texts to be written, by name
+
+    @property
+    def folder(self) -> Path | None:
+        """Folder of the programs of the project; None if none is open."""
+        project = self._keeper.project
+        return None if project is None else project.folder / PROGRAMS
 
     def names(self) -> list[str]:
         """Names of the programs of the project and of those that are shipped."""

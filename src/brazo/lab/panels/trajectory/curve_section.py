@@ -40,8 +40,10 @@ from brazo.trajectory.recorded import DT
 from brazo.trajectory.text_drawing import FONTS, text_drawing
 
 if TYPE_CHECKING:
+    from brazo.lab.app.jobs import Job
     from brazo.lab.panels.trajectory.panel import TrajectoryPanel
     from brazo.lab.server.transfers import Upload
+    from brazo.trajectory import Drawing
 
 TURNS = {"full": "fixed", "nearest": "closest feasible", "free": "free"}
 FONT_TITLES = {"single-stroke": "Single stroke", "script": "Script", "outline": "Outline"}
@@ -56,6 +58,7 @@ class CurveSection:
 
     def __init__(self, panel: TrajectoryPanel) -> None:
         self._panel = panel
+        self._placing: Job | None = None  # the last search for a placement
         panel.on("curve", self._set_kind, str)
         panel.on("plane", self._set_plane, str)
         panel.on("here", self._begin_here)
@@ -222,11 +225,19 @@ class CurveSection:
                 self._panel.edited("retraction of the pen")
 
     def _load_svg(self, given: Upload) -> None:
-        content = given.text()
-        parse_svg(content, given.name)
-        curve = self._curve
-        curve.kind, curve.svg, curve.svg_name = "svg", content, given.name
-        self._panel.edited(f"load {given.name}", html=True)
+        panel, draft, content = self._panel, self._panel.draft, given.text()
+
+        def done(_: Drawing) -> None:
+            panel.context.post(lambda: panel.context.jobs.cancel(job.number))
+            if self._panel.draft is not draft:
+                return  # another robot is selected
+            curve = draft.curve
+            curve.kind, curve.svg, curve.svg_name = "svg", content, given.name
+            panel.edited(f"load {given.name}", html=True)
+
+        job = panel.context.jobs.start(
+            f"Read {given.name}", lambda _: parse_svg(content, given.name), done
+        )
 
     def _add_stroke(self, points: list[Any]) -> None:
         curve = self._curve
@@ -269,14 +280,17 @@ class CurveSection:
 
     def _place(self, by: By) -> None:
         """Move the curve to the nearest feasible placement, found in the background."""
+        if self._placing is not None and self._placing.state == "running":
+            raise BrazoError("a feasible placement is being searched for; wait, or cancel its job")
         panel, draft = self._panel, self._panel.draft
-        robot, state = panel.robot, draft.state
+        robot, revision = panel.robot, draft.revision
         arm, q0, path, how = robot.arm, robot.reference.q, draft.curve.path(), draft.orientation
 
         def done(found: Placement) -> None:
             panel.context.post(lambda: panel.context.jobs.cancel(job.number))
-            if panel.robot is not robot or draft.curve.text() != state.curve.text():
-                return  # edited meanwhile
+            if panel.robot is not robot or panel.draft is not draft or draft.revision != revision:
+                panel.say("the curve was edited meanwhile; it is not moved")
+                return
             draft.curve.place(found.shift, found.scale, found.about)
             if by == "shift":
                 x, y, z = 1e3 * found.shift
@@ -285,7 +299,7 @@ class CurveSection:
                 panel.say(f"curve scaled to {100 * found.scale:.0f} %")
             panel.edited("move curve to the nearest feasible placement")
 
-        job = panel.context.jobs.start(
+        self._placing = job = panel.context.jobs.start(
             "Find a feasible placement",
             lambda _: nearest_placement(arm, path, q0, orientation=how, by=by, tolerance=1e-6),
             done,

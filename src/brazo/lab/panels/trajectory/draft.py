@@ -80,7 +80,8 @@ class Draft:
         self.curved = False  # whether the curve is played instead of the waypoints
         self.curve = ToolCurve(arm.fk(q))
         self._numbers = count(1)
-        self.fresh = self.curve.text()
+        self.revision = 0  # increases with every edit
+        self._fresh = self._curve_text()
         self._saved: set[str] = set()
 
     @property
@@ -92,6 +93,7 @@ class Draft:
 
     def restore(self, state: DraftState) -> None:
         """Return to an earlier `state`."""
+        self.revision += 1
         self.rows = [copy(row) for row in state.rows]
         self.curve = state.curve.copy()
         self.space, self.through, self.rule, self.orientation, self.curved = state.options
@@ -103,7 +105,7 @@ class Draft:
         points, curve = self._texts()
         return bool(self.rows) and points not in self._saved, curve not in {
             *self._saved,
-            self.fresh,
+            self._fresh,
         }
 
     def mark_saved(self) -> None:
@@ -111,7 +113,17 @@ class Draft:
         self._saved.add(self._texts()[self.curved])
 
     def _texts(self) -> tuple[str, str]:
-        return self.via_list().to_yaml() if self.rows else "", self.curve.text()
+        return self.via_list().to_yaml() if self.rows else "", self._curve_text()
+
+    def _curve_text(self) -> str:
+        # Rounded: a pose changes by rounding errors when it is written and read.
+        place = np.round(self.curve.start[:3].ravel(), 9) + 0.0
+        return f"{self.curve.text()}, start {place.tolist()}"
+
+    @property
+    def curve_is_fresh(self) -> bool:
+        """Whether the curve was not edited since the draft was made."""
+        return self._curve_text() == self._fresh
 
     def add(self, arm: Robot, q: Array, t: float | None = None) -> Row:
         """Add a waypoint at joint positions q; by default 1 s after the last one."""

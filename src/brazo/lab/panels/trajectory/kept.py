@@ -46,7 +46,7 @@ def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) ->
     """Text of the file; empty if no draft has contents."""
     lines = []
     for robot, draft in drafts.items():
-        if not draft.rows and not draft.curved and draft.curve.text() == draft.fresh:
+        if not draft.rows and not draft.curved and draft.curve_is_fresh:
             continue
         names = {one.number: one.name for one in points(robot)}
         lines += [
@@ -58,8 +58,10 @@ def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) ->
             f"  orientation: {draft.orientation}",
             "  points:" + ("" if draft.rows else " []"),
             *(f"    - {flow(_row(row, draft, names))}" for row in draft.rows),
-            f"  curve: {flow(_curve(draft.curve))}",
         ]
+        if draft.curved or not draft.curve_is_fresh:
+            curve = draft.curve
+            lines.append(f"  curve: {curve.cached('yaml', lambda one=curve: flow(_curve(one)))}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -108,7 +110,7 @@ def _curve(curve: ToolCurve) -> dict[str, Any]:
         more["strokes"] = [[list(p) for p in one] for one in curve.strokes]
     if curve.recorded is not None:
         t, poses = curve.recorded
-        rows = [[*_pose(T)["xyz"], *_pose(T)["rpy"]] for T in poses]
+        rows = [[*T[:3, 3].tolist(), *rpy_from_matrix(T[:3, :3]).tolist()] for T in poses]
         more["recorded"] = {"time": float(t[-1]), "poses": rows}
     return {**plain, **_pose(curve.start), "sizes": sizes, **more}
 

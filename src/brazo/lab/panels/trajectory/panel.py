@@ -285,6 +285,7 @@ class TrajectoryPanel(Panel):
 
         `label` is shown to undo it; with `html`, the panel is rebuilt.
         """
+        self.draft.revision += 1
         name, after = self.robot.name, self.draft.state
         before = self._states.get(name, after)
         self._states[name] = after

@@ -7,9 +7,11 @@ its centre there, and its pen is raised between strokes.  A recorded motion is w
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -81,9 +83,18 @@ TITLES = {kind: kind.capitalize() for kind in KINDS} | {
 }
 
 
+@dataclass(eq=False, slots=True)
+class _Texts:
+    """Texts made of a curve, by name, valid until it is edited."""
+
+    values: tuple[Any, ...]
+    arrays: tuple[Any, ...]  # compared by identity
+    found: dict[str, str]
+
+
 @dataclass
 class ToolCurve:
-    """Curve of the tool, in the robot's base frame."""
+    """Curve of the tool, in the robot's base frame.  Its arrays are replaced, not changed."""
 
     start: Array  # (4, 4) tool pose at the start, or at the centre of a drawing
     kind: str = "circle"
@@ -97,24 +108,56 @@ class ToolCurve:
     svg_name: str = ""
     strokes: Strokes = ()
     recorded: tuple[Array, Array] | None = None  # times (k,) and poses (k, 4, 4)
+    _texts: _Texts | None = field(default=None, init=False, repr=False, compare=False)
 
     def copy(self) -> ToolCurve:
         """A copy that does not share what can be edited."""
         return replace(self, sizes=dict(self.sizes))
+
+    def cached(self, name: str, make: Callable[[], str]) -> str:
+        """The text that `make` returns, made again only after the curve was edited."""
+        named = (self.kind, self.plane, self.time, self.content, self.font, self.retract)
+        contents = (self.svg_name, self.svg, self.strokes)
+        values, arrays = (named, tuple(self.sizes.items()), contents), (self.start, self.recorded)
+        known = self._texts
+        if (
+            known is None
+            or known.values != values
+            or any(a is not b for a, b in zip(known.arrays, arrays, strict=True))
+        ):
+            known = self._texts = _Texts(values, arrays, {})
+        if name not in known.found:
+            known.found[name] = make()
+        return known.found[name]
 
     def size(self, name: str) -> float:
         """Return one dimension of the curve in SI units."""
         return self.sizes.get(f"{self.kind}.{name}", KINDS[self.kind][name].first)
 
     def text(self) -> str:
-        """Return kind, plane, dimensions and time as one line of text, in SI units."""
+        """Return kind, plane, dimensions and time as one line of text, in SI units.
+
+        Contents that are long have a digest in it, so that others give another text.
+        """
+        return self.cached("text", self._text)
+
+    def _text(self) -> str:
         sizes = "".join(f", {name} {self.size(name):g}" for name in KINDS[self.kind])
-        more = {
-            "text": f", {json.dumps(self.content)} {self.font}",
-            "svg": f", {self.svg_name}",
-            "drawing": f", {len(self.strokes)} strokes {hash(self.strokes) & 0xFFFF:04x}",
-        }.get(self.kind, "")
-        return f"{self.kind}, plane {self.plane}{sizes}{more}, time {self.time:g}"
+        return f"{self.kind}, plane {self.plane}{sizes}{self._contents()}, time {self.time:g}"
+
+    def _contents(self) -> str:
+        match self.kind:
+            case "text":
+                return f", {json.dumps(self.content)} {self.font}, retract {self.retract}"
+            case "svg":
+                found = f"{self.svg_name} {_digest(self.svg.encode())}"
+                return f", {found}, retract {self.retract}"
+            case "drawing":
+                found = f"{len(self.strokes)} strokes {_digest(repr(self.strokes).encode())}"
+                return f", {found}, retract {self.retract}"
+            case "recorded" if self.recorded is not None:
+                return f", {len(self.recorded[0])} poses {_digest(*self.recorded)}"
+        return ""
 
     def place(self, shift: Array, scale: float, about: Array) -> None:
         """Scale the curve about a point and shift it, as `CartesianPath.moved`."""
@@ -180,3 +223,10 @@ class ToolCurve:
                 raise BrazoError("no strokes yet: draw on the pad")
             drawing = drawing_of_points(self.strokes).scaled(self.size("width"))
         return draw(drawing, p, R, self.time, **plane, **pen)
+
+
+def _digest(*contents: bytes | Array) -> str:
+    found = hashlib.sha256()
+    for one in contents:
+        found.update(one if isinstance(one, bytes) else np.ascontiguousarray(one).tobytes())
+    return found.hexdigest()[:12]
