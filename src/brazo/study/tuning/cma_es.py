@@ -1,6 +1,6 @@
 """CMA-ES on the logarithms of positive factors (Hansen, The CMA evolution strategy, 2016).
 
-The state follows from the batches told so far, so that a search continues from its stored trials
+The state follows from the scores of all batches, so that a search continues from its stored trials
 alone; a state read from a file would have to be unpickled, which can run foreign code.
 """
 
@@ -35,7 +35,7 @@ class CmaEs:
         )
 
     def ask(self, count: int, seed: int) -> list[dict[str, float]]:
-        """`count` new candidates, the same for the same seed and batches told."""
+        """`count` new candidates, the same for the same seed and scores so far."""
         self._optimizer.reseed_rng(seed)
         return [self._factors(self._optimizer.ask()) for _ in range(count)]
 
