@@ -36,7 +36,7 @@ _NOT_DRAWN = {"text", "image", "metadata", "script", "title", "desc"}
 
 
 @dataclass(frozen=True, slots=True)
-class _Size:
+class _ExpandedSize:
     """Size of an element with all that it contains and uses."""
 
     elements: int
@@ -143,16 +143,16 @@ def _clean(element: ET.Element, name: str) -> None:
             )
 
 
-def _expanded(root: ET.Element, name: str, styled: int) -> _Size:
+def _expanded(root: ET.Element, name: str, styled: int) -> _ExpandedSize:
     """The size of the whole drawing; raises if it is too large or an element uses itself.
 
     `styled` is the length of the longest transform of a style rule, which may apply everywhere.
     """
     named = {key: one for one in root.iter() if (key := one.get("id")) is not None}
-    known: dict[ET.Element, _Size] = {}
+    known: dict[ET.Element, _ExpandedSize] = {}
     open_: set[ET.Element] = set()
 
-    def size(element: ET.Element, above: int) -> _Size:
+    def size(element: ET.Element, above: int) -> _ExpandedSize:
         if element in known:
             return known[element]
         what = f"<{_tag(element)[:40]} id={element.get('id', '')[:40]!r}>"
@@ -177,7 +177,7 @@ def _expanded(root: ET.Element, name: str, styled: int) -> _Size:
         # A transform is applied to each element inside.
         moved = (styled + sum(len(element.get(k, "")) for k in ("transform", "style"))) * elements
         data = own + moved + sum(one.data for one in sizes)
-        found = _Size(elements, data, 1 + max((one.depth for one in sizes), default=0))
+        found = _ExpandedSize(elements, data, 1 + max((one.depth for one in sizes), default=0))
         if found.elements > MAX_ELEMENTS:
             raise BrazoError(
                 f"{name}: more than {MAX_ELEMENTS:,} elements, with all <use> expanded; simplify "
