@@ -7,10 +7,11 @@ exception or Ctrl+C inside the context removes it.
 from __future__ import annotations
 
 import contextlib
+import signal
 import subprocess
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
@@ -94,46 +95,44 @@ def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
                 pass
 
 
-def _started(command: list[str], errors: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start ffmpeg; Ctrl+C during the start ends it.
+@contextlib.contextmanager
+def _deferred_interrupt() -> Iterator[None]:
+    """Raise a KeyboardInterrupt of this block at its end.
 
-    An exception inside `Popen` on the main thread would leave a process that nobody ends and that
-    writes the removed file again; Ctrl+C raises no exception on another thread.
+    Inside `Popen` it would leave a process that nothing ends, which writes the removed file again.
     """
-    with ThreadPoolExecutor(1) as pool:
-        started = pool.submit(
-            subprocess.Popen,
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=errors,
-            start_new_session=True,  # Ctrl+C is for this process, which then ends ffmpeg
-        )
-        try:
-            return started.result()
-        except KeyboardInterrupt:
-            process = started.result()
-            process.kill()
-            process.wait()
-            raise
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Ctrl+C raises nothing here
+        return
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            raise KeyboardInterrupt
 
 
 @contextlib.contextmanager
 def _running(program: str, path: Path, *arguments: str) -> Iterator[Write]:
     """Run ffmpeg; yield the function that sends it a frame.  It is ended by an exception."""
+    command = [program, "-hide_banner", "-loglevel", "error", "-y", *arguments]
     with tempfile.TemporaryFile() as errors:
-        process = _started(
-            [program, "-hide_banner", "-loglevel", "error", "-y", *arguments], errors
-        )
-        assert process.stdin is not None
-        pipe = process.stdin
-
-        def write(frame: np.ndarray) -> None:
-            pipe.write(np.ascontiguousarray(frame).data)
-
+        process = None
         try:
+            with _deferred_interrupt():
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=errors,
+                    start_new_session=True,  # Ctrl+C is for this process, which then ends ffmpeg
+                )
+            pipe = process.stdin
+            assert pipe is not None
             with contextlib.suppress(BrokenPipeError):  # its exit code tells why
-                yield write
+                yield lambda frame: _send(frame, pipe)
                 pipe.close()
             if process.wait() != 0:
                 errors.seek(0)
@@ -141,8 +140,18 @@ def _running(program: str, path: Path, *arguments: str) -> Iterator[Write]:
                 reason = lines[-1] if lines else f"exit code {process.returncode}"
                 raise BrazoError(f"{path}: ffmpeg could not write it: {reason}")
         finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            with contextlib.suppress(OSError):
-                pipe.close()
+            if process is not None:
+                _end(process)
+
+
+def _send(frame: np.ndarray, pipe: IO[bytes]) -> None:
+    pipe.write(np.ascontiguousarray(frame).data)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.kill()
+        process.wait()
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()

@@ -28,8 +28,7 @@ def test_svg_files_are_looked_up_in_the_folder_of_the_project(tmp_path, monkeypa
     (project / "a.svg").write_text(SVG)
     edited.read(sim, {}, project)
     assert edited.error == "" and edited.program is not None
-    (step,) = edited.program.steps["rv2aj"]
-    assert step.folder == project
+    assert edited.program.steps["rv2aj"][0].folder == project
     edited.load("p", TEXT, working)
     edited.read(sim, {}, project)
     assert edited.program is not None and edited.program.steps["rv2aj"][0].folder == working
