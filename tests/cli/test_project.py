@@ -67,7 +67,6 @@ def test_help_names_the_options_of_the_lab():
 
 
 def test_tuned_gains_are_written_to_a_project(folder, tmp_path):
-    pytest.importorskip("optuna")
     (folder / CONTROLLERS).write_text("other:\n  controller: PID\n", encoding="utf-8")
     done = brazo(
         "study", "tune", "scara2", "--controller", "ComputedTorque", "--rule", "pole-placement",

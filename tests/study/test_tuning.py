@@ -127,7 +127,8 @@ class Attack:
 
 def test_a_stored_optimiser_state_is_never_unpickled(tmp_path) -> None:
     """The databases of others: Optuna would load `cma:optimizer:0` of the last trial."""
-    optuna = pytest.importorskip("optuna")
+    import optuna
+
     url, mark = f"sqlite:///{tmp_path / 'tuning.db'}", tmp_path / "executed"
     options = SMALL | {"batch": 8, "duration": 0.05, "cases": [Case()], "storage": url, "name": "x"}
     tune("scara2", "ComputedTorque", **options | {"trials": 8})

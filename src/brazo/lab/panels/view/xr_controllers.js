@@ -14,7 +14,7 @@ const TRIGGER = 0;
 const SQUEEZE = 1;
 const STOPS = [4, 5]; // A or X, B or Y
 const STICK = ["a2", "a3"];
-const PRESSED = 0.5; // of the way of a trigger
+const PRESSED = 0.5; // fraction of the travel of a trigger
 
 export const HELP = {
   left: ["Hold trigger: move", "Stick: forward, sideways", "Hold grip: tilt", "X, Y: STOP"],
