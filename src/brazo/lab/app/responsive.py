@@ -4,10 +4,11 @@ A thread waits for the GIL for one switch interval (5 ms by default) per busy th
 passes through two threads.
 
 A garbage collection pauses every thread, for about 1 µs per object that it visits.  An open lab has
-more than 100 000 objects, therefore the objects that survive a full collection are excluded from
-later ones (`gc.freeze`), and full collections are frequent: each visits only what was created since
-the last one.  Frozen objects that have become garbage are collected by `rest`, which the lab calls
-while it is idle and nothing moves, and at the latest after `LATEST` full collections.
+more than 100 000 objects, therefore the objects that exist when it opens and those that survive a
+full collection are excluded from later ones (`gc.freeze`), and full collections are frequent: each
+visits only what was created since the last one.  Frozen objects that have become garbage are
+collected by `rest`, which the lab calls while it is idle and nothing moves, and at the latest after
+`LATEST` full collections.
 
 The settings apply to the process and are restored when its last lab closes.
 """
@@ -40,7 +41,7 @@ def begin() -> None:
             sys.setswitchinterval(min(SWITCH_INTERVAL, _before))
             gc.set_threshold(*THRESHOLDS)
             gc.callbacks.append(_collected)
-        _collect_all()
+        gc.freeze()  # without a collection, which would delay the start
 
 
 def end() -> None:
