@@ -1,10 +1,18 @@
-"""Compiled objects of a test session are written to a separate directory."""
+"""Compiled objects of these tests are written to a separate directory."""
+
+from pathlib import Path
 
 import pytest
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory):
+@pytest.fixture(scope="session")
+def _objects(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("objects")
+
+
+# Of the module: tests of other folders in the same process use the cache that all processes share.
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(_objects):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("BRAZO_CACHE_DIR", str(tmp_path_factory.mktemp("objects")))
+        patch.setenv("BRAZO_CACHE_DIR", str(_objects))
         yield
