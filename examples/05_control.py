@@ -75,12 +75,12 @@ def microseconds(name, robot):
     law.bind(robot, 1e-3)
     q, qd = robot.random_q(seed=1), np.zeros(robot.n)
     goal = Reference(q + 0.01, qd, qd)
-    call = timeit.repeat(lambda: law.torque(0.0, q, qd, goal), number=2000, repeat=9)
+    call = timeit.repeat(lambda: law.torque(0.0, q, qd, goal), number=500, repeat=9)
     loop = controller_loop(law.compiled, robot)
     inputs = {"reference_q": [goal.q], "reference_qd": [qd], "reference_qdd": [qd], **law.fixed}
     inputs["x"] = np.concatenate([q, qd, *law.state.values()])
-    steps = timeit.repeat(lambda: loop(2000, **inputs), number=1, repeat=9)
-    return [1e6 * min(times) / 2000 for times in (call, steps)]
+    steps = timeit.repeat(lambda: loop(500, **inputs), number=1, repeat=9)
+    return [1e6 * min(times) / 500 for times in (call, steps)]
 
 
 print(

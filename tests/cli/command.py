@@ -18,9 +18,12 @@ from pathlib import Path
 
 _SERVER = """
 import gc, json, os, runpy, sys
-import brazo.cli.main, brazo.lab.app.opening, brazo.recording.recording, brazo.robot
-import brazo.simulation.simulation, llvmlite.binding, llvmlite.ir, numpy.random, pyarrow.parquet
-import pydantic.type_adapter, rich.console, rich.progress, rich.table
+import brazo.cli.main, brazo.lab.app.opening, brazo.program.controller_file
+import brazo.program.summary, brazo.project, brazo.recording.parquet, brazo.recording.recording
+import brazo.recording.report, brazo.robot, brazo.simulation.simulation
+import llvmlite.binding, llvmlite.ir, mujoco, numpy.random, pyarrow.parquet
+import matplotlib.backends.backend_agg, matplotlib.backends.backend_svg, matplotlib.figure
+import pydantic.dataclasses, pydantic.type_adapter, rich.console, rich.progress, rich.table
 gc.freeze()
 
 def command(job):
@@ -31,6 +34,9 @@ def command(job):
     os.environ.clear()
     os.environ.update(job["environment"])
     os.chdir(job["folder"])
+    if job["file_size"] is not None:
+        import resource
+        resource.setrlimit(resource.RLIMIT_FSIZE, (job["file_size"], job["file_size"]))
     sys.argv = ["brazo", *job["arguments"]]
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8")
@@ -64,12 +70,19 @@ def _server() -> subprocess.Popen[str]:
 
 
 def brazo(
-    *arguments: object, cwd: str | Path | None = None, columns: int = 140
+    *arguments: object,
+    cwd: str | Path | None = None,
+    columns: int = 140,
+    file_size: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; outputs are text."""
+    """Run a command to its end; outputs are text.
+
+    `file_size` limits the files that it writes (bytes); it needs a system with fork.
+    """
     texts = [str(one) for one in arguments]
     environment = {**os.environ, "COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8"}
     if not hasattr(os, "fork"):
+        assert file_size is None
         return subprocess.run(
             [sys.executable, "-m", "brazo", *texts],
             capture_output=True,
@@ -89,6 +102,7 @@ def brazo(
             "folder": str(cwd or Path.cwd()),
             "stdout": str(out),
             "stderr": str(error),
+            "file_size": file_size,
         }
         server = _server()
         assert server.stdin is not None and server.stdout is not None

@@ -12,12 +12,19 @@ import numpy as np
 import pytest
 
 from brazo.recording import Recording
+from tests.cli.command import brazo
 
 resource = pytest.importorskip("resource", reason="no limit on file sizes on this system")
 BRAZO = [sys.executable, "-m", "brazo"]
 
 
-def limited(*arguments, cwd, size, output=subprocess.PIPE):
+def limited(*arguments, cwd, size):
+    """Run a shell command whose files are limited to `size` bytes; return exit code and errors."""
+    done = brazo(*arguments, cwd=cwd, columns=1000, file_size=size)
+    return done.returncode, done.stderr
+
+
+def started(*arguments, cwd, size, output=subprocess.PIPE):
     """Start a shell command whose files are limited to `size` bytes."""
     return subprocess.Popen(
         [*BRAZO, *arguments],
@@ -31,9 +38,10 @@ def limited(*arguments, cwd, size, output=subprocess.PIPE):
 
 
 def test_headless_run_ends_and_keeps_its_rows(tmp_path):
-    process = limited("run", "cooperative", "--headless", "-o", "out", cwd=tmp_path, size=1_000_000)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 1, error
+    code, error = limited(
+        "run", "cooperative", "--headless", "-o", "out", cwd=tmp_path, size=1_000_000
+    )
+    assert code == 1, error
     assert "File too large" in error and "Traceback" not in error
     part, whole = tmp_path / "out" / "run.parquet.part", tmp_path / "out" / "run.parquet"
     found = Recording.open(part if part.exists() else whole)
@@ -43,9 +51,8 @@ def test_headless_run_ends_and_keeps_its_rows(tmp_path):
 @pytest.mark.parametrize("name", ["run.parquet", "run.xlsx"])
 def test_simulate_reports_the_file(tmp_path, name):
     command = ("simulate", "srm1", "--t-end", "5", "-o", name)
-    process = limited(*command, cwd=tmp_path, size=50_000)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 2 and "Traceback" not in error
+    code, error = limited(*command, cwd=tmp_path, size=50_000)
+    assert code == 2 and "Traceback" not in error
     assert error.startswith(f"error: {name}: cannot be written: ") and "File too large" in error
     assert not list(tmp_path.iterdir())
 
@@ -56,9 +63,8 @@ DIVERGES = "def torque(t, q, qd):\n    return [20 * qd[0] ** 3 + 20, 0, 0, 0, 0]
 def test_diverged_simulate_on_a_full_disk_reports_both(tmp_path):
     (tmp_path / "wild.py").write_text(DIVERGES)
     command = ("simulate", "scara1", "--torque", "wild.py", "-o", "run.parquet")
-    process = limited(*command, cwd=tmp_path, size=2_000)
-    _, error = process.communicate(timeout=120)
-    assert process.returncode == 1 and "Traceback" not in error, error
+    code, error = limited(*command, cwd=tmp_path, size=2_000)
+    assert code == 1 and "Traceback" not in error, error
     assert "is not finite" in error and "run.parquet: cannot be written: " in error
     assert [path.name for path in tmp_path.iterdir()] == ["wild.py"]
 
@@ -68,9 +74,8 @@ def test_failed_conversion_leaves_no_files(tmp_path):
     noise = np.random.default_rng(0).normal(size=len(t))
     Recording({"t": (t, "s"), "x": (noise, "m")}).to_parquet(tmp_path / "run.parquet")
     for name in ("run.csv", "run.xlsx", "run.mcap", "some.parquet"):
-        process = limited("convert", "run.parquet", name, cwd=tmp_path, size=30_000)
-        _, error = process.communicate(timeout=120)
-        assert process.returncode == 2 and "Traceback" not in error, (name, error)
+        code, error = limited("convert", "run.parquet", name, cwd=tmp_path, size=30_000)
+        assert code == 2 and "Traceback" not in error, (name, error)
         assert f"{name}: cannot be written" in error
     assert [path.name for path in tmp_path.iterdir()] == ["run.parquet"]
 
@@ -78,7 +83,7 @@ def test_failed_conversion_leaves_no_files(tmp_path):
 def test_terminated_conversion_leaves_no_files(tmp_path):
     t = 1e-3 * np.arange(300_000)
     Recording({"t": (t, "s"), "x": (np.sin(t), "m")}).to_parquet(tmp_path / "run.parquet")
-    process = limited("convert", "run.parquet", "run.csv", cwd=tmp_path, size=1 << 30)
+    process = started("convert", "run.parquet", "run.csv", cwd=tmp_path, size=1 << 30)
     deadline = time.monotonic() + 60
     while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
         time.sleep(1e-3)
@@ -108,7 +113,7 @@ def test_both_stations_continue_without_their_recordings(tmp_path):
     (tmp_path / "hand.yaml").write_text(HAND, encoding="utf-8")
     log = tmp_path / "follower.log"
     with log.open("w") as output:
-        follower = limited(
+        follower = started(
             "teleop", "follower", "--robot", "scara2", "--listen", "127.0.0.1:0", "--headless",
             "--record", "f.parquet", cwd=tmp_path, size=30_000, output=output,
         )  # fmt: skip
@@ -118,7 +123,7 @@ def test_both_stations_continue_without_their_recordings(tmp_path):
             while "ws://" not in log.read_text() and time.monotonic() < deadline:
                 time.sleep(0.02)
             address = log.read_text().split("ws://")[1].split("/")[0]
-            master = limited(
+            master = started(
                 "teleop", "master", "--connect", address, "--script", "hand.yaml", "--headless",
                 "--record", "m.parquet", cwd=tmp_path, size=30_000,
             )  # fmt: skip

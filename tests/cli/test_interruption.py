@@ -15,6 +15,7 @@ from brazo.cli import interruption
 from brazo.cli.interruption import GRACE
 from brazo.recording import Recording
 from brazo.recording.source import open_source
+from tests.cli.command import brazo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 ENDLESS = "name: endless\ncell: cooperative\nrobots: {scara1: [wait: 500s]}\n"
@@ -52,9 +53,8 @@ def test_interrupted_run_is_a_complete_recording(tmp_path):
     assert not list((tmp_path / "out").glob("*.part"))
     assert "stopped by user" in output and "brazo replay out/run.parquet" in output
     assert f"out/run.parquet: {recording.duration:.2f} s, {len(recording)} rows" in output
-    with started(*command, cwd=tmp_path) as again:
-        _, error = again.communicate(timeout=60)
-    assert again.returncode == 2 and "out/run.parquet: already exists; --force" in error
+    again = brazo(*command, cwd=tmp_path, columns=200)
+    assert again.returncode == 2 and "out/run.parquet: already exists; --force" in again.stderr
 
 
 def test_interrupted_simulate_keeps_its_samples(tmp_path):
@@ -84,9 +84,9 @@ def test_diverged_simulate_keeps_its_samples(tmp_path):
         "def torque(t, q, qd):\n    return [20 * qd[0] ** 3 + 20, 0, 0, 0, 0]\n"
     )
     command = ("simulate", "scara1", "--torque", "wild.py", "-o", "run.parquet")
-    with started(*command, cwd=tmp_path) as process:
-        _, error = process.communicate(timeout=60)
-    assert process.returncode == 1
+    done = brazo(*command, cwd=tmp_path, columns=200)
+    error = done.stderr
+    assert done.returncode == 1
     assert "is not finite" in error and "Traceback" not in error
     kept = Recording.open(tmp_path / "run.parquet")
     assert f"run.parquet holds the {len(kept)} samples up to {kept.t[-1]:g} s" in error

@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 from websockets.typing import Origin
 
 from brazo.recording.recording import Recording
+from tests.cli.command import brazo
 
 COMMAND = [sys.executable, "-m", "brazo.cli.main", "run"]
 SHORT = """\
@@ -154,10 +155,7 @@ def test_run_starts_with_the_first_page_and_reports_its_result(program, tmp_path
 
 
 def test_same_result_as_headless(program):
-    headless = subprocess.run(
-        [*COMMAND, "cooperative", "-p", str(program), "--headless", "--json"],
-        capture_output=True, text=True, timeout=SOON,
-    )  # fmt: skip
+    headless = brazo("run", "cooperative", "-p", program, "--headless", "--json")
     with running("cooperative", "-p", str(program), "--json", stderr=subprocess.PIPE) as shell:
         assert shell.process.stderr is not None
         line = next(one for one in shell.process.stderr if "http://" in one)

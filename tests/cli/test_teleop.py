@@ -11,10 +11,11 @@ import pytest
 
 from brazo.cli.main import main
 from brazo.teleop import FollowerLink, MasterLink
+from tests.cli.command import brazo
 from tests.teleop.rig import until
 
 
-def brazo(*arguments, **options):
+def started(*arguments, **options):
     command = [sys.executable, "-m", "brazo.cli.main", "teleop", *map(str, arguments)]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
@@ -25,7 +26,7 @@ def test_proxy_runs_its_script(tmp_path):
     script = tmp_path / "bad.yaml"
     script.write_text("steps: [{at: 200ms, for: 200ms, half_open: true}]", encoding="utf-8")
     with FollowerLink() as follower:
-        process = brazo(
+        process = started(
             *("proxy", "--to", f"127.0.0.1:{follower.port}", "--listen", "127.0.0.1:0"),
             *("--script", script, "--seed", 3),
         )
@@ -45,12 +46,10 @@ def test_proxy_runs_its_script(tmp_path):
 
 
 def test_counts_as_json():
-    process = brazo(
-        "proxy", "--to", "127.0.0.1:9", "--listen", "127.0.0.1:0", "--seconds", 0.1, "--json"
-    )
-    out, error = process.communicate(timeout=60)
-    assert process.returncode == 0, error
-    assert json.loads(out) == {"counts": {"up": {}, "down": {}}, "events": []}
+    here = ("--listen", "127.0.0.1:0")
+    done = brazo("teleop", "proxy", "--to", "127.0.0.1:9", *here, "--seconds", 0.1, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"counts": {"up": {}, "down": {}}, "events": []}
 
 
 def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
@@ -70,10 +69,9 @@ def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
 
 
 def test_the_link_is_measured():
-    process = brazo("measure", "--seconds", "1.5", "--json")
-    out, error = process.communicate(timeout=120)
-    assert process.returncode == 0, error
-    found = json.loads(out)
+    done = brazo("teleop", "measure", "--seconds", "1.5", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
     assert found["lost"] == found["disordered"] == 0
     assert found["received"] + found["replaced"] + found["late"] == found["sent"] > 100
     assert 0.0 < found["latency"]["p50"] <= found["latency"]["p99"] <= found["latency"]["most"]
@@ -84,7 +82,7 @@ def test_master_without_a_follower_reports_it_once_and_prints_its_counts():
     with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{taken.getsockname()[1]}"
-        master = brazo("master", "--connect", there, "--page", "127.0.0.1:0", "--no-browser")
+        master = started("master", "--connect", there, "--page", "127.0.0.1:0", "--no-browser")
         with master:
             try:
                 assert master.stdout is not None
@@ -105,10 +103,12 @@ def test_script_without_a_link_fails(tmp_path):
         taken.bind(("127.0.0.1", 0))
         there = f"127.0.0.1:{taken.getsockname()[1]}"
         here = ("--page", "127.0.0.1:0", "--no-browser")
-        master = brazo("master", "--connect", there, "--script", script, *here)
-        _, error = master.communicate(timeout=60)
+        master = brazo(
+            "teleop", "master", "--connect", there, "--script", script, *here, columns=200
+        )
     assert master.returncode == 1
-    assert f"error: the script ran without a link to ws://{there}/teleop: no answer from" in error
+    message = f"error: the script ran without a link to ws://{there}/teleop: no answer from"
+    assert message in master.stderr
 
 
 def test_both_stations_have_a_page():
@@ -123,14 +123,14 @@ def test_both_stations_have_a_page():
         return line.split("page: ")[1].split()[0]
 
     here = ("--page", "127.0.0.1:0", "--no-browser")
-    follower = brazo("follower", "--robot", "teleop-scara", "--listen", "127.0.0.1:0", *here)
+    follower = started("follower", "--robot", "teleop-scara", "--listen", "127.0.0.1:0", *here)
     with follower:
         try:
             assert follower.stdout is not None
             address = follower.stdout.readline().split("ws://")[1].split("/")[0]
             with urlopen(page(follower)) as answer:
                 assert answer.status == 200 and b"/lab/server/page/shell.js" in answer.read()
-            master = brazo("master", "--connect", address, *here)
+            master = started("master", "--connect", address, *here)
             with master:
                 try:
                     with urlopen(page(master)) as answer:

@@ -73,8 +73,9 @@ class Piecewise(Trajectory):
     def sample(self, t: Any) -> Sample:
         # Fast path for a single time, as in a control loop.
         if isinstance(t, (float, int)) and t == t:
-            inside = self.start <= t <= self.end
-            t = min(max(t, self.start), self.end)
+            start, end = self._starts[0], self._starts[-1]
+            inside = start <= t <= end
+            t = min(max(t, start), end)
             piece = bisect_right(self._inner, t)
             tau = t - self._starts[piece]
             rows = np.array(_monomials(tau, self._coefficients.shape[1]))

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from brazo.codegen import Graph, Kernel, Refinement, compile_kernel, ring
+from brazo.codegen import Graph, GraphFunction, Kernel, Refinement, compile_kernel, ring
 from brazo.codegen.zeros import TrigonometricZeros, zero_function
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form import elimination
@@ -140,8 +140,16 @@ def _slopes(angle: Array) -> Array:
 _ANGLES = 2 * math.pi * np.arange(_SAMPLES) / _SAMPLES
 _CIRCLE = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], axis=-1)
 _SPECTRUM = _waves(_ANGLES).T * np.array([1.0] + [2.0] * 16)[:, None] / _SAMPLES  # (17, samples)
-_ZERO = zero_function("six_zero", DEGREE)
-_ZEROS = TrigonometricZeros(DEGREE, _ROUNDING)
+
+
+@cache
+def _zero() -> GraphFunction:
+    return zero_function("six_zero", DEGREE)
+
+
+@cache
+def _zeros() -> TrigonometricZeros:
+    return TrigonometricZeros(DEGREE, _ROUNDING)
 
 
 class GeneralSix(ClosedForm):
@@ -358,7 +366,7 @@ class _ReadingKernels:
         graph = Graph()
         target, wave = graph.inputs("target", 12), graph.inputs("wave", 2 * DEGREE + 1)
         bracket, start = graph.inputs("bracket", 2), graph.inputs("start", 6)
-        ((angle,), _) = graph.call(_ZERO, wave, bracket)
+        ((angle,), _) = graph.call(_zero(), wave, bracket)
         s, c = ring.sincos(angle)
         K, right, E = _equations(self.reading, self._entries(target))
         found = elimination.solution(self.reading, K, right, E, c, s)
@@ -372,7 +380,7 @@ class _ReadingKernels:
         G = self.sample(target[:, None, :], _CIRCLE)[..., 0]
         size = np.abs(G).max(axis=1, keepdims=True)
         wave = (G / np.maximum(size, 1e-300)) @ _SPECTRUM.T
-        rows, brackets, close, flat = _ZEROS(wave)
+        rows, brackets, close, flat = _zeros()(wave)
         if not len(rows):
             return SixSolutions(rows, np.zeros((0, 6)), np.zeros((0, 4)), close, flat)
         if len(target) > 1:

@@ -137,14 +137,20 @@ class SchemeEnd:
             echo, held,
         )  # fmt: skip
 
-    def state(self, **account: float) -> EndState:
+    def state(
+        self,
+        received: float = 0.0,
+        spent: float = 0.0,
+        sent: float = 0.0,
+        coupling: float = 0.0,
+        buffered: float = 0.0,
+    ) -> EndState:
         """Return the state of this side, with the energies that the scheme provides."""
-        given = dict.fromkeys(("received", "spent", "sent", "coupling", "buffered"), 0.0) | account
         inflow = self.inflow
+        peer = inflow.peer
         return EndState(
-            self.energy, self.power, **given,
-            paired=self.paired, id=inflow.id, peer=inflow.peer,
-            delay=inflow.delay(self.t), counts=dict(inflow.counts),
+            self.energy, self.power, received, spent, sent, coupling, buffered,
+            peer > 0, inflow.id, peer, inflow.delay(self.t), dict(inflow.counts),
         )  # fmt: skip
 
 

@@ -201,10 +201,4 @@ class WaveEnd:
 
     def state(self) -> EndState:
         buffer = self.buffer
-        return self.end.state(
-            received=buffer.received,
-            spent=buffer.spent,
-            sent=self.sent,
-            coupling=self.coupling,
-            buffered=buffer.lasts,
-        )
+        return self.end.state(buffer.received, buffer.spent, self.sent, self.coupling, buffer.lasts)
