@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import itertools
 import json
@@ -14,9 +15,10 @@ from dataclasses import dataclass, field
 
 import pytest
 from browsing import ARGUMENTS
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 from websockets.sync.client import connect
 
+from brazo.lab.app import display
 from brazo.lab.app.lab import Lab
 from brazo.lab.serving import serve
 from brazo.operate.hold_to_run import HoldToRun
@@ -119,6 +121,47 @@ def upgrade():
     return _upgrade
 
 
+class Chromium:
+    """A Chromium that is started on first use, and again if it has crashed."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @contextmanager
+    def used(self) -> Iterator[Browser]:
+        """The browser.  Playwright's event loop is the thread's only inside this block: other
+        tests run loops of their own."""
+        asyncio._set_running_loop(self._loop)
+        try:
+            if self._browser is None or not self._browser.is_connected():
+                self._start()
+            assert self._browser is not None
+            yield self._browser
+            for context in self._browser.contexts:
+                context.close()
+        finally:
+            asyncio._set_running_loop(None)
+
+    def close(self) -> None:
+        """End it, if it was started."""
+        if self._playwright is not None:
+            asyncio._set_running_loop(self._loop)
+            if self._browser is not None:
+                self._browser.close()
+            self._playwright.stop()
+
+    def _start(self) -> None:
+        if self._playwright is None:
+            self._playwright = sync_playwright().start()
+            self._loop = asyncio.get_running_loop()
+        self._browser = self._playwright.chromium.launch(
+            executable_path=self._path, headless=True, args=list(ARGUMENTS)
+        )
+
+
 @dataclass
 class Reply:
     status: int
@@ -157,14 +200,32 @@ def _upgrade(lab: Lab, path: str = "/", host: str | None = None, **headers: str)
         return int(sock.makefile("rb").readline().split()[1])
 
 
+@pytest.fixture(scope="session")
+def chromium(chromium_path) -> Iterator[Chromium]:
+    """The Chromium of all files that a worker tests."""
+    chromium = Chromium(chromium_path)
+    yield chromium
+    chromium.close()
+
+
 @pytest.fixture(scope="module")
-def browser(chromium_path) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium_path, headless=True, args=list(ARGUMENTS)
-        )
+def browser(chromium) -> Iterator[Browser]:
+    """That Chromium for one file; its contexts are closed at the end of the file."""
+    with chromium.used() as browser:
         yield browser
-        browser.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_frames(request) -> Iterator[None]:
+    """Let labs of browser tests update the scene once a second while something moves.
+
+    Chromium renders without a graphics card here: the frames of a page would take more processor
+    time than all that is tested.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("browser"):
+            patch.setattr(display, "SOFTWARE_EVERY", 1.0)
+        yield
 
 
 @pytest.fixture

@@ -21,10 +21,12 @@ from websockets.sync.client import connect
 import brazo
 import brazo.lab
 from brazo.errors import BrazoError
+from brazo.lab.app import display
 from brazo.lab.app.lab import Lab
 from brazo.lab.app.opening import as_cell
 from brazo.lab.app.session import Selection
 from brazo.lab.app.worker import RATE
+from brazo.lab.scene.scene import STILL
 from brazo.lab.scene.snapshot import SceneSnapshot
 from brazo.lab.server import hooks
 from brazo.lab.serving import serve
@@ -81,6 +83,33 @@ def test_display_updates_are_rate_limited(running, monkeypatch):
             lab.post(lambda: None)
             time.sleep(0.001)
         assert 5 < len(shown) <= RATE * (time.monotonic() - started) + 2
+
+
+def test_scene_is_updated_less_often_while_every_page_renders_in_software(
+    running, line, monkeypatch
+):
+    monkeypatch.setattr(display, "SOFTWARE_EVERY", 600.0)
+    with running("cooperative") as lab, line(lab) as page:
+        shown = []
+        place = lab.scene.place
+        monkeypatch.setattr(lab.scene, "place", lambda poses: (shown.append(1), place(poses)))
+
+        def until(condition) -> None:
+            deadline = time.monotonic() + 30
+            while not condition():
+                assert time.monotonic() < deadline
+                time.sleep(0.005)
+
+        page.send(["software-rendering", True])
+        until(lambda: lab.display._draw_due > 0.0 and not lab.display._dirty)
+        shown.clear()
+        at = lab.sim.time
+        until(lambda: lab.sim.time > at + 0.3)
+        assert not shown
+        with line(lab):  # a page with a graphics card
+            until(lambda: len(shown) > 5)
+        lab.do(lab.sim.player.pause)
+        until(lambda: np.abs(lab.scene._shown - lab.sim.world.poses()).max() <= STILL)
 
 
 def test_paused_lab_is_idle(running, monkeypatch):

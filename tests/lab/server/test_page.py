@@ -527,6 +527,7 @@ def test_a_phone_is_not_reported_of_keys(lab, open_page):
     card = page.get_by_role("note", name="Welcome")
     expect(card).to_contain_text("STOP stops all robots")
     assert card.locator("kbd").count() == 0
+    page.context.close()
 
 
 def test_a_panel_floats_and_stays_where_it_was_put(fresh):

@@ -17,6 +17,9 @@ from brazo.lab.server.channel import PageChannel
 from brazo.lab.server.notices import Notices
 
 LOOK_EVERY = 0.25  # s, polling interval while paused: a Python program may move it
+# s, min interval of scene updates of a running simulation while every page renders in software:
+# such a page renders fewer frames a second than the lab could send.
+SOFTWARE_EVERY = 0.05
 
 
 class Display:
@@ -38,8 +41,11 @@ class Display:
         self._pending: set[str] = set()
         self._shown_at = (-1.0, -1, False)  # time, version and running flag of the last frame
         self._dirty = True
+        self._undrawn = False  # whether the scene has yet to show the last frame
+        self._draw_due = 0.0  # monotonic time, s
         channel.put({"choices": choices(), "view/fov": FIELD_OF_VIEW_DEG})
         channel.on("panels-shown", self._panels_shown, list, free=True)
+        channel.on("software-rendering", self._software_rendering, bool, free=True)
         channel.allows = self._has_place
 
     def show(self, panels: list[Panel]) -> None:
@@ -140,7 +146,8 @@ class Display:
 
     def wait(self, due: float) -> float:
         """Time (s) until the next frame, which must not be before `due` (monotonic time, s)."""
-        awake = self._dirty or self._session.shown.player.running or self._late()
+        running = self._session.shown.player.running
+        awake = self._dirty or running or self._undrawn or self._late()
         return max(0.0, due - time.monotonic()) if awake else LOOK_EVERY
 
     def frame(self) -> None:
@@ -148,18 +155,22 @@ class Display:
         sim = self._session.shown
         # The running flag detects a simulation stopped by an error, whose time no longer changes.
         now = (sim.time, self._session.version, sim.player.running)
-        if now == self._shown_at and not self._dirty and not self._late():
+        changed = now != self._shown_at or self._dirty
+        if not changed and not self._undrawn and not self._late():
             return
-        if now != self._shown_at or self._dirty:
-            self._shown_at, self._dirty = now, False
+        if changed:
+            if self._dirty or not sim.player.running:
+                self._draw_due = 0.0
+            self._shown_at, self._dirty, self._undrawn = now, False, True
             self._pending = {panel.id for panel in self.shown_panels}
             snapshot = SceneSnapshot.of(sim)
-            self._notices.guard(lambda: self._scene.place(snapshot.poses))
-            self._view.update(snapshot)
+            self._draw_state(snapshot)
             self._clock.update(snapshot)
             with sim.lock:
                 for panel in self.shown_panels:
                     self._notices.guard(panel.follow)
+        elif self._undrawn:
+            self._draw_state(SceneSnapshot.of(sim))
         for panel in self._late():
             self._pending.discard(panel.id)
             self._due[panel.id] = time.monotonic() + 1.0 / panel.rate
@@ -180,6 +191,17 @@ class Display:
         return [self.panels[p] for p in self._pending & in_view if now >= self._due[p]]
 
     # ---- helpers ---------------------------------------------------------------------------
+
+    def _draw_state(self, snapshot: SceneSnapshot) -> None:
+        """Update bodies and overlays of the scene, if that is due."""
+        now = time.monotonic()
+        if now < self._draw_due:
+            return
+        pages = self._channel.pages
+        software = bool(pages) and all(page.software for page in pages)
+        self._undrawn, self._draw_due = False, now + SOFTWARE_EVERY if software else 0.0
+        self._notices.guard(lambda: self._scene.place(snapshot.poses))
+        self._view.update(snapshot)
 
     def _draw(self) -> None:
         sim = self._session.shown
@@ -213,6 +235,10 @@ class Display:
         page = self._channel.page
         if page is not None:
             page.shown = frozenset(p for p in panels if isinstance(p, str) and p in self.panels)
+
+    def _software_rendering(self, software: bool) -> None:
+        if self._channel.page is not None:
+            self._channel.page.software = software
 
 
 def _shipped_as(cell: Any) -> str:

@@ -283,6 +283,7 @@ class Page:
         self.key = key
         self.number = number
         self.shown: frozenset[str] = frozenset()  # ids of its visible panels
+        self.software = False  # whether it renders the scene without a graphics card
         self.wrong: dict[str, int] = {}  # panel -> number of its current error notice
         self._refused = 0
         self._connection = connection

@@ -14,6 +14,11 @@ from tests.lab.panels.acting import switch
 pytestmark = pytest.mark.browser
 
 
+@pytest.fixture(scope="module", autouse=True)
+def few_frames():
+    """Not here: a browser test at the full rate."""
+
+
 @pytest.fixture(scope="module")
 def lab(running):
     with running("robot:puma560") as lab:

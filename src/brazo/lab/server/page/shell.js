@@ -239,6 +239,7 @@ function statusLine() {
       ? `The lab closed the connection: ${refusal()}. Reconnecting…`
       : "No connection to the lab. The page shows the last received state. Reconnecting…";
     document.documentElement.toggleAttribute("data-brazo-offline", !online);
+    if (online) send("software-rendering", viewer.software);
   });
   offline.setAttribute("role", "alert");
   document.body.append(offline);
