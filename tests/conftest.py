@@ -86,6 +86,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
         gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """Let the interpreter delete all objects when it ends."""
+    gc.unfreeze()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def runs_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Folders for recordings and projects of labs: tests must not write to the user's own."""

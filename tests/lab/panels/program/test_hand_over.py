@@ -230,7 +230,7 @@ def test_two_pumas_hand_over_a_box_from_an_empty_project(browser, labs, tmp_path
     simulation = show(page, "Simulation")
     typed(simulation.get_by_label("Speed value"), "400")
     state = build.panel.locator("brazo-text[name=state]")
-    for _ in range(2):  # again from the start
+    for _ in range(3):
         build.panel.get_by_role("button", name="Reset and run").click()
         expect(state).to_have_text(re.compile("^running"))
         expect(state).not_to_have_text(re.compile("^running"), timeout=180_000)
