@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brazo.codegen import Graph, compile_kernel, ring
-from brazo.codegen.graph import evaluate, op_counts
+from brazo.codegen.evaluation import evaluate
+from brazo.codegen.graph import op_counts
 from brazo.errors import BrazoError
 
 

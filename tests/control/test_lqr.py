@@ -7,7 +7,7 @@ import pytest
 
 from brazo.codegen import Graph
 from brazo.codegen.derivative import derivative
-from brazo.codegen.graph import evaluate
+from brazo.codegen.evaluation import evaluate
 from brazo.control import LQR, Reference, track
 from brazo.control.equations import equations_of
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from brazo.codegen import Graph
-from brazo.codegen.derivative import derivative
-from brazo.codegen.graph import evaluate
+from brazo.codegen.derivative import derivative, directional
+from brazo.codegen.evaluation import Evaluation
 from brazo.dynamics.energy import kinetic_energy, potential_energy
 from brazo.dynamics.links import links_of
 from brazo.dynamics.newton_euler import joint_transforms
@@ -29,15 +29,16 @@ class Lagrange:
         K = kinetic_energy(links, transforms, qd)
         P = potential_energy(links, transforms, [float(x) for x in model.gravity])
         momentum = [derivative([K], x)[0] for x in qd]
-        M = [[derivative([p], x)[0] for x in qd] for p in momentum]
+        M = [derivative(momentum, x) for x in qd]  # column by column
         # Ṁ q̇: rate of the momentum due to q alone, along q̇.
-        along = [sum((derivative([p], q[k])[0] * qd[k] for k in range(n)), 0.0) for p in momentum]
+        along = directional(momentum, dict(zip(q, qd, strict=True)))
         slope = [derivative([K], x)[0] for x in q]
         G = [derivative([P], x)[0] for x in q]
-        self.outputs = [m for row in M for m in row]
-        self.outputs += [a - b for a, b in zip(along, slope, strict=True)] + G
+        outputs = [m for row in zip(*M, strict=True) for m in row]
+        outputs += [a - b for a, b in zip(along, slope, strict=True)] + G
+        self.evaluation = Evaluation(outputs)
 
     def __call__(self, q, qd) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = self.n
-        values = np.array(evaluate(self.outputs, {"q": list(q), "qd": list(qd)}), dtype=float)
+        values = np.array(self.evaluation({"q": list(q), "qd": list(qd)}), dtype=float)
         return values[: n * n].reshape(n, n), values[n * n : n * n + n], values[n * n + n :]

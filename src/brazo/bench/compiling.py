@@ -25,7 +25,7 @@ def measure(settings: Settings) -> list[Section]:
     if not native():
         section.notes.append("no machine code on this machine")
         return [section]
-    for arm in (puma(), general_arm()):
+    for arm in (puma(),) if settings.quick else (puma(), general_arm()):
         model = arm.model.require_tree()
         best = {"derive": 9e9, "cold": 9e9, "cached": 9e9}
         count = 0

@@ -45,7 +45,7 @@ def measure(settings: Settings) -> list[Section]:
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         for name in _RUNS:  # bytecode and object code are compiled once
             _seconds(_RUNS[name], environment)
-        for _ in range(2 if settings.quick else 15):
+        for _ in range(1 if settings.quick else 15):
             for name, arguments in _RUNS.items():
                 best[name] = min(best[name], _seconds(arguments, environment))
     for name, seconds in best.items():

@@ -35,6 +35,7 @@ from brazo.files import require_regular
 
 MEMORY = 2_000_000_000  # bytes, on Linux
 _MAX_NAMES = 200  # levels of nodes
+_memory_is_limited = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,8 +55,6 @@ class MeshPart:
 def serve() -> None:
     """Answer read requests from standard input on standard output."""
     requests, answers = sys.stdin.buffer, _own_output()
-    import trimesh  # noqa: F401 (before the limits: its memory is no file's)
-
     np.linalg.det(np.ones((300, 300)) @ np.ones((300, 3)) @ np.ones((3, 300)))  # buffers of BLAS
     _limit_memory()
     sys.addaudithook(_refuse_pipes)
@@ -121,8 +120,7 @@ def _parts(path: Path, max_triangles: int) -> list[MeshPart]:
             found = read_binary_stl(path, max_triangles)
             if found is not None:
                 return [MeshPart((), *found)]
-    import trimesh
-
+    trimesh = _trimesh()
     # Without processing, which would drop triangles with numbers that are not finite.
     options: dict[str, Any] = {"skip_materials": True, "split_object": True, "process": False}
     return _scene_parts(trimesh.load_scene(path, **options))
@@ -130,8 +128,7 @@ def _parts(path: Path, max_triangles: int) -> list[MeshPart]:
 
 def _step_scene(path: Path) -> Any:
     """Return the scene of a STEP file, tessellated by OpenCASCADE."""
-    import trimesh
-
+    trimesh = _trimesh()
     try:
         import cascadio
     except ImportError:
@@ -149,8 +146,7 @@ def _step_scene(path: Path) -> Any:
 
 
 def _scene_parts(scene: Any) -> list[MeshPart]:
-    import trimesh
-
+    trimesh = _trimesh()
     # STL, OBJ and PLY have no unit: metres, by the convention of robot files.
     unit = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
     parents, root = scene.graph.transforms.parents, scene.graph.base_frame
@@ -178,6 +174,24 @@ def _scene_parts(scene: Any) -> list[MeshPart]:
             )
         )
     return found
+
+
+def _trimesh() -> Any:
+    """Return trimesh, which takes most of a second to import: binary STL and VRML need none of it.
+
+    Its memory is no file's, so the limit is set again behind the import.
+    """
+    if "trimesh" not in sys.modules and _memory_is_limited:
+        import resource
+
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+        import trimesh
+
+        _limit_memory()
+    import trimesh
+
+    return trimesh
 
 
 def _color(geometry: Any) -> tuple[float, float, float] | None:
@@ -211,11 +225,13 @@ def _own_output() -> Any:
 
 def _limit_memory() -> None:
     """Limit the additional memory; only Linux provides a usable measure of it."""
+    global _memory_is_limited
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
         pages = int(Path("/proc/self/statm").read_bytes().split()[0])
         _lower(resource, resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY)
+        _memory_is_limited = True
 
 
 def _limit_time(cpu_time: float) -> None:

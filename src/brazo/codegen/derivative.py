@@ -1,39 +1,42 @@
 """Exact derivatives of a graph, as more nodes of the same graph.
 
-Forward mode, one input element at a time: each node's derivative follows from its arguments' by the
-chain rule.  Shared terms stay shared, and what does not depend on the input folds to zero.  A
-selection has the derivative of what it selects, so a step has slope zero.
+Forward mode, by one input element or along a direction: each node's derivative follows from its
+arguments' by the chain rule.  Shared terms stay shared, and what does not depend on the input folds
+to zero.  A selection has the derivative of what it selects, so a step has slope zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from brazo.codegen.graph import Expr, live_nodes
 from brazo.errors import BrazoError
 
-__all__ = ["derivative"]
+__all__ = ["derivative", "directional"]
 
 
 def derivative(outputs: Sequence[Any], x: Expr) -> list[Any]:
     """The derivative of each output with respect to one input element."""
-    d: dict[Expr, Any] = {}
+    return directional(outputs, {x: 1.0})
+
+
+def directional(outputs: Sequence[Any], direction: Mapping[Expr, Any]) -> list[Any]:
+    """The rate of each output while the input elements change at the rates given."""
+    d = dict(direction)  # the nodes that depend on these inputs
     for node in live_nodes(o for o in outputs if isinstance(o, Expr)):
-        if node is x:
-            d[node] = 1.0
-        elif node.op in ("const", "input"):
-            d[node] = 0.0
-        elif node.op == "call":
-            d[node] = 0.0 if _constant([d[a] for a in node.args]) else 1.0
+        for a in node.args:
+            if a in d:
+                break
         else:
-            d[node] = _rule(node, [d[a] for a in node.args])
-    return [d[o] if isinstance(o, Expr) else 0.0 for o in outputs]
+            continue
+        rate = 1.0 if node.op == "call" else _rule(node, [d.get(a, 0.0) for a in node.args])
+        if not _zero(rate):
+            d[node] = rate
+    return [d.get(o, 0.0) if isinstance(o, Expr) else 0.0 for o in outputs]
 
 
 def _rule(node: Expr, d: list[Any]) -> Any:
-    if _constant(d):
-        return 0.0
     a = node.args
     if node.op == "add":
         return d[0] + d[1]
@@ -42,7 +45,9 @@ def _rule(node: Expr, d: list[Any]) -> Any:
     if node.op == "neg":
         return -d[0]
     if node.op == "mul":
-        return d[0] * a[1] + a[0] * d[1]
+        if _zero(d[0]):
+            return a[0] * d[1]
+        return d[0] * a[1] if _zero(d[1]) else d[0] * a[1] + a[0] * d[1]
     if node.op == "div":
         return (d[0] - node * d[1]) / a[1]
     if node.op == "sin":
@@ -61,5 +66,5 @@ def _rule(node: Expr, d: list[Any]) -> Any:
     raise BrazoError(f"no derivative of '{node.op}': it is not smooth")
 
 
-def _constant(derivatives: list[Any]) -> bool:
-    return all(isinstance(x, float) and x == 0.0 for x in derivatives)
+def _zero(rate: Any) -> bool:
+    return type(rate) is float and rate == 0.0

@@ -10,10 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.graph import Graph, evaluate, op_counts, signature
+from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.graph import Graph, op_counts, signature
 
 __all__ = ["Columns", "Function", "GraphFunction"]
 
@@ -75,7 +77,11 @@ class GraphFunction(Function):
         for key, size in self.inputs.items():
             inputs[key] = values[start : start + size]
             start += size
-        return evaluate(self.results, inputs)
+        return self._evaluation(inputs)
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        return Evaluation(self.results)
 
     def op_counts(self) -> Counter[str]:
         return op_counts(self.results)

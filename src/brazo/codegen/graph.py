@@ -15,14 +15,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from brazo.errors import BrazoError
 
 _ROUND = 1.5 * 2.0**52  # adding it leaves an integer in a double's mantissa
 
-__all__ = ["Expr", "Graph", "evaluate", "live_nodes", "op_counts", "signature", "transplant"]
+__all__ = ["Expr", "Graph", "live_nodes", "op_counts", "signature", "transplant"]
 
 
 class Expr:
@@ -34,7 +35,8 @@ class Expr:
 
     def __init__(self, graph: Graph, op: str, args: tuple[Expr, ...], value: Any):
         self.graph, self.op, self.args, self.value = graph, op, args, value
-        self.id = graph._register(self)
+        self.id = len(graph.nodes)
+        graph.nodes.append(self)
 
     def __repr__(self) -> str:
         if self.op == "const":
@@ -184,10 +186,6 @@ class Graph:
             start += size
         return results
 
-    def _register(self, node: Expr) -> int:
-        self.nodes.append(node)
-        return len(self.nodes) - 1
-
     def _node(self, op: str, args: tuple[Expr, ...], value: Any = None) -> Expr:
         key = (op, *args) if value is None else (op, value, *args)
         node = self._table.get(key)
@@ -210,6 +208,8 @@ class Graph:
         return None
 
     def _binary(self, rule: Callable[[Graph, Expr, Expr], Expr], a: Any, b: Any) -> Any:
+        if type(a) is Expr and type(b) is Expr and a.graph is b.graph is self:  # most calls
+            return rule(self, a, b)
         x, y = self._coerce(a), self._coerce(b)
         return NotImplemented if x is None or y is None else rule(self, x, y)
 
@@ -223,7 +223,7 @@ def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
         if node not in alive:
             alive.add(node)
             stack.extend(node.args)
-    return sorted(alive, key=lambda node: node.id)
+    return sorted(alive, key=attrgetter("id"))
 
 
 def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
@@ -268,49 +268,6 @@ def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:
         else:
             moved[node] = graph._node(node.op, tuple(moved[a] for a in node.args), node.value)
     return [moved[x] if isinstance(x, Expr) else graph.expression(x) for x in expressions]
-
-
-def evaluate(outputs: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
-    """Run the graph on any other ring (float, longdouble, NumPy columns): the independent check of
-    compiled code. Plain numbers among the outputs are returned as they are."""
-    from brazo.codegen import ring
-
-    values: dict[Expr, Any] = {}
-    for node in live_nodes(o for o in outputs if isinstance(o, Expr)):
-        if node.op == "const":
-            values[node] = node.value
-        elif node.op == "input":
-            name, i = node.value
-            values[node] = inputs[name][i]
-        elif node.op == "call":
-            values[node] = node.value.evaluate([values[a] for a in node.args])
-        elif node.op == "pick":
-            values[node] = values[node.args[0]][node.value]
-        else:
-            values[node] = _EVALUATE[node.op](ring, *(values[a] for a in node.args))
-    return [values[o] if isinstance(o, Expr) else o for o in outputs]
-
-
-def _divide(a: Any, b: Any) -> Any:
-    if type(b) in (float, int) and b == 0 and type(a) in (float, int):
-        return math.nan if a == 0 or a != a else math.copysign(math.inf, a) * math.copysign(1.0, b)
-    return a / b
-
-
-_EVALUATE: dict[str, Callable[..., Any]] = {
-    "add": lambda r, a, b: a + b,
-    "sub": lambda r, a, b: a - b,
-    "mul": lambda r, a, b: a * b,
-    "div": lambda r, a, b: _divide(a, b),
-    "neg": lambda r, a: -a,
-    "sin": lambda r, a: r.sincos(a)[0],
-    "cos": lambda r, a: r.sincos(a)[1],
-    "atan2": lambda r, a, b: r.atan2(a, b),
-    "sqrt": lambda r, a: r.sqrt(a),
-    "min": lambda r, a, b: r.minimum(a, b),
-    "max": lambda r, a, b: r.maximum(a, b),
-    "select": lambda r, c, a, b: r.where(c, a, b),
-}
 
 
 # Folding rules. Each returns the node of one operation on nodes of the same graph.

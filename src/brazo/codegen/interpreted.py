@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.codegen.graph import evaluate
+from brazo.codegen.evaluation import Evaluation
 from brazo.codegen.sharing import share
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Interpreted:
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
-        self._results = [x for v in kernel.outputs.values() for x in v]
+        self._evaluation = Evaluation([x for v in kernel.outputs.values() for x in v])
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,7 +42,7 @@ class Interpreted:
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
         """Evaluate one set of vectors; False when an input or an explained result is not finite."""
         inputs = {key: a.tolist() for key, a in zip(self._kernel.inputs, arrays, strict=True)}
-        values = evaluate(self._results, inputs)
+        values = self._evaluation(inputs)
         start = 0
         for result in results:
             result.reshape(-1)[:] = values[start : start + result.size]
@@ -73,7 +73,7 @@ class Interpreted:
                     for key, a in zip(keys, wide, strict=True)
                 }
                 with np.errstate(all="ignore"):
-                    values = iter(evaluate(self._results, columns))
+                    values = iter(self._evaluation(columns))
                 for target in flat:
                     for j in range(target.shape[1]):
                         target[start:stop, j] = next(values)

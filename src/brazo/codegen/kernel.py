@@ -23,7 +23,8 @@ import numpy as np
 
 from brazo.codegen.buffers import empty
 from brazo.codegen.call_route import native, route
-from brazo.codegen.graph import Graph, evaluate, op_counts, signature
+from brazo.codegen.evaluation import evaluate
+from brazo.codegen.graph import Graph, op_counts, signature
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:

@@ -26,7 +26,8 @@ import numpy as np
 
 from brazo.codegen.call_route import native
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.graph import Graph, evaluate, op_counts, signature
+from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.graph import Graph, op_counts, signature
 from brazo.codegen.llvm import lower_body
 from brazo.codegen.llvm_columns import load_columns, row_pointers, store_columns
 from brazo.codegen.native import address
@@ -191,12 +192,13 @@ class Loop:
             for key in (self.state, *self.constants)
         }
         rows = record.reshape(count, record.shape[-2], record.shape[-1])
+        evaluate = Evaluation(self._results)
         with np.errstate(all="ignore"):
             for k in range(steps):
                 for key in self.streams:
                     array = arrays[key]
                     columns[key] = list(array[:, min(k, array.shape[1] - 1)].T)
-                values = evaluate(self._results, columns)
+                values = evaluate(columns)
                 columns[self.state] = values[:n]
                 if every and (k + 1) % every == 0:
                     for j, value in enumerate(values):

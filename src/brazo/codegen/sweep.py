@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen.emitter import MOST_STACK, Emitter, Module, hex_double
+from brazo.codegen.evaluation import Evaluation
 from brazo.codegen.flow import WORD, Flow
 from brazo.codegen.function import Function
-from brazo.codegen.graph import Expr, Graph, evaluate, live_nodes, op_counts, signature
+from brazo.codegen.graph import Expr, Graph, live_nodes, op_counts, signature
 
 __all__ = ["Pass", "Sweep"]
 
@@ -97,11 +98,14 @@ class Sweep(Function):
             fields[key][-1] = inputs[f"base_{key}"]  # row -1: the base
         results: dict[str, list[Any]] = {k: [0.0] * size for k, size in self.outputs.items()}
         for each in self.passes:
+            evaluate = Evaluation(_expressions(each))
             for i in reversed(range(rows)) if each.inward else range(rows):
-                self._visit(each, i, inputs, fields, results)
+                self._visit(each, evaluate, i, inputs, fields, results)
         return [x for v in results.values() for x in v]
 
-    def _visit(self, each: Pass, i: int, inputs: Any, fields: Any, results: Any) -> None:
+    def _visit(
+        self, each: Pass, evaluate: Evaluation, i: int, inputs: Any, fields: Any, results: Any
+    ) -> None:
         parent = self.parents[i]
         known = {}
         for key, size in each.graph.input_sizes.items():
@@ -112,7 +116,7 @@ class Sweep(Function):
                 known[key] = inputs[word][i * size : (i + 1) * size]
             else:
                 known[key] = fields[word][i if kind == "own" else parent]
-        values = iter(evaluate(_expressions(each), known))
+        values = iter(evaluate(known))
         for key, expressions in each.outputs.items():
             kind, _, word = key.partition("_")
             new = [next(values) for _ in expressions]

@@ -25,8 +25,14 @@ def robot(name: str) -> brazo.Robot:
     return brazo.load(name)
 
 
-@cache
 def equations(name: str, parameters: str = "symbolic", form: str = "auto") -> Equations:
+    return _derived(name, parameters, form)  # the arguments in full, so that each is derived once
+
+
+@cache
+def _derived(name: str, parameters: str, form: str) -> Equations:
+    if form == "recursive" and (automatic := _derived(name, parameters, "auto")).form == form:
+        return automatic
     return derive(robot(name), parameters, form)  # type: ignore[arg-type]
 
 

@@ -310,7 +310,8 @@ def test_wrist_limit_is_reported() -> None:
         for x in np.arange(0.0, 6.2, 0.4)
         for y in np.arange(0.0, 6.2, 0.4)
     ]
-    unreached = [turned for turned in turns if not solver.solve(turned).valid.any()]
+    reached = solver.solve(np.array(turns)).valid.any(axis=-1)
+    unreached = [turned for turned, found in zip(turns, reached, strict=True) if not found]
     assert len(unreached) > 10
     for turned in unreached:
         assert "it leans 5.7° to 40.1°" in solver.why_unreachable(turned)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -67,10 +68,16 @@ def installed(arm: Robot, only: Sequence[str] | None = None) -> tuple[list[Peer]
             continue
         try:
             maker = getattr(import_module(f"brazo.bench.peers.{module}_peer"), make)
-            peers.append(maker(arm))
+            peers.append(_made(maker, arm))
         except NotAPeer as reason:
             notes.append(f"{make}: {reason}")
     return peers, notes
+
+
+@lru_cache(maxsize=16)
+def _made(maker: Callable[[Robot], Peer], arm: Robot) -> Peer:
+    """Make a peer once for all sections: some compile C code."""
+    return maker(arm)
 
 
 class NotAPeer(Exception):

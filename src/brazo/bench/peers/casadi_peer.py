@@ -19,7 +19,7 @@ import numpy as np
 from brazo.bench.arms import States
 from brazo.bench.peers import NotAPeer, Peer, TimedCall, optional
 from brazo.codegen import Kernel
-from brazo.codegen.graph import evaluate
+from brazo.codegen.evaluation import evaluate
 from brazo.dynamics.kernels import TreeDynamicsKernels
 from brazo.kinematics.kernels import TreeKernels
 from brazo.robot import Robot

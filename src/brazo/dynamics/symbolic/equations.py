@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import sympy as sp
 
-from brazo.codegen.graph import Graph, evaluate
+from brazo.codegen.evaluation import evaluate
+from brazo.codegen.graph import Graph
 from brazo.dynamics.symbolic.lowering import Lowering
 from brazo.dynamics.symbolic.mechanism import DHEntry, Mechanism
 from brazo.dynamics.symbolic.symbols import Named
@@ -213,6 +214,10 @@ class Equations:
 
     def compile(self) -> CompiledEquations:
         """Machine code of M(q), C(q, qd), G(q) and the rest with the file's numbers."""
+        return self._compiled
+
+    @cached_property
+    def _compiled(self) -> CompiledEquations:
         from brazo.dynamics.symbolic.compiled import CompiledEquations
 
         return CompiledEquations(self)

@@ -45,7 +45,7 @@ from brazo.codegen import (
     Refinement,
     compile_kernel,
 )
-from brazo.codegen.graph import evaluate
+from brazo.codegen.evaluation import Evaluation
 from brazo.codegen.linear import dot
 from brazo.codegen.ring import absolute, maximum, minimum, where
 from brazo.kinematics.closed_form.base import (
@@ -152,7 +152,6 @@ class BranchGraph:
 
     def evaluate(self, T: Array, q0: Array | None) -> tuple[Array, Array]:
         """q (N, B, n) and branch (N, B, 5) of targets (N, 4, 4) and start values (N, n)."""
-        _, outputs = self.built
         N = len(T)
         starts = np.zeros((self.n + 1, N))
         starts[-1] = -1.0
@@ -161,13 +160,18 @@ class BranchGraph:
         rule = np.ones((2 + self.branches, N))
         inputs = {"T": np.ascontiguousarray(T.reshape(N, 16).T), "q0": starts, "rule": rule}
         with np.errstate(all="ignore"):
-            values = evaluate([*outputs["q"], *outputs["branch"]], inputs)
+            values = self._evaluation(inputs)
         flat = np.stack([np.broadcast_to(v, N) for v in values], axis=-1)
         split = self.branches * self.n
         return (
             flat[:, :split].reshape(N, self.branches, self.n),
             flat[:, split:].reshape(N, self.branches, 5),
         )
+
+    @cached_property
+    def _evaluation(self) -> Evaluation:
+        _, outputs = self.built
+        return Evaluation([*outputs["q"], *outputs["branch"]])
 
     def _errors(self, joints: _Joints) -> GraphFunction:
         """Turns of a branch (as in `joints.turns`), target (12) -> need (≥ 0 where refinement
