@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.curves import Affine, Curve, Polynomial, Straight, by_length, joined
-from brazo.trajectory.reading import array, positive
+from brazo.trajectory.reading import array
 
 Array = np.ndarray
 Stroke = tuple[Curve, ...]

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.result import joint_text
 from brazo.model.description import Drive
-from brazo.trajectory.reading import bounds, floats, positive
+from brazo.trajectory.reading import bounds, floats
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
