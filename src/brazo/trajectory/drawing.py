@@ -92,18 +92,6 @@ class Drawing:
         """In space: the plane of the first two columns of `axes` (3, 3) through `origin`."""
         return self._affine(axes, origin)
 
-    def polylines(self, count: int = 12) -> list[Array]:
-        """Points (k, 2) of each stroke, for display."""
-        x = np.linspace(0.0, 1.0, count)
-        found = []
-        for stroke in self.strokes:
-            parts = [
-                piece.at(x[[0, -1]] if isinstance(piece, Straight) else x)[0, :, :2]
-                for piece in stroke
-            ]
-            found.append(np.concatenate([parts[0], *[part[1:] for part in parts[1:]]]))
-        return found
-
     def _affine(self, A: Array, b: Array) -> Drawing:
         return Drawing(
             tuple(tuple(_moved(piece, A, b) for piece in stroke) for stroke in self.strokes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,15 +84,7 @@ class Limits:
         share = positive(share, "share")
         if share > 1.0:
             raise BrazoError(f"share is {share:g}; max 1")
-        return Limits(
-            speed=share * self.speed,
-            acceleration=self.acceleration,
-            jerk=self.jerk,
-            position=self.position,
-            torque=self.torque,
-            assumed=self.assumed,
-            n=self.n,
-        )
+        return replace(self, speed=share * self.speed)
 
 
 def limits_of(
