@@ -55,7 +55,7 @@ MAY_IMPORT = {
     "operate": SIMULATION,
     "program": SIMULATION | {"operate"},  # the points that steps name
     "project": SIMULATION | {"folders", "operate", "program"},
-    "recording": {"deprecation", "errors", "text", "files", "units"},
+    "recording": {"checks", "deprecation", "errors", "text", "files", "units"},
     "teleop": SIMULATION | {"operate", "connections", "hosts", "peers"},
 }
 
