@@ -313,7 +313,7 @@ def test_wrist_limit_is_reported() -> None:
     unreached = [turned for turned in turns if not solver.solve(turned).valid.any()]
     assert len(unreached) > 10
     for turned in unreached:
-        assert "it leans 5.7° to 40.1°" in solver.why_unreachable(turned)
+        assert "this wrist allows 5.7° to 40.1°" in solver.why_unreachable(turned)
 
 
 def test_one_pose_equals_the_same_pose_in_a_batch_of_any_shape(golden) -> None:
@@ -366,7 +366,7 @@ def test_mismatch_gives_the_reason() -> None:
             (0.0, 0.0, H),
             (0.1, 0.0, 0.0),
         ),
-        "axes 5 and 6 pass each other at 0.05 m": arm_of(
+        "axes 5 and 6 do not intersect: their distance is 0.05 m": arm_of(
             (0.1, 0.3, H),
             (0.0, 0.3, 0.0),
             (0.0, 0.2, H),
@@ -374,7 +374,7 @@ def test_mismatch_gives_the_reason() -> None:
             (0.0, 0.05, H),
             (0.1, 0.0, 0.0),
         ),
-        "axis 6 meets axis 5 0.07 m from": arm_of(
+        "axes 4 and 6 intersect axis 5 in two points, 0.07 m apart": arm_of(
             (0.1, 0.3, H),
             (0.0, 0.3, 0.0),
             (0.0, 0.2, H),
