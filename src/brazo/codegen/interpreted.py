@@ -1,7 +1,7 @@
-"""Kernels without machine code: the graph run by Python on floats, or by NumPy on whole columns.
+"""Kernels without machine code: the graph is interpreted by Python, or by NumPy for batches.
 
-One set of vectors is evaluated in plain floats. A batch is evaluated column by column over chunks
-of rows that stay in the CPU's cache, each operation of the graph one NumPy call.
+A single call is evaluated with plain floats. A batch is evaluated in chunks of rows that fit in the
+CPU's cache; each operation of the graph is one NumPy call for all rows of a chunk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK = 1024  # rows at a time: some hundred columns of them fit in the second-
 
 
 class Interpreted:
-    """Replaces a kernel's machine code."""
+    """Interpreter with the interface of `Native`, used instead of a kernel's machine code."""
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
@@ -32,11 +32,11 @@ class Interpreted:
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """The fallback: without machine code there is nothing faster."""
+        """The fallback itself, since there is no machine code."""
         return fallback
 
     def fixed_builtin(self, *parts: Any) -> Callable[..., Any]:
-        """The fallback, passed as the last argument."""
+        """The last argument, which is the fallback; see `Native.fixed_builtin`."""
         return parts[-1]
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:

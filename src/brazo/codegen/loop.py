@@ -49,12 +49,12 @@ class LoopRun:
 def compile_loop(
     name: str, graph: Graph, outputs: Mapping[str, Sequence[Any]], streams: Sequence[str] = ()
 ) -> Loop:
-    """A loop around the step a graph describes. Nothing is compiled before the first call."""
+    """Make a loop that repeats the step given by a graph; compiled at the first call."""
     return Loop(name, graph, outputs, streams)
 
 
 class Loop:
-    """See :func:`compile_loop`."""
+    """A step that is repeated in native code; made by :func:`compile_loop`."""
 
     def __init__(
         self,
@@ -167,7 +167,7 @@ class Loop:
                 raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
 
     def _spread(self, key: str, array: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
-        """As (runs, ...) or, if all runs share the values, (1, ...)."""
+        """The array as (runs, ...), or (1, ...) if all runs share the values."""
         tail = array.shape[-2 if key in self.streams else -1 :]
         if not lead and array.flags.c_contiguous:
             return array.reshape(1, *tail)
