@@ -124,7 +124,7 @@ class Gains:
         return {**self.__dict__, "on_change": None}
 
     def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
-        """Split a vector of any scalar, in the order of `vector`, by gain."""
+        """Split a vector that is ordered like `vector` into lists by gain name."""
         return {name: list(vector[where]) for name, where in self._slices.items()}
 
     def slice_of(self, name: str) -> slice:
