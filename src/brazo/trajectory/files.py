@@ -105,7 +105,7 @@ def read_via_points(path: str | Path, robot: Robot) -> Piecewise:
 
 
 def parse_via_points(text: str, robot: Robot, path: str | Path | None = None) -> Piecewise:
-    """As above, from text; `path` is used in messages."""
+    """The trajectory of a via-point file, from its text; `path` is used in messages."""
     return parse_via_list(text, robot, path).trajectory(robot)
 
 
@@ -115,7 +115,7 @@ def read_via_list(path: str | Path, robot: Robot) -> ViaList:
 
 
 def parse_via_list(text: str | bytes, robot: Robot, path: str | Path | None = None) -> ViaList:
-    """As above, from text; `path` is used in messages."""
+    """The points of a via-point file, from its text; `path` is used in messages."""
     return _read(parse_document(text, None if path is None else Path(path)), robot)
 
 

@@ -79,7 +79,7 @@ class Limits:
         return bounds(getattr(self, name), self.n, name, finite=True)
 
     def scaled(self, share: float) -> Limits:
-        """The limits with reduced speed (0 < share ≤ 1)."""
+        """The limits with all speeds multiplied by `share` (0 < share ≤ 1)."""
         share = positive(share, "share")
         if share > 1.0:
             raise BrazoError(f"share is {share:g}; max 1")

@@ -54,8 +54,8 @@ def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
     Parameters
     ----------
     q0, q1 : (n,) joint values, rad and m; at rest at both ends.
-    t : (m,) increasing times, s, the first and last being the ends of the motion; or their number,
-    at times from 0 to 1 s.
+    t : (m,) increasing times, s; the motion starts at the first and ends at the last.  Or an
+        integer: the number of times, evenly spaced from 0 to 1 s.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Time scaling of a trajectory: velocities scale by 1/f, accelerations by 1/f².
 
 `scaled` multiplies the duration by a factor f.  `fastest_within` finds the min f that satisfies a
-robot's limits.  Velocity and acceleration decrease with f; torques need not, since inertial torque
-can act against gravity.  So f is the min above which *every* factor satisfies the limits: slowing
-the motion down further never violates them.  Static torques do not depend on f: if they alone
-exceed a drive's limit, no factor is sufficient.
+robot's limits.  Velocity and acceleration decrease with f; torques may increase, since inertial
+torque can act against gravity.  So f is the smallest value above which *every* factor satisfies the
+limits: slowing the motion down further never violates them.  Static torques do not depend on f: if
+they alone exceed a drive's limit, no factor is sufficient.
 """
 
 from __future__ import annotations

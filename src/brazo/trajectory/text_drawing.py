@@ -50,7 +50,7 @@ def _single(line: str, font: str) -> list[Stroke]:
     """Strokes of a line with capitals of height 1."""
     missing = sorted({c for c in line if not " " <= c <= "~"})
     if missing:
-        raise _no_letter(missing, "a single-stroke font has the characters of ASCII; use 'outline'")
+        raise _no_letter(missing, "a single-stroke font has only ASCII letters; use 'outline'")
     found = []
     for stroke in _hershey(font).strokes_for_text(line):
         points = np.array(stroke, dtype=float) / _CAPITAL

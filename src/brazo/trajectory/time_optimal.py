@@ -37,7 +37,8 @@ def time_optimal(
 
     Parameters
     ----------
-    path : (m, n) joint values that a cubic spline connects, or a `Trajectory`, without its timing.
+    path : (m, n) joint values that a cubic spline connects, or a `Trajectory` (its timing is
+        ignored).
     robot : gives limits and torques.
     limits : speed, acceleration and torque limits; default: `limits_of(robot)`.  Jerk is unlimited.
     points : number of grid intervals.
@@ -158,7 +159,7 @@ def _x_range(a: Array, b: Array, c: Array, top: float) -> tuple[float, float]:
 
 
 class _Timed(Trajectory):
-    """A spline run with constant s̈ between grid points."""
+    """Motion along a spline with constant s̈ between grid points."""
 
     def __init__(self, spline: Any, s: Array, x: Array, u: Array) -> None:
         self._spline, self._s, self._u, self._rate = spline, s, u, np.sqrt(np.maximum(x, 0.0))
@@ -184,7 +185,7 @@ class _Timed(Trajectory):
 
 
 def _spline(path: Any, n: int) -> Any:
-    """A cubic spline through the points of a path, over the length along it."""
+    """A cubic spline through the points of a path, parametrised by the length of their polyline."""
     from scipy.interpolate import CubicSpline
 
     if isinstance(path, Trajectory):

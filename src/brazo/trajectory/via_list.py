@@ -123,9 +123,9 @@ class ViaList:
 
 
 def knots(motion: Piecewise) -> tuple[ViaPoint, ...]:
-    """Via points of a motion such that quintics through them reproduce it.
+    """Via points such that quintics through them reproduce the motion.
 
-    Exact for pieces of degree up to 5 with continuous acceleration.
+    This is exact for pieces of degree up to 5 with continuous acceleration.
     """
     t = motion.breaks
     s = motion.sample(t)
