@@ -20,7 +20,7 @@ from brazo.errors import BrazoError
 
 
 def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return a read-only float64 copy (of the given shape)."""
+    """Return a read-only float64 copy of an array, reshaped if `shape` is given."""
     array = np.array(values, dtype=np.float64)
     if shape is not None:
         array = array.reshape(shape)

@@ -284,7 +284,7 @@ class Robot(DynamicMethods):
         return self._like(source_of(whole))
 
     def _like(self, source: Source) -> Robot:
-        """Return a robot of another file with this one's parameters and load."""
+        """Return a robot built from `source` with the parameters and load of this robot."""
         robot = Robot(source)
         if self._overrides:
             robot = robot.with_parameters(**self._overrides)
