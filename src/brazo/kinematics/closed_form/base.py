@@ -80,7 +80,7 @@ class Mismatch:
         return False
 
     def __str__(self) -> str:
-        return f"not {self.family}: {self.reason}"
+        return f"not a {self.family}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

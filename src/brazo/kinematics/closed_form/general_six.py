@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-NAME = "a general 6R arm"
+NAME = "general 6R arm"
 SOLUTIONS = 16
 _SAMPLES = 24  # of G around the circle
 _ROUNDING = 3e-15  # rounding error of G relative to its max

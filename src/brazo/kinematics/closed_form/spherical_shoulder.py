@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-NAME = "a spherical shoulder"
+NAME = "6R arm with a spherical shoulder"
 
 
 def recognise(chain: Chain) -> ClosedForm | Mismatch:
