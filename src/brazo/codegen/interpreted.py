@@ -40,7 +40,10 @@ class Interpreted:
         return parts[-1]
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; False when an input or an explained result is not finite."""
+        """Evaluate one set of vectors; returns False if an input is not finite.
+
+        For kernels with ``explain`` also if a result is not finite.
+        """
         inputs = {key: a.tolist() for key, a in zip(self._kernel.inputs, arrays, strict=True)}
         values = evaluate(self._results, inputs)
         start = 0
@@ -59,7 +62,7 @@ class Interpreted:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; False as in `one`."""
+        """Evaluate every row of a batch; returns False as `one` does."""
         keys = list(self._kernel.inputs)
         wide = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays]
         rows = math.prod(lead)

@@ -415,7 +415,7 @@ class Drives:
     def __init__(self, robot: Robot, dt: float) -> None:
         model = robot.model
         if not model.real_drives:
-            raise BrazoError(f"robot '{robot.name}': its drives are ideal; see Robot.with_drives")
+            raise BrazoError(f"robot '{robot.name}': its drives are ideal; use with_drives('real')")
         self.robot, self.dt = robot, float(dt)
         equations = equations_of(model)
         M = robot.mass_matrix(np.asarray(next(iter(robot.poses.values()), np.zeros(robot.n))))

@@ -93,7 +93,7 @@ class Gains:
         return f"<gains of {self._owner}: {shown}>"
 
     def __getitem__(self, key: Key) -> Any:
-        """A copy of a gain's values, or one of them."""
+        """A copy of the values of a gain, or with (name, joint) one value."""
         name, entry = key if isinstance(key, tuple) else (key, None)
         values = self.vector[self._slice(name)].copy()
         return values if entry is None else float(values[self._entry(name, entry)])

@@ -252,7 +252,7 @@ def _moved_force(link: Link, f: Vector, n: Vector) -> Wrench:
 
 
 def _along(link: Link, force: Wrench) -> Scalar:
-    """S·(f, n)."""
+    """S·(f, n): the joint torque or force, the component of a wrench along the joint axis."""
     return force[1][2] if link.kind == "revolute" else force[0][2]
 
 

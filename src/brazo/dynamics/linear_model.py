@@ -51,12 +51,12 @@ class Derivatives:
 
     @property
     def dq(self) -> np.ndarray:
-        """(..., n, n) with respect to the positions, SI."""
+        """Derivatives (..., n, n) with respect to the positions, SI."""
         return self.array[0]
 
     @property
     def dqd(self) -> np.ndarray:
-        """(..., n, n) with respect to the velocities, SI."""
+        """Derivatives (..., n, n) with respect to the velocities, SI."""
         return self.array[1]
 
 
@@ -67,7 +67,7 @@ class InverseDynamicsDerivatives(Derivatives):
 
     @property
     def dqdd(self) -> np.ndarray:
-        """(..., n, n) with respect to the accelerations: the mass matrix, SI."""
+        """Derivatives (..., n, n) with respect to the accelerations: the mass matrix, SI."""
         return self.array[2]
 
 
@@ -78,7 +78,7 @@ class ForwardDynamicsDerivatives(Derivatives):
 
     @property
     def dtau(self) -> np.ndarray:
-        """(..., n, n) with respect to the torques: the inverse of the mass matrix, SI."""
+        """Derivatives (..., n, n) with respect to the torques: the inverse mass matrix, SI."""
         return self.array[2]
 
 

@@ -51,7 +51,10 @@ class NearestPoint:
 def nearest_point(
     solver: Any, limits: np.ndarray, xyz: np.ndarray, pitch: float, roll: float, rule: NearestRule
 ) -> NearestPoint:
-    """The nearest configuration of an arm with this closed form; see `Robot.nearest_point`."""
+    """The nearest configuration of a five-joint arm; see `Robot.nearest_point`.
+
+    `solver` is the closed form of the arm, which must be a `FiveAxis`.
+    """
     if rule not in RULES:
         raise BrazoError(f"nearest_point: rule '{rule}' is not one of {', '.join(RULES)}")
     if not isinstance(solver, FiveAxis):

@@ -138,7 +138,7 @@ def differential_ik(
         H, f, none, np.minimum(high, _INFINITE), np.maximum(low, -_INFINITE)
     )
     if flag < 1:
-        raise BrazoError(f"differential_ik: the quadratic program failed (daqp {flag})")
+        raise BrazoError(f"differential_ik: the quadratic program failed (daqp exit flag {flag})")
     qd = np.clip(qd, low, high)
     limited = (qd <= low) | (qd >= high)
     return JointRates(qd, J @ qd, limited, np.ones(()))

@@ -40,7 +40,9 @@ class Changed:
 
 
 def changed(rebuild: Rebuild, **values: Array) -> Changed | Carrying:
-    """Return `rebuild` with further changes; later ones replace earlier ones.
+    """Return a callable that rebuilds a model like `rebuild`, with these changes.
+
+    Later changes of a value replace earlier ones.
 
     A payload is applied last, because it is given in the tool frame.
     """

@@ -151,7 +151,7 @@ class Polynomial(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Ellipse(Curve):
-    """An arc of the ellipse with two conjugate radius vectors."""
+    """An arc of an ellipse: p = c + cos θ a + sin θ b with two vectors a, b."""
 
     centre: Array
     a: Array  # (3,)

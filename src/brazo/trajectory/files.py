@@ -83,7 +83,7 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
     found = Piecewise(data["breaks"], data["coefficients"])
     joints = data["joints"]
     if not isinstance(joints, list) or len(joints) != found.n:
-        raise BrazoError(f"trajectory: joints must be a list of {found.n}, a name and unit each")
+        raise BrazoError(f"trajectory: joints must be a list of {found.n}, each with name and unit")
     if robot is not None:
         own = [
             {"name": name, "unit": _UNITS[kind]}

@@ -161,7 +161,7 @@ def _position(value: Any, n: int) -> Array:
     position = floats(value, "position")
     if position.shape != (n, 2) or not (position[:, 0] <= position[:, 1]).all():
         raise BrazoError(
-            f"position limits have shape {position.shape}; expected ({n}, 2): low, high, low ≤ high"
+            f"position limits have shape {position.shape}; expected ({n}, 2), low ≤ high"
         )
     return position
 

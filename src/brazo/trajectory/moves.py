@@ -66,7 +66,7 @@ def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
     times = floats(t, "t")
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all():
         raise BrazoError(
-            f"t has shape {times.shape}; expected at least two finite times, or a number"
+            f"t has shape {times.shape}; expected at least two finite times, or their number"
         )
     if not (np.diff(times) > 0.0).all():
         raise BrazoError("t: times must increase")

@@ -87,7 +87,9 @@ def recorded_path(
         raise BrazoError("the recording has fewer than two samples in this interval")
     even = np.arange(t[0], t[-1] + 0.5 * dt, dt)
     if len(even) > MAX_POSES:
-        raise BrazoError(f"{len(even)} poses; at most {MAX_POSES}: use a larger dt or a part")
+        raise BrazoError(
+            f"{len(even)} poses; at most {MAX_POSES}: use a larger dt or a shorter part"
+        )
     sampled = np.stack([np.interp(even, t, column) for column in q.T], axis=1)
     moved = np.flatnonzero((np.abs(np.diff(sampled, axis=0)) > _STILL).any(axis=1))
     if not len(moved):

@@ -67,7 +67,7 @@ def series(
         for one in x.tolist():
             row = value(one)
             if row.shape != shape:
-                raise BrazoError(f"{what} returned shape {row.shape}, but {shape} before")
+                raise BrazoError(f"{what} returned shape {row.shape}, before that {shape}")
             rows.append(row.ravel())
         c = _coefficients(np.array(rows))
         scale = max(float(np.abs(c).max()), 1e-300)

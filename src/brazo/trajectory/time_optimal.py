@@ -101,7 +101,7 @@ class _Rows:
 
 
 def _profile(rows: _Rows, step: float) -> tuple[Array, Array]:
-    """x at the points and u of the intervals."""
+    """x at the grid points and u in the intervals, for the fastest motion."""
     count = len(rows.top) - 1
     low, high = np.zeros(count + 1), np.zeros(count + 1)
     for i in range(count - 1, -1, -1):
@@ -109,7 +109,7 @@ def _profile(rows: _Rows, step: float) -> tuple[Array, Array]:
         low[i], high[i] = _x_range(a, b, c, rows.top[i])
         if low[i] > high[i]:
             raise BrazoError(
-                f"no motion along the path ends at rest within the limits (at {i / count:.0%})"
+                f"no motion from {i / count:.0%} of the path on ends at rest within the limits"
             )
     if low[0] > 1e-9:
         raise BrazoError("no motion along the path starts at rest within the limits")
@@ -190,7 +190,7 @@ def _spline(path: Any, n: int) -> Any:
 
     if isinstance(path, Trajectory):
         if path.n != n:
-            raise BrazoError(f"path: a trajectory of {path.n} joints, the robot has {n}")
+            raise BrazoError(f"path is a trajectory of {path.n} joints; the robot has {n}")
         path = path.sample(np.linspace(path.start, path.end, _SAMPLES + 1)).q
     points = table(path, None, n, "path")
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)

@@ -92,7 +92,9 @@ def joint_speeds(
     if velocities is None:
         return None
     if len(velocities) != len(q):
-        raise BrazoError(f"{len(velocities)} velocities for {len(q)} poses; rows may be None")
+        raise BrazoError(
+            f"{len(velocities)} velocities for {len(q)} poses; expected one per pose, or None"
+        )
     motion = ToolMotion(robot, turning=orientation != "free")
     found: list[Array | None] = []
     for k, row in enumerate(velocities):

@@ -140,7 +140,7 @@ class TrigRing:
     # -- monomials --------------------------------------------------------------------------
 
     def powers(self, key: int) -> bytes:
-        """The exponent of every variable."""
+        """The exponents of all variables in a monomial, one byte each."""
         return key.to_bytes(len(self.variables), "little")
 
     def add_term(self, terms: dict[int, Number], key: int, coefficient: Number) -> None:

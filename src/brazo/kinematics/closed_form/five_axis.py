@@ -84,7 +84,7 @@ _HUGE = 1e300
 
 
 def recognise(chain: Chain) -> FiveAxis | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.kinds != ("revolute",) * 5:
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(FAMILY, f"its joints are {kinds}; five revolute joints are needed")

@@ -46,7 +46,7 @@ FAMILY = "planar arm"
 
 
 def recognise(chain: Chain) -> PlanarArm | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n not in (2, 3) or "prismatic" in chain.kinds:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not two or three revolute ones")
     directions, _ = chain.home_axes

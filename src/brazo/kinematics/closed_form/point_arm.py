@@ -42,7 +42,7 @@ FAMILY = "spatial arm with three joints"
 
 
 def recognise(chain: Chain) -> PointArm | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n != 3:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not three")
     if chain.kinds not in (("revolute",) * 3, ("revolute", "revolute", "prismatic")):

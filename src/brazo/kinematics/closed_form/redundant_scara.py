@@ -76,7 +76,7 @@ FAMILY = "SCARA with one redundant joint"
 
 
 def recognise(chain: Chain) -> RedundantScara | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)

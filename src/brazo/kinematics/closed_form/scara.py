@@ -59,7 +59,7 @@ ELBOW: Flag = ("arm", ("LEFTY", "RIGHTY"))
 
 
 def recognise(chain: Chain) -> Scara | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n not in (4, 5):
         return Mismatch(FAMILY, f"it has {chain.n} joints, not four or five")
     joints = ParallelJoints.of(chain, 4)

@@ -77,7 +77,7 @@ WRIST: Flag = ("wrist", ("NOFLIP", "FLIP"))
 
 
 def recognise(chain: Chain) -> SphericalWrist | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     kinds = chain.kinds
     if len(kinds) != 6 or kinds[3:] != _REVOLUTE or kinds[:2] != _REVOLUTE[:2]:
         return Mismatch(FAMILY, f"it has {_joints(chain)}, not six revolute joints or RRPRRR")

@@ -70,7 +70,7 @@ FAMILY = "6R arm with three parallel axes"
 
 
 def recognise(chain: Chain) -> ThreeParallel | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.kinds != ("revolute",) * 6:
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(FAMILY, f"it has {chain.n} joints ({kinds}), not six revolute joints")
