@@ -88,7 +88,9 @@ class Loop:
         input is (..., n).
         """
         if set(inputs) != set(self.inputs):
-            raise BrazoError(f"{self.name}: inputs are {', '.join(self.inputs)}, by name")
+            raise BrazoError(
+                f"{self.name}: give exactly these inputs by name: {', '.join(self.inputs)}"
+            )
         if steps < 0 or every < 0:
             raise BrazoError(f"{self.name}: steps {steps}, every {every}; neither may be negative")
         arrays = {key: self._array(key, inputs[key], steps) for key in self.inputs}

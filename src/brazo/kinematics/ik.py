@@ -122,7 +122,7 @@ def _branches(
     if orientation == "free" and solver is not None and solver.form.meets != "position":
         if given.method == "closed":
             raise BrazoError(
-                "the closed form needs an orientation; use --method auto (in Python 'auto')"
+                "the closed form of this arm needs a full pose, not only a position; use method auto"
             )
         solver = None
     if given.method == "closed" and solver is None:

@@ -57,7 +57,7 @@ class TreeKernels:
 
     @cached_property
     def frames(self) -> Kernel:
-        """q -> (bodies, 4, 4)."""
+        """q -> poses (bodies, 4, 4) of all bodies in the base frame."""
         graph, where = self._graph()
         entries = [entry for pose in where.bodies for entry in matrix(pose)]
         shape = (len(where.bodies), 4, 4)

@@ -275,7 +275,7 @@ class Robot(DynamicMethods):
         return self._like(source_of(RobotFile(edited(file.root, {"drives": kind}))))
 
     def _changed(self, what: Literal["tool", "base", "limits"], value: Array) -> Robot:
-        """Return a copy with another value of a field of the robot file, or of the model."""
+        """Return a copy with another tool, base or limits, changed in its robot file or model."""
         file = self._source.described_by
         if file is None:
             change = changed(self._source.rebuild, **{what: value})

@@ -273,7 +273,9 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
         into = (vertex - before) / lengths[k - 1]
         out = (after - vertex) / lengths[k]
         if into @ out < -0.99:
-            raise BrazoError(f"at point {k} the polyline reverses; it must stop there")
+            raise BrazoError(
+                f"at point {k} the polyline reverses, which cannot be blended; use corners 'stop'"
+            )
         straight = Straight(at, vertex - d * into)
         if straight.length > 1e-12:
             parts.append(straight)

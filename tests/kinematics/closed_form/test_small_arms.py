@@ -106,7 +106,7 @@ def test_other_small_arms_are_refused_with_a_reason() -> None:
         (arm_of("RR", (0.0, 0.5, 0.4), (0.1, 0.3, 0.0)), "axis 2 is not parallel to axis 1"),
         (arm_of("PRR", *STANFORD[:3]), "its joints are PRR, not RRR or RRP"),
         (arm_of("RRP", (0.4, 0.1, 0.8), (0.1, 0.2, 0.5), (0.3, 0.1, 0.2)), "neither parallel nor"),
-        (arm_of("RRR", *[(0.1, 0.0, 0.4)] * 2, (0.0, 0.0, 0.0)), "in no position can its joints move the tool"),
+        (arm_of("RRR", *[(0.1, 0.0, 0.4)] * 2, (0.0, 0.0, 0.0)), "can its joints move the tool"),
     ):
         found = recognise(arm.chain)
         assert isinstance(found, tuple)

@@ -209,7 +209,7 @@ class ClosedForm(ABC):
         )
 
     def branch_of(self, q: ArrayLike) -> Array:
-        """The slot of configurations q: (..., n) -> (...) int."""
+        """Slots (...) of the branches of configurations q (..., n)."""
         values = self.flag_values(np.asarray(q, dtype=float))
         slot = np.zeros(values.shape[:-1], dtype=int)
         for i, (_, words) in enumerate(self.flags):
