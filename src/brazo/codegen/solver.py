@@ -318,7 +318,9 @@ class Solver:
             raise BrazoError(f"solver {self.name}: periodic must be {self.n} booleans, or one")
         for j, (low, high) in enumerate(box.T):
             if not low <= high:
-                raise BrazoError(f"solver {self.name}: x[{j}] has limits [{low}, {high}]")
+                raise BrazoError(
+                    f"solver {self.name}: x[{j}] has limits [{low}, {high}]; expected low ≤ high"
+                )
             if self.periodic[j] and math.isfinite(low) != math.isfinite(high):
                 raise BrazoError(
                     f"solver {self.name}: x[{j}] is periodic with limits [{low}, {high}]; give "

@@ -122,7 +122,7 @@ def _branches(
     if orientation == "free" and solver is not None and solver.form.meets != "position":
         if given.method == "closed":
             raise BrazoError(
-                "the closed form of this arm needs a full pose, not only a position; use method auto"
+                "the closed form needs a full pose, not only a position; use method auto"
             )
         solver = None
     if given.method == "closed" and solver is None:
@@ -555,8 +555,8 @@ def _feasible_part(arm: TreeKinematics) -> str:
     position = arm.mobility_of("linear")
     part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
     return (
-        f"'{arm.model.name}' has {arm.mobility} degrees of freedom and cannot meet a full pose: it "
-        f"can meet {part}, with the closest orientation (orientation nearest) or any (free)"
+        f"'{arm.model.name}' has {arm.mobility} degrees of freedom and cannot reach a full pose: "
+        f"it can reach {part}, with the closest orientation (orientation nearest) or any (free)"
     )
 
 

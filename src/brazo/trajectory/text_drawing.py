@@ -120,4 +120,5 @@ def _segments(path: Any, kind: Any) -> Sequence[tuple[Any, Any]]:
 
 
 def _no_letter(missing: list[str], why: str) -> BrazoError:
-    return BrazoError(f"no letter {', '.join(repr(c) for c in missing[:5])}: {why}")
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return BrazoError(f"no letter {', '.join(repr(c) for c in missing[:5])}{more}: {why}")

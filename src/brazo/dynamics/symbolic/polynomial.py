@@ -30,7 +30,7 @@ class TooManyTerms(Exception):
 
 @dataclass(frozen=True)
 class Angle:
-    """An angle of the ring: its expression, its group (parallel axes), and ∂/∂q_k of it."""
+    """An angle of the ring: expression, group of parallel axes, and derivatives by q_k."""
 
     expression: Expr
     group: int
