@@ -165,7 +165,7 @@ def friction_columns(friction: Friction, rate: Scalar, gain: Scalar) -> Vector:
 
 
 def delta_parameters(model: DeltaModel, values: Sequence[float], drives: bool) -> DynamicParameters:
-    """Parameters of a Delta; its arms and drives are equal."""
+    """Dynamic parameters of a Delta; all arms, rods and drives have the same values."""
     names = ["arm Iyy", "arm mx", "arm mz", "rod m", "platform m"]
     units = ["kg m²", "kg m", "kg m", "kg", "kg"]
     values = list(values)

@@ -7,8 +7,8 @@ The result:
   file, or to zero); `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
 * Without success `reason` gives the cause, and `q` is the nearest configuration within the limits.
 * An arm with fewer than six joints cannot reach every orientation.  `orientation="full"` requires
-  it exactly, `"nearest"` meets the position with the closest feasible orientation, `"free"` meets
-  the position only.
+  the exact orientation, `"nearest"` reaches the position with the closest feasible orientation,
+  `"free"` only the position.
 
 Many targets at once give an `IKBatch`: the same choices for every target, without reasons.
 """
