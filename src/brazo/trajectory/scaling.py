@@ -120,9 +120,10 @@ def _least_factor(
         i = int(
             np.argmax((np.abs(torques(robot, Sample(s.q, 0 * s.qd, 0 * s.qdd))) / torque).max(0))
         )
+        unit = "N m" if robot.joint_kinds[i] == "revolute" else "N"
         raise BrazoError(
             f"no speed satisfies the limits: at any speed joint {i + 1} ({robot.joint_names[i]}) "
-            f"exceeds its torque limit of {torque[i]:g}"
+            f"exceeds its torque limit of {torque[i]:g} {unit}"
         )
     for low, high in pairwise(paces.tolist()):
         if load(high) > 1.0:
