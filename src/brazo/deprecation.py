@@ -65,7 +65,10 @@ def renamed_option(options: dict[str, Any], old: str, new: str, what: str) -> No
 
 
 def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
-    """A class decorator: a dataclass takes and returns old fields (keys) as new ones (values)."""
+    """Class decorator for a dataclass that also accepts and reads old field names (keys).
+
+    The values of `names` are the new field names.
+    """
 
     def decorate(cls: type[T]) -> type[T]:
         initialize = cls.__init__

@@ -45,7 +45,7 @@ def require_regular(path: Path) -> os.stat_result:
 
 
 def require_file(path: Path) -> os.stat_result:
-    """As `require_regular`, but raise `BrazoError` if the path does not exist."""
+    """Return the status of a regular file; raise `BrazoError` if it does not exist."""
     try:
         return require_regular(path)
     except FileNotFoundError:
@@ -53,7 +53,7 @@ def require_file(path: Path) -> os.stat_result:
 
 
 def existing(path: str | Path) -> Path | None:
-    """A path where something is, `~` expanded; None for one that leads nowhere or cannot be."""
+    """The path with `~` expanded if it exists; None if it does not exist or is invalid."""
     try:
         expanded = Path(path).expanduser()
         return expanded if expanded.exists() else None

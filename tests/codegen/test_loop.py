@@ -98,7 +98,7 @@ def test_no_steps_and_no_runs_are_fine():
         ({"p": ["a"]}, "p: not an array of numbers"),
         ({"x": np.zeros((2, 2)), "p": np.zeros((3, 1))}, "do not broadcast"),
         ({"every": -1}, "neither may be negative"),
-        ({"more": 1}, "inputs are x, p, u, by name"),
+        ({"more": 1}, "give exactly these inputs by name: x, p, u"),
     ],
 )
 def test_bad_inputs_are_named(change, words):

@@ -466,7 +466,7 @@ def test_arm_with_three_joints_reports_the_feasible_part_of_a_pose(tmp_path):
     refused = arm.ik(T)
     assert not refused.success
     assert refused.reason.startswith(
-        "'rrr' has 3 degrees of freedom and cannot meet a full pose: it can meet the position, "
+        "'rrr' has 3 degrees of freedom and cannot reach a full pose: it can reach the position, "
         "with "
         "the closest orientation (orientation nearest) or any (free); "
     )

@@ -265,7 +265,7 @@ BAD = [
     (lambda: lissajous(CENTRE, (0.1, 0.1), (1, 1), DOWN, 1.0, phases=(0, 0)), "reverses at"),
     (lambda: polyline([A, B, A], 1.0, "blend", 0.01), "reverses; it must stop"),
     (lambda: polyline([A, B, C], 1.0, "blend", 0.35), "too long for the side"),
-    (lambda: polyline([A, B, C], 1.0, "blend"), "needs blend"),
+    (lambda: polyline([A, B, C], 1.0, "blend"), "need blend="),
     (lambda: polyline([A, A, B], 1.0), "points 0 and 1 of the polyline are equal"),
     (lambda: polyline([A[:3, 3], B[:3, 3]], 1.0), "give orientation"),
     (lambda: square(CENTRE, 0.1, AlongPath(), 4.0), "does not start at the end of path 1"),

@@ -1,8 +1,8 @@
-"""Machine code from algorithms written once over any scalar. Independent of robots.
+"""Machine code from algorithms that are written for any scalar type; knows nothing of robots.
 
-:mod:`ring` has the scalar functions such algorithms use, :mod:`graph` the expression graph they are
-run on, :mod:`kernel` the compiled functions of arrays made from it, :mod:`solver` compiled
-nonlinear least squares.
+An algorithm uses the scalar functions of :mod:`ring`. Run on the inputs of an expression graph
+(:mod:`graph`) it builds expressions, from which :mod:`kernel` makes compiled functions of arrays
+and :mod:`solver` compiled nonlinear least squares.
 """
 
 from brazo.codegen.across import Across

@@ -20,7 +20,7 @@ __all__ = ["Across"]
 
 
 class Across(Function):
-    """`function` of `count` sets of inputs; `shared` names its last inputs that do not differ."""
+    """`function` applied to `count` sets of inputs; all sets share the inputs named in `shared`."""
 
     def __init__(
         self, name: str, function: Function, count: int, shared: Sequence[str] = ()

@@ -1,8 +1,8 @@
-"""Memory of large results, reused.
+"""Large result arrays whose memory is reused.
 
-The system takes the memory of a large array back when the array is freed, and clears the next one
-page by page, which can take longer than the kernel that fills it.  `empty` keeps the memory of the
-last freed results instead, at most `KEPT` bytes.
+When a large array is freed, its memory goes back to the operating system, and that of the next
+array is cleared page by page, which can take longer than the kernel that fills it.  `empty` reuses
+the memory of the last freed results instead; at most `KEPT` bytes are kept.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def empty(shape: tuple[int, ...]) -> np.ndarray:
 
 
 class _Lease:
-    """Owner of the memory of an array: its memory is free when the array and its views are."""
+    """Owner of the memory of an array; returns it for reuse when array and views are deleted."""
 
     __slots__ = ("__array_interface__", "_memory")
 
@@ -55,7 +55,7 @@ class _Lease:
 
 
 def _take(size: int) -> np.ndarray:
-    """A free block that fits and is at most twice as large, or a new one."""
+    """A free block of at least `size` bytes and at most twice as many, or a new block."""
     for key, block in reversed(tuple(_free.items())):
         if size <= block.nbytes <= 2 * size and _free.pop(key, None) is not None:
             return block

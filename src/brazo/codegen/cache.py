@@ -42,7 +42,7 @@ def cache_dir() -> Path:
 
 
 def load(key: str) -> bytes | None:
-    """The object stored under a key, or None if there is no intact one."""
+    """The object stored under a key, or None if it is missing or damaged."""
     try:
         path = _path(key)
         if reason := not_private(path.parent.stat()):
@@ -87,7 +87,7 @@ def store(key: str, body: bytes) -> bool:
 
 
 def _make_room(directory: Path) -> None:
-    """Keep to the limits; the files are counted at every store, their sizes at every 32nd."""
+    """Remove files beyond the limits; files are counted at every store, sizes at every 32nd."""
     with contextlib.suppress(OSError):
         count = sum(1 for _ in directory.iterdir())
         if count > MAX_OBJECTS:

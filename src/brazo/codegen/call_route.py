@@ -1,10 +1,10 @@
-"""The route of kernel calls: one of three.
+"""Selection of the *route*: how this process executes kernels.
 
     builtin   machine code behind a generated builtin function (:mod:`entry`): the fastest
-    ctypes    the same machine code called through ctypes, if the builtin does not know the object
-              layout of this interpreter (PyPy, free-threaded CPython)
-    numpy     no machine code: the expression graph is interpreted, if llvmlite is missing or
-              does not support this CPU
+    ctypes    the same machine code called through ctypes; for interpreters whose object layout the
+              builtin does not know (PyPy, free-threaded CPython)
+    numpy     no machine code, the expression graph is interpreted; for systems without llvmlite or
+              with a CPU that it does not support
 
 The first that works is used; ``BRAZO_ROUTE`` selects one explicitly. Results agree to rounding on
 all three, and are bit-identical on the first two.

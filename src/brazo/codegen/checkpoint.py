@@ -3,7 +3,8 @@
     with checkpoints(job.check):    # raises when the user cancelled the job
         brazo.load("arm.urdf").frames(q)
 
-The compiler itself cannot be interrupted; a program that opens a robot compiles several kernels.
+The compiler itself cannot be interrupted, but opening a robot compiles several kernels, one after
+another.
 """
 
 from __future__ import annotations

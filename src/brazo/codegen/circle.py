@@ -1,8 +1,8 @@
 """The minimum of a function of one angle inside a kernel.
 
-A grid over the circle brackets the minimum, then finer grids around the best point refine it. The
-function is large where it is infeasible: the best feasible point is kept, also on the boundary.
-Lanes that do not need the search keep their angle; if no lane does, it costs nothing.
+The best point of a grid over the circle is refined by finer grids around it. The function must
+return a large value where it is infeasible. SIMD lanes that do not need the search keep their
+angle; if no lane needs it, nothing is computed.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ __all__ = ["CircleMinimum"]
 
 _GRID = 360
 _FAN = 33
-_LEVELS = 7  # each closes in by sixteen: from a degree to below 1e-9
+_LEVELS = 7  # each reduces the step by a factor of 16: from 1° to less than 1e-9 rad
 _CLOSER = 1.0 / 16.0
 
 
 class CircleMinimum(Function):
-    """Inputs `x` (the angle taken without a search), `need` (≥ 0 where it is searched) and `p`;
-    output `x`. `function` has the inputs `x` (1) and `p` and one output."""
+    """Function (x, need, p) -> x: the angle x at which `function` (x, p) -> value is minimal.
+
+    The search runs where `need` ≥ 0; elsewhere the input x is returned.
+    """
 
     def __init__(self, name: str, function: GraphFunction) -> None:
         self.name, self.function = name, function
@@ -103,7 +105,7 @@ class CircleMinimum(Function):
 
 
 def _spacing(level: int) -> tuple[float, float]:
-    """First angle and step of the grid of a level; from level 1 on relative to the best angle."""
+    """First angle and step of the grid of a level; relative to the best angle from level 1 on."""
     step = 2.0 * math.pi / _GRID
     if level == 0:
         return -math.pi, step

@@ -1,4 +1,4 @@
-"""The control flow of the least-squares solver as LLVM IR; the arithmetic is lowered from graphs.
+"""The control flow of the least-squares solver as LLVM IR; graphs give the arithmetic.
 
     search   from x0, then from random points of a sampling box, until one attempt succeeds:
              take full steps with damping mu * cost, also uphill (which escapes shallow
@@ -41,7 +41,7 @@ def driver_functions(name: str, size: int) -> str:
 
 
 def _random(name: str, size: int) -> str:
-    """x = sample_lower + u * (sample_upper - sample_lower), u from splitmix64."""
+    """IR of x = sample_lower + u * (sample_upper - sample_lower), with u from splitmix64."""
     f = Flow(f"define internal void @{name}_random(ptr %state, ptr %sample, ptr %x)")
     upper = f.at("%sample", WORD * size)
     with f.each(size) as j:
@@ -60,7 +60,7 @@ def _random(name: str, size: int) -> str:
 
 
 def _good(name: str) -> str:
-    """Whether both squared norms are within their tolerances; false for NaN."""
+    """IR of the test that both squared norms are within their tolerances; false for NaN."""
     f = Flow(f"define internal i1 @{name}_good(ptr %norms, ptr %settings)")
     within = []
     for k in range(2):
@@ -72,7 +72,7 @@ def _good(name: str) -> str:
 
 
 def _report(name: str) -> str:
-    """Write ``info``."""
+    """IR of a function that writes ``info``."""
     f = Flow(
         f"define internal void @{name}_report(ptr %info, ptr %norms, double %status, ptr %count, "
         "ptr %attempt)"
@@ -155,7 +155,7 @@ def _solve(name: str, size: int) -> str:
                 checkpoint.set(cost)
                 with f.unless(f.binary("fcmp ole double", cost, bar)):
                     f.leave(search)
-    # x is the best point seen; y the trial that leads on from it.
+    # x is the best point so far, y the next trial.
     mu.set(mu0)
     step.set("0.0")
     advance("%x", y, norms)

@@ -1,5 +1,7 @@
-"""Dual numbers x + ε x', ε² = 0, over any scalar: an algorithm run on them also gives its
-derivative along one direction (forward mode), in loops too, where a graph cannot be differentiated.
+"""Dual numbers x + ε x' with ε² = 0: derivatives along one direction (forward mode).
+
+An algorithm that is run on dual numbers also computes its derivative. This works in compiled loops
+too, where a graph cannot be differentiated. The parts may be of any scalar type.
 
     y = f(Dual(x, 1.0))        y.value = f(x)        y.slope = f'(x)
 """
@@ -14,7 +16,7 @@ __all__ = ["Dual", "duals", "slopes", "values"]
 
 
 class Dual:
-    """A value and its slope; numbers are constants."""
+    """Dual number: a value and its slope. Plain numbers in arithmetic count as constants."""
 
     __slots__ = ("slope", "value")
 
@@ -47,17 +49,17 @@ class Dual:
 
 
 def duals(value: list[Any], slope: list[Any]) -> list[Any]:
-    """A vector of dual numbers."""
+    """A vector of dual numbers from vectors of values and slopes."""
     return [Dual(x, d) for x, d in zip(value, slope, strict=True)]
 
 
 def values(vector: list[Any]) -> list[Any]:
-    """The values of a vector."""
+    """The values of a vector of dual numbers."""
     return [_dual(x).value for x in vector]
 
 
 def slopes(vector: list[Any]) -> list[Any]:
-    """The slopes of a vector."""
+    """The slopes of a vector of dual numbers."""
     return [_dual(x).slope for x in vector]
 
 

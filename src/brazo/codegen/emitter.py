@@ -1,4 +1,4 @@
-"""LLVM IR as text: a module to collect functions in, and an emitter of instructions.
+"""LLVM IR as text: `Module` collects functions, `Emitter` writes arithmetic instructions.
 
 An emitter writes the same instructions for one ``double`` (width 1) or for ``<width x double>``
 lanes, so both forms compute the same bits.
@@ -23,8 +23,10 @@ MOST_STACK = 256 * 1024  # bytes for the lanes of a function; threads of some sy
 
 
 class Module:
-    """Definitions by name and the intrinsics they use, in the order they were added. ``fused``:
-    with fused multiply-adds, see :mod:`llvm`."""
+    """An LLVM module: definitions by name and declared intrinsics, in the order of addition.
+
+    ``fused`` allows fused multiply-adds, see :mod:`llvm`.
+    """
 
     def __init__(self, fused: bool = False) -> None:
         self.fused = fused
@@ -36,11 +38,11 @@ class Module:
 
 
 class Emitter:
-    """Appends instructions on ``double`` or ``<width x double>``, naming results.
+    """Appends instructions on ``double`` or ``<width x double>`` and names their results.
 
-    ``lines`` is the body so far; ``entry_lines`` (stack memory) belong at the start of the
-    function, before any loop; ``stack`` is their size in bytes. ``label`` is the basic block the
-    last line is in.
+    ``lines`` is the body so far. ``entry_lines`` allocate stack memory and must be placed at the
+    start of the function, before any loop; ``stack`` is the allocated size in bytes. ``label`` is
+    the current basic block.
     """
 
     def __init__(self, width: int, module: Module, prefix: str = "v", label: str = "entry"):
@@ -62,10 +64,10 @@ class Emitter:
         return "\n".join([head, "entry:", *self.entry_lines, *self.lines, "  ret void", "}"])
 
     def limit_block(self) -> None:
-        """Begin another basic block if the present one is long.
+        """Begin another basic block if the current one is long.
 
-        Blocks that merely follow each other would be merged again, so the branch depends on a value
-        in memory that is always true.
+        LLVM would merge blocks that always follow each other, so the branch depends on a value in
+        memory, which is always true.
         """
         if len(self.lines) - self._block_start < LONG_BLOCK:
             return
@@ -81,7 +83,7 @@ class Emitter:
         self._begin(after)
 
     def repeat(self, count: int, body: Callable[[str], None]) -> None:
-        """Emit a loop whose body is given the counter, 0 to ``count - 1``."""
+        """Emit a loop; ``body`` is called with the name of the counter, 0 to ``count - 1``."""
         loop, after = self._name()[1:], self._name()[1:]
         before, i = self.label, f"%{loop}.i"
         self.put(f"br label %{loop}")
@@ -105,7 +107,7 @@ class Emitter:
         self.lines.append(line if line.endswith(":") else f"  {line}")
 
     def any_lane(self, condition: str) -> str:
-        """Whether a condition holds in any lane."""
+        """Emit a test whether a condition holds in any lane; returns the name of the ``i1``."""
         if self.width == 1:
             return condition
         mask, reduce = f"<{self.width} x i1>", f"i1 @llvm.vector.reduce.or.v{self.width}i1"
@@ -113,7 +115,7 @@ class Emitter:
         return self.emit(f"call {reduce}({mask} {condition})")
 
     def buffer(self, size: int) -> str:
-        """Stack memory for ``size`` values, one after the other."""
+        """Allocate stack memory for ``size`` values; returns the name of the pointer."""
         name = self._name()
         self.stack += 8 * self.width * size
         self.entry_lines.append(f"  {name} = alloca [{size} x {self.type}], align {8 * self.width}")
@@ -190,7 +192,7 @@ class Emitter:
         return self.emit(f"bitcast {self.int_type} {flipped} to {self.type}")
 
     def splat(self, scalar: str) -> str:
-        """One ``double`` in every lane."""
+        """Emit a vector with the same ``double`` in every lane."""
         if self.width == 1:
             return scalar
         one = self.emit(f"insertelement {self.type} poison, double {scalar}, i64 0")

@@ -1,15 +1,16 @@
-"""A builtin function compiled with each kernel: as in C extensions, without shipping one.
+"""Builtin function generated for a kernel, called like a function of a C extension.
 
 For the common calls (float64, C-contiguous arrays of shape (n,), or batches (N, n) too small for
-threads, optionally ``out=`` for a single output) the generated code checks the arguments, makes the
-results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN is
+threads, optionally ``out=`` for a single output) the generated code checks the arguments, allocates
+the results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN is
 passed to the kernel's Python method, which converts, broadcasts and raises errors.
 
 Several results of one shape may be *stacked*: they are one array with the results along its first
-axis, held by the slot of an object that names them.  One allocation instead of several.
+axis, stored in the only slot of an object whose attributes name them. This needs one allocation
+instead of several.
 
-The code reads the heads of Python and NumPy objects, as compiled extensions do; their offsets, and
-the check that they hold, are in `brazo.internals.cpython`.
+The code reads the headers of Python and NumPy objects, as compiled extensions do; their offsets,
+and a check of the offsets, are in `brazo.internals.cpython`.
 """
 
 from __future__ import annotations
@@ -44,13 +45,16 @@ def entry_function(
     row_limit: int,
     stacked: bool = False,
 ) -> str:
-    """IR of ``PyObject *name_call(self, args, nargs, kwnames)`` around ``name_one`` and, for
-    batches of fewer than ``row_limit`` rows, ``name_many``."""
+    """IR of ``PyObject *name_call(self, args, nargs, kwnames)``, which calls ``name_one``.
+
+    Batches of fewer than ``row_limit`` rows call ``name_many``. With ``finite`` NaN inputs go to
+    the Python method; with ``stacked`` the results are one array.
+    """
     return _KernelEntry(name, in_sizes, out_shapes, finite, row_limit, stacked).text()
 
 
 class EntryText:
-    """Writes an entry; every check that fails branches to ``slow``."""
+    """Writes the IR of a builtin; every failed check branches to ``slow``, the Python method."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -68,7 +72,7 @@ class EntryText:
         self.put(f"{label}:")
 
     def check_array(self, key: str, flags: int) -> None:
-        """An exact ndarray of doubles with the given flags."""
+        """Emit the check that an argument is an ndarray (no subclass) of doubles with the flags."""
         base = f"%{key}"
         self.field(f"{base}.type", base, TYPE)
         self.require(f"icmp eq ptr {base}.type, %array_type", f"{key}.is_array")
@@ -87,7 +91,7 @@ class EntryText:
             self.require(f"icmp eq i64 {base}.dim{i}, {size}", f"{base[1:]}.has_dim{i}")
 
     def begin(self, name: str, more: Sequence[str] = ()) -> None:
-        """The first lines: every entry of the table as a value of that name."""
+        """Write the first lines, which load every entry of the address table by its name."""
         self.put(f"define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kw) #0 {{")
         self.put("entry:")
         self.field("%table_array", "%self", ITEMS)
@@ -96,7 +100,7 @@ class EntryText:
             self.field(f"%{key}", "%table", 8 * i)
 
     def end(self) -> str:
-        """The last lines: other calls go to the fallback."""
+        """Write the last lines, which pass other calls to the fallback; returns the IR."""
         self.put("slow:")
         self.put(
             "  %slow_result = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kw)"
@@ -106,7 +110,7 @@ class EntryText:
         return "\n".join(self.lines)
 
     def new_array(self, result: str, shape: str, rank: int) -> None:
-        """A new array of doubles; null if there is no memory."""
+        """Emit the allocation of an array of doubles; ``result.none`` is true without memory."""
         arguments = f"ptr %array_type, i32 {rank}, ptr {shape}, i32 {DOUBLE}"
         defaults = "ptr null, ptr null, i32 0, i32 0, ptr null"
         self.put(f"  {result} = call ptr %array_new({arguments}, {defaults})")
@@ -114,8 +118,7 @@ class EntryText:
 
 
 class _KernelEntry(EntryText):
-    """The calls come in four kinds: one set of vectors or a batch, into new arrays or into
-    ``out``."""
+    """IR of ``name_call`` with four kinds of calls: single or batch, into new arrays or ``out``."""
 
     def __init__(
         self,
@@ -129,7 +132,7 @@ class _KernelEntry(EntryText):
         super().__init__()
         self.name, self.in_sizes, self.finite = name, in_sizes, finite
         self.row_limit, self.stacked = row_limit, stacked
-        # Shapes of the arrays to make, with the dimension of the rows at a place.
+        # Shapes of the result arrays; for a batch the number of rows is written at run time.
         self.out_shapes, self.parts, self.lead = out_shapes, [1] * len(out_shapes), 0
         if stacked:
             self.out_shapes, self.parts, self.lead = out_shapes[:1], [len(out_shapes)], 1
@@ -175,7 +178,7 @@ class _KernelEntry(EntryText):
         return self.end()
 
     def into_out(self, label: str, rows: str | None) -> None:
-        """A block for calls with ``out=``, for one output only."""
+        """Write the block for calls with ``out=``, which is supported for a single output."""
         self.put(f"{label}:")
         if len(self.out_shapes) > 1:
             self.put("  br label %slow")
@@ -198,7 +201,7 @@ class _KernelEntry(EntryText):
             self.put(f"  ret ptr {given}")
 
     def into_new(self, label: str, rows: str | None) -> None:
-        """A block for calls that allocate their results."""
+        """Write the block for calls that allocate their results."""
         self.put(f"{label}:")
         results = [f"%{label}.r{i}" for i in range(len(self.out_shapes))]
         for i in range(len(self.out_shapes)):
@@ -221,12 +224,12 @@ class _KernelEntry(EntryText):
         self.drops(label, results)
 
     def dims(self, i: int, rows: str | None) -> list[str]:
-        """Dimensions of an array of results."""
+        """Dimensions of result array i; ``rows`` is the name of the number of rows in a batch."""
         lead = [str(self.parts[i])] if self.stacked else []
         return [*lead, *(() if rows is None else (rows,)), *map(str, self.out_shapes[i])]
 
     def hold(self, label: str, array: str) -> None:
-        """Return an object that holds the array, of which a reference is owned."""
+        """Write the return of a result object that takes over the reference to ``array``."""
         held = f"%{label}.held"
         self.put(f"  {held} = call ptr %object_new(ptr %result_type, i64 0)")
         self.put(f"  {held}.none = icmp eq ptr {held}, null")
@@ -254,8 +257,11 @@ class _KernelEntry(EntryText):
         self.put(f"  ret ptr {pack}")
 
     def drops(self, label: str, results: list[str]) -> None:
-        """Release results: ``drop`` releases all and takes the slow path, which raises for the NaN;
-        ``undo_i`` releases all before result i, whose allocation failed, and raises that error."""
+        """Write the blocks that release results.
+
+        ``drop`` releases all and takes the slow path, which raises the error for a NaN. ``undo_i``
+        releases the results before result i, whose allocation failed, and raises that error.
+        """
         self.put(f"{label}.drop:")
         for r in results:
             self.put(f"  call void %decref(ptr {r})")
@@ -268,7 +274,7 @@ class _KernelEntry(EntryText):
         self.put("  ret ptr null")
 
     def check_vector(self, base: str, size: int, label: str) -> None:
-        """Shape (size,) or (rows, size); stored in ``is_batch`` and ``rows`` (0 for one)."""
+        """Emit the check for shape (size,) or (rows, size); sets ``is_batch`` and ``rows``."""
         self.put(f"  {base}.less = sub i32 {base}.ndim, 1")
         self.require(f"icmp ult i32 {base}.less, 2", f"{label}.rank")
         self.put(f"  {base}.is_batch = icmp eq i32 {base}.less, 1")
@@ -280,7 +286,8 @@ class _KernelEntry(EntryText):
         self.put(f"  {base}.rows = select i1 {base}.is_batch, i64 {base}.first, i64 0")
 
     def check_apart(self, given: str, rows: str) -> None:
-        """``out`` must not overlap an input: rows are written while others are still to be read."""
+        """Emit the check that ``out`` overlaps no input, since rows are written while others are
+        still to be read."""
         out_bytes = 8 * self.parts[0] * math.prod(self.out_shapes[0])
         self.extent(given, rows, str(out_bytes))
         for i, size in enumerate(self.in_sizes):
@@ -297,7 +304,7 @@ class _KernelEntry(EntryText):
         self.put(f"  {array}.end = getelementptr i8, ptr {array}.begin, i64 {array}.bytes")
 
     def run(self, results: list[str], rows: str | None, label: str, on_nan: str) -> None:
-        """Call the kernel on the checked arrays; continue at a label unless an input was NaN."""
+        """Emit the kernel call; continues at ``label``, or at ``on_nan`` if an input was NaN."""
         arguments = []
         for i, array in enumerate([*(f"%a{i}" for i in range(len(self.in_sizes))), *results]):
             pointer = f"%{label}.data{i}"
@@ -305,7 +312,7 @@ class _KernelEntry(EntryText):
             arguments.append(f"ptr {pointer}")
             if rows is not None and i < len(self.in_sizes):
                 arguments.append(f"i64 {array}.step")
-        if self.stacked:  # the other parts of the one array
+        if self.stacked:  # the second and further results, in the same array
             part, size = f"%{label}.part", 8 * math.prod(self.out_shapes[0])
             self.put(f"  {part} = mul i64 {1 if rows is None else rows}, {size}")
             for k in range(1, self.parts[0]):

@@ -1,9 +1,9 @@
-"""A second builtin of a kernel: of its first input alone, with the others fixed.
+"""Second builtin of a kernel, with the first input as its only argument; the others are fixed.
 
-It is for kernels with one vector of results, whose last element is positive if they may be used.  A
-plain call, one C-contiguous float64 array of a given shape, ends with an object whose slots hold
-the vector, a matrix that is a view of its first part, and a fixed object, the *context*.  Any other
-call, and one whose last element is not positive, is passed to a Python function.
+It is for kernels with one vector of results whose last element is positive on success.  A call with
+one C-contiguous float64 array of the given shape returns an object whose slots contain the vector,
+a matrix that is a view of its first part, and a fixed object, the *context*.  Any other call, and
+one without success, is passed to a Python function.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ["FixedEntry"]
 
 @dataclass(frozen=True, slots=True)
 class FixedEntry:
-    """Shapes of the first input in calls of this kind, and of the view."""
+    """Shape of the first input, and shape of the view of the results; writes the builtin."""
 
     first: tuple[int, ...]
     view: tuple[int, int]
 
     def function(self, name: str, fixed: int, size: int) -> str:
-        """IR of ``PyObject *name_fixed(self, args, nargs, kwnames)`` around ``name_one``.
+        """IR of ``PyObject *name_fixed(self, args, nargs, kwnames)``, which calls ``name_one``.
 
-        ``fixed`` is the number of the other inputs, ``size`` that of the results.  The table
+        ``fixed`` is the number of fixed inputs, ``size`` the number of results.  The address table
         continues with the arrays of the fixed inputs, the context, and the offsets of the slots for
         the results, the view and the context.
         """
@@ -59,7 +59,7 @@ class FixedEntry:
         e.put("  %held.none = icmp eq ptr %held, null")
         e.put("  br i1 %held.none, label %unheld, label %holds")
 
-        # From here the object owns what its slots hold: releasing it releases everything.
+        # From here on the object owns the contents of its slots and releases them.
         e.put("holds:")
         _store(e, "result_slot", "%array")
         e.put("  call void %incref(ptr %context)")

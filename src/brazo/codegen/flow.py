@@ -1,7 +1,8 @@
 """LLVM IR with control flow: loops, conditions, memory, calls of functions by address.
 
-:mod:`emitter` lowers arithmetic; this is for the code around it.  Records in memory are rows of
-8-byte words (addresses, counts, doubles), named by :class:`Fields`; variables live on the stack.
+:mod:`emitter` writes arithmetic; this module writes the code around it.  A record in memory is a
+sequence of 8-byte words (addresses, counts, doubles), named by :class:`Fields`; variables are on
+the stack.
 
     FIELDS = Fields("count values total")
     f = Flow("define double @sum(ptr %record)")
@@ -30,7 +31,7 @@ WORD = 8  # bytes
 
 
 class Fields:
-    """Names of the words of a record: `fields.name` is its index, `len` their number."""
+    """Names of the words of a record: `fields.name` is the index of a word, `len` their number."""
 
     def __init__(self, names: str) -> None:
         self.names = tuple(names.split())
@@ -46,7 +47,7 @@ class Fields:
 
 
 class Variable:
-    """A value on the stack that may change."""
+    """A variable on the stack; `get` and `set` emit loads and stores."""
 
     def __init__(self, flow: Flow, kind: str, name: str) -> None:
         self._flow, self.kind, self.name = flow, kind, name
@@ -65,7 +66,7 @@ class Variable:
 
 
 class Flow:
-    """Writes one function, from `head` to its last result."""
+    """Writes the IR of one function; `head` is its `define` line without the brace."""
 
     def __init__(self, head: str) -> None:
         self._head = head
@@ -75,7 +76,7 @@ class Flow:
         self._ended = False  # the current block is terminated
 
     def text(self) -> str:
-        """The whole definition."""
+        """The complete definition of the function."""
         lines = [f"{self._head} #0 {{", "entry:", *self._entry, "  br label %begin", "begin:"]
         return "\n".join([*lines, *self._lines, "}"])
 
@@ -92,7 +93,7 @@ class Flow:
         self._lines.append(f"  {line}")
 
     def variable(self, kind: str, value: str | int) -> Variable:
-        """A variable with its first value, set here."""
+        """Allocate a variable and set its initial value at this point of the code."""
         name = self._name()
         self._entry.append(f"  {name} = alloca {kind}")
         found = Variable(self, kind, name)
@@ -100,13 +101,13 @@ class Flow:
         return found
 
     def room(self, words: int) -> str:
-        """Words on the stack."""
+        """Allocate words on the stack; returns the name of the pointer."""
         name = self._name()
         self._entry.append(f"  {name} = alloca [{words} x i64]")
         return name
 
     def binary(self, operation: str, a: str | int, b: str | int) -> str:
-        """`operation` is e.g. `add i64`, `fmul double`, `icmp eq ptr`, `fcmp ogt double`."""
+        """Emit a binary operation, e.g. `add i64`, `icmp eq ptr`; returns the result's name."""
         return self.emit(f"{operation} {a}, {b}")
 
     def choose(self, condition: str, kind: str, a: str | int, b: str | int) -> str:
@@ -144,14 +145,14 @@ class Flow:
         return self.emit(line)
 
     def copy(self, to: str, source: str, count: str | int) -> None:
-        """Copy doubles; the module needs `add_copy`."""
+        """Copy `count` doubles; `add_copy` must have been called for the module."""
         self.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {count}")
 
     # ---- control ---------------------------------------------------------------------------
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Code emitted inside runs if the condition holds."""
+        """Context manager: code emitted inside it runs if the condition holds."""
         inside, after = self._label(), self._label()
         self.put(f"br i1 {condition}, label %{inside}, label %{after}")
         self._begin(inside)
@@ -166,7 +167,7 @@ class Flow:
 
     @contextmanager
     def each(self, count: str | int) -> Iterator[str]:
-        """Loop over 0 to count − 1."""
+        """Context manager: emit a loop over 0 to count − 1; yields the index."""
         i = self.variable("i64", 0)
         test, inside, after = self._label(), self._label(), self._label()
         self._go_to(test)
@@ -183,7 +184,10 @@ class Flow:
 
     @contextmanager
     def forever(self) -> Iterator[tuple[str, str]]:
-        """Loop until a result or `leave`; yields the loop for `again` and `leave`."""
+        """Context manager: emit a loop that `result` or `leave` ends.
+
+        Yields the loop, as the argument of `again` and `leave`.
+        """
         inside, after = self._label(), self._label()
         self._go_to(inside)
         self._begin(inside)
@@ -202,14 +206,17 @@ class Flow:
         self._ended = True
 
     def result(self, value: str = "void") -> None:
-        """Return, e.g. `i64 0`."""
+        """Emit the return of a value, e.g. `i64 0`."""
         self.put(f"ret {value}")
         self._ended = True
 
     def by_arity(
         self, kind: str, function: str, pointers: str, count: str, arities: Sequence[int]
     ) -> Variable:
-        """Call a function with `count` pointers read from an array; `count` is one of `arities`."""
+        """Call a function whose arguments are `count` pointers, read from an array.
+
+        `count` is known at run time only and must be one of `arities`.
+        """
         found = self.variable(kind, "0.0" if kind == "double" else 0)
         for arity in arities:
             with self.when(self.binary("icmp eq i64", count, arity)):

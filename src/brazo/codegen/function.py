@@ -1,8 +1,8 @@
 """Functions that a graph calls instead of inlining them.
 
-The four slopes of a Runge-Kutta step, or the columns of a mass matrix, are one function at several
-points. Its machine code then exists once: it compiles in a fraction of the time and stays in the
-instruction cache. Arguments and results pass through stack memory as whole lanes.
+An example is the derivative function that a Runge-Kutta step evaluates four times. As a function
+its machine code exists once: it compiles in a fraction of the time and stays in the instruction
+cache. Arguments and results are passed in stack memory, all SIMD lanes of a value together.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ __all__ = ["Columns", "Function", "GraphFunction"]
 
 
 class Function(ABC):
-    """Vectors in, vectors out: ``inputs`` and ``outputs`` give their sizes by name.
+    """Function of vectors that a graph can call; ``inputs`` and ``outputs`` have sizes by name.
 
-    The outputs of a function ``in_place`` are its first inputs, which it changes in memory.
+    If ``in_place`` is true, the outputs are the first inputs, changed in memory.
     """
 
     in_place = False
@@ -32,8 +32,11 @@ class Function(ABC):
     outputs: dict[str, int]
 
     def define(self, module: Module, width: int) -> str:
-        """Put ``void @symbol(ptr in, ptr out)`` for lanes of a width into a module, unless it is
-        there; returns the symbol. Both pointers are to consecutive lanes, all vectors in order."""
+        """Define ``void @symbol(ptr in, ptr out)`` in a module, unless defined; returns the symbol.
+
+        It computes ``width`` lanes at once. Both pointers are to arrays of lanes with the
+        elements of all vectors in order.
+        """
         symbol = f"{self.name}_lanes{width}"
         if symbol not in module.definitions:
             module.definitions[symbol] = ""  # keeps its place before functions that call it
@@ -42,15 +45,15 @@ class Function(ABC):
 
     @abstractmethod
     def _text(self, symbol: str, module: Module, width: int) -> str:
-        """The definition."""
+        """The IR of the definition."""
 
     @abstractmethod
     def evaluate(self, values: Sequence[Any]) -> list[Any]:
-        """All outputs for all inputs in order, in the ring of the inputs."""
+        """Interpret the function: all outputs, for all inputs in order, of their scalar type."""
 
     @abstractmethod
     def op_counts(self) -> Counter[str]:
-        """Operations of one evaluation."""
+        """Number of operations of each kind in one evaluation."""
 
     @abstractmethod
     def signature(self) -> str:
@@ -58,7 +61,7 @@ class Function(ABC):
 
 
 class GraphFunction(Function):
-    """A function given by the expressions of a graph over its inputs."""
+    """A function given by expressions of a graph; the graph's inputs are its arguments."""
 
     def __init__(self, name: str, graph: Graph, outputs: Mapping[str, Sequence[Any]]):
         self.name, self.graph = name, graph
@@ -91,8 +94,10 @@ class GraphFunction(Function):
 
 
 class Columns(Function):
-    """The matrix of a function that is linear in its last input, row by row: its results for every
-    unit vector of that input."""
+    """The matrix of a function that is linear in its last input, row by row.
+
+    It is computed by calling the function with every unit vector of that input.
+    """
 
     def __init__(self, name: str, function: Function):
         self.name, self.function = name, function

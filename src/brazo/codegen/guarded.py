@@ -1,8 +1,8 @@
-"""A function that is called only where a cheaper result is not good enough.
+"""A function that is called only if a cheaper result is not good enough.
 
-The cheap result and a value that shows whether it needs the function are inputs. The function is
-called if any lane needs it; selections per lane make a result independent of
-the other lanes, bit by bit. Otherwise the results stay where they are in memory.
+The cheap result is an input, with a value that is ≥ 0 where it must be improved. The function is
+called if any SIMD lane needs it, and replaces the results of these lanes only, so a result does not
+depend on the other lanes. If no lane needs it, the results stay where they are in memory.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Guarded"]
 
 
 class Guarded(Function):
-    """Inputs `x`, `p` and `need`, output `x`; `function` takes `x`, `p` and gives a new `x`.
+    """Function (x, p, need) -> x: `function` (x, p) -> x where need ≥ 0, else x unchanged.
 
     With several values of `need`, `x` consists of as many sets, laid out as in
     :class:`~brazo.codegen.across.Across`; the sets whose `need` is ≥ 0 are replaced.

@@ -1,7 +1,7 @@
-"""Kernels without machine code: the graph run by Python on floats, or by NumPy on whole columns.
+"""Kernels without machine code: the graph is interpreted by Python, or by NumPy for batches.
 
-One set of vectors is evaluated in plain floats. A batch is evaluated column by column over chunks
-of rows that stay in the CPU's cache, each operation of the graph one NumPy call.
+A single call is evaluated with plain floats. A batch is evaluated in chunks of rows that fit in the
+CPU's cache; each operation of the graph is one NumPy call for all rows of a chunk.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CHUNK = 1024  # rows at a time: some hundred columns of them fit in the second-
 
 
 class Interpreted:
-    """Replaces a kernel's machine code."""
+    """Interpreter with the interface of `Native`, used instead of a kernel's machine code."""
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
@@ -32,15 +32,18 @@ class Interpreted:
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """The fallback: without machine code there is nothing faster."""
+        """The fallback itself, since there is no machine code."""
         return fallback
 
     def fixed_builtin(self, *parts: Any) -> Callable[..., Any]:
-        """The fallback, passed as the last argument."""
+        """The last argument, which is the fallback; see `Native.fixed_builtin`."""
         return parts[-1]
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; False when an input or an explained result is not finite."""
+        """Evaluate one set of vectors; returns False if an input is not finite.
+
+        For kernels with ``explain`` also if a result is not finite.
+        """
         inputs = {key: a.tolist() for key, a in zip(self._kernel.inputs, arrays, strict=True)}
         values = self._evaluation(inputs)
         start = 0
@@ -59,7 +62,7 @@ class Interpreted:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; False as in `one`."""
+        """Evaluate every row of a batch; returns False as `one` does."""
         keys = list(self._kernel.inputs)
         wide = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays]
         rows = math.prod(lead)

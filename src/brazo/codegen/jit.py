@@ -63,7 +63,7 @@ class MachineCode:
 
 
 def build(ir: str, target: Host | None = None) -> MachineCode:
-    """Load the machine code of some IR, compiling it unless the cache holds it."""
+    """Load the machine code of IR text; it is compiled if it is not in the cache."""
     return load_or_compile(f"ir\0{ir}", lambda: ir, target)
 
 
@@ -113,7 +113,7 @@ def host() -> Host:
 
 @lru_cache(maxsize=1)
 def _generator() -> str:
-    """A key of this version of the code generator: sizes and times of its files."""
+    """Key for the version of the code generator: sizes and times of the files of this folder."""
     here = Path(__file__).parent
     try:
         files = sorted((f.name, f.stat()) for f in os.scandir(here) if f.name.endswith(".py"))
@@ -153,7 +153,7 @@ def _target_machine(target: Host, optimisation: int = 2) -> Any:
 
 
 def _self_contained(target: Host) -> bool:
-    """x86-64 code that calls no library function, so all it refers to can be kept near it."""
+    """True for x86-64 with FMA: its code calls no library function, so all addresses are near."""
     return target.triple.startswith("x86_64") and "+fma" in target.features.split(",")
 
 
@@ -169,7 +169,7 @@ def _binding() -> Any:
 
 
 def _offer_fma(llvm: Any) -> None:
-    """Let code for CPUs without FMA find the C library's function."""
+    """Register the C library's `fma`, which code for CPUs without FMA calls."""
     library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
     try:
         address = ctypes.cast(library.fma, ctypes.c_void_p).value

@@ -55,7 +55,7 @@ def compile_kernel(
     fused: bool = False,
     lanes: bool = True,
 ) -> Kernel:
-    """A kernel with the graph's inputs as arguments and the given outputs.
+    """Make a kernel whose arguments are the graph's inputs and whose results are the outputs.
 
     ``outputs`` maps names to flat lists of expressions or numbers; ``shapes`` gives an output more
     than one trailing dimension, e.g. ``{"T": (4, 4)}``. With ``finite`` a NaN or infinite input is
@@ -64,8 +64,8 @@ def compile_kernel(
     the cause, or returns and the result is passed on. Nothing is compiled before the first call.
     An ``interpreted`` kernel is never compiled: for large graphs that are evaluated a few times.
 
-    Outputs of one shape may be stacked along the first axis of one array, the only slot of a
-    ``result``: a class with ``__slots__`` of one name that takes the array as argument.
+    With ``result`` the outputs, which must have one shape, are stacked along the first axis of one
+    array, and a call returns ``result(array)``: a class whose ``__slots__`` has one name.
 
     ``fixed`` describes calls with the first input only (:meth:`fixed_entry`). ``fused`` code has
     fused multiply-adds (see :mod:`llvm`): faster, with other last digits than the interpreted
@@ -116,8 +116,11 @@ class Kernel:
         self._code: Native | Interpreted | None = None
 
     def __call__(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
-        """Evaluate. ``out``: an array to write into, or a tuple of them for several outputs.
-        ``threads``: how many may share a large batch (default: see :class:`sharing.threads`)."""
+        """Evaluate the kernel for input arrays.
+
+        ``out`` is an array to write into, or a tuple of arrays for several outputs; ``threads`` the
+        max number of threads for a large batch (default: see :class:`sharing.threads`).
+        """
         if threads is not None:
             return self._evaluate(*inputs, out=out, threads=threads)
         return self.entry(*inputs) if out is None else self.entry(*inputs, out=out)
@@ -129,8 +132,10 @@ class Kernel:
         return (self._code or self._build()).entry
 
     def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """The entry for plain calls; ``otherwise`` handles all others: more arguments, other types,
-        NaN. It may call the kernel."""
+        """`entry`, with ``otherwise`` for all calls that machine code does not handle.
+
+        These are calls with more arguments, other types or NaN; ``otherwise`` may call the kernel.
+        """
         return (self._code or self._build()).builtin(otherwise)
 
     def fixed_entry(
@@ -141,16 +146,20 @@ class Kernel:
         context: object,
         otherwise: Callable[..., Any],
     ) -> Callable[..., Any]:
-        """A function of the first input with the others ``fixed``: plain calls whose last result is
-        positive return a ``result`` made by machine code, with the vector of results, the view of
-        it and the ``context`` in its ``slots``; ``otherwise`` handles all others."""
+        """A function of the first input, with the other inputs ``fixed``; see :mod:`fixed_entry`.
+
+        Calls that succeed return a ``result`` object made by machine code; its ``slots`` contain
+        the vector of results, the view of it and the ``context``. ``otherwise`` handles all others.
+        """
         more = (fixed, result, slots, context)
         return (self._code or self._build()).fixed_builtin(*more, otherwise)
 
     @property
     def address(self) -> int | None:
-        """Address of the function of one set of vectors (``NAME_one`` in :mod:`llvm`), for other
-        machine code to call while the kernel exists; None without machine code."""
+        """Address of ``NAME_one`` (see :mod:`llvm`), which other machine code can call.
+
+        It is valid while the kernel exists; None without machine code.
+        """
         return getattr(self._code or self._build(), "address", None)
 
     def _evaluate(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
@@ -175,8 +184,10 @@ class Kernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def reference(self, *inputs: Any) -> Any:
-        """The same graph interpreted in Python for one set of vectors, in the ring of their
-        elements (floats, longdouble): an evaluation independent of the compiled code."""
+        """Results for one set of vectors, interpreted in Python, independent of compiled code.
+
+        The scalar type is that of the inputs (float, longdouble).
+        """
         values = dict(zip(self.inputs, inputs, strict=True))
         results = []
         for key, expressions in self.outputs.items():
@@ -185,7 +196,7 @@ class Kernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def op_counts(self) -> dict[str, int]:
-        """Operations of one evaluation, after folding and sharing."""
+        """Number of operations of each kind in one evaluation, after simplification."""
         return dict(op_counts(x for v in self.outputs.values() for x in v))
 
     @property
@@ -285,7 +296,7 @@ class Kernel:
         return list(given)
 
     def _stack(self, lead: tuple[int, ...], out: Any, arrays: list[np.ndarray]) -> np.ndarray:
-        """The one array of stacked outputs."""
+        """The array for stacked outputs: ``out`` after a check, or a new one."""
         shape = (len(self.shapes), *lead, *next(iter(self.shapes.values())))
         if out is None:
             return empty(shape)
@@ -295,7 +306,7 @@ class Kernel:
     def _check_out(
         self, what: str, array: Any, shape: tuple[int, ...], arrays: list[np.ndarray]
     ) -> None:
-        """Raise unless results can be written; inputs that share memory with it are copied."""
+        """Raise an error if results cannot be written to ``array``; copy inputs that overlap it."""
         if (
             not isinstance(array, np.ndarray)
             or array.dtype != np.float64

@@ -1,4 +1,4 @@
-"""One damped least-squares step inside a box, over any scalar.
+"""One damped least-squares step within lower and upper limits, for any scalar type.
 
 For a residual e(x) with Jacobian J the step solves (Levenberg 1944, Marquardt 1963)
 
@@ -52,7 +52,7 @@ def lm_step(
 
 
 def project(x: Any, lower: Any, upper: Any, periodic: bool) -> Any:
-    """The point of [lower, upper] for a coordinate; limits may be infinite."""
+    """The coordinate x projected to [lower, upper], see the module; limits may be infinite."""
     if periodic:
         turns = (x - (lower + upper) * 0.5) * (0.5 / math.pi)
         turned = x - ring.rint(turns) * math.tau

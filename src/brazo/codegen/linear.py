@@ -1,7 +1,7 @@
-"""Small dense linear algebra over any scalar, unrolled where the scalar is a graph's.
+"""Small dense symmetric linear systems, for any scalar type; on a graph the code is unrolled.
 
-``A = L D L^T`` with unit lower triangular L: n divisions, no square root. Zeros of A that stay zero
-in L cost nothing on a graph.
+The factorisation is ``A = L D L^T`` with unit lower triangular L: n divisions, no square root.
+Zeros of A that stay zero in L cost nothing on a graph.
 
 A is positive definite when every pivot D_j is positive. A pivot below ``LEAST_PIVOT`` times A_jj is
 rounding error and counts as zero.
@@ -38,7 +38,7 @@ def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[
 
 
 def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
-    """As `ldl_solve`, but where A is not positive definite some of the result is infinite or NaN.
+    """Solve ``A x = b``; if A is not positive definite, the result contains infinity or NaN.
 
     The test is computed in parallel with the solution and adds no latency.
     """
@@ -46,7 +46,7 @@ def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
 
 
 def definite_columns(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[Any]]:
-    """As `definite_solve` for several right sides; the mark is in the first solution."""
+    """`definite_solve` for several right sides; infinity or NaN is in the first solution only."""
     L, pivots, inverse = _factored(A)
     solutions = [_substituted(L, inverse, b) for b in columns]
     mark: Any = 0.0
@@ -87,8 +87,10 @@ def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> li
 
 
 def _less(value: Any, a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """``value - a_0 b_0 - a_1 b_1 - ...``, one after the other: the last product, which is known
-    last, waits for one subtraction only."""
+    """``value - a_0 b_0 - a_1 b_1 - ...``, from left to right.
+
+    The last product is available last, and only one subtraction depends on it.
+    """
     for x, y in zip(a, b, strict=True):
         value = value - x * y
     return value

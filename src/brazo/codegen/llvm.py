@@ -1,4 +1,4 @@
-"""Lowering of an expression graph to LLVM IR: one value at a time, and lanes across a batch.
+"""Translation of an expression graph to LLVM IR, for single calls and for SIMD lanes over a batch.
 
 A kernel becomes two functions of strict IEEE double arithmetic (no fast-math flag):
 
@@ -6,15 +6,15 @@ A kernel becomes two functions of strict IEEE double arithmetic (no fast-math fl
     double NAME_many(i64 rows, ptr in_0, i64 step_0, ..., ptr out_0, ...)
 
 ``NAME_one`` reads one contiguous vector per input and writes one per output. ``NAME_many`` walks
-rows of C-contiguous (rows, n) arrays as they are: W rows are loaded and transposed in registers,
-the same instructions run on ``<W x double>``, W 4 or 8, and the results are transposed back.
-``step_i`` is the distance between rows in doubles, n_i or 0 for an input all rows share. The rows
-left over run through ``NAME_one``, and since both bodies are the same IEEE operations in the same
-order, so are their bits. The value returned is 0, or NaN when an input was not finite.
+the rows of C-contiguous (rows, n) arrays in place: W rows (4 or 8) are loaded and transposed in
+registers, the same instructions run on ``<W x double>``, and the results are transposed back.
+``step_i`` is the distance between rows in doubles: n_i, or 0 for an input that all rows share. The
+remaining rows are computed by ``NAME_one``. Both functions use the same IEEE operations in the same
+order, so their results are bit-identical. They return 0, or NaN if an input was not finite.
 
-A module may ask for fused multiply-adds: a product that is used once, in a sum or difference, is
-not rounded. That is decided on the graph, so it is the same for one value, for lanes and for all
-CPUs.
+With ``fused`` set in the module, a product that is used once, in a sum or difference, becomes a
+fused multiply-add. This is decided on the graph, so it is the same for one value, for lanes and on
+all CPUs.
 """
 
 from __future__ import annotations
@@ -44,8 +44,10 @@ def lower_kernel(
     width: int,
     probe_results: bool = False,
 ) -> None:
-    """Put the two functions of a kernel into a module; ``width`` is 4 or 8 lanes, or 1 for rows
-    that run one after another."""
+    """Define the two functions of a kernel in a module.
+
+    ``width`` is the number of lanes, 4 or 8, or 1 to compute rows one after another.
+    """
     lower_one(module, f"{name}_one", graph, outputs, probe_results=probe_results)
     _lower_many(module, name, graph, outputs, width, probe_results)
 
@@ -84,7 +86,7 @@ def lower_one(
 
 
 def lower_lanes(function: GraphFunction, symbol: str, module: Module, width: int) -> str:
-    """The definition of ``void symbol(ptr in, ptr out)`` on lanes."""
+    """IR of ``void symbol(ptr in, ptr out)``, which computes ``width`` lanes of a function."""
     e = Emitter(width, module)
     elements = [(key, j) for key, size in function.inputs.items() for j in range(size)]
     inputs = {element: e.load("%in", i) for i, element in enumerate(elements)}
@@ -96,7 +98,7 @@ def lower_lanes(function: GraphFunction, symbol: str, module: Module, width: int
 
 
 def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
-    """Emit a call with the given values; returns the buffer with all outputs."""
+    """Emit a call with the given arguments; returns the name of the buffer with all outputs."""
     symbol = function.define(e.module, e.width)
     given = e.buffer(len(args))
     results = given if function.in_place else e.buffer(sum(function.outputs.values()))
@@ -108,7 +110,7 @@ def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
 
 
 def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int], str]) -> Values:
-    """Emit all operations the results need."""
+    """Emit all operations that the results need; returns the names of their values."""
     values = Values(e)
     nodes = live_nodes(results)
     fused = _fused(nodes, results) if e.module.fused else {}
@@ -133,7 +135,7 @@ def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int]
 
 
 def _fused(nodes: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Expr]:
-    """Sums and differences, and the product in each that is used nowhere else."""
+    """Sums and differences to fuse: maps each to the product in it that is used nowhere else."""
     uses = Counter(a for node in nodes for a in node.args)
     uses.update(results)
     fused = {}
@@ -180,7 +182,7 @@ def _operation(
 
 
 def _multiply_add(e: Emitter, node: Expr, product: Expr, values: Values) -> str:
-    """A sum or difference with a product in it, rounded once."""
+    """Emit a sum or difference with a product in it as one fused multiply-add."""
     first, second = node.args
     x, y = (values[a] for a in product.args)
     if product is first:
@@ -196,8 +198,11 @@ def _sines_in_lanes(
     values: Values,
     fused: dict[Expr, Expr],
 ) -> None:
-    """Where one value is computed at a time, the sines and cosines of four angles that need none
-    themselves are computed at once, in lanes; the operations and so the bits are the same."""
+    """In single calls, compute sines and cosines of four angles at once, in SIMD lanes.
+
+    Only angles that do not depend on other sines and cosines are combined. The operations are the
+    same, so the results are bit-identical.
+    """
     known: set[Expr] = set()
     for node in nodes:
         if node.op in _OF_ANGLES and all(a in known for a in node.args):
@@ -229,8 +234,11 @@ def _sines_in_lanes(
 
 
 class Values(dict[Expr, str]):
-    """The LLVM value of each node. Results of a called function are loaded where they are
-    used: hundreds of results held in registers would all be spilt."""
+    """Names of the LLVM values of graph nodes.
+
+    Results of a called function are loaded where they are used: hundreds of results kept in
+    registers would be spilled.
+    """
 
     def __init__(self, e: Emitter):
         self._emitter = e
@@ -316,7 +324,7 @@ def _lower_many(
 def _lower_lanes(
     e: Emitter, graph: Graph, outputs: dict[str, list[Expr]], probe_results: bool
 ) -> str:
-    """Emit the body of the loop over blocks of rows from %i on; returns the probe."""
+    """Emit the loop body for a block of rows that starts at %i; returns the finite probe."""
     inputs = {}
     for i, (key, size) in enumerate(graph.input_sizes.items()):
         rows = row_pointers(e, f"%in{i}", "%i", f"%step{i}")
@@ -350,8 +358,11 @@ def _result_values(outputs: dict[str, list[Expr]], values: Values) -> list[str]:
 
 
 def _finite_probe(e: Emitter, inputs: list[str], start: str) -> str:
-    """``start + 0 * sum of the inputs``: NaN when an input is not finite. It is NaN too when finite
-    inputs near 1e308 overflow the sum; the caller checks again before it raises."""
+    """Emit ``start + 0 * sum of the inputs``, which is NaN if an input is not finite.
+
+    It is also NaN if finite inputs near 1e308 overflow the sum; the caller checks again before it
+    raises an error.
+    """
     while len(inputs) > 1:  # in pairs: a short chain
         pairs = zip(inputs[::2], inputs[1::2], strict=False)
         inputs = [e.fadd(a, b) for a, b in pairs] + inputs[len(inputs) & ~1 :]

@@ -1,8 +1,8 @@
-"""Rows of C-contiguous (rows, n) arrays into SIMD lanes and back, by shuffles in registers.
+"""Loads and stores that transpose rows of C-contiguous (rows, n) arrays to SIMD lanes and back.
 
-Lane k holds row k, so a *column* is one vector over the rows. Rows are read in place, in pieces of
-4, 2 and 1 doubles, and four of them are transposed at a time, without a copy of the array in
-another layout, which would cost more than most kernels.
+Lane k has row k, so a *column* of the array is one SIMD vector. Rows are read in place, in pieces
+of 4, 2 and 1 doubles, and four rows are transposed at a time by shuffles in registers. A copy of
+the array in another layout would cost more than most kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ __all__ = ["load_columns", "row_pointers", "store_buffer", "store_columns"]
 
 
 def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
-    """Addresses of ``width`` rows from number ``first`` on, rows being ``step`` doubles apart."""
+    """Addresses of ``width`` rows from row ``first`` on; ``step`` is their distance in doubles."""
     offset = e.emit(f"mul i64 {first}, {step}")
     pointers = [e.emit(f"getelementptr double, ptr {base}, i64 {offset}")]
     for _ in range(1, e.width):
@@ -24,7 +24,7 @@ def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
 
 
 def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
-    """The columns of rows of ``size`` doubles, one address per lane."""
+    """Load ``size`` columns; ``rows`` has the address of the row of each lane."""
     if e.width == 1:
         return [_load(e, rows[0], j, 1) for j in range(size)]
     columns: list[str] = []
@@ -39,7 +39,10 @@ def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
 
 
 def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[int], str]) -> None:
-    """Write ``size`` columns to rows, one address per lane. Each is computed when needed."""
+    """Write ``size`` columns; ``rows`` has the address of the row of each lane.
+
+    ``column(j)`` emits column j when it is needed.
+    """
     if e.width == 1:
         for j in range(size):
             _store(e, rows[0], j, 1, column(j))
@@ -60,8 +63,11 @@ def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[
 
 
 def store_buffer(e: Emitter, rows: Sequence[str], size: int, buffer: str) -> None:
-    """Write the first ``size`` values of a buffer to rows by a loop, if unrolled code would be too
-    long: the code generator's time grows with the square of a block's loads and stores."""
+    """Write the first ``size`` values of a buffer to rows by a loop.
+
+    Used where unrolled code would be too long: the time of the code generator grows with the square
+    of the number of loads and stores in a block.
+    """
     step = min(size, 4)
 
     def chunk(i: str) -> None:

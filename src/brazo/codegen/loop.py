@@ -50,12 +50,12 @@ class LoopRun:
 def compile_loop(
     name: str, graph: Graph, outputs: Mapping[str, Sequence[Any]], streams: Sequence[str] = ()
 ) -> Loop:
-    """A loop around the step a graph describes. Nothing is compiled before the first call."""
+    """Make a loop that repeats the step given by a graph; compiled at the first call."""
     return Loop(name, graph, outputs, streams)
 
 
 class Loop:
-    """See :func:`compile_loop`."""
+    """A step that is repeated in native code; made by :func:`compile_loop`."""
 
     def __init__(
         self,
@@ -89,7 +89,9 @@ class Loop:
         input is (..., n).
         """
         if set(inputs) != set(self.inputs):
-            raise BrazoError(f"{self.name}: inputs are {', '.join(self.inputs)}, by name")
+            raise BrazoError(
+                f"{self.name}: give exactly these inputs by name: {', '.join(self.inputs)}"
+            )
         if steps < 0 or every < 0:
             raise BrazoError(f"{self.name}: steps {steps}, every {every}; neither may be negative")
         arrays = {key: self._array(key, inputs[key], steps) for key in self.inputs}
@@ -168,7 +170,7 @@ class Loop:
                 raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
 
     def _spread(self, key: str, array: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
-        """As (runs, ...) or, if all runs share the values, (1, ...)."""
+        """The array as (runs, ...), or (1, ...) if all runs share the values."""
         tail = array.shape[-2 if key in self.streams else -1 :]
         if not lead and array.flags.c_contiguous:
             return array.reshape(1, *tail)

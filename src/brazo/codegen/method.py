@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CompiledMethod:
-    """Descriptor; the instance's dict keeps the builtin made at the first access."""
+    """Descriptor of `compiled`; the first access makes the builtin and stores it on the object."""
 
     def __init__(self, part: str, method: Callable[..., Any]) -> None:
         self.part, self.method = part, method

@@ -21,7 +21,7 @@ __all__ = ["Native", "address"]
 
 
 class Native:
-    """Both functions of :mod:`llvm` and, where there is one, the builtin."""
+    """Loaded machine code of a kernel: ``NAME_one``, ``NAME_many`` and, if available, a builtin."""
 
     def __init__(self, kernel: Kernel):
         n_in, n_out = len(kernel.inputs), len(kernel.outputs)
@@ -55,7 +55,7 @@ class Native:
         context: object,
         fallback: Callable[..., Any],
     ) -> Callable[..., Any]:
-        """As `builtin`, of the first input; see `Kernel.fixed_entry`."""
+        """A builtin of the first input only; see `Kernel.fixed_entry`."""
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_fixed")
@@ -64,8 +64,10 @@ class Native:
         return make_builtin(function, self._name, fallback, self.library, result=result, more=more)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; False when an input, or a result that the kernel explains,
-        may not be finite."""
+        """Evaluate one set of vectors; returns False if an input may not be finite.
+
+        For kernels with ``explain`` also if a result may not be finite.
+        """
         flag = self._one(*map(address, arrays), *map(address, results))
         return flag == flag
 
@@ -76,8 +78,10 @@ class Native:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; False when an input may not be finite. An input with a
-        single row is shared by all rows."""
+        """Evaluate every row of a batch; returns False as `one` does.
+
+        An input with a single row is used for all rows.
+        """
         rows = math.prod(lead)
         inputs = []
         for array in arrays:
@@ -105,5 +109,5 @@ def address(array: np.ndarray) -> int:
 
 
 def doubles(place: int, size: int) -> np.ndarray:
-    """Doubles at an address, as an array (size,)."""
+    """Array (size,) of the doubles at an address, without a copy."""
     return np.ctypeslib.as_array((ctypes.c_double * size).from_address(place))

@@ -1,12 +1,11 @@
-"""Newton refinement of a vector inside a kernel: steps until no lane needs another.
+"""Newton refinement of a vector inside a kernel.
 
-    check(x, p) -> (miss, more)          how far x is from a solution, and other values at x
-    step(x, p, caution) -> trial         a step, the more damped the larger `caution` is
+    check(x, p) -> (miss, more)          error of x, and other values at x
+    step(x, p, caution) -> trial         x after a step, which `caution` damps
 
-A trial that is no better is rejected and the next one is more cautious. A lane whose miss is below
-`fine` needs no step, one above `hopeless` gets none. The loop ends when no lane needs a step, so
-vectors that are fine already cost one check. Selections per lane make a result independent of
-the other lanes, bit by bit.
+A trial that does not reduce the error `miss` is rejected, and `caution` is increased. A SIMD lane
+whose error is below `fine` or above `hopeless` makes no step. The loop ends if no lane makes a
+step, so vectors that are good enough cost one check. A result does not depend on the other lanes.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CAREFUL, _CALM, _MOST_CAUTION = 30.0, 0.1, 1e6
 
 
 class Refinement(Function):
-    """Inputs `x` and `p`; outputs `x`, `miss` and `more` of the best vector found."""
+    """Function (x, p) -> (x, miss, more): the best vector found, and its `check`."""
 
     def __init__(
         self,

@@ -1,8 +1,9 @@
-"""Scalar functions for algorithms that are written once over any scalar.
+"""Scalar functions for algorithms that are written for any scalar type.
 
+Such an algorithm runs on floats, arrays and expression graphs; the scalar types are called *rings*.
 Addition, subtraction, multiplication and division are Python's operators. Functions without an
 operator (sine and cosine, angles, square root, rounding, extrema, selection) are here; each returns
-an element of the ring of its argument:
+the type of its argument:
 
 * ``float`` and ``int`` use :mod:`math`;
 * NumPy scalars and arrays, ``longdouble`` included, use NumPy;
@@ -10,7 +11,7 @@ an element of the ring of its argument:
   ``minimum``, ``maximum``, ``where``), such as
   :class:`~brazo.codegen.graph.Expr` and symbolic rings.
 
-Selection depends on the sign of a value, never on an ``if``, so an algorithm runs unchanged on a
+``where`` selects by the sign of a value; with it instead of ``if`` an algorithm runs unchanged on a
 graph and on a batch.
 """
 

@@ -25,7 +25,7 @@ def search(
     settings: Sequence[float],
     seed: int,
 ) -> tuple[Vector, Vector]:
-    """The solution of one problem and its info, in the order of :mod:`driver`."""
+    """Solution x of one problem, and its info in the order of `INFO` in :mod:`driver`."""
     tol_first, tol_rest, mu, stall, iterations, attempts, patience, polish = settings
 
     def good(norms: Vector) -> bool:
@@ -59,7 +59,7 @@ def search(
 def _one_more(
     step: Step, mu: float, z: Vector, y: Vector, norms: Vector, good: Callable[[Vector], bool]
 ) -> tuple[Vector, Vector]:
-    """A solution takes one more step if that is an improvement."""
+    """One more step from a solution, or the solution itself if that is no improvement."""
     _, trial = step(y, mu)
     return (y, trial) if good(trial) and trial[0] < norms[0] else (z, norms)
 
@@ -85,7 +85,7 @@ def _polish(
 
 
 def _random(state: int, sample: Sequence[Sequence[float]]) -> tuple[Vector, int]:
-    """A point of the sampling box by splitmix64."""
+    """A random point of the sampling box by splitmix64, and the next state of the generator."""
     point = []
     for low, high in zip(*sample, strict=True):
         state = (state - 7046029254386353131) & _MASK

@@ -107,7 +107,7 @@ def _helpers(count: int) -> ThreadPoolExecutor:
 
 
 def _forget_helpers() -> None:
-    """A forked process has the pool but not its threads."""
+    """Discard the thread pool in a forked process, which has no copies of the threads."""
     global _pool, _pool_size, _lock
     _pool, _pool_size, _lock = None, 0, threading.Lock()
 

@@ -182,7 +182,7 @@ class Solver:
         return self._batch(x, info, p, x0)
 
     def plain(self, **settings: float) -> PlainSolver:
-        """For many single problems with the same settings, named as in a call."""
+        """A fast solver for single problems with fixed settings, which are named as in a call."""
         solve = self._native or self._build()
         values = {**_DEFAULTS, **settings}
         known = self._settings(tuple(float(values[key]) for key in SETTINGS))
@@ -261,7 +261,7 @@ class Solver:
         self, rows: int, p_at: int, p_step: int, x0_at: int, x0_step: int, box_at: int,
         sample_at: int, settings_at: int, seed: int, x_at: int, info_at: int,
     ) -> None:  # fmt: skip
-        """The compiled function in Python."""
+        """Replacement of the compiled function in Python, with the same arguments."""
         limits = self._box.ravel().tolist()
         settings = doubles(settings_at, len(SETTINGS)).tolist()
         for k in range(rows):
@@ -286,7 +286,8 @@ class Solver:
     def _functions(
         self, graph: Graph, e: Sequence[Any], J: Sequence[Any], cost: Any
     ) -> tuple[GraphFunction, GraphFunction]:
-        """The step (x, p, mu, box) -> (y, norms) and the projection (x, p, box) -> y."""
+        """Graph functions of the step, (x, p, mu, box) -> (y, norms), and the projection into the
+        limits, (x, p, box) -> y."""
         n, k = self.n, self.k
         g = Graph()
         x, _, mu, box = (g.inputs(*i) for i in (("x", n), ("p", self.m), ("mu", 1), ("box", 2 * n)))
@@ -317,7 +318,9 @@ class Solver:
             raise BrazoError(f"solver {self.name}: periodic must be {self.n} booleans, or one")
         for j, (low, high) in enumerate(box.T):
             if not low <= high:
-                raise BrazoError(f"solver {self.name}: x[{j}] has limits [{low}, {high}]")
+                raise BrazoError(
+                    f"solver {self.name}: x[{j}] has limits [{low}, {high}]; expected low ≤ high"
+                )
             if self.periodic[j] and math.isfinite(low) != math.isfinite(high):
                 raise BrazoError(
                     f"solver {self.name}: x[{j}] is periodic with limits [{low}, {high}]; give "
@@ -374,9 +377,9 @@ class Solver:
 
 
 class PlainSolver:
-    """A solver with its own arrays: fill `p` and `x0`, then call; for one thread at a time.
+    """A solver with its own input arrays: fill `p` and `x0`, then call it; not thread-safe.
 
-    It returns x and the numbers of :data:`~brazo.codegen.driver.INFO`. Nothing is checked.
+    A call returns x and the numbers of :data:`~brazo.codegen.driver.INFO`. Inputs are not checked.
     """
 
     __slots__ = ("_arguments", "_info", "_owner", "_solve", "_x", "p", "x0")

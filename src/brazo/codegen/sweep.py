@@ -1,16 +1,19 @@
 """Recursions along a tree as compiled loops, for trees too large for unrolled code.
 
-A tree has rows 0 … L-1, the parent of each being an earlier row or the base. Each row has *fields*
-(vectors that passes compute) and *constants* (a table). A pass visits all rows, outward (base to
-tips) or inward (tips to base), and evaluates at each a graph over these inputs:
+A tree has rows (links) 0 … L-1; the parent of a row is an earlier row or the base. Each row has
+*fields* (vectors that passes compute) and *constants* (from a table). A pass visits all rows,
+outward (base to tips) or inward (tips to base), and evaluates a graph at each row. Its inputs are
 
-    link_c   the row's constants c            own_f   the row's field f
-    in_x     the row's part of input x        up_f    field f of its parent
+    link_c   constants c of the row           own_f   field f of the row
+    in_x     the row's part of input x        up_f    field f of the parent
 
-    outputs  own_f sets a field, up_f adds to the parent's, out_y is the row's part of output y
+and its outputs
 
-Fields of the base are zero, or given by an input of that name in ``base``. The machine code is one
-loop per pass, for any number of rows, over lanes like every other function.
+    own_f    sets field f of the row          up_f    is added to field f of the parent
+    out_y    is the row's part of output y
+
+Fields of the base are zero, or given by the input of that name in ``base``. The machine code is one
+loop per pass, for any number of rows, and runs on SIMD lanes like every other function.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class Pass:
 
 
 class Sweep(Function):
-    """Passes over a tree as a function of the inputs' parts, row after row."""
+    """Function that runs passes over a tree; inputs and outputs contain the parts of all rows."""
 
     def __init__(
         self,
@@ -137,7 +140,7 @@ class Sweep(Function):
 
 
 class _Loops:
-    """Writes the loops of a sweep."""
+    """Writes the IR of the loops of a sweep."""
 
     def __init__(self, sweep: Sweep, module: Module, width: int):
         self.sweep, self.width = sweep, width
@@ -201,7 +204,7 @@ class _Loops:
         places: Mapping[str, int],
         symbol: str,
     ) -> tuple[list[str], list[str], str]:
-        """The lines of a pass, those of the function's start, and the block the pass ends in."""
+        """IR lines of a pass, lines for the start of the function, and the pass's last block."""
         from brazo.codegen.llvm import lower_body
 
         rows = len(self.sweep.parents)
@@ -277,7 +280,7 @@ class _Loops:
 
 
 def _lane_by_lane(sweep: Sweep, module: Module, symbol: str, width: int) -> str:
-    """Lanes one after the other, if the fields of all would not fit on the stack."""
+    """IR that computes lanes one after the other, if the fields of all do not fit on the stack."""
     given, made = sum(sweep.inputs.values()), sum(sweep.outputs.values())
     f = Flow(f"define internal void @{symbol}(ptr %in, ptr %out)")
     ins, outs = f.room(given), f.room(made)

@@ -75,8 +75,7 @@ _TAN_EIGHTH = 0.41421356237309503  # tan(pi/8)
 
 
 class Assembler(Protocol):
-    """The methods of an emitter that are used here: constants, arithmetic, comparison, integers and
-    choice."""
+    """The methods of `Emitter` that this module uses."""
 
     def number(self, value: float) -> str: ...
     def fadd(self, a: str, b: str) -> str: ...

@@ -1,16 +1,16 @@
-"""All real zeros of trigonometric polynomials, bracketed; compiled.
+"""Compiled search for brackets of all real zeros of trigonometric polynomials.
 
     f(x) = w_0 + sum_k w_k cos kx + w_{n+k} sin kx,    k = 1 ... n
 
 The circle is divided into cells. The signs of f and its derivatives at both ends bound the number
-of zeros in a cell (Budan and Fourier; the last derivative has one zero in a cell at most). A cell
-with one sign change and a bound of one is a bracket; one with an extremum towards zero is examined
-there; one that may have more is halved. Where |f|, whose max is about 1, is below `rounding` at
-both ends of a cell, its sign is not reliable and the cell is skipped; polynomials that come near
-this are marked as flat.
+of zeros in a cell (Budan and Fourier; the last derivative has at most one zero in a cell). A cell
+with a sign change of f and a bound of one is a bracket. In a cell where |f| has a minimum, f is
+examined at the minimum. A cell that may have more zeros is halved. f must be scaled to a max of
+about 1; where |f| is below `rounding` at both ends of a cell, its sign is not reliable and the cell
+is skipped. Polynomials that come close to this are marked as flat.
 
-A pair of zeros that has just vanished (|f| has a minimum close to zero) counts as a double zero:
-the caller decides whether it is one.
+If |f| has a minimum that is almost zero, rounding may have removed two zeros: the minimum is
+returned as a double zero, and the caller decides whether it is one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["Brackets", "TrigonometricZeros", "polynomial", "zero_function"]
 _ORDERS = 9  # derivatives examined, from 0
 _CELLS = 64
 _LEAST_DEPTH, _DEPTH = 2, 22  # halvings of a cell
-_NEAR = 0.008  # rad, distance from the real axis at which a vanished pair is still reported
+_NEAR = 0.008  # rad, max imaginary part of two complex zeros that are reported as a double zero
 _ITERATIONS = 10
 _MOST = 32  # brackets of a row
 _ROWS_PER_THREAD = 64
@@ -48,7 +48,7 @@ _MARGIN = 300.0  # times rounding: below this, signs may be wrong
 
 
 class Brackets(NamedTuple):
-    """Brackets of many polynomials."""
+    """Brackets of the zeros of N polynomials."""
 
     rows: np.ndarray  # (M,) index of the polynomial, ascending
     ends: np.ndarray  # (M, 2) rad; equal for a double zero
@@ -57,13 +57,13 @@ class Brackets(NamedTuple):
 
 
 def polynomial(wave: Sequence[Any], angle: Any) -> tuple[Any, Any]:
-    """Value and slope at an angle, of coefficients (2n + 1)."""
+    """Value and slope at an angle; `wave` are the coefficients (2n + 1)."""
     value, slope = derivatives(wave, angle, 2)
     return value, slope
 
 
 def derivatives(wave: Sequence[Any], angle: Any, orders: int) -> list[Any]:
-    """The value and the derivatives, ``orders`` in all."""
+    """The value and the first derivatives at an angle, ``orders`` numbers in total."""
     degree = len(wave) // 2
     s, c = ring.sincos(angle)
     ck, sk = c, s
@@ -81,8 +81,10 @@ def derivatives(wave: Sequence[Any], angle: Any, orders: int) -> list[Any]:
 
 
 def zero_function(name: str, degree: int) -> GraphFunction:
-    """Coefficients and a bracket (2) -> the zero in it, and the slope there: Newton's method, and
-    bisection where that leaves the bracket."""
+    """Graph function of coefficients and a bracket (2) -> the zero in the bracket, and its slope.
+
+    It uses Newton's method, and bisection where a step leaves the bracket.
+    """
     graph = Graph()
     wave, (low, high) = graph.inputs("wave", 2 * degree + 1), graph.inputs("bracket", 2)
     left, _ = polynomial(wave, low)
@@ -100,7 +102,7 @@ def zero_function(name: str, degree: int) -> GraphFunction:
 
 
 class TrigonometricZeros:
-    """A solver for polynomials of one degree."""
+    """Finds brackets of the zeros of polynomials of one degree."""
 
     def __init__(self, degree: int, rounding: float) -> None:
         self.size = 2 * degree + 1
@@ -115,7 +117,7 @@ class TrigonometricZeros:
         self._native: Any = None
 
     def __call__(self, wave: np.ndarray) -> Brackets:
-        """Brackets of polynomials (N, 2n + 1), each scaled to a max of about 1."""
+        """Brackets for polynomials with coefficients (N, 2n + 1), scaled to a max of about 1."""
         solve = self._native or self._build()
         wave = np.ascontiguousarray(wave, dtype=np.float64)
         count = len(wave)
@@ -134,13 +136,16 @@ class TrigonometricZeros:
         return Brackets(rows, ends[rows, at], info[:, 1] > 0, info[:, 2] > 0)
 
     def _classified(self) -> GraphFunction:
-        """Classification of a cell, from the derivatives at both ends and its depth."""
+        """Graph function that classifies a cell: what to do with it, and 1 if it is flat.
+
+        Inputs are the derivatives at both ends and the number of halvings.
+        """
         graph = Graph()
         low, high = graph.inputs("low", _ORDERS), graph.inputs("high", _ORDERS)
         (depth,) = graph.inputs("depth", 1)
         signs = [[ring.where(x, 1.0, 0.0) for x in end] for end in (low, high)]
         changes = [[_differ(a, b) for a, b in pairwise(s)] for s in signs]
-        # One more for the zero of the last derivative, if it has one.
+        # Plus one if the last derivative has a zero in the cell.
         bound = _differ(signs[0][-1], signs[1][-1])
         for a, b in zip(*changes, strict=True):
             bound = bound + (a - b)
@@ -159,8 +164,7 @@ class TrigonometricZeros:
         return GraphFunction("zeros_cell", graph, {"code": [code, flat]})
 
     def _extremum(self, zero: GraphFunction) -> GraphFunction:
-        """Both brackets of a cell with an extremum towards zero, and the number of zeros they stand
-        for."""
+        """Graph function for a cell with a minimum of |f|: two brackets and the number of zeros."""
         graph = Graph()
         wave, (low, high) = graph.inputs("wave", self.size), graph.inputs("cell", 2)
         degree = self.size // 2
@@ -215,7 +219,7 @@ class TrigonometricZeros:
         return kind(self._library.address("zeros_many"))
 
     def _interpreted(self, rows: int, wave_at: int, ends_at: int, info_at: int) -> None:
-        """The compiled function in Python."""
+        """Replacement of the compiled function in Python, with the same arguments."""
         for k in range(rows):
             wave = doubles(wave_at + 8 * k * self.size, self.size).tolist()
             ends = doubles(ends_at + 16 * k * _MOST, 2 * _MOST)
@@ -261,7 +265,7 @@ _AT_LOW, _AT_HIGH, _AT_DEPTH, _ENTRY = 2, 2 + _ORDERS, 2 + 2 * _ORDERS, 3 + 2 * 
 
 
 def _append() -> str:
-    """Append a bracket unless there are too many."""
+    """IR of a function that appends a bracket, unless the array is full."""
     f = Flow("define internal void @zeros_append(ptr %out, ptr %count, double %low, double %high)")
     n = f.load("i64", "%count")
     with f.when(f.binary("icmp slt i64", n, _MOST - 1)):
@@ -274,7 +278,7 @@ def _append() -> str:
 
 
 def _row() -> str:
-    """The brackets of one polynomial; `info` gets their number, close and flat."""
+    """IR that brackets the zeros of one polynomial; `info` gets their number, close and flat."""
     f = Flow("define internal void @zeros_row(ptr %wave, ptr %out, ptr %info)")
     stack, code, found = f.room((_DEPTH + 4) * _ENTRY), f.room(2), f.room(5)
     previous, middle = f.room(_ORDERS), f.room(_ORDERS)

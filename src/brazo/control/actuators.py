@@ -1,15 +1,15 @@
-"""Real drives over any scalar: motor, supply, gear and servo of every joint in one compiled step.
+"""Real drives: motor, supply, gear and servo of every joint in one compiled step.
 
-A motor with current i turns a joint of speed w through a gear.  With everything at the joint side
-(K = N k for gear ratio N and torque constant k, B the friction of motor and gear, A the inertia of
-rotor and joint, r all other torques):
+A motor with current i drives a joint of speed w through a gear.  All values are referred to the
+joint side: K = N k for gear ratio N and torque constant k, B is the friction of motor and gear, A
+the inertia of rotor and joint, V the voltage, and r the sum of all other torques:
 
     L di/dt = V − R i − K w
     A dw/dt = K i − B w + r
 
-V, B and r are held during a step, so z = (i, w) follows exactly: z₁ = z∞ + e^X (z₀ − z∞) with X the
-matrix of the equations times the step.  The exponential is a Padé approximation with squaring,
-written with e^X = α 1 + β X, which every function of a 2 × 2 matrix can be.
+V, B and r are held during a step, so z = (i, w) has an exact solution: z₁ = z∞ + e^X (z₀ − z∞) with
+X the matrix of the equations times the step.  The exponential is a Padé approximation with
+squaring, computed as e^X = α 1 + β X, a form that every function of a 2 × 2 matrix has.
 
 The joints of an arm accelerate each other: r_i = −h_i − Σ_{j≠i} M_ij δ_j/dt, with δ = w₁ − w₀ and
 h = C q̇ + G + friction of the joints.  As δ_i = p_i + s_i r_i is linear in r_i, the speeds follow
@@ -114,7 +114,7 @@ def motor_step(
     dt: float,
     squarings: int = 6,
 ) -> MotorStep:
-    """Exact change of current `i` (A) and speed `w` (rad/s) in `dt` (s), over any scalar.
+    """Exact change of current `i` (A) and speed `w` (rad/s) in `dt` (s), for any scalar type.
 
     All values are at the joint side: `constant` K (N m/A), `friction` B (N m s/rad), `inertia` A
     (kg m²), `voltage` (V) and `load` torque (N m), both held.
@@ -138,10 +138,10 @@ def motor_step(
 
 
 def _exponential(trace: Scalar, det: Scalar, squarings: int) -> tuple[Scalar, Scalar]:
-    """Return (α − 1, β) with e^X = α 1 + β X, of a 2 × 2 matrix X given by trace and determinant.
+    """Return (α − 1, β) with e^X = α 1 + β X, for a 2 × 2 matrix X given by trace and determinant.
 
-    The difference from the identity is kept through the squarings, so that small steps lose no
-    digits: (1 + D)² − 1 = 2D + D².
+    The squarings are applied to D = e^X − 1, (1 + D)² − 1 = 2D + D², so that small steps lose no
+    digits.
     """
     scale = 0.5**squarings
     t, d = trace * scale, det * (scale * scale)
@@ -171,7 +171,7 @@ def _added(
 def _times(
     a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar], trace: Scalar, det: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """Product of α 1 + β X and another, reduced by X² = trace X − det 1."""
+    """(α, β) of the product of two matrices α 1 + β X, by X² = trace X − det 1."""
     square = a[1] * b[1]
     return a[0] * b[0] - square * det, a[0] * b[1] + a[1] * b[0] + square * trace
 
@@ -180,7 +180,7 @@ def _times(
 
 
 class JointActuator:
-    """The step of one joint's actuator: before the coupled solution, and after it."""
+    """One step of a joint's actuator: `begin` before the coupled solution, `end` after it."""
 
     def __init__(self, actuator: Actuator, dt: float, squarings: int) -> None:
         motor, gear, pwm = actuator.motor, actuator.gear, actuator.pwm
@@ -239,7 +239,7 @@ class JointActuator:
             moved = engaged.more(voltage, -h)
             start = (M * w + self.rotor * speed) / (M + self.rotor) - w
             pushed = (start + moved.speed) * M / self.dt + h
-            # At a flank that would pull, the rotor leaves.
+            # A flank cannot pull: the rotor leaves it.
             side = self.side = self._left(self.side, pushed)
             free = self._motor(self.rotor, speed, voltage, 0.0)
             self.touch = absolute(side)
@@ -273,7 +273,7 @@ class JointActuator:
     # ---- parts -----------------------------------------------------------------------------
 
     def _motor(self, inertia: Scalar, speed: Scalar, voltage: Scalar, load: Scalar) -> MotorStep:
-        """Step at zero voltage and load, with the friction for the voltage and load given."""
+        """Step at zero voltage and load; the friction is that for the given voltage and load."""
         motor, eta = self.actuator.motor, self.actuator.gear.efficiency
         viscous = self.N**2 * motor.viscous
         sliding = self._step(inertia, speed, viscous)
@@ -415,7 +415,7 @@ class Drives:
     def __init__(self, robot: Robot, dt: float) -> None:
         model = robot.model
         if not model.real_drives:
-            raise BrazoError(f"robot '{robot.name}': its drives are ideal; see Robot.with_drives")
+            raise BrazoError(f"robot '{robot.name}': its drives are ideal; use with_drives('real')")
         self.robot, self.dt = robot, float(dt)
         equations = equations_of(model)
         M = robot.mass_matrix(np.asarray(next(iter(robot.poses.values()), np.zeros(robot.n))))
@@ -442,7 +442,7 @@ class Drives:
         return found
 
     def fits(self, robot: Robot, dt: float) -> bool:
-        """Whether it was made for this robot and step."""
+        """True if these drives were made for this robot and time step."""
         return self.robot.model is robot.model and self.dt == dt
 
     def reset(self, q: np.ndarray, qd: np.ndarray) -> None:
@@ -474,7 +474,7 @@ class Drives:
         command: Sequence[Scalar],
         state: Sequence[Scalar],
     ) -> tuple[Vector, Vector, Vector]:
-        """Torques (n), next state and signals, over any scalar."""
+        """Torques (n), next state and signals of one step, for any scalar type."""
         n, dt = equations.n, self.dt
         M = equations.mass_matrix(list(q))
         h = equations.inverse_dynamics(list(q), list(qd), [0.0] * n)
@@ -512,7 +512,7 @@ class Drives:
 
 
 def _squarings(actuator: Actuator, inertia: float, dt: float) -> int:
-    """Squarings for which the Padé approximation is exact to rounding, with a margin of 8."""
+    """Number of squarings that make the Padé approximation exact to rounding (margin: 8)."""
     motor, gear = actuator.motor, actuator.gear
     least = actuator.armature or inertia
     K = gear.ratio * motor.torque_constant

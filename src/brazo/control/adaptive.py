@@ -12,11 +12,11 @@ so s → 0 for any masses, and the estimates stay bounded; they converge to the 
 the motion is sufficiently exciting (Slotine and Li, *On the adaptive control of robot
 manipulators*, 1987).
 
-Γ is diagonal, rate · K · (size / weight)², with size a typical m, m l or m l² of the links carried
-by the joint: so `rate` (1/s) is the convergence rate for a light wrist as for a heavy
-shoulder.  `bound` keeps each estimate within that many sizes of the file's value; if the true value
-is inside, this never increases V.  Joints with a saturated drive do not contribute to the
-adaptation.
+Γ is diagonal: rate · K · (size / weight)².  `size` is a typical m, m l or m l² of the links carried
+by the joint and `weight` the torque that holds them, so `rate` (1/s) is the convergence rate of a
+light wrist and of a heavy shoulder alike.  `bound` limits the deviation of each estimate from the
+file's value, in units of `size`; if the true value is within the bound, the limit never increases
+V.  Joints with a saturated drive do not contribute to the adaptation.
 """
 
 from __future__ import annotations

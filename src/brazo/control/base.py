@@ -1,8 +1,8 @@
 """`Controller`: the interface of all controllers, and `Reference`: the signal they track.
 
 A controller is one file with one class.  It declares its gains (`GAINS`), their default values
-(`default_gains`) and its control law: `command`, in plain Python, or `law`, over any scalar (see
-`brazo.control.compiled`).  Sizes, drive limits and checks are handled here.
+(`default_gains`) and its control law: `command` in plain Python, or `law`, which is compiled (see
+`brazo.control.compiled`).  This module checks sizes and values and applies the drive limits.
 
     controller.bind(robot, dt)                       once
     controller.reset(q, qd)                          before each run
@@ -47,7 +47,10 @@ class Reference:
 
 
 class Controller(Declared, ABC):
-    """Base of controllers: state and reference to torques; see the module for the call order."""
+    """Base class of controllers, which compute torques from state and reference.
+
+    The module docstring has the order of the calls.
+    """
 
     GAINS: ClassVar[tuple[Gain, ...]] = ()
     listed: ClassVar[bool] = True  # whether it tracks a reference; others are not in `controllers`
@@ -69,7 +72,7 @@ class Controller(Declared, ABC):
 
     @abstractmethod
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
-        """The commanded torque (n,) before the drives' limits."""
+        """The commanded torque (n,), before it is clipped to the drives' limits."""
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
         """Reset internal state: integrators and estimates at the start of a run."""

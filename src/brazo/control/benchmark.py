@@ -17,7 +17,7 @@ Trajectory = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def sines(robot: Robot) -> Trajectory:
-    """Every joint on its own sine about the first pose, 0.5 to 1 Hz, no two in step."""
+    """Every joint follows a sine about the first pose, 0.5 to 1 Hz, each with its own frequency."""
     centre, reach = _room(robot)
     omega = 2.0 * np.pi * np.linspace(0.5, 1.0, robot.n)
     amplitude = np.minimum(reach, 0.5 * _speeds(robot) / omega)
@@ -34,7 +34,7 @@ def sines(robot: Robot) -> Trajectory:
 
 
 def quintic(robot: Robot) -> Trajectory:
-    """From rest to rest in 1.5 s, then still: 10 x³ − 15 x⁴ + 6 x⁵."""
+    """Motion from rest to rest in 1.5 s by 10 x³ − 15 x⁴ + 6 x⁵, then 0.5 s at rest."""
     start, reach = _room(robot)
     duration = 0.75 * T_END
     # The quintic's max speed is 15/8 of the mean.
@@ -55,7 +55,7 @@ def quintic(robot: Robot) -> Trajectory:
 
 
 def _room(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """The first pose and how far each joint may swing about it: to 0.4 rad, 0.05 m or its limit."""
+    """The first pose, and the max amplitude of each joint: 0.4 rad or 0.05 m, or up to a limit."""
     start = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
     low, high = robot.limits.T
     half = np.array([0.4 if kind == "revolute" else 0.05 for kind in robot.joint_kinds])

@@ -43,9 +43,9 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopConditions:
-    """The robot that is controlled, where it differs from the one that the controller knows.
+    """Differences between the controlled robot and the model that the controller knows, and faults.
 
-    Arrays may have leading batch dimensions.  A fault is active from its time on.
+    Arrays may have leading batch dimensions.  A fault is active from its start time on.
     """
 
     payload: Any = 0.0  # (...) kg, a point mass held by the tool
@@ -165,7 +165,7 @@ def closed_loop(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Conditions that change the machine code; the others are inputs."""
+    """The conditions that require different machine code; all others are inputs of the loop."""
 
     payload: tuple[float, float, float] | None
     mass_scale: bool
@@ -204,7 +204,7 @@ class _Reader:
         self.lead: tuple[int, ...] = ()
 
     def __call__(self, name: str, value: Any, tail: tuple[int, ...] = ()) -> np.ndarray:
-        """`value` as (..., size); a number stands for all joints."""
+        """`value` as an array (..., size); a single number is used for all joints."""
         array = float_array(value, name)
         if np.isnan(array).any():
             raise BrazoError(f"closed_loop: {name} has values that are not numbers (NaN)")
@@ -341,7 +341,7 @@ def _compile(
     t = row * dt
 
     def since(start: Any) -> Any:
-        """At least 0 from the period nearest to a time on."""
+        """A value that is ≥ 0 from the period nearest to the time `start` on."""
         return t - start + 0.5 * dt
 
     streams = [*REFERENCE, "reference_tool"]
@@ -406,7 +406,7 @@ def _compile(
 def _motion(
     equations: ControlEquations, plan: _Plan, robot: Robot, g: Graph
 ) -> tuple[Any, list[list[Any]]]:
-    """The robot's motion as a function of a graph, and its inputs after q, q̇ and τ."""
+    """Graph function of the robot's motion in a period, and its inputs after q, q̇ and τ."""
     if plan.payload is None and not plan.mass_scale:
         return robot.dynamics.motion, []
     n, inner = robot.n, Graph()

@@ -1,15 +1,16 @@
-"""Controllers written once over any scalar and compiled for a robot: one native call per period.
+"""Controllers that are compiled for a robot: one native call per control period.
 
 A `CompiledController` gives its control law as
 
     law(x, gains, state) -> (tau, next state)
 
-where `x` holds the signals of one control period (`ControlSignals`), and `gains` and `state` are
-lists by name.  It may use plain arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's
-equations over the same scalars.  `bind` evaluates it on the expression graph with the robot's
-parameters; gains, load and state are inputs of the kernel, so changing them does not recompile.
+where `x` has the signals of one control period (`ControlSignals`), and `gains` and `state` are
+dictionaries of lists.  The scalars may be floats, arrays or nodes of an expression graph, so it
+may use arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's equations for the same
+scalars.  `bind` evaluates it on the expression graph with the robot's parameters; gains, load and
+state are inputs of the kernel, so changing them does not recompile.
 
-`CompiledControlLaw` is the result.  Its `step` is the same function over any scalar: evaluated on
+`CompiledControlLaw` is the result.  Its `step` works for any scalar type too: it is evaluated with
 floats for checking, and on the graph of a loop that compiles robot and controller together.
 """
 
@@ -39,7 +40,7 @@ _SIGNALS = ("q", "qd", "reference q", "reference qd", "reference qdd")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlSignals:
-    """Inputs of a control law in one period; every vector is a list of any scalar."""
+    """Inputs of a control law in one period; every vector is a list of scalars of any type."""
 
     q: Vector
     qd: Vector
@@ -74,7 +75,7 @@ class ControlSignals:
 
 
 class CompiledController(Controller):
-    """A controller over any scalar, compiled when it is bound to a robot."""
+    """Base class of controllers that are compiled when they are bound to a robot."""
 
     uses_model: bool = False  # needs the robot's equations and accounts for a load
 
@@ -91,7 +92,7 @@ class CompiledController(Controller):
     def law(
         self, x: ControlSignals, gains: Mapping[str, Vector], state: State
     ) -> tuple[Vector, State]:
-        """The control law: commanded torque and next state, over any scalar."""
+        """The control law: commanded torque and next state, for any scalar type."""
 
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
         """The initial state; names and sizes must not change."""
@@ -105,14 +106,14 @@ class CompiledController(Controller):
 
     @property
     def equations(self) -> ControlEquations:
-        """The robot's equations over any scalar."""
+        """The robot's equations of motion, for any scalar type."""
         if self._equations is None:
             raise self._unbound()
         return self._equations
 
     @property
     def compiled(self) -> CompiledControlLaw:
-        """The control law compiled for this robot: kernel, sizes, and `step` over any scalar."""
+        """The control law compiled for this robot: kernel, sizes and `step`."""
         if self._compiled is None:
             raise self._unbound()
         return self._compiled
@@ -124,7 +125,7 @@ class CompiledController(Controller):
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """A copy of integrators and estimates, by name; may be set to restore a state."""
+        """A copy of integrators and estimates by name; assigning it restores a state."""
         sizes = self.compiled.state_sizes
         return _split(self._inputs[-1].copy(), sizes) if sizes else {}
 
@@ -146,13 +147,13 @@ class CompiledController(Controller):
     def arguments(self) -> list[np.ndarray]:
         """Kernel inputs after the signals: gains, dt, tables, and the state last.
 
-        The controller's own memory, for machine code that calls the kernel in its place.
-        A new list after each `bind`.
+        These arrays are the controller's own memory, for machine code that calls the kernel instead
+        of the controller.  The list is new after each `bind`.
         """
         return self._inputs
 
     def share_wanted(self, wanted: np.ndarray) -> None:
-        """Keep the last commanded torque in an array (n,) that machine code writes."""
+        """Use an array (n,), which machine code writes, as the last commanded torque."""
         if self._wanted is not wanted:
             _set(self, "_wanted", wanted)
 
@@ -174,7 +175,7 @@ class CompiledController(Controller):
         _ = self._compiled.entry  # compile now, not in the first period
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without what is derived from the robot: equations and machine code."""
+        """Attributes for copy and pickle, without equations and machine code."""
         return {**vars(self), "_compiled": None, "_equations": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -238,7 +239,7 @@ class CompiledController(Controller):
 
 
 class CompiledControlLaw:
-    """A control law for one robot; its inputs are flat vectors in the order of `inputs`."""
+    """A control law compiled for one robot; inputs are flat vectors in the order of `inputs`."""
 
     def __init__(
         self,
@@ -270,7 +271,7 @@ class CompiledControlLaw:
         return self  # immutable: copies of a controller share the machine code
 
     def step(self, *inputs: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:
-        """Clipped torque, commanded torque and next state, over any scalar."""
+        """Clipped torque, commanded torque and next state, for any scalar type."""
         q, qd, r, rd, rdd, gains, dt = inputs[:7]
         tables = {name: list(v) for name, v in zip(self._tables, inputs[7:], strict=False)}
         state = _split(inputs[-1], self.state_sizes) if self.state_sizes else {}
@@ -288,8 +289,11 @@ class CompiledControlLaw:
 
     @cached_property
     def entry(self) -> Callable[..., Any]:
-        """`entry(q, qd, r, rd, rdd, gains, dt, tables…, state)` -> clipped torque, commanded
-        torque, its sum and, if there is one, the next state."""
+        """Compiled function `entry(q, qd, r, rd, rdd, gains, dt, tables…, state)`.
+
+        It returns the clipped torque, the commanded torque, the sum of its elements and, if there
+        is a state, the next state.
+        """
         return self.kernel.entry_or(self._other_call)
 
     def _compile(self) -> Kernel:

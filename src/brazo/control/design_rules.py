@@ -46,9 +46,9 @@ _PHASE = 0.26  # rad: delay times bandwidth of a critically damped loop with 45Â
 
 
 def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[str, np.ndarray]:
-    """The gains of a rule for a controller that is bound to a robot; `delay` (s) of the drives.
+    """Gains by a design rule, for a controller that is bound to a robot.
 
-    One period of computation is added to the delay.
+    `delay` (s) is that of the drives; one control period for computation is added.
     """
     one_of(rule, RULES, "rule")
     allowed = rules_for(controller)
@@ -91,7 +91,10 @@ def rules_for(controller: Controller) -> tuple[str, ...]:
 
 
 def ultimate_gain(inertia: np.ndarray, dt: float, delay: int = 0) -> tuple[np.ndarray, float]:
-    """Ultimate gain (n,) of a velocity loop delayed by `delay` periods, and its period (s)."""
+    """Ultimate gain Ku (n,) and ultimate period Tu (s) of a velocity loop.
+
+    `delay` is a number of control periods.
+    """
     angle = math.pi / (2 * delay + 1)
     return np.asarray(inertia) / dt * 2.0 * math.sin(0.5 * angle), 2.0 * math.pi * dt / angle
 
@@ -103,8 +106,9 @@ def smallest_inertia(robot: Robot) -> np.ndarray:
 
 
 def bryson_weights(robot: Robot) -> dict[str, np.ndarray]:
-    """Weights of an LQR: acceptable errors of 0.02 rad and 5 mm, a tenth of the drives' speeds and
-    their torques; without a torque limit, the torque that holds the robot and accelerates it."""
+    """LQR weights for acceptable errors of 0.02 rad and 5 mm, speeds of a tenth of the drives' max
+    and the drives' max torques; without a torque limit, torques that hold and accelerate the robot.
+    """
     prismatic = np.array([kind == "prismatic" for kind in robot.joint_kinds])
     deviation = np.where(prismatic, _DEVIATION[1], _DEVIATION[0])
     speed = np.array([drive.max_speed for drive in robot.model.drives], dtype=float)

@@ -1,18 +1,18 @@
-"""A robot's equations of motion over any scalar, with a load, as used by controllers.
+"""Equations of motion of a robot with a load, for controllers and any scalar type.
 
     inverse_dynamics   τ = M(q) q̈ + C(q, q̇) q̇ + G(q) + friction(q̇)
     passive            M(q) w + C(q, q̇) v + G(q)          two velocities: of the robot and of the
     reference
 
-`passive` needs C of Christoffel symbols, for which C(q, a) b is symmetric in a and b.  Newton–Euler
-knows C(q, v) v, and a symmetric form follows from its squares:
+`passive` needs the C of Christoffel symbols, for which C(q, a) b is symmetric in a and b.
+Newton–Euler computes C(q, v) v, and this quadratic form determines the symmetric one:
 
     C(q, a) b = C(q, s) s − C(q, d) d,        s = (a + b)/2,  d = (a − b)/2
 
-so two passes give the C for which Ṁ − 2C is skew, without derivatives.
+so two passes give C(q, q̇) v with the C for which Ṁ − 2C is skew-symmetric, without derivatives.
 
-The load enters as numbers that scale linearly (ten moments of mass for a tree, a mass for a Delta):
-they are an input of compiled controllers, so a new load does not recompile.
+The load is a vector in which the equations are linear (ten inertial parameters for a tree, a mass
+for a Delta).  It is an input of compiled controllers, so a new load does not recompile.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ControlEquations(ABC):
 
     @abstractmethod
     def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
-        """A load given in the tool frame, as the vector the other methods take."""
+        """The vector `load` of the other methods, for a load given in the tool frame."""
 
     def inverse_dynamics(
         self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None
@@ -107,7 +107,7 @@ class ControlEquations(ABC):
 
 
 def equations_of(model: Model) -> ControlEquations:
-    """The equations of a robot of any kind; raises if it has no inertia."""
+    """The equations of a tree robot or a Delta; raises an error if inertia is missing."""
     if isinstance(model, DeltaModel):
         return DeltaEquations(model)
     return TreeEquations(model.require_tree())

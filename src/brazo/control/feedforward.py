@@ -17,7 +17,7 @@ FEEDFORWARDS = ("none", "gravity", "full")
 
 
 def feedforward(kind: str, equations: ControlEquations, x: ControlSignals) -> list[Any]:
-    """The torques (n) of one of the kinds above, over any scalar."""
+    """Feed-forward torques (n) of a kind (see the module docstring), for any scalar type."""
     if kind == "none":
         return [0.0] * equations.n
     load = x.tables["load"]

@@ -93,7 +93,7 @@ class Gains:
         return f"<gains of {self._owner}: {shown}>"
 
     def __getitem__(self, key: Key) -> Any:
-        """A copy of a gain's values, or one of them."""
+        """A copy of the values of a gain, or with (name, joint) one value."""
         name, entry = key if isinstance(key, tuple) else (key, None)
         values = self.vector[self._slice(name)].copy()
         return values if entry is None else float(values[self._entry(name, entry)])
@@ -124,7 +124,7 @@ class Gains:
         return {**self.__dict__, "on_change": None}
 
     def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
-        """Split a vector of any scalar, in the order of `vector`, by gain."""
+        """Split a vector that is ordered like `vector` into lists by gain name."""
         return {name: list(vector[where]) for name, where in self._slices.items()}
 
     def slice_of(self, name: str) -> slice:

@@ -41,7 +41,7 @@ class CartesianImpedance(CompiledController):
     """Cartesian impedance controller, in tool axes or (`frame="base"`) in base axes.
 
     `wn` (rad/s) and `zeta` determine the gains that are not given, from the mean apparent inertia
-    of the tool along each axis; an axis along which it cannot move gets 0.  With
+    of the tool along each axis; the gain is 0 for an axis along which the tool cannot move.  With
     `feedforward=False` only gravity is compensated.
     """
 
@@ -138,7 +138,8 @@ class CartesianImpedance(CompiledController):
 def tool_inertia(robot: Robot, frame: Literal["tool", "base"]) -> np.ndarray:
     """Mean over the workspace of the apparent inertia (6,) of the tool along and about each axis.
 
-    1 / (J M⁻¹ Jᵀ)_ii, the inertia for a force along one axis with all axes free; 0 if immobile.
+    It is 1 / (J M⁻¹ Jᵀ)_ii, the inertia for a force along one axis if the tool can move along all
+    axes; 0 if it cannot move along this one.
     """
     q = robot.random_q(_SAMPLES, seed=0)
     J = robot.jacobian(q, frame)
@@ -148,7 +149,7 @@ def tool_inertia(robot: Robot, frame: Literal["tool", "base"]) -> np.ndarray:
 
 
 def _turn_between(R: Vector, R_goal: Vector) -> Vector:
-    """½ Σ (axis of R × axis of R_goal): sine of the angle, along the axis, in base axes."""
+    """Rotation axis from R to R_goal times the sine of the angle, in base axes."""
     total: Vector = [0.0, 0.0, 0.0]
     for k in range(3):
         a, b = R[k::3], R_goal[k::3]
@@ -160,5 +161,5 @@ def _turn_between(R: Vector, R_goal: Vector) -> Vector:
 
 
 def _rotated(turn: Any, R: Vector, v: Vector) -> Vector:
-    """Rotate both halves of a six-vector."""
+    """A six-vector with both halves rotated by `turn`, a function (R, v) -> vector."""
     return [*turn(R, v[:3]), *turn(R, v[3:])]

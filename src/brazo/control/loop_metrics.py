@@ -1,4 +1,4 @@
-"""Metrics of a closed loop accumulated step by step, over any scalar.
+"""Metrics of a closed loop, accumulated step by step inside the compiled loop.
 
 The definitions are those of `brazo.recording.metrics`, for the joints and the tool position.  A run
 of millions of steps then needs no record: `Accumulators.step` is part of the compiled loop, and
@@ -44,9 +44,10 @@ class LoopSignals:
 
 
 class Accumulators:
-    """Sums and extrema of the runs of one robot along one reference.
+    """Sums and extrema from which the metrics of runs along one reference are computed.
 
-    `reference` is (3, m, n), `tool` (m, 3) its tool positions, `limits` (n,) those of the drives.
+    `reference` is (3, m, n), `tool` (m, 3) has its tool positions, `limits` (n,) the torque limits
+    of the drives.
     """
 
     def __init__(

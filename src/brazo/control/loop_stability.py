@@ -10,9 +10,9 @@ for the linear robot (matrix exponential).  The loop is stable if all eigenvalue
 the unit circle; states of the controller that do not reach the torque (an integrator with ki = 0)
 are left out.
 
-The robot may differ from the one that the controller knows: a payload, other masses, a longer
-delay.  Operating points move slowly, so that sharp Coulomb friction is constant and adds no
-damping, which it does not add during a motion either.
+The robot may differ from the model that the controller knows: a payload, other masses, a longer
+delay.  The joints move slowly at an operating point, so Coulomb friction is constant and adds no
+damping, as during a motion.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SLOW = (0.05, 0.01)  # rad/s, m/s
 
 @dataclass(frozen=True, slots=True)
 class PlantVariant:
-    """How the robot differs from the one that the controller knows."""
+    """Differences between the robot and the model that the controller knows."""
 
     name: str = "nominal"
     payload: float = 0.0  # kg, at the tool
@@ -60,9 +60,9 @@ class LoopStability:
 
 
 class LinearLoops:
-    """The linear models of a robot at operating points q (p, n), with control period dt (s).
+    """Linear models of a robot at operating points q (p, n), with control period dt (s).
 
-    They do not depend on gains, so that many controllers can be checked.
+    They do not depend on the controller, so many controllers and gains can be checked with them.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class LinearLoops:
         self._qdd = _loaded_motion(robot)
 
     def stability(self, controller: CompiledController) -> LoopStability:
-        """The stability of a controller that is bound to the robot and dt, with its gains."""
+        """Stability of the loop with a controller, which must be bound to the robot and dt."""
         radii = self.radii(controller)
         variant, point = np.unravel_index(int(np.argmax(radii)), radii.shape)
         return LoopStability(
@@ -94,8 +94,8 @@ class LinearLoops:
     def delay_margin(self, controller: CompiledController) -> float:
         """The longest delay (s), in whole periods, with which the nominal robot is stable.
 
-        0 if it is unstable with one period; delays up to 16 periods are tried.  Longer delays than
-        an unstable one are taken to be unstable too.
+        It is 0 if the loop is unstable with a delay of one period; delays up to 16 periods are
+        tried.  The search assumes that all delays longer than an unstable one are unstable.
         """
         law = self._control(controller, {})
 
@@ -114,7 +114,10 @@ class LinearLoops:
     def matrix(
         self, controller: CompiledController, variant: PlantVariant | None = None
     ) -> np.ndarray:
-        """Matrices (points, ...) of one period: q, q̇, the controller's state, delayed torques."""
+        """Matrices (points, m, m) of the map of one period.
+
+        The m states are q, q̇, the controller's state and the delayed torques.
+        """
         return self._matrix(self._control(controller, {}), variant or PlantVariant())
 
     def _radius(self, law: _Law, variant: PlantVariant) -> np.ndarray:
@@ -144,7 +147,7 @@ class LinearLoops:
         return loop
 
     def _plant(self, payload: float, mass_scale: float) -> tuple[np.ndarray, np.ndarray]:
-        """Φ (p, 2n, 2n) and Γ (p, 2n, n)."""
+        """Φ (p, 2n, 2n) and Γ (p, 2n, n) of the module docstring at all operating points."""
         key = payload, mass_scale
         if key not in self._plants:
             self._plants[key] = self._linearised(payload, mass_scale)
@@ -182,7 +185,7 @@ class LinearLoops:
         return step[:, : 2 * n, : 2 * n], step[:, : 2 * n, 2 * n :]
 
     def _control(self, controller: CompiledController, gains: Mapping[str, Any]) -> _Law:
-        """The controller for small deviations, at all points; `gains` (..., size) add batches."""
+        """The linearised controller at all points; `gains` (..., size) add batch dimensions."""
         if gains and controller.tables():  # these follow from the gains, set by set
             count = len(next(iter(gains.values())))
             sets = [{name: v[i] for name, v in gains.items()} for i in range(count)]
@@ -229,7 +232,7 @@ class LinearLoops:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Law:
-    """A controller for small deviations of q, q̇ and its state; leading dimensions are batches."""
+    """Linearised controller: its matrices Kx, Ks, Sx, Ss; leading dimensions are batches."""
 
     Kx: np.ndarray
     Ks: np.ndarray
@@ -254,7 +257,7 @@ def with_gains(controller: CompiledController, gains: Mapping[str, Any]) -> Comp
 
 
 def _loaded_motion(robot: Robot) -> Any:
-    """(q, qd, tau, payload, mass scale) -> qdd as machine code."""
+    """Kernel (q, qd, tau, payload, mass scale) -> qdd."""
     equations, n, g = equations_of(robot.model), robot.n, Graph()
     q, qd, tau = (g.inputs(name, n) for name in ("q", "qd", "tau"))
     (mass,), (scale,) = g.inputs("payload", 1), g.inputs("mass_scale", 1)

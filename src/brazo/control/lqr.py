@@ -4,9 +4,9 @@ Near a pose at rest the robot is ẋ = A x + B u with x = (q − q₀, q̇) and 
 
     A = [0 1; −M⁻¹ ∂G/∂q  −M⁻¹ F]        B = [0; M⁻¹]
 
-F the slope of friction at rest (Coriolis terms are quadratic and vanish; a sharp Coulomb step has
-no slope and is left out).  The gain that minimises ∫ xᵀQx + uᵀRu dt is K = R⁻¹BᵀP with P from the
-algebraic Riccati equation, and
+where F is the slope of friction at rest (Coriolis terms are quadratic and vanish; a sharp Coulomb
+step has no slope and is left out).  The gain that minimises ∫ xᵀQx + uᵀRu dt is K = R⁻¹BᵀP with P
+from the algebraic Riccati equation, and
 
     τ = τ₀ − K (q − r, q̇ − ṙ)
 

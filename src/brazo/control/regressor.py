@@ -1,18 +1,19 @@
-"""Equations of motion as linear in the parameters of the masses: M w + C(q, q̇) v + G = Y π + known.
+"""Equations of motion, linear in the inertial parameters π: M w + C(q, q̇) v + G = Y π + known.
 
-Newton–Euler is linear in the moments m, h, S of each link (`brazo.dynamics.newton_euler`): with a
-the acceleration of the frame's origin and U r what turning adds to that of a point r,
+Newton–Euler is linear in the moments m, h, S of each link (`brazo.dynamics.newton_euler`).  With a
+the acceleration of the frame's origin and U r the additional acceleration of a point r by rotation,
 
     f = m a + U h        n = h×a + (U S)×
 
-Both are linear in (a, U) too, so the two passes of M w + C(q, q̇) v + G (`brazo.control.equations`)
-are one with the differences of their a and U.  Y itself is never built.  Y π is the pass inwards;
-Yᵀ s is, for each link, the power of its forces under joint speeds s, as s·Y π = Σ v·f + ω·n:
+f and n are also linear in (a, U), so the two passes of M w + C(q, q̇) v + G
+(`brazo.control.equations`) become one pass with the differences of their a and U.  Y itself is
+never built.  Y π is the inward pass; Yᵀ s is, for each link, the power of its forces at joint
+speeds s (v and ω are the link's velocities), because s·Y π = Σ v·f + ω·n:
 
     m: v·a        h: Uᵀv + a×ω        S: Uᵀ[ω×] made symmetric
 
-Parameters that regrouping has emptied (`brazo.dynamics.links`) are left out: seven per revolute
-link (h_x, h_y and S except S_zz), four per prismatic one (m and h).
+Parameters that are zero after regrouping (`brazo.dynamics.links`) are left out.  A revolute link
+keeps seven (h_x, h_y and S except S_zz), a prismatic one four (m and h).
 """
 
 from __future__ import annotations
@@ -43,21 +44,21 @@ _GRAVITY = 9.81
 
 
 class Regressor(ABC):
-    """The parameters of a robot's masses, and motion's torque as a linear form of them."""
+    """The inertial parameters π of a robot, and the torque as a linear function of them."""
 
     names: tuple[str, ...]
     values: np.ndarray  # (p,) values of the robot file
-    size: np.ndarray  # (p,) m, m l, m l² of all that hangs on the joint
-    weight: np.ndarray  # (p,) what holding that takes, N m or N
-    coordinates: tuple[int, ...]  # the joint each parameter belongs to
+    size: np.ndarray  # (p,) typical m, m l or m l² of the bodies that the joint carries
+    weight: np.ndarray  # (p,) torque or force that holds these bodies, N m or N
+    coordinates: tuple[int, ...]  # the joint to which each parameter belongs
 
     @abstractmethod
     def form(self, q: Vector, qd: Vector, v: Vector, w: Vector) -> LinearForm:
-        """The linear form of M w + C(q, q̇) v + G, at one motion."""
+        """M w + C(q, q̇) v + G as a linear function of π."""
 
 
 class LinearForm(ABC):
-    """Torque as Y π + known, with Y at one motion."""
+    """The torque Y π + known as a function of π, for one motion (q, q̇, v, w)."""
 
     @abstractmethod
     def torque(self, parameters: Sequence[Scalar]) -> Vector:
@@ -69,7 +70,7 @@ class LinearForm(ABC):
 
 
 class TreeRegressor(Regressor):
-    """Moments of mass of the links of a tree; motors are known."""
+    """Regressor of a tree robot: π are moments m, h, S of its links; motor inertias are known."""
 
     def __init__(self, equations: TreeEquations) -> None:
         self.equations = equations
@@ -92,7 +93,8 @@ class TreeRegressor(Regressor):
         return _TreeForm(self, q, qd, v, w)
 
     def _hanging(self) -> tuple[list[np.ndarray], list[float]]:
-        """For each link, typical moments and the weight of all that hangs on its joint at q = 0."""
+        """Typical moments of the bodies that each joint carries at q = 0, and the torque or force
+        that holds them."""
         own = links_of(self.equations.model, regroup=False)
         hanging: list[LinkInertia] = [link.inertia for link in own.links]
         for i in reversed(range(len(own.links))):
@@ -102,7 +104,7 @@ class TreeRegressor(Regressor):
                 hanging[link.parent] = hanging[link.parent].plus(seen)
         sizes, weights = [], []
         for link, all_of_it in zip(own.links, hanging, strict=True):
-            # A file may give a link without mass, or a point: sizes stay above nothing.
+            # A link may have no mass or no extent: sizes must stay above 0.
             mass = max(all_of_it.mass, 1e-3)
             xx, _, _, yy, _, zz = all_of_it.second
             length = max(float(np.sqrt(max(xx + yy + zz, 0.0) / mass)), 1e-3)
@@ -167,9 +169,9 @@ class _TreeForm(LinearForm):
 
 
 class DeltaRegressor(Regressor):
-    """Arm (inertia about its axis, first moments), rods and platform of a Delta; motors are known.
+    """Regressor of a Delta: π are arm inertia and first moments, rod mass and platform mass.
 
-    Torque is read off the dynamics with one parameter at 1 and the others at 0.
+    The columns of Y are torques of the dynamics with one parameter at 1 and the others at 0.
     """
 
     names = ("arm inertia", "arm hx", "arm hz", "rod mass", "platform mass")

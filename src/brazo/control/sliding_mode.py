@@ -25,7 +25,10 @@ _LAYER_RATE = 4.0  # reach / layer in units of wn
 
 
 class SlidingMode(CompiledController):
-    """Sliding mode control; `wn` (rad/s) determines the slope, `reach` bounds the model error."""
+    """Sliding mode control; `wn` (rad/s) determines the slope.
+
+    `reach` must exceed the joint accelerations that model errors cause.
+    """
 
     uses_model = True
     GAINS = (

@@ -26,7 +26,7 @@ _FUNCTIONS = {
 
 
 class _Floats:
-    """Literals and functions as floats in SI; see `brazo.units.expressions.Scalars`."""
+    """Evaluates literals and functions of expressions as floats in SI units (`Scalars`)."""
 
     pi = math.pi
 

@@ -204,7 +204,7 @@ def _run_native(
     qd: np.ndarray,
     substeps: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """As `_run_python`, in one native call."""
+    """The results of `_run_python`, computed in one native call."""
     if not isinstance(controller, CompiledController):
         raise BrazoError(
             f"{controller.name} is a controller in Python; native=True needs a compiled one"

@@ -6,7 +6,7 @@ from brazo.model.description import DeltaModel, Model
 
 
 def dynamics_of(model: Model):
-    """The dynamics of a model of any kind; all kinds have the same interface."""
+    """Dynamics of a tree robot or a Delta; both classes have the same interface."""
     if isinstance(model, DeltaModel):
         from brazo.dynamics.delta import DeltaDynamics
 

@@ -26,7 +26,7 @@ Rate = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Dopri5:
-    """`advance(t, q, qd)` returns the state at t + dt, with steps chosen by the tolerance."""
+    """Integrator with adaptive steps; `advance(t, q, qd)` returns the state at t + dt."""
 
     def __init__(
         self,

@@ -1,18 +1,18 @@
-"""Featherstone's articulated bodies over any scalar, one link at a time: forward dynamics, O(n).
+"""Featherstone's articulated-body algorithm for one link: forward dynamics in O(n).
 
 With the acceleration (α, a) of a link's frame, as in `brazo.dynamics.newton_euler`, the moment and
 force of a link and all its descendants are
 
     n = J α + H a + n_b         f = Hᵀ α + M a + f_b          (J, M symmetric)
 
-for one link alone J = I, H = [h×], M = m 1 and (n_b, f_b) the velocity-dependent forces.  For a
-joint with axis z (rotation or translation), with U the column of that inertia along z, D = z·U and
-u = τ − z·(n_b or f_b)
+For a single link J = I, H = [h×], M = m 1, and (n_b, f_b) are the velocity-dependent forces.  For a
+joint with axis z (rotation or translation), let U be the column of this inertia along z, D = z·U,
+u = τ − z·(n_b or f_b), and c the velocity-dependent acceleration of the link.  Then
 
     inertia − U Uᵀ/D        bias + inertia c + U u/D           q̈ = (u − U·(α, a))/D
 
-are the inertia and bias seen by the parent, c being the velocity-dependent acceleration of the
-link.
+are the inertia and bias force that the parent sees, and the joint acceleration.  Scalars may be of
+any type.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def accelerated(
     c: tuple[Vector, Vector],
     joint: JointTerms,
 ) -> tuple[Scalar, tuple[Vector, Vector]]:
-    """q̈ and the link's (α, a) from its parent's."""
+    """q̈ and the acceleration (α, a) of a link, from the acceleration of its parent."""
     alpha0, a0 = parent
     alpha = add(T.to_link(alpha0), c[0])
     a = add(T.to_link(add(a0, cross(alpha0, T.p))), c[1])
@@ -115,12 +115,12 @@ def accelerated(
 
 
 def _symmetric(u: Vector, v: Vector) -> Vector:
-    """u vᵀ for parallel u and v."""
+    """u vᵀ for parallel u and v, as xx, xy, xz, yy, yz, zz."""
     return [u[0] * v[0], u[0] * v[1], u[0] * v[2], u[1] * v[1], u[1] * v[2], u[2] * v[2]]
 
 
 def _in_parent(T: JointTransform, body: Articulated) -> Articulated:
-    """Rotate to the parent's axes, then move to its origin: with P = [p×]
+    """Inertia and bias expressed in the parent's frame: rotated, then moved by p.  With P = [p×]
 
     H ← H + P M        J ← J − H P + P Hᵀ   (H old, then new)
     """

@@ -1,13 +1,13 @@
 """Base parameters: the combinations of dynamic parameters that the joint torques depend on.
 
-Columns of the regressor Y that are linear combinations of others at every motion cannot be
-identified apart.  Sampled at random states, in an order that keeps the textbook's parameters (first
-moments, then Iyy, mz and m of a body last), the columns that are independent of those before them
-are kept, and
+If a column of the regressor Y is a linear combination of others at every motion, its parameter
+cannot be identified separately.  Y is sampled at random states and its columns are put in an order
+that keeps the parameters of textbooks (first moments; Iyy, mz and m of a body come last).  The
+columns Y₁ that are independent of the previous ones are kept; the others are Y₂, and
 
     Y₂ = Y₁ B        Y π = Y₁ (π₁ + B π₂)
 
-(Gautier 1991; here with Gram–Schmidt instead of QR).  Parameters without any effect have no part in
+(Gautier 1991; here with Gram–Schmidt instead of QR).  Parameters without any effect are not part of
 a combination.
 """
 
@@ -81,7 +81,7 @@ def base_parameters(
 
 
 def _independent(W: np.ndarray, order: list[int]) -> np.ndarray:
-    """The columns that are independent of those before them in the order, sorted."""
+    """Sorted indices of the columns of W that are independent of the previous ones in `order`."""
     Q = np.zeros((len(W), 0))
     kept = []
     for k in order:
@@ -98,7 +98,7 @@ def _independent(W: np.ndarray, order: list[int]) -> np.ndarray:
 
 
 def _order(names: tuple[str, ...]) -> list[int]:
-    """Body by body, with the parameters that are regrouped last; then the drives."""
+    """Order of the columns: body by body, parameters to be regrouped last; then the drives."""
     bodies = list(dict.fromkeys(name.rpartition(" ")[0] for name in names))
 
     def place(k: int) -> tuple[bool, int, int]:

@@ -1,7 +1,7 @@
 """Dry friction of joints at rest as a linear complementarity problem.
 
-With friction f the joints have the accelerations a − A f, with A the rows and columns of
-M⁻¹ of these joints.  Coulomb friction requires
+Without friction the joints at rest would have the accelerations a; with friction torques f they
+have a − A f, where A has the rows and columns of M⁻¹ of these joints.  Coulomb friction requires
 
     low ≤ f ≤ high,   a − A f > 0 only where f = high,   a − A f < 0 only where f = low
 
@@ -23,8 +23,10 @@ def projected_gauss_seidel(
     sweeps: int,
     tolerance: float,
 ) -> np.ndarray:
-    """f (n,) by sweeps over the joints from `start`, until a sweep changes less than `tolerance`
-    of the largest range."""
+    """Friction torques f (n,), by projected Gauss–Seidel sweeps over the joints from `start`.
+
+    It ends after `sweeps`, or if f changes by less than `tolerance` times the largest range.
+    """
     f = start.copy()
     least = tolerance * (high - low).max()
     for _ in range(sweeps):

@@ -1,8 +1,8 @@
-"""The mass matrix by composite rigid bodies (Walker and Orin's third method), over any scalar.
+"""The mass matrix by composite rigid bodies (Walker and Orin's third method).
 
-From tip to base, each body is combined with its children: mass m, first moment h and inertia tensor
-I about the frame's origin of all bodies moved by joint i, in frame i.  A unit acceleration of joint
-j alone requires, at its frame,
+From tip to base, each body is combined with its children.  m, h and I are mass, first moment and
+inertia tensor of all bodies moved by joint j, in frame j about its origin.  A unit acceleration of
+joint j alone requires the force f and moment n at this frame:
 
     revolute    f = z×h,  n = I z          prismatic   f = m z,  n = h×z
 

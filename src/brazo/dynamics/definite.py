@@ -1,8 +1,8 @@
 """Check that a robot's mass matrix is positive definite, as forward dynamics requires.
 
-Eliminated from tip to base, pivot j of M(q) is the inertia moved by joint j with the joints after
-it free.  A zero pivot means that the joint moves no inertia (a massless link, a point mass on the
-joint axis); a negative one means that a body of the file is not physical.
+In an elimination of M(q) from tip to base, pivot j is the inertia moved by joint j if the joints
+after it are free.  A zero pivot means that the joint moves no inertia (a massless link, a point
+mass on the joint axis); a negative one means that a body of the file is not physical.
 
 `refuse_everywhere` runs once, before code generation: it refuses a robot with a joint that has no
 positive pivot at any of several sampled configurations.  `refuse_at` runs if the result of forward
@@ -53,7 +53,7 @@ def mass_matrix_at(model: Model, q: np.ndarray) -> np.ndarray:
 
 
 def weak_joints(M: np.ndarray) -> list[Weak]:
-    """Coordinates whose pivot is not positive, from the tip; each is then removed from M."""
+    """Coordinates whose pivot is not positive, from tip to base; each is removed from M first."""
     A, found = np.array(M), []
     for j in reversed(range(len(A))):
         pivot, column = float(A[j, j]), A[:j, j].copy()
@@ -71,8 +71,10 @@ def refuse_everywhere(model: Model) -> None:
 
 
 def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
-    """Raise if the mass matrix is not positive definite at q (n,); for `compile_kernel(explain=…)`,
-    which passes the other inputs of the kernel as well."""
+    """Raise an error if the mass matrix is not positive definite at q (n,).
+
+    It is the `explain` of a kernel, which passes the other inputs of the kernel as well.
+    """
     if weak := weak_joints(mass_matrix_at(model, q)):
         raise BrazoError(f"robot '{model.name}': {_message(model, weak, q)}")
 
@@ -91,12 +93,12 @@ def mass_findings(model: Model) -> tuple[Finding, ...]:
 
 
 def doubt(model: Model) -> str:
-    """A warning to append to a message; empty if there is none."""
+    """The warnings of `mass_findings` as text to append to a message; empty without warnings."""
     return "".join(f"; {found.message}" for found in mass_findings(model))
 
 
 def _everywhere(model: Model, samples: int) -> list[Weak]:
-    """Joints that are weak at every sample."""
+    """Joints whose pivot is not positive in any of the sampled configurations."""
     common: dict[int, Weak] | None = None
     for _, M in _samples(model, samples):
         weak = {w.coordinate: w for w in weak_joints(M)}

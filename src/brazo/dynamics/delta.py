@@ -1,13 +1,13 @@
-"""The dynamics of a Delta robot, compiled: arms, thin uniform rods, platform.
+"""Compiled dynamics of a Delta robot: arms, thin uniform rods, platform.
 
-With C_i the elbow (moved inward by the platform's radius), E_i = dC_i/dθ_i, P the platform and
-u_i = P − C_i the rods, the loops u_i·(Ṗ − Ċ_i) = 0 give Ṗ = J θ̇ and
+C_i are the elbows (shifted inward by the platform's radius), E_i = dC_i/dθ_i, P is the platform and
+u_i = P − C_i are the rods.  The loop equations u_i·(Ṗ − Ċ_i) = 0 give Ṗ = J θ̇ and
 
     P̈ = J θ̈ + J̇ θ̇,     J̇ = U⁻¹ (Ḋ − U̇ J),     D_ii = u_i·E_i,  U = rows u_i.
 
 A thin uniform rod of mass m whose ends move with v_a, v_b has the kinetic energy
-m/6 (v_a² + v_a·v_b + v_b²), so all bodies together are ½ vᵀ W v with v = B θ̇ the velocities of
-elbows and platform, and
+m/6 (v_a² + v_a·v_b + v_b²), so rods and platform have ½ vᵀ W v, where v = B θ̇ are the velocities
+of elbows and platform, and
 
     M = A + Bᵀ W B        C = Bᵀ W Ḃ        (then Ṁ − 2C is skew)
 
@@ -63,7 +63,7 @@ class LoopMotion:
 
 
 class DeltaDynamics(RegressorKernels):
-    """The interface of `TreeDynamics` for a `DeltaModel`."""
+    """Dynamics of a `DeltaModel`, with the interface of `TreeDynamics`."""
 
     n = 3
 
@@ -178,7 +178,7 @@ class DeltaDynamics(RegressorKernels):
         return GraphFunction("motion", g, {"qdd": self._acceleration(q, qd, tau)})
 
     def forces(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        """Inverse dynamics over any scalar."""
+        """Inverse dynamics for any scalar type."""
         return self._torque(q, qd, qdd, self.model.gravity.tolist(), None)
 
     @cached_property
@@ -190,7 +190,7 @@ class DeltaDynamics(RegressorKernels):
         return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1}).entry
 
     def mass_matrix_over(self, q: Vector) -> list[Vector]:
-        """M (3 x 3) over any scalar."""
+        """M (3 x 3) for any scalar type."""
         return self._matrices(q, [0.0] * 3)[0]
 
     # -- kernels ------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ class DeltaDynamics(RegressorKernels):
             raise BrazoError("the rods cannot meet at these arm angles: no pose exists")
         refuse_at(self.model, q)
 
-    # -- the model over any scalar --------------------------------------------------------------
+    # -- the model for any scalar type ----------------------------------------------------------
 
     def _motion(self, theta: Vector, rate: Vector) -> LoopMotion:
         model = self.model

@@ -1,4 +1,4 @@
-"""Derivatives of inverse and forward dynamics over any scalar, by composite bodies (O(n²)).
+"""Derivatives of inverse and forward dynamics for any scalar type, by composite bodies (O(n²)).
 
 The recursion of Singh, Russell and Wensing (2022), which needs no derivative of any transform,
 written with moments of mass.  For the bodies moved by joint i, about the origin of its frame and
@@ -71,7 +71,7 @@ class _Composite:
     n: Vector
 
     def absorb(self, child: _Composite, T: JointTransform) -> None:
-        """Add the bodies of a child, which is at T."""
+        """Add the composite body of a child whose frame has pose T in this one."""
         m, h, I = carried(child.m, child.h, child.I, T)
         # The same theorem of parallel axes, for points that move: P instead of h, no mass.
         _, _, I_rate = carried(0.0, child.P, child.I_rate, T)
@@ -88,7 +88,7 @@ class _Composite:
         return f, add(tensor_times(self.I, w), cross(self.h, u))
 
     def coriolis(self, w: Vector) -> Wrench:
-        """𝓑 (w; u), whatever u is."""
+        """𝓑 (w; u), which does not depend on u."""
         f = [2.0 * x for x in cross(w, self.P)]
         return f, add(tensor_times(self.I_rate, w), cross(w, self.L))
 
@@ -184,7 +184,7 @@ def _outward(
     qdd: Sequence[Scalar],
     base_acceleration: Vector,
 ) -> tuple[list[_JointAxis], list[_Composite]]:
-    """The axes of all joints, and each link alone."""
+    """Axes S, Ψ', Ψ'' of all joints, and a `_Composite` of each single link."""
     spins: list[Spin] = []
     accel: list[Vector] = []
     speeds: list[Vector] = []
@@ -220,7 +220,7 @@ def _axis(link: Link, parent: Spin, a: Vector, v: Vector) -> _JointAxis:
 
 
 def _alone(link: Link, spin: Spin, a: Vector, v: Vector) -> _Composite:
-    """One link's own momenta, inertia and force."""
+    """The `_Composite` of a single link: momenta, inertia and force without descendants."""
     m, h, S = link.inertia.mass, list(link.inertia.first), link.inertia.second
     I, w = list(link.inertia.tensor), spin.omega
     f, n = inertial_force(m, h, S, spin, a)
@@ -252,7 +252,7 @@ def _moved_force(link: Link, f: Vector, n: Vector) -> Wrench:
 
 
 def _along(link: Link, force: Wrench) -> Scalar:
-    """S·(f, n)."""
+    """S·(f, n): the joint torque or force, the component of a wrench along the joint axis."""
     return force[1][2] if link.kind == "revolute" else force[0][2]
 
 

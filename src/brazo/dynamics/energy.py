@@ -1,9 +1,9 @@
-"""Kinetic and potential energy over any scalar, from the links as the file gives them.
+"""Kinetic and potential energy, from the links as the file gives them (not regrouped).
 
     K = Σ ½ m v² + h·(v×ω) + ½ ω·I ω + ½ J_m q̇²       P = −Σ g·(m p + R h)
 
-with v, ω of each link's frame in its own axes and (m, h, I) about that frame's origin.  Potential
-energy is zero for all mass at the base origin.
+with v, ω the velocities of each link's frame in its own axes and (m, h, I) about the frame's
+origin.  The potential energy of a mass at the base origin is zero.
 """
 
 from __future__ import annotations

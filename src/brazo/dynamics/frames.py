@@ -1,12 +1,13 @@
-"""Transforms between a link's frame and its parent's over any scalar, by planar rotations.
+"""Transforms between the frame of a link and that of its parent, by planar rotations.
 
-Every constant rotation is Rz(φ) Rx(α) Rz(ψ), and ψ adds to the angle of a joint about z:
+Every constant rotation can be written as Rz(φ) Rx(α) Rz(ψ), and ψ is added to the angle of a joint
+about z:
 
     R = Rz(φ) · Rx(α) · Rz(θ),      θ = ψ + joint angle      (prismatic joints: θ = ψ)
 
-A vector then needs three planar rotations of four products each at most; φ is zero for D-H frames
-and α often ±90°, which costs nothing on a graph, so this is less than the nine products of a
-matrix.
+Transforming a vector takes three planar rotations of at most four products each.  φ is zero for D-H
+frames and α is often ±90°, which costs nothing on a graph, so this is usually cheaper than the nine
+products of a matrix.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _PARALLEL = 1e-12  # a sine below which the direction is not determined
 
 @dataclass(frozen=True, slots=True)
 class JointTransform:
-    """Pose of a link's frame in its parent's: the angles φ, α, θ and the origin p."""
+    """Pose of a link's frame in its parent's frame: the angles φ, α, θ and the origin p."""
 
     phi: Turn
     alpha: Turn
@@ -39,7 +40,7 @@ class JointTransform:
     p: Vector
 
     def to_parent(self, v: Vector) -> Vector:
-        """A vector given in the link's axes, in the parent's."""
+        """Express a vector, given in the link's axes, in the parent's axes."""
         x, y, z = v
         x, y = _turn(self.theta, x, y)
         y, z = _turn(self.alpha, y, z)
@@ -47,7 +48,7 @@ class JointTransform:
         return [x, y, z]
 
     def to_link(self, v: Vector) -> Vector:
-        """A vector given in the parent's axes, in the link's."""
+        """Express a vector, given in the parent's axes, in the link's axes."""
         x, y, z = v
         x, y = _turn_back(self.phi, x, y)
         y, z = _turn_back(self.alpha, y, z)

@@ -1,4 +1,4 @@
-"""Joint friction over any scalar: viscous and Coulomb, sharp or smooth at rest.
+"""Joint friction for any scalar type: viscous and Coulomb, sharp or smooth at rest.
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)  |  0 (q̇ = 0)
 
@@ -50,8 +50,7 @@ def friction_slope(model: Links, qd: Sequence[Scalar]) -> list[Scalar]:
 
 
 def joint_slope(f: Friction, rate: Scalar) -> Scalar:
-    """Derivative of `joint_friction`; a sharp Coulomb step has slope 0 on both sides, and at rest
-    it is left out."""
+    """Derivative of `joint_friction` by the speed; a sharp Coulomb step contributes 0."""
     plus, minus = f.coulomb
     if not (plus or minus) or not f.smooth:
         return f.viscous

@@ -1,16 +1,17 @@
 """Identification of the base parameters of a robot from a recorded motion.
 
-With the rows of W the regressor of the base parameters at every sample, and the torques measured,
+W is the regressor of the base parameters θ, stacked for all samples, and tau the measured torques:
 
     tau = W θ + noise        θ = (Wᵀ Σ⁻¹ W)⁻¹ Wᵀ Σ⁻¹ tau        cov θ = (Wᵀ Σ⁻¹ W)⁻¹
 
-Σ holds the variance of each joint's torque, estimated from its residuals (weighted least squares of
-Gautier and Poignet).  The standard deviations assume independent noise of the torques, and
-positions that are much more exact.
+The diagonal matrix Σ has the variance of the torque of each joint, estimated from its residuals
+(weighted least squares of Gautier and Poignet).  The standard deviations assume that the noise of
+the torques is independent, and that positions are much more accurate.
 
-Where speeds or accelerations are not recorded, they are central differences of low-pass filtered
-positions (Butterworth, forwards and backwards, no phase).  Torques and W then pass the same filter,
-and only every k-th row is kept, so that the noise of the rows is nearly independent again.
+Speeds or accelerations that were not recorded are central differences of low-pass filtered
+positions (Butterworth, run forwards and backwards for zero phase).  Torques and W are then filtered
+in the same way, and only every k-th row is kept, so that the noise of the rows is nearly
+independent again.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ def identify(
 
 def _estimated(name: str, base: BaseParameters, W: np.ndarray, tau: np.ndarray) -> Identification:
     m, n, b = W.shape
-    # Each joint's rows as a small triangle: weights change, the triangles do not.
+    # The rows of each joint are reduced to a triangular factor, since only the weights change.
     triangles: Any = np.linalg.qr(np.moveaxis(np.dstack([W, tau]), 1, 0), mode="r")
     left, right = triangles[..., :b], triangles[..., b]
     least = _LEAST_NOISE * np.maximum(np.abs(tau).max(axis=0), 1e-6)
@@ -212,7 +213,7 @@ def _recorded(robot: Any, recording: Any) -> dict[str, np.ndarray]:
 def _filtered(
     motion: dict[str, np.ndarray], cutoff: float, missing: bool
 ) -> tuple[dict[str, np.ndarray], Any, int]:
-    """The motion low-pass filtered, the filter, and how many rows its noise spans."""
+    """The filtered motion, the filter, and the number of rows over which noise is correlated."""
     from scipy.signal import butter, sosfiltfilt
 
     if "t" not in motion:

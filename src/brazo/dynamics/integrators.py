@@ -1,4 +1,4 @@
-"""Runge–Kutta methods: the classic fourth-order step over any scalar, and its tableau.
+"""The classic fourth-order Runge–Kutta step, for any scalar type.
 
 k₁ = f(x)   k₂ = f(x + h/2 k₁)   k₃ = f(x + h/2 k₂)   k₄ = f(x + h k₃)
 x ← x + h/6 (k₁ + 2 k₂ + 2 k₃ + k₄)
@@ -37,8 +37,7 @@ def rk4(rate: Callable[[Vector], Vector], x: Vector, h: Scalar) -> Vector:
 def held_torque_step(
     g: Graph, motion: Function, q: Vector, qd: Vector, tau: Vector, dt: Scalar, *constants: Vector
 ) -> tuple[Vector, Vector]:
-    """q and qd after one Runge–Kutta step of q̈ = motion(q, q̇, τ, constants…) with τ held, on a
-    graph."""
+    """q and qd on a graph after one Runge–Kutta step of q̈ = motion(q, q̇, τ, constants…), τ held."""
     n = len(q)
 
     def rate(x: Vector) -> Vector:
@@ -55,8 +54,10 @@ def retrace(
     tau: np.ndarray,
     dt: np.ndarray,
 ) -> None:
-    """Repeat a step with a non-finite result stage by stage, so that `forward(q, qd, tau)` raises
-    the error of the stage that failed."""
+    """Repeat a Runge–Kutta step whose result was not finite, to raise the error of its stage.
+
+    `forward(q, qd, tau)` raises the error.
+    """
     n = len(q)
 
     def rate(x: Vector) -> Vector:

@@ -1,9 +1,9 @@
 """Compiled dynamics of one tree robot; each kernel is compiled on first use.
 
-Every kernel is a ring-generic algorithm of this folder evaluated on the expression graph with the
-robot's parameters, unrolled link by link or, for many joints, as loops.  There are two sets of
-links: regrouped ones for forces (fewer operations) and those of the file for energies (regrouping
-removes constants from the potential).
+Every kernel is an algorithm of this folder, evaluated on the expression graph with the robot's
+parameters: unrolled link by link or, for many joints, as loops.  There are two sets of links:
+regrouped ones (`links`) for forces, which need fewer operations, and those of the file for
+energies, since regrouping removes constants from the potential.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MOST_CHRISTOFFEL = 8  # coordinates; the number of symbols grows with their cube
 
 
 class TreeDynamicsKernels:
-    """Kernels of one model; raises for a robot without inertia."""
+    """Compiled dynamics of one model; raises an error for a robot without inertia."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -51,7 +51,7 @@ class TreeDynamicsKernels:
 
     @cached_property
     def inverse_dynamics_full(self) -> Kernel:
-        """(q, qd, qdd, wrench, gravity, base) -> tau; base: its ω, α and acceleration (9)."""
+        """(q, qd, qdd, wrench, gravity, base) -> tau; `base` (9): ω, α, acceleration."""
         g = Graph()
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
         wrench, gravity, base = g.inputs("wrench", 6), g.inputs("gravity", 3), g.inputs("base", 9)
@@ -120,8 +120,10 @@ class TreeDynamicsKernels:
 
     @cached_property
     def forward_dynamics_derivatives(self) -> Kernel | None:
-        """(q, qd, tau) -> derivatives of qdd with respect to each, (n, n); None for many joints,
-        whose linear systems are not unrolled."""
+        """(q, qd, tau) -> derivatives (n, n) of qdd with respect to each input.
+
+        None for many joints, whose linear systems are not unrolled.
+        """
         if self.many_slopes:
             return None
         g = Graph()
@@ -136,7 +138,7 @@ class TreeDynamicsKernels:
 
     @property
     def many_slopes(self) -> bool:
-        """Whether derivatives are computed by loops."""
+        """True if derivatives are computed by loops instead of unrolled code."""
         return len(self.links.links) > MOST_SLOPES
 
     @cached_property
@@ -175,8 +177,10 @@ class TreeDynamicsKernels:
         up: list[Scalar] | None = None,
         wrench: list[Scalar] | None = None,
     ) -> list[Scalar]:
-        """Forward dynamics on a graph, friction and motors included; refuses a robot with a joint
-        that moves no inertia."""
+        """Forward dynamics on a graph, friction and motors included.
+
+        Raises an error if a joint moves no inertia.
+        """
         refuse_everywhere(self.model)
         if has_friction(self.links):
             tau = [t - f for t, f in zip(tau, friction(self.links, qd), strict=True)]

@@ -1,4 +1,4 @@
-"""Derivatives of the dynamics as results with names, and the linear model of a robot.
+"""Results of the derivatives of the dynamics, and the linear model of a robot.
 
 About a motion (q₀, q̇₀) under the torques τ₀, with x = (q − q₀, q̇ − q̇₀) and u = τ − τ₀,
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class Derivatives:
-    """Three matrices (..., n, n), which unpack in order; `array` (3, ..., n, n) holds them all."""
+    """Three matrices (..., n, n) that can be unpacked; `array` (3, ..., n, n) contains them."""
 
     __slots__ = ("array",)
     array: np.ndarray
@@ -51,12 +51,12 @@ class Derivatives:
 
     @property
     def dq(self) -> np.ndarray:
-        """(..., n, n) with respect to the positions, SI."""
+        """Derivatives (..., n, n) with respect to the positions, SI."""
         return self.array[0]
 
     @property
     def dqd(self) -> np.ndarray:
-        """(..., n, n) with respect to the velocities, SI."""
+        """Derivatives (..., n, n) with respect to the velocities, SI."""
         return self.array[1]
 
 
@@ -67,7 +67,7 @@ class InverseDynamicsDerivatives(Derivatives):
 
     @property
     def dqdd(self) -> np.ndarray:
-        """(..., n, n) with respect to the accelerations: the mass matrix, SI."""
+        """Derivatives (..., n, n) with respect to the accelerations: the mass matrix, SI."""
         return self.array[2]
 
 
@@ -78,13 +78,15 @@ class ForwardDynamicsDerivatives(Derivatives):
 
     @property
     def dtau(self) -> np.ndarray:
-        """(..., n, n) with respect to the torques: the inverse of the mass matrix, SI."""
+        """Derivatives (..., n, n) with respect to the torques: the inverse mass matrix, SI."""
         return self.array[2]
 
 
 def solved_derivatives(dynamics: Any) -> Callable[..., ForwardDynamicsDerivatives]:
-    """Derivatives of forward dynamics from those of inverse dynamics by dense solvers, for robots
-    with too many joints for unrolled code."""
+    """Function that computes derivatives of forward dynamics from those of inverse dynamics.
+
+    It uses dense solvers, for robots with too many joints for unrolled code.
+    """
 
     def call(
         q: Any, qd: Any, tau: Any, out: Any = None, threads: int | None = None

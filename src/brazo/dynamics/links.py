@@ -8,10 +8,10 @@ A body is described by the moments of its mass about the frame's origin,
 
     m = ∫ dm        h = ∫ r dm        S = ∫ r rᵀ dm        (I = tr(S) 1 − S)
 
-and forces are linear in these ten numbers.  So parameters that have no separate effect can be moved
-to the parent exactly (regrouping of Gautier and Khalil): mass along the axis of a revolute joint,
-m, h_z and S_zz, is invariant under its rotation and can be attached to the parent.  For a prismatic
-joint this holds for S.  The motion is the same with fewer parameters and operations.
+and forces are linear in these ten numbers.  So parameters without a separate effect can be moved to
+the parent exactly (*regrouping*, Gautier and Khalil).  For a revolute joint these are m, h_z and
+S_zz, the mass on the joint axis, which rotation does not move; for a prismatic joint it is S.  The
+motion is the same with fewer parameters and operations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from brazo.model.transforms import align_z, invert
 
 @dataclass(frozen=True, slots=True)
 class LinkInertia:
-    """The moments of a body's mass about a frame's origin: ten numbers."""
+    """The moments m, h, S of a body's mass about the origin of a frame: ten numbers."""
 
     mass: float
     first: tuple[float, float, float]
@@ -61,7 +61,7 @@ class LinkInertia:
         return LinkInertia.pack(m + m2, h + h2, S + S2)
 
     def seen_from(self, T: np.ndarray) -> LinkInertia:
-        """The same body in another frame; T is the pose of its own frame there."""
+        """The moments in another frame; T is the pose of the current frame in the other one."""
         m, h, S = self.unpack()
         R, p = T[:3, :3], T[:3, 3]
         h = R @ h

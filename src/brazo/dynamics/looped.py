@@ -52,7 +52,7 @@ ZERO: Vector = [0.0, 0.0, 0.0]
 
 
 class LoopedDynamics(StraightDynamics):
-    """The interface of `StraightDynamics` by calls of loops; q, qd, … are graph expressions."""
+    """Dynamics by compiled loops, with the interface of `StraightDynamics`, on a graph."""
 
     def __init__(self, links: Links) -> None:
         super().__init__(links)
@@ -71,7 +71,7 @@ class LoopedDynamics(StraightDynamics):
 
     @property
     def coupled(self) -> bool:
-        """Whether a joint follows another one's coordinate."""
+        """True if a joint follows the coordinate of another joint (mimic)."""
         return self.count != self.links.n or any(x.multiplier != 1.0 for x in self.links.links)
 
     def inverse(
@@ -159,7 +159,7 @@ class LoopedDynamics(StraightDynamics):
         return tau
 
     def _each(self, values: Sequence[Scalar] | None) -> Vector:
-        """Coordinates as values of each link's own joint."""
+        """Values of each link's joint, from values of the coordinates; zeros for None."""
         if values is None:
             return [0.0] * self.count
         return [link.multiplier * values[link.coordinate] for link in self.links.links]
@@ -221,7 +221,7 @@ class LoopedDynamics(StraightDynamics):
         return self._slope_columns("speed_slopes", of_places=False)
 
     def _slope_columns(self, name: str, of_places: bool) -> Columns:
-        """Derivatives of the joint forces along each coordinate, or each speed."""
+        """Function: derivatives of the joint forces by each coordinate, or by each speed."""
         g, n, rows = Graph(), self.links.n, self.links.links
         places = self._place_inputs(g)
         qd, qdd, up = g.inputs("qd", n), g.inputs("qdd", n), g.inputs("up", 3)
@@ -366,7 +366,7 @@ def _place(g: Graph) -> JointTransform:
 
 
 def _dual_place(g: Graph) -> JointTransform:
-    """As `_place`, with the slopes of what depends on q."""
+    """The transform of `_place` in dual numbers, with the slopes of the parts that depend on q."""
     (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
     c3, s3 = _dual(g, "in_theta", "in_dtheta", 2)
     return JointTransform((c1, s1), (c2, s2), (c3, s3), _dual(g, "in_p", "in_dp", 3))

@@ -1,15 +1,17 @@
-"""Recursive Newton–Euler over any scalar: joint forces from motion, O(n).
+"""Recursive Newton–Euler: joint forces from motion in O(n), for any scalar type.
 
-Outward, for each link in its own joint frame (ω, α: angular velocity and acceleration; a: linear
-acceleration of the frame's origin, with gravity as an upward acceleration of the base).  A point r
-of a link accelerates by a + U r,
+The outward pass computes for each link, in its own joint frame, the angular velocity ω, the angular
+acceleration α and the linear acceleration a of the frame's origin; gravity is an upward
+acceleration of the base.  Values of the parent have a prime.  A point r of a link has the
+acceleration a + U r,
 
     U = [α×] + ω ωᵀ − ω² 1
 
     revolute    ω = Rᵀω' + z q̇     α = Rᵀα' + (Rᵀω')×z q̇ + z q̈     a = Rᵀ(a' + U'p)
     prismatic   ω = Rᵀω'           α = Rᵀα'                         a as above + 2 ω×z q̇ + z q̈
 
-Inward, with the moments m, h, S of a link's mass:
+The inward pass computes force f and moment n from the moments m, h, S of the links' masses and from
+the children c:
 
     f = ∫ (a + U r) dm     = m a + U h + Σ R_c f_c
     n = ∫ r × (a + U r) dm = h×a + (U S)× + Σ (R_c n_c + p_c × R_c f_c)
@@ -102,7 +104,7 @@ def inward_pass(
     forces: list[Vector],
     moments: list[Vector],
 ) -> list[Scalar]:
-    """Joint forces (n) from those on each link, to which its children's are added in place."""
+    """Joint forces (n) from force and moment on each link; these lists are changed in place."""
     tau: list[Scalar] = [0.0] * model.n
     for i in reversed(range(len(model.links))):
         link, T = model.links[i], transforms[i]
@@ -119,7 +121,10 @@ def inward_pass(
 def outward(
     T: JointTransform, turning: Scalar, spin: Spin, a: Vector, rate: Scalar, gain: Scalar
 ) -> tuple[Spin, Vector]:
-    """A link's spin and acceleration from its parent's; `turning` is 1 (revolute) or 0."""
+    """Spin and acceleration of a link from those of its parent.
+
+    `turning` is 1 for a revolute joint, 0 for a prismatic one; `rate` and `gain` are q̇ and q̈.
+    """
     sliding = 1.0 - turning
     w, al = T.to_link(spin.omega), T.to_link(spin.alpha)
     a = T.to_link(add(a, spin.times(T.p)))
@@ -139,7 +144,7 @@ def inertial_force(
 
 
 def carried_force(T: JointTransform, f: Vector, n: Vector) -> tuple[Vector, Vector]:
-    """A force and a moment about a link's origin, in the parent's frame about its origin."""
+    """Force and moment of a link, expressed in the parent's frame about the parent's origin."""
     f0 = T.to_parent(f)
     return f0, add(T.to_parent(n), cross(T.p, f0))
 
@@ -147,8 +152,10 @@ def carried_force(T: JointTransform, f: Vector, n: Vector) -> tuple[Vector, Vect
 def tip_load(
     model: Links, transforms: Sequence[JointTransform], wrench: Vector
 ) -> tuple[Vector, Vector]:
-    """An external wrench on the tool point, in base axes, as force and moment about the origin of
-    the link that carries the tool, in its frame."""
+    """Force and moment on the link that carries the tool, in its frame about its origin.
+
+    `wrench` is the external force and moment at the tool point, in base axes.
+    """
     path = []
     i = model.tip
     while i >= 0:

@@ -2,9 +2,10 @@
 
     Λ⁻¹ = J M⁻¹ Jᵀ        f = Λ ẍ + …
 
-Λ⁻¹, the mobility, exists everywhere; Λ does not in directions in which the tool cannot move.  With
-J = U σ Vᵀ these are the columns of U with small σ.  They are left out: Λ is the inverse on the
-directions that remain, so f = Λ ẍ asks for no force there instead of an infinite one.
+Λ⁻¹, the mobility, exists in every configuration; Λ is infinite in directions in which the tool
+cannot move.  With J = U σ Vᵀ these are the columns of U with small σ.  They are left out: Λ is the
+inverse on the remaining directions, so f = Λ ẍ has no force in the others instead of an infinite
+one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def operational_inertia(robot: Any, q: Any, rows: str, frame: Any, tolerance: fl
         ) from None
     half = np.linalg.solve(L, np.swapaxes(rows_kept, -1, -2))
     mobility = np.swapaxes(half, -1, -2) @ half
-    # Ones in the place of the directions left out make it invertible, and are removed again.
+    # Ones for the directions that are left out make the matrix invertible; they are removed again.
     size = mobility.shape[-1]
     inverse = np.linalg.inv(mobility + np.where(kept, 0.0, 1.0)[..., None] * np.eye(size))
     inverse = np.where(kept[..., None] & kept[..., None, :], inverse, 0.0)

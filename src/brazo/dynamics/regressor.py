@@ -11,7 +11,7 @@ power under the motion (w; v) of that frame for a unit speed of joint j:
 
     m: v·a        m c: Uᵀ v + a×w        I: w αᵀ + (w×ω) ωᵀ, made symmetric
 
-so row j of Y holds these ten numbers for every body that joint j moves.
+so row j of Y has these ten numbers for every body that joint j moves.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class RegressorKernels(ABC):
 
 
 class InertialRegressor:
-    """The regressor of a tree robot over any scalar."""
+    """The regressor of a tree robot, for any scalar type."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -165,7 +165,7 @@ def friction_columns(friction: Friction, rate: Scalar, gain: Scalar) -> Vector:
 
 
 def delta_parameters(model: DeltaModel, values: Sequence[float], drives: bool) -> DynamicParameters:
-    """Parameters of a Delta; its arms and drives are equal."""
+    """Dynamic parameters of a Delta; all arms, rods and drives have the same values."""
     names = ["arm Iyy", "arm mx", "arm mz", "rod m", "platform m"]
     units = ["kg m²", "kg m", "kg m", "kg", "kg"]
     values = list(values)
@@ -188,7 +188,7 @@ def _seen(T: JointTransform, w: Vector, v: Vector) -> tuple[Vector, Vector]:
 
 
 def _powers(spin: Spin, a: Vector, w: Vector, v: Vector) -> Vector:
-    """Power of the forces of unit parameters under the motion (w; v)."""
+    """Power (10) of the inertial forces at the motion (w; v), for each parameter at value 1."""
     columns = [[row[k] for row in spin.U] for k in range(3)]
     first = add([dot(column, v) for column in columns], cross(a, w))
     c, s, al = cross(w, spin.omega), spin.omega, spin.alpha

@@ -14,7 +14,7 @@ __all__ = ["robot_checks"]
 
 
 def robot_checks(name: str = "puma560") -> list[Check]:
-    """Check inverse dynamics against extended precision, and forward dynamics against it."""
+    """Check inverse dynamics against extended precision, and forward against inverse dynamics."""
     try:
         start = time.perf_counter()
         dynamics = TreeDynamics(load_source(name).model.require_tree())

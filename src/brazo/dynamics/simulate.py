@@ -242,7 +242,7 @@ def run_of(
     method: str,
     evaluations: int,
 ) -> Run:
-    """Return the run of a robot with its energy and tool; without `qdd`, that of the torques."""
+    """Make a `Run` with energy and tool poses; without `qdd` it is computed from the torques."""
     gain = arm.dynamics.forward_dynamics(q, qd, tau) if qdd is None else qdd
     energy = arm.dynamics.energy(q, qd) if arm.has_dynamics else None
     names, kinds, tool = arm.joint_names, arm.joint_kinds, arm.fk(q)

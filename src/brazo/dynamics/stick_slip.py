@@ -38,7 +38,7 @@ def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 class StickSlip:
-    """The state of dry friction: `modes` is 1, −1 or, for sticking joints, 0."""
+    """State of dry friction: `modes` (n,) is 1 or −1 for slipping joints, 0 for sticking ones."""
 
     def __init__(self, arm: Any, torque: Callable[..., np.ndarray]) -> None:
         self._dynamics, self._torque = arm.dynamics, torque
@@ -118,7 +118,7 @@ class StickSlip:
         return np.concatenate([q, qd])
 
     def _ended(self, t: float, x: np.ndarray) -> int | None:
-        """The joint whose mode cannot hold at this state."""
+        """Index of a joint whose mode has ended at this state; None if there is none."""
         q, qd = np.split(x, 2)
         margins = self.modes * qd + _SPEED_SLACK
         stuck = self._dry & (self.modes == 0.0)

@@ -24,7 +24,10 @@ def hold_at_limits(
     mass_matrix,
     restitution: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return a state (n,), (n,) within the limits (n, 2)."""
+    """Position and speed (n,) after the stops: q within the limits (n, 2), no outward speed there.
+
+    `restitution` is the coefficient e.
+    """
     low, high = q <= limits[:, 0], q >= limits[:, 1]
     inward = np.where(low, 1.0, -1.0)
     outward = (low | high) & (inward * qd < 0.0)

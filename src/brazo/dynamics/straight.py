@@ -1,4 +1,4 @@
-"""The algorithms of this folder unrolled link by link: the fastest code for an arm."""
+"""Rigid-body dynamics unrolled link by link: the fastest code for a robot with few joints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Vector = list[Scalar]
 
 
 class StraightDynamics:
-    """Rigid motion of one set of links over any scalar; vectors are (n,), gravity is upward."""
+    """Rigid-body dynamics of a set of links, without friction, for any scalar type.
+
+    `up` is the upward acceleration of the base that replaces gravity.
+    """
 
     def __init__(self, links: Links) -> None:
         self.links = links

@@ -1,6 +1,6 @@
 """The dynamics of a tree robot; `DeltaDynamics` has the same interface.
 
-Hot methods are compiled entries: a call with plain arrays runs no Python code.  Calls with a
+Frequently called methods are compiled: a call with plain arrays runs no Python code.  Calls with a
 wrench, another gravity or other options use the general kernel.  `out=` is the output array,
 `threads=` the max number of threads for a large batch.
 
@@ -94,7 +94,7 @@ class TreeDynamics(RegressorKernels):
         return self.kernels.motion
 
     def forces(self, q: list[Any], qd: list[Any], qdd: list[Any]) -> list[Any]:
-        """Inverse dynamics over any scalar."""
+        """Inverse dynamics for any scalar type."""
         return self.kernels.forces(q, qd, qdd)
 
     def _inverse_dynamics(

@@ -1,4 +1,4 @@
-"""Three-vectors, rotations and symmetric tensors as lists of any scalar."""
+"""Three-vectors, rotations and symmetric tensors as lists of scalars of any type."""
 
 from __future__ import annotations
 

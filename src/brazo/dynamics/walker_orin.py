@@ -22,7 +22,7 @@ Scalar = Any
 
 
 def mass_matrix_by_columns(model: Links, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """M, one unit acceleration at a time; motors on the diagonal."""
+    """M (n x n), column by column from unit accelerations; motor inertia on the diagonal."""
     transforms = joint_transforms(model, q)
     n = model.n
     columns = []
@@ -43,7 +43,7 @@ def forward_dynamics(
     tau: Sequence[Scalar],
     gravity: Sequence[Scalar],
 ) -> list[Scalar]:
-    """q̈ by the first method."""
+    """q̈ (n) by Walker and Orin's first method."""
     transforms = joint_transforms(model, q)
     B = newton_euler(model, transforms, qd, None, [-g for g in gravity])
     B = [b + f for b, f in zip(B, friction(model, qd), strict=True)]

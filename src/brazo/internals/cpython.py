@@ -1,5 +1,4 @@
-"""Objects of CPython and NumPy as C extensions see them: the offsets of their fields, and a builtin
-function made around a compiled one.
+"""Memory layout of CPython and NumPy objects, and builtin functions made from compiled code.
 
 The offsets hold for 64-bit CPython with a global lock and NumPy 2.  They are compared with live
 objects once per process (`unusable`).  Where they do not hold, `brazo.codegen.call_route` chooses
@@ -61,11 +60,12 @@ def make_builtin(
     result: type | None = None,
     more: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
-    """The Python builtin for a compiled ``name_call``; ``keep`` is referenced by it.
+    """Make a Python builtin from a compiled ``name_call`` at an address.
 
-    ``doc`` may begin with ``name(arguments)``, a line ``--`` and an empty line: the signature.
-    ``result`` is the class whose slot holds the array of results, if there is one.  ``more`` are
-    entries of the table after `TABLE`: offsets as numbers, other objects by address.
+    The builtin calls ``fallback`` for arguments that it does not handle, and keeps ``keep`` alive.
+    ``doc`` may begin with the signature: ``name(arguments)``, a line ``--`` and an empty line.
+    ``result`` is the class whose slot stores the array of results, if there is one.  ``more`` are
+    further entries of the table after `TABLE`: offsets as numbers, other objects by address.
     """
     objects = _objects() | {"result_type": id(result)}
     words = [id(fallback), *(objects[key] for key in TABLE[1:])]
@@ -83,8 +83,10 @@ def make_builtin(
 
 
 def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
-    """A builtin of this module under a method's name, with the method handling all other calls;
-    the method itself if ``function`` is no such builtin."""
+    """A copy of a builtin with the name of a method, which handles all other calls.
+
+    Returns the method itself if ``function`` is not a builtin of this module.
+    """
     context = getattr(function, "__self__", None)
     if type(context) is not CompiledCall:
         return method
@@ -101,8 +103,7 @@ def slot_offset(kind: type, name: str) -> int:
 
 
 class CompiledCall(tuple):
-    """The self argument of a builtin: table, fallback, references to keep, definition, result,
-    more.
+    """The self argument of a builtin: table, fallback, kept references, definition, result, more.
 
     It presents itself as the object to which the fallback method belongs: `help` names that
     object's class, and pickle, which stores a builtin as ``getattr(self, name)``, stores that
@@ -126,7 +127,7 @@ def _itself(owner: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why these layouts cannot be relied on in this interpreter; None where they can."""
+    """Reason why these layouts are not valid in this interpreter; None if they are."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
         return "not a 64-bit CPython"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -135,7 +136,7 @@ def unusable() -> str | None:
         return f"NumPy {np.__version__} is older than 2.0"
     if not _layouts_hold():
         return "objects of this CPython or NumPy have another layout"
-    return None if _makes_arrays() else "NumPy's table of C functions is another one"
+    return None if _makes_arrays() else "NumPy's table of C functions has another layout"
 
 
 def _layouts_hold() -> bool:

@@ -114,18 +114,17 @@ def agrees(struct: Any, data: Any) -> bool:
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why machine code cannot work with the engine here; None where it can."""
+    """Reason why machine code cannot call the engine here; None if it can."""
     if _library() is None:
         return "the engine's library is not found in its package, or is another version"
     layouts = _layouts()
     if layouts is None:
         return "the engine's package does not describe its data"
-    return None if proven(layouts["mjData"]) else "the engine's data lies otherwise than described"
+    return None if proven(layouts["mjData"]) else "the engine's data has an unexpected layout"
 
 
 def proven(struct: Any) -> bool:
-    """Whether a layout agrees with the test model `_BALLS`, in which every used field has a
-    value."""
+    """True if a layout is correct for the test model `_BALLS`, in which all used fields are set."""
     mujoco: Any = import_module("mujoco")
     model = mujoco.MjModel.from_xml_string(_BALLS)
     data = mujoco.MjData(model)
@@ -191,7 +190,7 @@ def _layouts() -> dict[str, Any] | None:
 
 
 def _c_type(kind: Any, known: dict[str, Any]) -> Any:
-    """The ctypes type of a described one: a value, an array of them, or a pointer."""
+    """The ctypes type for a described C type: a value, an array or a pointer."""
     if hasattr(kind, "extents"):
         found = _c_type(kind.inner_type, known)
         for extent in reversed(kind.extents):

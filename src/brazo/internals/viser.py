@@ -46,7 +46,7 @@ _start_lock = threading.Lock()
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why the lab cannot be built on the viser that is installed; None where it can."""
+    """Reason why the lab cannot use the installed viser; None if it can."""
     wanted = CHECKED[0].newest
     if viser.__version__ != wanted:
         return f"viser is {viser.__version__}, the lab needs {wanted}"
@@ -124,8 +124,10 @@ def message_types() -> dict[str, Any]:
 
 
 def widget(server: viser.ViserServer, connection: ServerConnection, uuid: str) -> Any:
-    """The widget of an id that a page may change: shared by all pages, or of this page; None if
-    there is none."""
+    """The widget with this id that a page may change, or None.
+
+    It may be shared by all pages or belong to this page.
+    """
     widgets = server.gui._gui_input_handle_from_uuid
     if uuid in widgets:
         return widgets[uuid]

@@ -6,7 +6,7 @@ from brazo.model.description import DeltaModel, Model
 
 
 def kinematics_of(model: Model):
-    """The kinematics of a model of any kind; all kinds have the same interface."""
+    """Kinematics of a tree robot or a Delta; both classes have the same interface."""
     if isinstance(model, DeltaModel):
         from brazo.kinematics.delta import DeltaKinematics
 

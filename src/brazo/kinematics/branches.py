@@ -1,8 +1,8 @@
 """Compiled inverse kinematics of one robot with a closed form: a single target and batches.
 
-The kernel (`closed_form.compiled`) works on the joints between base and tool; here its vectors are
-made from targets and start values of the whole robot, and its results become `IKResult` and
-`IKBatch`.
+The kernel (`closed_form.compiled`) computes with the joints between base and tool only.  This
+module makes its inputs from targets and start values of the whole robot, and converts its results
+to `IKResult` and `IKBatch`.  The *slot* of a branch is its index.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from brazo.kinematics.result import Branch, IKBatch, IKResult, Residual
 
 Array = np.ndarray
 
-_TOLERANCE = 1e-9  # m and rad, of a plain call
-_ANY = 1e9  # a tolerance (rad) that every orientation meets
+_TOLERANCE = 1e-9  # m and rad, default of `Robot.ik`
+_ANY = 1e9  # rad, tolerance that accepts every orientation
 _FLOAT = np.dtype(float)
 
 
 class Found:
-    """All branches of one target, in the kernel's layout."""
+    """All branches of one target, as the kernel returns them; methods convert them to `Branch`."""
 
     __slots__ = ("_solver", "branch", "orientation", "q", "start", "tolerance")
 
@@ -43,16 +43,16 @@ class Found:
         self.orientation, self.tolerance = orientation, tolerance
 
     def list(self) -> list[Branch]:
-        """All branches that reach the target, those within the limits first, nearest first."""
+        """Branches that reach the target: those within the limits first, then by distance."""
         return [branch for branch, _, _ in self.entries()]
 
     def exact(self) -> list[Branch]:
-        """Those with the requested orientation."""
+        """The branches of `list` that have the requested orientation."""
         full, tolerance = self.orientation == "full", self.tolerance
         return [b for b in self.list() if not full or b.orientation_error <= tolerance]
 
     def entries(self) -> list[tuple[Branch, int, float]]:
-        """The same with their slots and distances from the start."""
+        """The branches of `list` as (branch, slot, distance from the start)."""
         solver, free = self._solver, self.orientation == "free"
         names, found = solver.names, []
         rows = solver.whole(self.q, self.start)
@@ -67,12 +67,13 @@ class Found:
 
 
 class Reached(IKResult):
-    """Result for a reached target; its attributes are computed at first access.
+    """`IKResult` for a reached target; its attributes are computed on first access.
 
-    Machine code also creates these objects; it sets only the slots of this class.
+    Machine code also creates these objects; it sets only the attributes in `__slots__`.
     """
 
-    # Solver and start; the kernel's result; all_q, or the same of the chain's joints.
+    # `_context`: solver and start values; `_found`: the kernel's result; `_all_q`: joint values of
+    # the robot for all branches; `_chain_q`: only those of the joints between base and tool.
     __slots__ = ("_all_q", "_chain_q", "_context", "_found")
 
     def __init__(self, found: Array, context: tuple[CompiledBranches, Array]) -> None:
@@ -144,7 +145,7 @@ class Reached(IKResult):
 
 
 class CompiledBranches:
-    """The kernel of a closed form for a robot with limits (n, 2)."""
+    """Inverse kinematics of one robot by the kernel of its closed form; limits are (n, 2)."""
 
     def __init__(self, form: ClosedForm, limits: Array) -> None:
         self.form = form
@@ -170,7 +171,7 @@ class CompiledBranches:
         return split(found, len(self.names), self._count)
 
     def rule(self, orientation: Orientation, tolerance: float, slots: set[int] | None) -> Array:
-        """The kernel's input of that name; `slots`: the branches allowed, None for all."""
+        """The kernel's input `rule`; `slots` are the allowed branches, None for all."""
         key = (orientation, tolerance, None if slots is None else frozenset(slots))
         known = self._rules.get(key)
         if known is None:
@@ -185,7 +186,10 @@ class CompiledBranches:
         return known
 
     def starts(self, start: Array, given: bool) -> Array:
-        """The kernel's `q0` (..., n + 1) from values (..., n) of the whole robot."""
+        """The kernel's input `q0` from start values (..., n) of the whole robot.
+
+        `given` is True if the user gave the start values.
+        """
         chain = start if self.whole_chain else start[..., self.used]
         values = np.empty((*chain.shape[:-1], self._count + 1))
         values[..., :-1] = chain
@@ -193,7 +197,7 @@ class CompiledBranches:
         return values
 
     def whole(self, q: Array, start: Array) -> Array:
-        """Joint values of the whole robot from those of the chain."""
+        """Joint values of the whole robot: q for the chain's joints, `start` for the others."""
         if self.whole_chain:
             return q
         values = np.array(np.broadcast_to(start, (*q.shape[:-1], start.shape[-1])))
@@ -201,7 +205,7 @@ class CompiledBranches:
         return values
 
     def joints_of(self, bits: float) -> tuple[int, ...]:
-        """Indices of the robot's joints of a bit field over the chain's."""
+        """Indices of the robot's joints whose bit is set (bit i: joint i of the chain)."""
         known = self._beyond.get(bits)
         if known is None:
             field = int(bits)
@@ -210,9 +214,12 @@ class CompiledBranches:
         return known
 
     def fast(self, reference: Array) -> Callable[[Any, Any], IKResult | None]:
-        """A function (T, q0) for plain calls: a pose (4, 4) as an array of doubles, the full
-        orientation, any branch.  It returns None where the general method is needed: invalid
-        arguments, no solution within the limits."""
+        """A fast function (T, q0) for one pose without options: full orientation, any branch.
+
+        T (4, 4) and q0 (n,) must be arrays of doubles; q0 may be None.  The function returns None
+        if the general method is needed: for other arguments, or without a solution within the
+        limits.  `reference` (n,) has the start values used without q0.
+        """
         entry, rule = self.entry, self.rule("full", _TOLERANCE, None)
         default, whole_chain, used = self.starts(reference, False), self.whole_chain, self.used
         plain, given = (self, reference), self.starts(reference, True)
@@ -228,14 +235,14 @@ class CompiledBranches:
             else:
                 return None
             found = entry(T.reshape(16), vector, rule)
-            if found.item(-1) == 0.0:  # no pose, or no success
+            if found.item(-1) == 0.0:  # T is not a pose, or there is no solution
                 return None
             return Reached(found, context)
 
         return solve
 
     def plain(self, reference: Array, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """`fast` without q0 as machine code; ``otherwise`` handles all other calls."""
+        """Machine code for calls with a pose T only; `otherwise` handles all other calls."""
         kernel = self.kernel.single
         if kernel is None:
             return otherwise
@@ -252,7 +259,7 @@ class CompiledBranches:
         tolerance: float,
         slots: set[int] | None,
     ) -> tuple[Found, list[float]]:
-        """All branches of a pose (4, 4) that was checked, and the kernel's `best`."""
+        """All branches for a valid pose T (4, 4), and the kernel's output `best`."""
         rule = self.rule(orientation, tolerance, slots)
         found = self.entry(T.reshape(16), self.starts(start, given), rule)
         q, branch, best = self.split(found)
@@ -268,7 +275,7 @@ class CompiledBranches:
         slots: set[int] | None,
         threads: int | None = None,
     ) -> tuple[IKBatch, Array]:
-        """All branches of poses (..., 4, 4), and whether each is a pose (...)."""
+        """All branches for targets T (..., 4, 4), and whether each target is a pose (...)."""
         lead = T.shape[:-2]
         rule = self.rule(orientation, tolerance, slots)
         vectors = self.starts(start, given)

@@ -27,7 +27,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Joint kinds and the constant transforms between them, from base to tool."""
+    """Joint kinds of a serial arm and the constant transforms between the joints, base to tool."""
 
     kinds: tuple[JointKind, ...]
     X: Array  # (n + 1, 4, 4)
@@ -87,7 +87,7 @@ class Chain:
         return frames, _square(A)
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """Linear (m/s), then angular (rad/s) tool velocity, base axes: (..., n) -> (..., 6, n)."""
+        """Jacobian of the tool in base axes, linear rows first: (..., n) -> (..., 6, n)."""
         frames, T = self.frames_and_tool(q)
         z, origin = frames[..., :3, 2], frames[..., :3, 3]
         arm = np.cross(z, T[..., None, :3, 3] - origin)

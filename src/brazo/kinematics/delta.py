@@ -31,9 +31,9 @@ _RODS = tuple(f"rod {i}{rod}" for i in (1, 2, 3) for rod in "ab")
 
 
 class DeltaKinematics:
-    """Forward and inverse maps of a `DeltaModel`; every q is (..., 3) in rad.
+    """Forward and inverse kinematics of a `DeltaModel`; every q is (..., 3) in rad.
 
-    `threads` is accepted for compatibility; these maps run in one thread.
+    `threads` is accepted for compatibility; all methods run in one thread.
     """
 
     n = 3
@@ -42,7 +42,7 @@ class DeltaKinematics:
 
     @staticmethod
     def mobility_of(rows: str) -> int:
-        """Degrees of freedom of position or orientation; a Delta has none of orientation."""
+        """Degrees of freedom of the position ("linear", 3) or orientation ("angular", 0)."""
         return 0 if rows == "angular" else 3
 
     def __init__(self, model: DeltaModel) -> None:
@@ -135,7 +135,7 @@ class DeltaKinematics:
         given = read_options(branch, options)
         if given.method == "numeric" or given.weights is not None:
             raise BrazoError(
-                "a Delta is solved in closed form; use --method auto (in Python 'auto'), no weights"
+                "a Delta is solved in closed form only: use method auto and give no weights"
             )
         if not given.by_name:
             raise BrazoError(f"'{self.model.name}' has no redundancy parameter: it is a Delta")
@@ -205,7 +205,7 @@ class DeltaKinematics:
         )
 
     def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """The configuration within the limits with the platform nearest to P."""
+        """Configuration (3,) within the limits whose platform is nearest to P."""
         from scipy.optimize import least_squares
 
         box = self.sampling_box

@@ -1,7 +1,8 @@
-"""The rate of a Delta's Jacobian.
+"""Time derivative of the Jacobian of a Delta robot.
 
-With C the elbows (moved inward by the platform's radius), E = dC/dθ and u = P − C the rods, the
-loops u·(Ṗ − Ċ) = 0 are U J = D with U the rows u and D = diag(u·E), so
+Cᵢ are the elbows (shifted inward by the platform's radius), E = dC/dθ, P is the platform and
+u = P − C are the rods.  The loop equations u·(Ṗ − Ċ) = 0 are U J = D, where U has the rows uᵢ and
+D = diag(u·E), so
 
     J̇ = U⁻¹ (Ḋ − U̇ J),        U̇ = Ṗ − E θ̇,        Ḋ = U̇·E + u·Ė.
 """

@@ -1,13 +1,14 @@
 """Velocity and force ellipsoids: tool velocities or forces for joint speeds or torques of norm 1.
 
-With J S = U σ Vᵀ, S the diagonal of the joint speeds used as units,
+With the singular value decomposition J S = U σ Vᵀ, where the diagonal matrix S has the joint speeds
+(or torques) that count as 1,
 
     velocity   {J q̇ : |S⁻¹ q̇| ≤ 1}          axes U, radii σ
     force      {f : |S⁻¹ Jᵀ f| ≤ 1}          axes U of J S⁻¹, radii 1/σ
 
-They are dual: the tool is fast where it is weak.  At a singularity one radius of the velocity
-ellipsoid is zero and one of the force ellipsoid infinite.  Linear and angular rows have different
-units, so an ellipsoid is of one of them.
+They are dual: the tool is weak in the directions in which it is fast.  At a singularity one radius
+of the velocity ellipsoid is zero and one of the force ellipsoid infinite.  Linear and angular rows
+have different units, so an ellipsoid is computed for one of them.
 """
 
 from __future__ import annotations

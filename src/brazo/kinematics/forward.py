@@ -76,12 +76,12 @@ def jacobian_rows(
 def jacobian_rate_rows(
     model: TreeModel, where: Posture, body: int, point: list[Scalar], qd: Sequence[Scalar]
 ) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """The rate of `jacobian_rows` (6 x n) at the speeds qd, and the body's angular velocity."""
+    """Time derivative (6 x n) of `jacobian_rows` at speeds qd, and the body's angular velocity."""
     path = []
     while body > 0:
         path.append(body)
         body = model.bodies[body].parent
-    # The point last: its velocity is that of an origin which no joint moves further.
+    # The point is appended as the last origin, so its velocity is computed like that of a joint.
     origins = [where.origins[i - 1] for i in reversed(path)] + [point]
     omega, speed, motions = [0.0] * 3, [0.0] * 3, []
     for k, i in enumerate(reversed(path)):
@@ -111,7 +111,7 @@ def jacobian_rate_rows(
 def selected_rows(
     model: TreeModel, where: Posture, moved_by: Sequence[Scalar], point: list[Scalar]
 ) -> list[list[Scalar]]:
-    """The Jacobian of a point moved by some joints: 1 or 0 for the joint of each moving body."""
+    """The 6 x n Jacobian of a point; `moved_by` is 1 for the joints that move it, else 0."""
     rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
     for body, share in enumerate(moved_by, start=1):
         _add_column(rows, model, where, body, point, share)
@@ -126,7 +126,7 @@ def _add_column(
     point: list[Scalar],
     share: Scalar,
 ) -> None:
-    """Add the motion of a point by the joint of a body."""
+    """Add to the Jacobian `rows` the motion of a point by the joint of a body, times `share`."""
     joint = model.bodies[body].joint
     assert joint is not None
     z = where.axes[body - 1]

@@ -7,8 +7,8 @@ The result:
   file, or to zero); `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
 * Without success `reason` gives the cause, and `q` is the nearest configuration within the limits.
 * An arm with fewer than six joints cannot reach every orientation.  `orientation="full"` requires
-  it exactly, `"nearest"` meets the position with the closest feasible orientation, `"free"` meets
-  the position only.
+  the exact orientation, `"nearest"` reaches the position with the closest feasible orientation,
+  `"free"` only the position.
 
 Many targets at once give an `IKBatch`: the same choices for every target, without reasons.
 """
@@ -67,17 +67,20 @@ class Joints(Protocol):
 def solve(
     arm: TreeKinematics, T, q0=None, branch: str | None = None, **options: Any
 ) -> IKResult | IKBatch:
-    """Joint values that put the tool at T (4, 4), or its point at xyz (3,); or at many of them.
+    """Joint values for which the tool has pose T (4, 4) or position (3,), or for many targets.
 
-    Options (`brazo.kinematics.options.IKOptions`): `orientation`, `method`;
-    `redundancy` resolves the redundant joint of a closed form: by its `"rule"` (equal middle joints
-    of a SCARA), or `"nearest"` to `q0` within the limits; `"auto"` is nearest if `q0` is given or
-    the rule exceeds the limits (in batches: the rule).  For an arm with seven revolute joints it
-    may be a value or values (...) of its parameter (`brazo.kinematics.redundant`): the arm angle,
-    or a locked joint, rad; the result then has every branch for each value;
-    `weights` (6,) scale the errors of the numeric method in x, y, z and about them, 0 leaves one
-    free; `tolerance` in m and rad; `seed` of the restarts of the numeric method: the same seed
-    gives the same result; `attempts` is their max number.
+    Options (`brazo.kinematics.options.IKOptions`):
+
+    * `orientation` ("full", "nearest", "free"; see the module docstring) and `method`;
+    * `redundancy` selects how a closed form uses a redundant joint: `"rule"` (equal middle joints
+      of a SCARA), or `"nearest"` to `q0` within the limits; `"auto"` is nearest if `q0` is given or
+      the rule exceeds the limits (in batches always the rule).  For an arm with seven revolute
+      joints it may also be one or many values (rad) of its redundancy parameter, the arm angle or a
+      locked joint (`brazo.kinematics.redundant`); the result then has every branch for each value;
+    * `weights` (6,) scale the errors of the numeric method along and about x, y, z; 0 means free;
+    * `tolerance` in m and rad;
+    * `seed` of the random restarts of the numeric method (the same seed gives the same result) and
+      `attempts`, the max number of starting points.
     """
     given = read_options(branch, options)
     targets, orientation = read_targets(T, given.orientation)
@@ -112,14 +115,14 @@ def solve(
 def _branches(
     arm: TreeKinematics, branch: str | None, orientation: Orientation, given: IKOptions
 ) -> CompiledBranches | None:
-    """The closed form to use, None for the numeric method."""
+    """The compiled closed form to use, or None for the numeric method."""
     solver = None
     if given.method != "numeric" and given.weights is None:
         solver = arm.branches
     if orientation == "free" and solver is not None and solver.form.meets != "position":
         if given.method == "closed":
             raise BrazoError(
-                "the closed form needs an orientation; use --method auto (in Python 'auto')"
+                "the closed form needs a full pose, not only a position; use method auto"
             )
         solver = None
     if given.method == "closed" and solver is None:
@@ -161,7 +164,7 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
 
 
 def check_target(target: np.ndarray) -> np.ndarray:
-    """A pose (4, 4), its rotation made exact, in a copy where it is not."""
+    """The pose `target` (4, 4) with an exact rotation: itself, or a corrected copy."""
     x, y, z, last = target.tolist()
     if not math.isfinite(sum(x) + sum(y) + sum(z)):
         raise BrazoError("target has values that are not finite")
@@ -208,9 +211,9 @@ def _closed(
     orientation: Orientation,
     tolerance: float,
 ) -> IKResult:
-    """All branches of the closed form, and the best of them."""
+    """IK of one target by the closed form: the best branch and all others."""
     allowed = None if wanted is None else slots_of(solver.names, wanted)
-    # Without a q0 of the user, free joints follow the default of the family.
+    # Without q0, joints that the target does not determine have the default of the family.
     found, (*_, slot, _, _, _, success) = solver.find(
         T, start, near_start, orientation, tolerance, allowed
     )
@@ -259,7 +262,7 @@ def _batch(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKBatch:
-    """Every branch of many targets."""
+    """IK of many targets, with every branch."""
     lead = T.shape[:-2]
     start = read_starts(arm, q0, lead)
     if options.by_name == "nearest":
@@ -313,7 +316,7 @@ def batch_of(
     tolerance: float,
     allowed: set[int] | None,
 ) -> IKBatch:
-    """Every branch of many targets in closed form; an error if one is not a pose."""
+    """IK of many targets by the closed form; raises an error if a target is not a pose."""
     found, rigid = solver.batch(T, start, given, orientation, tolerance, allowed)
     if not rigid.all():
         _complain(T, rigid)
@@ -328,7 +331,7 @@ def _at_redundancy(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKResult | IKBatch:
-    """Every branch at given values of the redundancy."""
+    """IK with every branch, for given values of the redundancy parameter."""
     found = arm.redundancy
     if isinstance(found, str):
         raise BrazoError(f"'{arm.model.name}' has no redundancy parameter: {found}")
@@ -354,7 +357,7 @@ def _at_redundancy(
 def _single(
     arm: TreeKinematics, batch: IKBatch, start: np.ndarray, T: np.ndarray, wanted, name: str
 ) -> IKResult:
-    """The result of one target from a batch of one."""
+    """The `IKResult` of a batch that has one target."""
     found = [
         Branch(
             q=batch.all_q[slot],
@@ -387,7 +390,7 @@ def _named(names: tuple[str, ...], wanted: str) -> set[str]:
 
 
 def _complain(T: np.ndarray, rigid: np.ndarray) -> None:
-    """Raise the error of the first target that is not a pose."""
+    """Raise an error for the first target with `rigid` False, which is not a pose."""
     index = tuple(int(i) for i in np.argwhere(~rigid)[0])
     try:
         check_target(T[index])
@@ -440,7 +443,7 @@ def _nearest(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKResult:
-    """The reason of a failed closed form, with the nearest configuration within the limits."""
+    """A failed result of the closed form, with q replaced by the nearest one within the limits."""
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
     start = np.clip(failed.q, *arm.limits.T)
@@ -456,7 +459,7 @@ def _nearest(
 
 
 def _moved(failed: IKResult, q: np.ndarray, residual: Residual, iterations: int) -> IKResult:
-    """A failed result with another configuration."""
+    """A failed result with its q replaced by another configuration."""
     return IKResult(
         q=q,
         success=False,
@@ -521,8 +524,10 @@ def _numeric(
 
 
 def listed(arm: TreeKinematics, T: np.ndarray, one: Branch) -> list[Branch]:
-    """A solution of a redundant arm, with the name of its branch, and the other branches at its
-    value of the redundancy."""
+    """A numeric solution `one` with the name of its branch, then the other branches.
+
+    For a redundant arm these are the branches at the same value of its redundancy parameter.
+    """
     found = arm.redundancy
     if not isinstance(found, Redundancy):
         return [one]
@@ -537,7 +542,7 @@ def listed(arm: TreeKinematics, T: np.ndarray, one: Branch) -> list[Branch]:
 
 
 def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.ndarray | None]:
-    """Tolerance and weights of the numeric method."""
+    """Tolerance and weights to use in the numeric method."""
     weights = options.weights
     if weights is not None:
         # Each row must meet the tolerance itself, not its weighted error.
@@ -546,12 +551,12 @@ def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.n
 
 
 def _feasible_part(arm: TreeKinematics) -> str:
-    """The part of a pose that an arm with fewer than six degrees of freedom can reach."""
+    """Message which part of a pose an arm with fewer than six degrees of freedom can reach."""
     position = arm.mobility_of("linear")
     part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
     return (
-        f"'{arm.model.name}' has {arm.mobility} degrees of freedom and cannot meet a full pose: it "
-        f"can meet {part}, with the closest orientation (orientation nearest) or any (free)"
+        f"'{arm.model.name}' has {arm.mobility} degrees of freedom and cannot reach a full pose: "
+        f"it can reach {part}, with the closest orientation (orientation nearest) or any (free)"
     )
 
 

@@ -32,7 +32,7 @@ MOST_UNROLLED = 24  # bodies; a loop compiles faster for more, and runs at 0.8 o
 
 
 class TreeKernels:
-    """Kernels of one model."""
+    """Compiled kinematics of one model; each kernel is built on first access."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -57,7 +57,7 @@ class TreeKernels:
 
     @cached_property
     def frames(self) -> Kernel:
-        """q -> (bodies, 4, 4)."""
+        """q -> poses (bodies, 4, 4) of all bodies in the base frame."""
         graph, where = self._graph()
         entries = [entry for pose in where.bodies for entry in matrix(pose)]
         shape = (len(where.bodies), 4, 4)
@@ -65,15 +65,16 @@ class TreeKernels:
 
     @cached_property
     def tool_jacobian(self) -> Kernel:
-        """q -> (6, n): of the tool, in base axes."""
+        """q -> (6, n) Jacobian of the tool, in base axes."""
         graph, where = self._graph()
         _, point = tool_pose(self.model, where)
         return self._compiled(graph, jacobian_rows(self.model, where, self.model.tip, point))
 
     def link_jacobian(self, frame: JacobianFrame) -> Kernel:
-        """(q, *`selection`) -> (6, n): of any frame fixed in a body, in base axes or in its own.
+        """(q, *`selection`) -> (6, n) Jacobian of a frame fixed in a body.
 
-        The frame is an input, so that one kernel serves all links.
+        It is expressed in base axes or in the axes of the frame itself.  The frame is an input, so
+        that one kernel serves all links.
         """
         if frame not in self._jacobians:
             graph, where = self._graph()
@@ -92,9 +93,10 @@ class TreeKernels:
         return self._jacobians[frame]
 
     def selection(self, body: int, T: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Inputs of `link_jacobian` for the frame T (4, 4) in a body.
+        """Inputs of `link_jacobian` for the frame T (4, 4) fixed in a body.
 
-        The body (one-hot), rotation and position of T, and which joints move the body.
+        They are the body (one-hot), rotation and position of T, and the joints that move the body
+        (1, else 0).
         """
         bodies = self.model.bodies
         chosen, moved_by = np.zeros(len(bodies)), np.zeros(len(bodies) - 1)
@@ -105,7 +107,7 @@ class TreeKernels:
         return chosen, np.concatenate([T[:3, :3].ravel(), T[:3, 3]]), moved_by
 
     def jacobian_dot(self, frame: JacobianFrame, body: int, T, key: str | None) -> Kernel:
-        """(q, qd) -> (6, n): the rate of `jacobian`."""
+        """(q, qd) -> (6, n) time derivative of the Jacobian of a frame T fixed in a body."""
         if (frame, key) not in self._jacobian_rates:
             graph, where = self._graph()
             qd = graph.inputs("qd", self.model.n)
@@ -131,7 +133,7 @@ class TreeKernels:
 
 
 def _in_axes(R: list[Any], rows: list[list[Any]]) -> list[list[Any]]:
-    """A Jacobian in base axes, in the axes of R."""
+    """A Jacobian, given in base axes, expressed in the axes of the rotation R."""
     columns = [
         rotate_back(R, list(column[:3])) + rotate_back(R, list(column[3:]))
         for column in zip(*rows, strict=True)

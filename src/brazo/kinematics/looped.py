@@ -25,7 +25,7 @@ _BASE = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def looped_posture(model: TreeModel, q: Sequence[Expr]) -> Posture:
-    """Poses of all bodies and joints; q are the inputs of a graph."""
+    """Poses of all bodies, and axes and origins of all joints; q are graph inputs."""
     joints = [joint for body in model.bodies[1:] if (joint := body.joint) is not None]
     sweep = _sweep(model, joints)
     values = [joint.multiplier * q[joint.coordinate] + joint.offset for joint in joints]
@@ -65,7 +65,7 @@ def _sweep(model: TreeModel, joints: Sequence[Joint]) -> Sweep:
 
 
 def _rows(transforms) -> np.ndarray:
-    """Rotations, row by row, and positions (bodies, 12)."""
+    """Transforms as an array (bodies, 12): rotation row by row, then position."""
     return np.array([[*T[:3, :3].ravel(), *T[:3, 3]] for T in transforms])
 
 

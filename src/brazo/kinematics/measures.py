@@ -1,7 +1,7 @@
-"""Distance of a configuration from singularities, from the singular values of the Jacobian.
+"""Dexterity measures: how far a configuration is from singularities, by singular values of J.
 
-With sigma_1 >= … >= sigma_m the singular values of J (m = degrees of freedom of the mechanism
-away from singularities; a SCARA can never tilt its tool, which is not a singularity):
+sigma_1 >= … >= sigma_m are the singular values of J, with m the degrees of freedom of the mechanism
+away from singularities (a SCARA can never tilt its tool, which is not a singularity):
 
     manipulability  w = sigma_1 … sigma_m   (Yoshikawa: sqrt det J Jᵀ)
     condition       kappa = sigma_1 / sigma_m
@@ -26,7 +26,7 @@ ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
 @dataclass(frozen=True, slots=True)
 class Dexterity:
-    """Measures of one or many Jacobians (arrays have the batch's shape)."""
+    """Dexterity measures of one or many Jacobians; arrays have the shape of the batch."""
 
     manipulability: np.ndarray
     condition: np.ndarray

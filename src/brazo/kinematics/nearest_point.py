@@ -9,12 +9,12 @@ cannot reach it, one of two rules applies:
     position   the position is kept as near as any pitch allows, and the pitch is the nearest to the
                target's at that position
 
-Both are exact.  In the arm's plane the distance to the target over the joint values has its minimum
-at a solution, where every joint that is not at a limit has the rest of the arm in line with the
-target, or at a corner of the limits.  Each such case is solved in closed form, and the best of the
-few dozen candidates is the minimum.  The arm's plane contains the target, which the arm faces or
-reaches over its back; where the yaw's limits prevent this, the yaw is at a limit.  The pitch is
-measured toward the side of axis 1 on which the target is.
+Both are exact.  In the plane of the arm, the joint values with the smallest distance to the target
+either reach it, or each joint is at a limit or has the links after it in line with the target.
+Each such case is solved in closed form, and the best of the few dozen candidates is the minimum.
+The plane of the arm contains the target, which the arm faces or reaches over its back; if the
+limits of the yaw prevent this, the yaw is at a limit.  A pitch of 0 points away from axis 1, to the
+side on which the target is.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class NearestPoint:
 def nearest_point(
     solver: Any, limits: np.ndarray, xyz: np.ndarray, pitch: float, roll: float, rule: NearestRule
 ) -> NearestPoint:
-    """The nearest configuration of an arm with this closed form; see `Robot.nearest_point`."""
+    """The nearest configuration of a five-joint arm; see `Robot.nearest_point`.
+
+    `solver` is the closed form of the arm, which must be a `FiveAxis`.
+    """
     one_of(rule, RULES, "nearest_point: rule")
     if not isinstance(solver, FiveAxis):
         raise BrazoError(
@@ -97,8 +100,11 @@ def nearest_point(
 
 
 def _yaws(solver: FiveAxis, limits: np.ndarray, p: np.ndarray) -> Iterator[tuple[float, ...]]:
-    """Yaws within the limits, the target's distance ahead of axis 1 and beside the arm's plane,
-    and whether the arm faces the target (1) or reaches it over its back (−1)."""
+    """Tuples (yaw, ahead, beside, facing) for each yaw to try within the limits.
+
+    `ahead` and `beside` (m) are the target's distances from axis 1 in the plane of the arm and from
+    this plane; `facing` is 1 if the arm faces the target, −1 if it reaches over its back.
+    """
     rest = p - solver.foot
     x, y = float(rest @ solver.forward), float(rest @ solver.a2)  # positive yaw turns f to a₂
     for facing in (1.0, -1.0):
@@ -112,14 +118,17 @@ def _yaws(solver: FiveAxis, limits: np.ndarray, p: np.ndarray) -> Iterator[tuple
 
 
 class _PlaneArm:
-    """The three parallel joints in the arm's plane, as complex numbers: up + i forward."""
+    """The three parallel joints of the arm, in its plane with complex coordinates up + i forward.
+
+    A *turn* is the angle by which a joint rotates the following links.
+    """
 
     def __init__(self, solver: FiveAxis, limits: np.ndarray) -> None:
         tool = solver.plane.flat(solver.tool) - solver.P4
         self.start = complex(solver.P2)
         self.links = (complex(solver.l1), complex(solver.l2), complex(tool))
         self.axis = complex(solver.plane.flat(solver.a5))
-        # Turns are those of the links: joint values times the direction of each axis.
+        # A turn is a joint value times the sign of the axis direction.
         self.signs: list[float] = solver.signs.tolist()
         ends = solver.signs[:, None] * limits[1:4]
         self.low: list[float] = ends.min(axis=1).tolist()
@@ -131,7 +140,10 @@ class _PlaneArm:
         return self.start + turns @ np.array(self.links), self.axis * turns[:, 2]
 
     def candidates(self, target: complex, along: complex, rule: NearestRule) -> Iterator[list]:
-        """Joint values (3,) within the limits among which the nearest is."""
+        """Candidates (3,) for joints 2 to 4 within the limits; the nearest solution is one of them.
+
+        `target` is the position and `along` the direction of the tool axis.
+        """
         total = cmath.phase(along / self.axis)
         found = self._fixed_pitch(target, total)
         if rule == "position":
@@ -142,7 +154,7 @@ class _PlaneArm:
                 yield [x * sign for x, sign in zip(fitted, self.signs, strict=True)]
 
     def _fit(self, turns: Any) -> list[float] | None:
-        """Turns moved by full turns into the limits; None if one cannot be."""
+        """Joint values of three turns, moved by 2π into the limits; None if one does not fit."""
         fitted = []
         for x, low, high in zip(turns, self.low, self.high, strict=True):
             x = x - 2.0 * math.pi * math.ceil((x - high - _EDGE) / (2.0 * math.pi))
@@ -152,7 +164,7 @@ class _PlaneArm:
         return fitted
 
     def _fixed_pitch(self, target: complex, total: float) -> list[tuple[float, float, float]]:
-        """Candidates whose turns add up to `total`: the wrist is placed by two links."""
+        """Candidates (three turns) whose sum is `total`, so the pitch is given."""
         a, b, tool = self.links
         wrist = target - self.start - tool * cmath.rect(1.0, total)
         pairs = [*_two_links(a, b, wrist), *_in_line((a, b), wrist)]
@@ -173,8 +185,8 @@ class _PlaneArm:
     def _any_pitch(self, target: complex) -> list[tuple[float, float, float]]:
         """Candidates of any pitch: some joints at a limit, the others in line or exact."""
         wanted, found = target - self.start, []
-        # With one joint fixed the others reach the target as two links; a straight elbow ends the
-        # range of pitches too.
+        # With one joint fixed, the others reach the target as two links.  A straight elbow is also
+        # an end of the range of pitches.
         a, b, c = self.links
         for x in (self.low[0], self.high[0]):
             t = cmath.rect(1.0, x)
@@ -190,11 +202,12 @@ class _PlaneArm:
         return found
 
     def _straight(self, joint: int) -> float:
-        """Turn that puts a link in line with the one before it."""
+        """Turn of a joint that puts its link in line with the previous link."""
         return cmath.phase(self.links[joint] / self.links[joint + 1])
 
     def _aligned(self, held: list[float | None], wanted: complex) -> Iterator[tuple]:
-        """Turns with some joints held and each free one in line with the target."""
+        """Turns with the joints of `held` fixed (None: free) and the free links in line with
+        `wanted`, stretched or folded."""
         free = [j for j, x in enumerate(held) if x is None]
         # Rigid pieces: the links after each free joint up to the next one, in its own frame.
         pieces, piece, turn = [], 0.0 + 0.0j, 0.0

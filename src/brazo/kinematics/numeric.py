@@ -34,7 +34,7 @@ ITERATIONS = 30
 
 
 class NumericIK:
-    """A solver for one robot; its unknowns are the joints that move the tool."""
+    """Numeric IK solver for one robot; its unknowns are the joints that move the tool."""
 
     def __init__(self, model: TreeModel, limits: np.ndarray, box: np.ndarray) -> None:
         self.coordinates = tip_coordinates(model)
@@ -69,11 +69,11 @@ class NumericIK:
     def fast(
         self, reference: np.ndarray, others: Callable[..., Any]
     ) -> Callable[[Any, Any], IKResult | None]:
-        """A function (T, q0) for the common case, as `CompiledBranches.fast` is.
+        """A fast function (T, q0) for calls without options, like `CompiledBranches.fast`.
 
-        The common case is a pose (4, 4) as an array of doubles, with default options.  The function
-        returns None if `solve` of `brazo.kinematics.ik` is needed instead.  `others(T, q)` returns
-        all branches of the pose T, given one solution q.
+        T is a pose (4, 4) as an array of doubles.  The function returns None if `solve` of
+        `brazo.kinematics.ik` is needed instead.  `others(T, q)` returns all branches of the pose T,
+        given one solution q; `reference` (n,) has the start values used without q0.
         """
         used, n = list(self.coordinates), len(reference)
         whole = used == list(range(n))
@@ -95,7 +95,7 @@ class NumericIK:
                 return None
             solver = getattr(local, "solver", None)
             if solver is None:
-                # A few attempts: what needs more goes the general way, from the beginning.
+                # Only a few attempts: if they fail, the general method starts again.
                 settings = {"tol_first": 1e-9, "tol_rest": 1e-9, "iterations": ITERATIONS}
                 solver = local.solver = self.solver.plain(**settings, attempts=10, polish=1)
             solver.p[:] = problem
@@ -125,7 +125,7 @@ class NumericIK:
 
 
 def _pose(problem: np.ndarray) -> np.ndarray:
-    """The target (4, 4) of the solver's parameters; the caller's array may have changed since."""
+    """The target (4, 4) read back from the solver's parameters, since T may have changed."""
     T = np.eye(4)
     T[:3, 3] = problem[:3]
     T[:3, :3] = problem[3:12].reshape(3, 3)

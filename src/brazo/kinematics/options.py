@@ -37,12 +37,12 @@ class IKOptions:
 
     @property
     def by_name(self) -> str:
-        """The redundancy as a choice; "" if values are given."""
+        """`redundancy` if it is a name such as "nearest"; "" if values are given."""
         return self.redundancy if isinstance(self.redundancy, str) else ""
 
 
 class IKKeywords(TypedDict, total=False):
-    """The same as keywords of `Robot.ik`, for type checkers."""
+    """The options as keywords of `Robot.ik`, for type checkers."""
 
     orientation: Orientation
     method: Method
@@ -86,13 +86,14 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
         return options
     if options.method == "closed" or options.orientation != "full":
         raise BrazoError(
-            "weights are for the numeric method and determine the free rows; do not give both"
+            "weights are for the numeric method with full orientation (a weight of 0 makes a row "
+            "free): do not give them with method closed or another orientation"
         )
     return IKOptions(**{**given, "weights": _weights(options.weights)})
 
 
 def _values(given: Any) -> np.ndarray:
-    """Values (...) of a redundancy parameter."""
+    """Values (...) of a redundancy parameter as an array; raises an error if not finite."""
     values = float_array(given, "redundancy")
     if not np.isfinite(values).all():
         raise BrazoError("redundancy: every value must be finite")

@@ -171,7 +171,7 @@ def skew(v: ArrayLike) -> Array:
 
 
 def _zyz(R: Array, singular: float) -> tuple[Array, Array, Array]:
-    """Z-Y-Z angles; the first is `singular` if it is not determined."""
+    """Z-Y-Z angles of R; the first is `singular` where it is not determined."""
     sine = np.hypot(R[..., 0, 2], R[..., 1, 2])
     a = np.where(sine > _SINGULAR, np.arctan2(R[..., 1, 2], R[..., 0, 2]), singular)
     s, c = np.sin(a), np.cos(a)

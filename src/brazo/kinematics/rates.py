@@ -4,16 +4,18 @@
 
     q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, else 0
 
-σ_m being the smallest singular value that the arm has away from singularities.  A joint that would
-pass its limit within dt is held there, and the others compensate; then all speeds are reduced
-together until no joint exceeds its maximum, so that the direction of the tool is kept.
+where v is the tool velocity and σ_m the smallest of the singular values that are not zero in every
+configuration.  A joint that would pass its limit within dt is stopped there, and the other joints
+compensate.  Then all speeds are reduced by one factor until no joint exceeds its maximum, so that
+the direction of the tool is kept.
 
 *Differential inverse kinematics* solves
 
     min ½ (J q̇ − v)ᵀ W (J q̇ − v) + ½ μ |q̇ − q̇_p|²        low ≤ q̇ ≤ high
 
-where the bounds are those of speed, and of position within dt, and q̇_p moves slowly to a posture.
-The motion is distributed over the joints within their limits; the direction of the tool may change.
+where low and high follow from the speed limits and from the position limits within dt, W weights
+the tool velocity, and q̇_p moves slowly to a preferred posture.  The motion is distributed over the
+joints within their limits; the direction of the tool may change.
 """
 
 from __future__ import annotations
@@ -68,8 +70,8 @@ def resolved_rate(
     threshold = _number("resolved_rate: threshold", threshold)
     if damping < 0.0 or threshold <= 0.0:
         raise BrazoError(
-            f"resolved_rate: damping = {damping:g}, threshold = {threshold:g}; they must be at "
-            "least 0 and above 0"
+            f"resolved_rate: damping = {damping:g}, threshold = {threshold:g}; damping must be at "
+            "least 0, threshold above 0"
         )
     n = J.shape[-1]
     mobility = robot._kinematics.mobility_of("linear" if rows == 3 else "all")
@@ -136,7 +138,7 @@ def differential_ik(
         H, f, none, np.minimum(high, _INFINITE), np.maximum(low, -_INFINITE)
     )
     if flag < 1:
-        raise BrazoError(f"differential_ik: the quadratic program failed (daqp {flag})")
+        raise BrazoError(f"differential_ik: the quadratic program failed (daqp exit flag {flag})")
     qd = np.clip(qd, low, high)
     limited = (qd <= low) | (qd >= high)
     return JointRates(qd, J @ qd, limited, np.ones(()))
@@ -145,7 +147,10 @@ def differential_ik(
 def _problem(
     robot: Any, q: Any, twist: Any, frame: Any, dt: float, max_speed: Any
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray, int]:
-    """J, the velocity, bounds of the speeds by the joint limits, max speeds, number of rows."""
+    """Checked inputs: J, tool velocity, (low, high) speeds by the joint limits, max speeds, rows.
+
+    `rows` is the number of rows of the tool velocity, 6 or 3.
+    """
     J = robot.jacobian(q, frame)
     q = np.asarray(q, dtype=float)
     v = _numbers("twist", twist, None)

@@ -1,18 +1,19 @@
-"""Seven revolute joints: the redundancy as a parameter, every branch for given values.
+"""Inverse kinematics of arms with seven revolute joints, with the redundancy as a parameter.
 
-Any such arm becomes one of six joints when its last joint (or its first) is locked at a value: the
-locked joint then only moves the target (or the base),
+For a given value of the parameter all branches are computed.  If the last (or first) joint is
+locked at a value v, six joints remain, and the locked joint only moves the target (or the base):
 
     T = X₀ S₁ … S₆ X₆ · (S₇(v) X₇)        →   six joints with the target T (S₇(v) X₇)⁻¹,
 
-so one solver of six joints serves all values.  It is a closed form where the six axes have a
-special geometry, otherwise the general one.
+so one solver for six joints serves all values.  It belongs to the family of the six axes, or is the
+general 6R solver.
 
 Arms with a spherical shoulder and a spherical wrist (S-R-S, such as an iiwa) use the *arm angle* ψ
-instead: the angle about the line from the shoulder S to the wrist W, from the half plane through
-axis 1 (where the line is along axis 1: through the x axis of the base) to the elbow (where it is on
-the line: to where axis 4 would bend it).  The elbow's
-two angles follow from |SW|, the shoulder's and the wrist's two each from the rotations that remain.
+instead.  It is the angle about the line from the shoulder S to the wrist W, measured from the half
+plane through axis 1 to the elbow.  If the line is along axis 1, the half plane contains the x axis
+of the base; if the elbow is on the line, ψ is measured to the side to which axis 4 would bend it.
+|SW| gives two angles of the elbow; the remaining rotations give two solutions for the shoulder and
+two for the wrist.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _MEET = 1e-9  # axes meet: distance as a part of the arm's size
 
 @dataclass(frozen=True, eq=False)
 class Redundancy(ABC):
-    """The parameter of an arm with seven joints."""
+    """Redundancy parameter of an arm with seven joints, and IK for given values of it."""
 
     name: str  # "arm angle", or the name of the locked joint
 
@@ -58,18 +59,21 @@ class Redundancy(ABC):
 
     @abstractmethod
     def value(self, q: Array) -> Array:
-        """The parameter at configurations (..., n), rad."""
+        """Values (...) of the parameter (rad) at configurations q (..., n)."""
 
     @abstractmethod
     def branches(
         self, T: Array, values: Array, start: Array, tolerance: float, slots: set[int] | None
     ) -> IKBatch:
-        """Every branch for poses (..., 4, 4), values (...) and start values (..., n)."""
+        """IK with every branch for poses T (..., 4, 4) and parameter values (...).
+
+        `start` (..., n) are the start values; `slots` the indices of the allowed branches, or None.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class LockedJoint(Redundancy):
-    """One joint has a given value; the other six follow."""
+    """The value of the first or last joint is the parameter; the other six joints are solved."""
 
     joint: int  # coordinate of the robot
     chain: Chain  # of all seven
@@ -93,7 +97,7 @@ class LockedJoint(Redundancy):
         return replace(found, method=f"{found.method}, {self.name} given")
 
     def moved(self, T: Array, values: Array) -> Array:
-        """The targets (..., 4, 4) of the six joints."""
+        """Targets (..., 4, 4) for the other six joints, from T and values of the locked joint."""
         turn = np.zeros((*values.shape, 4, 4))
         c, s = np.cos(values), np.sin(values)
         turn[..., 0, 0] = turn[..., 1, 1] = c
@@ -106,7 +110,7 @@ class LockedJoint(Redundancy):
 
 
 def redundancy_of(model: TreeModel, limits: Array) -> Redundancy | str:
-    """The parameter of an arm, or why it has none."""
+    """The redundancy parameter of an arm, or the reason why it has none."""
     try:
         chain = chain_of(model)
     except BrazoError as error:
@@ -133,7 +137,7 @@ def redundancy_of(model: TreeModel, limits: Array) -> Redundancy | str:
 
 
 def _without(chain: Chain, place: int) -> Chain:
-    """The six other joints of a chain whose first or last joint is locked."""
+    """The chain without its first or last joint; `place` is the index of the locked joint."""
     keep = [i for i in range(7) if i != place]
     X = chain.X[:7] if place else chain.X[1:]
     coordinates = tuple(chain.coordinates[i] for i in keep)
@@ -141,7 +145,7 @@ def _without(chain: Chain, place: int) -> Chain:
 
 
 def check_values(arm: TreeKinematics, redundancy: Redundancy, values: Array) -> None:
-    """Refuse values of a locked joint out of its limits."""
+    """Raise an error if values of a locked joint are out of its limits."""
     if not isinstance(redundancy, LockedJoint):
         return
     low, high = arm.limits[redundancy.joint]
@@ -160,7 +164,7 @@ def check_values(arm: TreeKinematics, redundancy: Redundancy, values: Array) -> 
 
 @dataclass(frozen=True, eq=False)
 class ArmAngle(Redundancy):
-    """The arm angle of an S-R-S arm."""
+    """The arm angle ψ of an S-R-S arm as the parameter; see the module docstring."""
 
     chain: Chain
     limits: Array  # (n, 2) of the robot
@@ -184,8 +188,11 @@ class ArmAngle(Redundancy):
         return np.arctan2((off * y).sum(axis=-1), (off * x).sum(axis=-1))
 
     def _links(self, q4: Array) -> tuple[Array, Array, Array]:
-        """In the frame of joint 3: shoulder to wrist, its direction, and that of the elbow,
-        perpendicular to it; axis 4 gives the latter where the arm is stretched."""
+        """Vectors in the frame of joint 3: shoulder to wrist, its direction, and the elbow's side.
+
+        The side is the unit vector from this line to the elbow, perpendicular to it; if the arm is
+        stretched, axis 4 determines it.
+        """
         X3 = self.chain.X[3]
         way = _turned(X3[:3, :3], q4) @ self.wrist + X3[:3, 3]
         u = _unit(way)
@@ -194,7 +201,10 @@ class ArmAngle(Redundancy):
         return way, u, _square(np.where(bent, off, np.cross(X3[:3, 2], u)), u)
 
     def _plane(self, way: Array) -> tuple[Array, Array, Array]:
-        """The direction to the wrist, that of the reference half plane, and their cross product."""
+        """Unit vectors: to the wrist, in the half plane of ψ = 0, and their cross product.
+
+        `way` are the vectors from shoulder to wrist.
+        """
         u = _unit(way)
         axes = self.chain.X[0][:3, :3]
         x = axes[:, 2] - (u @ axes[:, 2])[..., None] * u
@@ -285,7 +295,7 @@ class ArmAngle(Redundancy):
 
 
 def _swivel(chain: Chain, limits: Array) -> ArmAngle | None:
-    """The arm angle, if axes 1, 2, 3 and axes 5, 6, 7 each meet in the origin of a frame."""
+    """The arm angle as parameter if axes 1, 2, 3 and axes 5, 6, 7 each meet in a point, or None."""
     directions, points = chain.home_axes
     shoulder = _meeting(directions[:3], points[:3], chain.size)
     wrist = _meeting(directions[4:], points[4:], chain.size)
@@ -347,15 +357,17 @@ def _unit(v: Array) -> Array:
 
 
 def _square(v: Array, u: Array) -> Array:
-    """The direction of v (..., 3) without its part along unit vectors u."""
+    """Unit vectors (..., 3) along the part of v that is perpendicular to the unit vectors u."""
     for _ in range(2):  # once more, for a v that is nearly along u
         v = _unit(v - (v * u).sum(axis=-1, keepdims=True) * u)
     return v
 
 
 def _three(R: Array, A: Array, B: Array, free: Array) -> list[Array]:
-    """Both solutions (N, 3) of R = Rz(a) A Rz(b) B Rz(c); a is `free` where only its sum with c is
-    determined."""
+    """Both solutions (a, b, c), each (N, 3), of R = Rz(a) A Rz(b) B Rz(c).
+
+    a is `free` where only its sum or difference with c is determined.
+    """
     # z·R z = (Aᵀ z)·Rz(b) (B z)
     p, r = A.T[:, 2], B[:, 2]
     a, b = p[0] * r[0] + p[1] * r[1], p[1] * r[0] - p[0] * r[1]

@@ -118,8 +118,10 @@ class IKResult:
 
     @property
     def all_q(self) -> Array:
-        """(B, n) Joint values of every branch as in `IKBatch`, in the order of `names`; those that
-        are not `valid` do not reach the target."""
+        """(B, n) Joint values of every branch, in the order of `names`.
+
+        Branches that are not `valid` do not reach the target.
+        """
         return np.array([one.q for one in self.all]).reshape(-1, len(self.q))
 
     @property
@@ -151,7 +153,7 @@ class IKResult:
         return self.success
 
     def __reduce__(self) -> tuple[type[IKResult], tuple[Any, ...]]:
-        """Copies, also in another process, have the list of all branches and no solver."""
+        """Support for copy and pickle: copies contain the list of all branches, but no solver."""
         q, residual = self.q, self.residual
         values = (q, self.success, self.reason, residual, self.all, self.branch, self.method)
         return IKResult, (*values, self.iterations)
@@ -200,11 +202,11 @@ class IKBatch:
 def into_limits(
     q: ArrayLike, limits: ArrayLike, kinds: Sequence[JointKind], q0: ArrayLike | None = None
 ) -> Array:
-    """Add full turns to revolute joint values (..., n) to bring them into the limits (n, 2).
+    """Joint values (..., n) with full turns added to revolute joints, within the limits (n, 2).
 
-    Of several the one nearest to q0 is returned, or without q0 the one nearest to the middle of the
-    range (for an unbounded range, nearest to 0).  If none fits, the one with the smallest
-    violation.
+    If several values are within the limits, the nearest to q0 is returned; without q0 the nearest
+    to the middle of the range (to 0 if it is unbounded).  If none is, the one with the smallest
+    violation is returned.
     """
     q = np.asarray(q, dtype=float)
     low, high = np.moveaxis(np.asarray(limits, dtype=float), -1, 0)

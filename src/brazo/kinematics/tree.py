@@ -50,7 +50,7 @@ def coordinate_limits(model: TreeModel) -> np.ndarray:
 
 
 class TreeKinematics:
-    """Forward maps of a `TreeModel`; every q is (..., n), rad and m."""
+    """Forward and inverse kinematics of a `TreeModel`; every q is (..., n), rad and m."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -84,7 +84,10 @@ class TreeKinematics:
 
     @cached_property
     def jacobian(self) -> Callable[..., np.ndarray]:
-        """`jacobian(q, frame="base", link=None, out=None)`: the compiled entry for the tool."""
+        """Function `jacobian(q, frame="base", link=None, out=None)`; see `_jacobian`.
+
+        Calls with q only run machine code directly.
+        """
         return self.kernels.tool_jacobian.entry_or(self._jacobian)
 
     def _jacobian(
@@ -103,7 +106,7 @@ class TreeKinematics:
 
     @cached_property
     def jacobian_dot(self) -> Callable[..., np.ndarray]:
-        """`jacobian_dot(q, qd, frame="base", link=None, out=None)`: as `jacobian`."""
+        """Function `jacobian_dot(q, qd, frame="base", link=None, out=None)`: dJ/dt (..., 6, n)."""
         kernel = self.kernels.jacobian_dot("base", self.model.tip, self.model.tool, None)
         return kernel.entry_or(self._jacobian_dot)
 
@@ -147,7 +150,7 @@ class TreeKinematics:
 
     @cached_property
     def _recognised(self) -> tuple[ClosedForm | None, str]:
-        """The closed form, or the reason why there is none."""
+        """The closed form and "", or None and the reason why there is none."""
         from brazo.kinematics.chain import chain_of
         from brazo.kinematics.closed_form import ClosedForm, recognise
 
@@ -178,7 +181,7 @@ class TreeKinematics:
 
     @cached_property
     def fast_ik(self) -> Callable[[Any, Any], IKResult | None]:
-        """The closed form, or the numeric method, for plain calls; see `CompiledBranches.fast`."""
+        """Fast function (T, q0) for calls without options; see `CompiledBranches.fast`."""
         solver = self._plain_branches
         if solver is not None:
             return solver.fast(self.reference)
@@ -190,13 +193,13 @@ class TreeKinematics:
 
     @property
     def plain_ik(self) -> Callable[..., Any]:
-        """`ik` with machine code for calls with a pose alone, if there is a closed form."""
+        """`ik`, as machine code for calls with a pose only if there is a closed form."""
         solver = self._plain_branches
         return self.ik if solver is None else solver.plain(self.reference, self.ik)
 
     @property
     def _plain_branches(self) -> CompiledBranches | None:
-        """The closed form, if plain calls need nothing else."""
+        """The compiled closed form if it alone can solve calls without options, else None."""
         from brazo.kinematics.closed_form.redundant_scara import RedundantScara
 
         solver = self.branches

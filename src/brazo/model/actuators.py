@@ -39,7 +39,7 @@ class Motor:
 
 @dataclass(frozen=True, slots=True)
 class Pwm:
-    """Pulse-width modulated supply, as its average: voltage = duty cycle · supply.
+    """Pulse-width modulated supply; only its mean voltage is modelled: duty cycle · supply.
 
     The duty cycle is a multiple of 1/steps and changes at most `frequency` times a second.
     """

@@ -19,7 +19,7 @@ Rebuild = Callable[[Mapping[str, float]], Model]
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """`rebuild` of a model with other values; None leaves the model's own."""
+    """Callable that rebuilds a model with other values; None leaves a value unchanged."""
 
     rebuild: Rebuild  # of the model without the changes
     tool: Array | None = None  # (4, 4) tool in the tip link
@@ -40,7 +40,9 @@ class Changed:
 
 
 def changed(rebuild: Rebuild, **values: Array) -> Changed | Carrying:
-    """Return `rebuild` with further changes; later ones replace earlier ones.
+    """Return a callable that rebuilds a model like `rebuild`, with these changes.
+
+    Later changes of a value replace earlier ones.
 
     A payload is applied last, because it is given in the tool frame.
     """
@@ -58,9 +60,10 @@ def tip_frame(model: TreeModel) -> Array:
 
 
 def _limited(model: TreeModel, limits: Array) -> TreeModel:
-    """Return a model with other limits (n, 2); mimic joints keep their own, which must allow them.
+    """Return a model with other limits (n, 2).
 
-    A mimic joint may move exactly as its master, so `TreeModel.coordinates` distinguishes them.
+    Mimic joints keep their own limits; it is an error if these do not allow the new ones.
+    `TreeModel.coordinates` distinguishes a master from a mimic joint that moves in the same way.
     """
     masters = model.coordinates
     bodies = list(model.bodies)

@@ -234,7 +234,7 @@ class Model:
 
     @property
     def closed_loops(self) -> bool:
-        """Whether bodies form closed kinematic loops, so that some follow by constraints."""
+        """True if bodies form closed kinematic loops, so that some are moved by constraints."""
         return False
 
     @property
@@ -244,7 +244,7 @@ class Model:
 
     @property
     def lengths(self) -> tuple[Length, ...]:
-        """Lengths that define the geometry, if that is no D-H table."""
+        """Lengths that define the geometry of a mechanism without a D-H table."""
         return ()
 
     @property
@@ -337,7 +337,10 @@ class TreeModel(Model):
 
     @property
     def masters(self) -> tuple[Joint, ...]:
-        """The joint whose value is each coordinate itself; files and MuJoCo need one."""
+        """For each coordinate, the joint whose value equals it; raises an error if there is none.
+
+        Robot files and MuJoCo need such a joint.
+        """
         for joint in self.coordinates:
             if (joint.multiplier, joint.offset) != (1.0, 0.0):
                 raise BrazoError(

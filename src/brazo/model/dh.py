@@ -23,7 +23,8 @@ Convention = Literal["standard", "modified"]
 
 @dataclass(frozen=True, slots=True)
 class DHRow:
-    """One row: a revolute joint has a constant `d`, a prismatic one a constant `theta`.
+    """One row of a D-H table: a revolute joint has a constant `d`, a prismatic one a constant
+    `theta`.
 
     `offset` is added to the joint variable (rad or m).
     """

@@ -29,7 +29,7 @@ def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
 
 @dataclass(frozen=True, eq=False)
 class Carrying:
-    """`rebuild` of a robot with a load."""
+    """Callable that rebuilds a robot with a load."""
 
     rebuild: Callable[[Mapping[str, float]], Model]  # of the robot without the load
     load: Inertia  # in the tool frame

@@ -20,7 +20,7 @@ from brazo.errors import BrazoError
 
 
 def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
-    """Return a read-only float64 copy (of the given shape)."""
+    """Return a read-only float64 copy of an array, reshaped if `shape` is given."""
     array = np.array(values, dtype=np.float64)
     if shape is not None:
         array = array.reshape(shape)
@@ -29,7 +29,7 @@ def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
-    raise BrazoError("this mapping is read-only; dict(...) of it makes a copy to change")
+    raise BrazoError("this mapping is read-only; dict(...) makes a copy that can be changed")
 
 
 class ReadOnlyDict(dict):

@@ -70,9 +70,10 @@ class CircularPattern:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mesh:
-    """Triangles, from a file (`path`, scaled) or given (`vertices`, `faces`).
+    """Triangle mesh, from a file (`path`, scaled) or from `vertices` and `faces`.
 
-    `pieces` are files, scaled likewise, whose convex hulls collide instead of that of the mesh.
+    `pieces` are mesh files with the same scale; their convex hulls are used for collisions instead
+    of the convex hull of the mesh.
     """
 
     path: Path | None = None
@@ -83,7 +84,7 @@ class Mesh:
 
     @property
     def colliding(self) -> tuple[Mesh, ...]:
-        """The meshes whose convex hulls collide."""
+        """The meshes whose convex hulls are used for collisions."""
         return tuple(Mesh(path, self.scale) for path in self.pieces) or (self,)
 
 

@@ -275,7 +275,7 @@ class Robot(DynamicMethods):
         return self._like(source_of(RobotFile(edited(file.root, {"drives": kind}))))
 
     def _changed(self, what: Literal["tool", "base", "limits"], value: Array) -> Robot:
-        """Return a copy with another value of a field of the robot file, or of the model."""
+        """Return a copy with another tool, base or limits, changed in its robot file or model."""
         file = self._source.described_by
         if file is None:
             change = changed(self._source.rebuild, **{what: value})
@@ -284,7 +284,7 @@ class Robot(DynamicMethods):
         return self._like(source_of(whole))
 
     def _like(self, source: Source) -> Robot:
-        """Return a robot of another file with this one's parameters and load."""
+        """Return a robot built from `source` with the parameters and load of this robot."""
         robot = Robot(source)
         if self._overrides:
             robot = robot.with_parameters(**self._overrides)

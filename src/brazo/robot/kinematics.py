@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:
 
     def compiled_call(part: str) -> Callable[[Callable[..., Any]], Any]:
-        """As `compiled`; q may also be the name of a pose, which machine code cannot read."""
+        """`compiled` for methods whose q may also be the name of a pose."""
 
         def decorate(method: Callable[..., Any]) -> Any:
             @wraps(method)
@@ -59,7 +59,7 @@ class KinematicMethods:
         def model(self) -> Model: ...
 
     def _joint_values(self, q: Any) -> Any:
-        """Return the pose of a name; anything else as it is."""
+        """Return the joint values of a named pose; anything else is returned unchanged."""
         if not isinstance(q, str):
             return q
         if q not in self.model.poses:
@@ -279,7 +279,7 @@ class KinematicMethods:
     def velocity_ellipsoid(
         self, q: ArrayLike, rows: EllipsoidRows = "linear", scale: ArrayLike | None = None
     ) -> Ellipsoid:
-        """Velocities of the tool that joint speeds of unit size give.
+        """Velocities of the tool for joint speeds of norm 1.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class KinematicMethods:
     def force_ellipsoid(
         self, q: ArrayLike, rows: EllipsoidRows = "linear", scale: ArrayLike | None = None
     ) -> Ellipsoid:
-        """Forces at the tool that joint torques of unit size balance.
+        """Forces at the tool that joint torques of norm 1 can balance.
 
         Parameters
         ----------
@@ -404,7 +404,7 @@ class KinematicMethods:
 
 
 def _start(q0: ArrayLike | None, near: ArrayLike) -> ArrayLike:
-    """The start values of inverse kinematics under either of their names."""
+    """The start values of inverse kinematics, given as `q0` or `near`; not both."""
     if q0 is not None:
         raise BrazoError("give q0 or near, not both: they are two names of the same joint values")
     return near

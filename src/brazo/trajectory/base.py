@@ -1,7 +1,7 @@
 """`Trajectory`: joint motion over time, independent of the type of curve.
 
-A trajectory runs from `start` to `end` (s) and is at rest before and after: q has the value of the
-nearer end and qd, qdd are 0.  At the two ends themselves it has its own derivatives.  Pieces are
+A trajectory runs from `start` to `end` (s).  Before and after, q has the value of the nearer end,
+and qd and qdd are 0; at the two ends themselves qd and qdd are those of the motion.  Pieces are
 half-open intervals: at a break the later piece applies.
 """
 

@@ -76,19 +76,19 @@ class CartesianPath(ABC):
         return self.sample(t).T
 
     def velocity(self, t: Any) -> Array:
-        """(..., 6): of the tool point (m/s), then angular (rad/s), in base axes."""
+        """(..., 6) velocity of the tool point (m/s), then angular velocity (rad/s), base axes."""
         return self.sample(t).velocity
 
     def acceleration(self, t: Any) -> Array:
-        """(..., 6): of the tool point (m/s²), then angular (rad/s²), in base axes."""
+        """(..., 6) acceleration of the tool point (m/s²), then angular (rad/s²), base axes."""
         return self.sample(t).acceleration
 
     def moved(
         self, shift: Any = (0.0, 0.0, 0.0), scale: float = 1.0, about: Any = None
     ) -> CartesianPath:
-        """The path scaled about a point (default: its start) and shifted (m), in the same time.
+        """The path scaled about a point (default: its start) and shifted (m), with the same timing.
 
-        The orientation keeps its rule: constant, or that of the new positions.
+        A constant orientation stays constant; one that depends on the path follows the new path.
         """
         factor = positive(scale, "scale")
         centre = self.pose(0.0)[:3, 3] if about is None else vector(about, 3, "about")
@@ -184,7 +184,7 @@ def _check_continuous(end: Array, start: Array, k: int) -> None:
 
 
 def _with_corners(progress: Trajectory, corners: tuple[float, ...]) -> Array:
-    """Breaks of the progress, and the times at which it passes those of the curve."""
+    """Breaks of the progress, and the times at which it passes the breaks of the curve."""
     x = np.array(corners)
     low, high = np.full(len(x), progress.start), np.full(len(x), progress.end)
     for _ in range(100 if len(x) else 0):

@@ -1,13 +1,13 @@
-"""`CartesianJog`: the tool moves at a given velocity, along straight lines and about its own point.
+"""`CartesianJog`: motion of the tool at a given velocity, straight and about the tool point.
 
 It runs until `stop`, as `Jog` does.  The tool's velocity approaches the commanded one with limited
 acceleration and jerk; the joints follow exactly (`joint_rates`).  Where a joint cannot follow, the
 motion of the tool is reduced, in this order:
 
-* the commanded speed is reduced so that at a steady speed no joint passes 95 % of its own speed
-  or 30 % of its acceleration;
-* the tool's acceleration and jerk are reduced so that they need at most 60 % and 90 % of those of
-  any joint;
+* the commanded speed is reduced so that at a steady speed no joint exceeds 95 % of its speed limit
+  or 30 % of its acceleration limit;
+* the tool's acceleration and jerk are reduced so that no joint needs more than 60 % of its
+  acceleration limit and 90 % of its jerk limit;
 * before a step it is checked that the tool can stop after it, on its line, inside the joint limits
   and away from singularities; otherwise it starts to brake, and `reason` gives
   the cause.  After that only another direction is accepted, or the same one after `stop`;
@@ -49,7 +49,7 @@ Frame = Literal["base", "tool"]
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """Limits of tool motion in jogging; the defaults are those of slow hand guidance."""
+    """Limits of tool motion in jogging; the defaults are for slow manual motion."""
 
     speed: float = 0.25  # m/s
     acceleration: float = 1.0  # m/s²
@@ -89,8 +89,8 @@ class _Attempt:
 class CartesianJog:
     """Motion at a given velocity of the tool of a robot at rest at `q0` (n,).
 
-    `singular` is the margin (see `Rates.margin`) at which the tool stops on its way into a
-    singularity; out of one it may always move.
+    `singular` is the margin (see `Rates.margin`) at which the tool stops if it moves towards a
+    singularity; it may always move away from one.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class CartesianJog:
         self.singular = positive(singular, "singular")
         q = vector(q0, robot.n, "q0")
         self._motion = ToolMotion(robot)
-        # Fewer than six degrees of freedom keep the point and turn as nearly as they can.
+        # With fewer than six degrees of freedom the tool point is exact, the rotation is not.
         self._full = robot.mobility == 6
         self._state = Sample(q, np.zeros(robot.n), np.zeros(robot.n))
         self._pose = robot.fk(q)
@@ -121,7 +121,7 @@ class CartesianJog:
         self._steering = RuckigPlanner(most, "velocity", "line")
         self._on_line = RuckigPlanner(Limits(1.0, 1.0, 1.0, n=1), "velocity", "none")
         self._allowed = [self.tool.axes("acceleration"), self.tool.axes("jerk")]
-        # Why the tool does not move as asked, with the joint and its limit; "" while it does.
+        # Why the tool does not move as commanded, with the joint and its limit; "" if it does.
         self.reason = ""
         self.update_seconds = 0.0  # wall-clock time of the last update
 
@@ -160,7 +160,7 @@ class CartesianJog:
             self._blocked, self.reason = None, ""
 
     def update(self, dt: float) -> Sample:
-        """Let dt seconds pass; the state then."""
+        """Advance by dt seconds and return the new state."""
         begin = time.perf_counter()
         dt = positive(dt, "dt")
         if self._brake is not None:
@@ -205,7 +205,7 @@ class CartesianJog:
         self._pose[:3, 3] = found.T[:3, 3]
 
     def _attempt(self, tool: _Tool, dt: float) -> _Attempt:
-        """The joints' state after a step of the tool, and the limit it would violate."""
+        """State of the joints after a step of the tool, and the limit that it would violate."""
         s = self._state
         T = self._pose.copy()
         T[:3, 3] += tool.moved[:3]
@@ -241,7 +241,7 @@ class CartesianJog:
     def _stop_ahead(self, tool: _Tool, found: _Attempt) -> str:
         """The limit or singularity within the stopping distance of the tool; empty if none."""
         q = found.state.q
-        # Again from where it would rest: what the joints can give there counts as well.
+        # Once more with the joint limits at the stopping point, which count as well.
         for _ in range(2):
             planner = self._planner(q, tool.twist, tool.twist != 0.0)
             plan = planner.plan(np.zeros(6), tool.twist, tool.rate, np.zeros(6))
@@ -264,9 +264,9 @@ class CartesianJog:
         return at_limit(self.robot, self.limits, i, q[i] > limits[i, 1])
 
     def _eased(self, tool: _Tool, found: _Attempt, dt: float) -> _Tool | None:
-        """The step with the nearest acceleration along the tool path that suits the joints.
+        """The step with the nearest tool acceleration on its path that all joints can follow.
 
-        A change x of it changes the joints' accelerations by g x and their speeds by g x dt/2.
+        A change x of it changes the joint accelerations by g x and the joint speeds by g x dt/2.
         """
         speed = float(np.linalg.norm(tool.twist))
         if speed == 0.0 or not np.isfinite(found.state.qdd).all():
@@ -285,7 +285,7 @@ class CartesianJog:
         if least > most:
             return None
         rate = tool.rate + min(max(0.0, least), most) * u
-        # The acceleration runs evenly from the old to the new one.
+        # The acceleration changes linearly from the old to the new one.
         twist = self._twist + 0.5 * dt * (self._rate + rate)
         return _Tool(dt * self._twist + dt * dt / 6.0 * (2.0 * self._rate + rate), twist, rate)
 
@@ -342,14 +342,14 @@ class CartesianJog:
         return _Tool(moved * u, wanted, np.zeros(6))
 
     def _planner(self, q: Array, twist: Array, used: Array) -> RuckigPlanner:
-        """Motion of the tool with accelerations along the used axes that the joints can give."""
-        # How much each joint moves at most, whichever way the tool is pushed along these axes.
+        """Planner for the tool with accelerations along the used axes that all joints can reach."""
+        # Upper bound of the motion of each joint for a unit motion along these axes.
         gain = np.abs(self._motion.inverse(q)[:, used])
         allowed = []
         for name, part in (("acceleration", 0.6), ("jerk", 0.9)):
             most = self.tool.axes(name)
             allowed.append(most * _share(part * getattr(self.limits, name), gain @ most[used]))
-        # The speed is bound by what is wanted; the planner only has to have some limit for it.
+        # The commanded velocity bounds the speed; the planner only needs some limit for it.
         most = 2.0 * np.maximum(self.tool.axes("speed"), np.abs(twist))
         self._steering.limit(most, *allowed)
         self._allowed = allowed

@@ -204,7 +204,7 @@ def torques(robot: Robot, s: Sample) -> Array:
 
 
 def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tuple[Array, Array]:
-    """The grid with the maxima of all peaks that may exceed 0 added."""
+    """The grid `t` and its values, extended by the maxima of all peaks that may exceed 0."""
     if len(t) < 3:
         return t, values
     left, middle, right = values[:-2], values[1:-1], values[2:]
@@ -234,7 +234,7 @@ def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tup
 def _crossing(
     excess: Callable[[Array], Array], low: float, high: float, column: int, level: float
 ) -> float:
-    """The first time of a violation, by bisection between a time within and one beyond."""
+    """First time of a violation, by bisection between `low` (within) and `high` (beyond)."""
     for _ in range(60):
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -1,11 +1,11 @@
-"""Curves in files: their arguments, how they are read, and their transformation to a base frame.
+"""Curves in files: their arguments, reading, and transformation to the base frame.
 
-Programs (`path` steps) and trajectory files share them.  Each is a path of `brazo.trajectory`.
+Programs (`path` steps) and trajectory files use them.  Each is a path of `brazo.trajectory`.
 Points and directions are given in a frame and transformed to the robot's base frame, where joint
 motion is planned.
 
-An SVG file is named relative to the file that names it, and is in the same folder or below it: a
-file from elsewhere cannot read other files.
+The name of an SVG file is relative to the file that contains it, and the SVG file must be in the
+same folder or below it, so that a file from elsewhere cannot read other files.
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ def _file_name(field: Field) -> str:
 
 
 def svg_of(curve: str, values: Mapping[str, Any], folder: Path | None) -> Drawing | None:
-    """The drawing of an `svg` curve, for several calls of `curve_in_base`; None of other curves."""
+    """The drawing of an `svg` curve, to be read once for several calls; None for other curves."""
     return _svg(values, folder) if curve == "svg" else None
 
 
@@ -234,7 +234,7 @@ def _svg(values: Mapping[str, Any], folder: Path | None) -> Drawing:
         if not file.is_absolute():
             if folder is None:
                 raise BrazoError(
-                    "an SVG file is looked for in the folder of the file that names it; save this "
+                    "an SVG file must be in the folder of the file that names it; save this "
                     "to a file first, or give the path data as 'data'"
                 )
             folder, file = folder.resolve(), (folder / file).resolve()

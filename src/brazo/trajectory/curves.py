@@ -75,7 +75,7 @@ class Straight(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Winding(Curve):
-    """Helix, circle and arc, and with two radii the spiral; axes are the columns e1, e2, e3."""
+    """Helix, circle, arc or (with two radii) spiral; the columns of `axes` are e1, e2, e3."""
 
     centre: Array
     axes: Array  # (3, 3)
@@ -151,7 +151,7 @@ class Polynomial(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Ellipse(Curve):
-    """An arc of the ellipse with two conjugate radius vectors."""
+    """An arc of an ellipse: p = c + cos θ a + sin θ b with two vectors a, b."""
 
     centre: Array
     a: Array  # (3,)
@@ -264,7 +264,7 @@ def by_length(curve: Curve) -> Curve:
 
 
 class _ByLength(Curve):
-    """Arc-length parametrisation: σ = |c'(u)|, s' = σ, chain rule of u(s) to third order."""
+    """A curve c(u) parametrised by arc length s: ds/du = |c'(u)|, derivatives by the chain rule."""
 
     def __init__(self, curve: Curve) -> None:
         self.curve = curve

@@ -1,14 +1,13 @@
 """`Drawing`: strokes in a plane, from text, SVG files or points, to be drawn by a tool.
 
-A stroke is a chain of pieces, straight lines, Bézier curves and elliptic arcs, as curves with
-z = 0.  A section of a stroke is a part of it without corners: the tool passes the section without a
-stop, and stops at corners.  Fonts and drawing programs round control points, so that smooth curves
-have corners of a degree or so; below 5° the ends of the Bézier curves are turned until there is
-none.
+A stroke is a chain of pieces: straight lines, Bézier curves and elliptic arcs, as curves with
+z = 0.  A section is a part of a stroke without corners: the tool stops only at corners.  Fonts and
+drawing programs round control points, so that smooth curves have corners of about a degree; if a
+corner is smaller than 5°, the ends of the Bézier curves are rotated until it vanishes.
 
-A Bézier curve with a control point on its end has no velocity there, though it has a tangent.  A
-short quadratic with the same tangents replaces that end; it deviates by less than 1e-5 of the
-piece.
+A Bézier curve whose control point coincides with its end has zero velocity there, though it has a
+tangent.  This end is replaced by a short quadratic with the same tangents, which deviates by less
+than 1e-5 of the piece.
 """
 
 from __future__ import annotations
@@ -55,26 +54,26 @@ class Drawing:
 
     @property
     def bounds(self) -> Array:
-        """(2, 2): lower left and upper right corner, to 1/64 of each piece."""
+        """(2, 2) lower left and upper right corner, from 64 samples per piece."""
         x = np.linspace(0.0, 1.0, 65)
         points = [piece.at(x)[0, :, :2] for stroke in self.strokes for piece in stroke]
         points = np.concatenate(points)
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
     def scaled(self, factor: float) -> Drawing:
-        """All coordinates times a factor."""
+        """The drawing with all coordinates multiplied by a factor."""
         return self._affine(positive(factor, "factor") * np.eye(3), np.zeros(3))
 
     def shifted(self, xy: Any) -> Drawing:
-        """Moved in its plane."""
+        """The drawing moved by xy (2,) in its plane."""
         return self._affine(np.eye(3), np.array([*array(xy, "xy"), 0.0]))
 
     def centred(self) -> Drawing:
-        """With the centre of its bounds at the origin."""
+        """The drawing moved so that the centre of its bounds is at the origin."""
         return self.shifted(-self.bounds.mean(axis=0))
 
     def fitted(self, width: float | None = None, height: float | None = None) -> Drawing:
-        """Scaled to a width or a height, or into both (m)."""
+        """The drawing scaled to a width or a height (m), or to fit into both."""
         size = np.diff(self.bounds, axis=0)[0]
         wanted = [(w, s, n) for w, s, n in ((width, size[0], "width"), (height, size[1], "height"))]
         factors = []
@@ -85,11 +84,11 @@ class Drawing:
             if now > 0.0:
                 factors.append(value / now)
         if not factors:
-            raise BrazoError("give a width or a height that the drawing has")
+            raise BrazoError("give a width or a height in which the drawing is larger than 0")
         return self.scaled(min(factors))
 
     def placed(self, axes: Array, origin: Array) -> Drawing:
-        """In space: the plane of the first two columns of `axes` (3, 3) through `origin`."""
+        """The drawing in space: in the plane of the first two columns of `axes`, at `origin`."""
         return self._affine(axes, origin)
 
     def _affine(self, A: Array, b: Array) -> Drawing:
@@ -99,7 +98,7 @@ class Drawing:
 
 
 def sections(stroke: Stroke) -> list[Curve]:
-    """The parts of a stroke between its corners, each by arc length."""
+    """The parts of a stroke between its corners, each parametrised by arc length."""
     found: list[list[Curve]] = [[stroke[0]]]
     for before, after in pairwise(stroke):
         if _angle(_slope(before, 1.0), _slope(after, 0.0)) > _CORNER:
@@ -196,7 +195,7 @@ def bezier(points: Sequence[Any]) -> list[Curve]:
 
 
 def chain(pieces: Iterable[Curve]) -> Stroke:
-    """A stroke of the pieces, without corners below `ALIGNED` where Bézier curves meet others."""
+    """A stroke of the pieces; corners below `ALIGNED` at the ends of Bézier curves are removed."""
     found = list(pieces)
     closed = len(found) > 1 and bool(
         np.linalg.norm(found[-1].at(np.ones(1))[0] - found[0].at(np.zeros(1))[0]) < 1e-12
@@ -226,7 +225,7 @@ def _angle(u: Array, v: Array) -> float:
 
 
 def _with_slope(piece: Curve, e: Array, x: float) -> Curve:
-    """A Bézier curve with the direction `e` (3,) of the tangent at an end; others unchanged."""
+    """A Bézier curve with its tangent at the end x rotated to direction `e`; other curves as is."""
     if not isinstance(piece, Polynomial):
         return piece
     c = np.zeros((4, 3))
@@ -242,7 +241,7 @@ def _with_slope(piece: Curve, e: Array, x: float) -> Curve:
 
 
 def _straight(P: Array, size: float) -> bool:
-    """Whether the control points are on a line, in order."""
+    """True if the control points are in order on a straight line, so that the curve is straight."""
     if len(P) == 2:
         return True
     along = P[-1] - P[0]
@@ -272,7 +271,7 @@ def _powers(P: Array) -> Array:
 
 
 def _split(P: Array, x: float) -> tuple[Array, Array]:
-    """De Casteljau's division of a Bézier curve."""
+    """Control points of both parts of a Bézier curve divided at x (De Casteljau)."""
     left, right, now = [], [], P
     while len(now):
         left.append(now[0])
@@ -282,7 +281,8 @@ def _split(P: Array, x: float) -> tuple[Array, Array]:
 
 
 def _start_at_rest(P: Array) -> list[Curve]:
-    """A short piece whose first two control points coincide, as a quadratic."""
+    """Replacement of a Bézier curve whose first two control points coincide: its start becomes a
+    short quadratic."""
     e0, e1 = P[2] - P[0], P[3] - P[2]
     cross = float(np.cross(e0, e1)[2])
     along = P[3] - P[0]

@@ -5,8 +5,8 @@ corner, raises the pen and travels to the next stroke; it ends above the last on
 raised by `lift` along the normal of the plane, or with `retract="tool"` against the z axis of the
 tool.
 
-A duration is shared by all parts; a part of length l gets a time proportional to √(l² + l·2 cm), so
-that short parts do not have high accelerations.
+A given duration is divided over all parts; a part of length l gets a time proportional to
+√(l² + l·2 cm), so that short parts do not have high accelerations.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def text(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """A text with capital letters of a height (m), around `centre`; see `text_drawing`."""
+    """A text centred at `centre`; `height` (m) is that of a capital letter; see `text_drawing`."""
     drawing = text_drawing(content, height, font).centred()
     return draw(drawing, centre, orientation, timing, normal, start, lift, retract)
 
@@ -125,7 +125,7 @@ def svg(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """The paths of an SVG file around `centre`, in their size or scaled to `width`, `height`."""
+    """The paths of an SVG file centred at `centre`, in its size or scaled to `width`, `height`."""
     drawing = read_svg(file)
     if width is not None or height is not None:
         drawing = drawing.fitted(width, height)
@@ -149,7 +149,7 @@ def strokes(
 
 
 def pen_is_down(path: CartesianPath, t: Any) -> Array:
-    """Whether the pen is down at times (...,); always on a path without pen."""
+    """True where the pen is down at times t (...,); always true for a path without pen."""
     times = np.asarray(t, dtype=float)
     if not isinstance(path, DrawingPath):
         return np.ones(times.shape, dtype=bool)
@@ -161,7 +161,7 @@ def pen_is_down(path: CartesianPath, t: Any) -> Array:
 def _parts(
     drawing: Drawing, turning: ToolOrientation, lift: float, normal: Array | None
 ) -> list[tuple[Curve, bool]]:
-    """Curves in space, and whether the pen is down."""
+    """Curves of the path in order, each with True if the pen is down."""
 
     def raised(p: Array) -> Array:
         if normal is not None:

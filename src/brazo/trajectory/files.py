@@ -83,7 +83,7 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
     found = Piecewise(data["breaks"], data["coefficients"])
     joints = data["joints"]
     if not isinstance(joints, list) or len(joints) != found.n:
-        raise BrazoError(f"trajectory: joints must be a list of {found.n}, a name and unit each")
+        raise BrazoError(f"trajectory: joints must be a list of {found.n}, each with name and unit")
     if robot is not None:
         own = [
             {"name": name, "unit": _UNITS[kind]}
@@ -105,7 +105,7 @@ def read_via_points(path: str | Path, robot: Robot) -> Piecewise:
 
 
 def parse_via_points(text: str, robot: Robot, path: str | Path | None = None) -> Piecewise:
-    """As above, from text; `path` is used in messages."""
+    """The trajectory of a via-point file, from its text; `path` is used in messages."""
     return parse_via_list(text, robot, path).trajectory(robot)
 
 
@@ -115,7 +115,7 @@ def read_via_list(path: str | Path, robot: Robot) -> ViaList:
 
 
 def parse_via_list(text: str | bytes, robot: Robot, path: str | Path | None = None) -> ViaList:
-    """As above, from text; `path` is used in messages."""
+    """The points of a via-point file, from its text; `path` is used in messages."""
     return _read(parse_document(text, None if path is None else Path(path)), robot)
 
 

@@ -1,6 +1,6 @@
-"""Joint motion for a tool path.
+"""Joint motion that moves the tool along a path.
 
-The first pose is solved by inverse kinematics, which selects the branch; from there the path is
+The first pose is solved by inverse kinematics, which selects the IK branch; from there the path is
 tracked.  At every step joint velocities and accelerations are computed by `joint_rates`, exactly
 and not by differences; the next configuration is predicted with the two-point Hermite rule
 
@@ -58,7 +58,7 @@ class PathError:
 
 
 class PathInfeasible(BrazoError):
-    """A path that an arm cannot follow: where it ends, and by what `kind` of limit."""
+    """Error for a path that an arm cannot follow: the first infeasible point and its cause."""
 
     def __init__(self, message: str, t: float, position: Array, kind: Kind) -> None:
         super().__init__(message)
@@ -113,7 +113,7 @@ def follow_times(
     orientation: Orientation = "full",
     singular: float = SINGULAR,
 ) -> Piecewise:
-    """The joint motion that is exact at times (m,), which include all breaks of the path."""
+    """The joint motion along a path, exact at times t (m,), which must include all its breaks."""
     one_of(orientation, ORIENTATIONS, "orientation")
     # Just before and after each time, beyond its rounding: the acceleration jumps at breaks.
     near = _NEXT * np.spacing(path.duration)
@@ -150,7 +150,7 @@ def deviations(
 def onto(
     motion: ToolMotion, q: Array, T: Array, orientation: Orientation, steps: int = 12
 ) -> tuple[Array, float, float]:
-    """Move q until the tool is at T, by Newton's method; q and the residuals (m, rad)."""
+    """q at which the tool is at T, by Newton's method from q, and the residuals (m, rad)."""
     full = orientation == "full"
     best = gap = turn = math.inf
     for _ in range(steps):
@@ -188,7 +188,7 @@ def pose_shift(T: Array, wanted: Array) -> Array:
 
 
 class _Tracker:
-    """Tracks one path with one robot; raises with the reason if it cannot."""
+    """Tracks one path with one robot; raises an error with the reason if this is not possible."""
 
     def __init__(
         self,
@@ -276,7 +276,7 @@ class _Tracker:
         return q
 
     def _raise_cause(self, k: int, previous: Array) -> NoReturn:
-        """Raise with the reason why the arm cannot follow to step k."""
+        """Raise an error with the reason why the arm cannot follow the path to step k."""
         found = self.robot.ik(self.now.T[k], previous, orientation=self.orientation)
         if not found.success:
             few = self.orientation == "full" and self.motion.point_rank + self.motion.turn_rank < 6
@@ -298,7 +298,7 @@ class _Tracker:
         )
 
     def _same_branch(self, q: Array) -> None:
-        """Refuse a motion that ends in another branch: it passed through a singularity."""
+        """Raise an error if the motion ends in another branch, having passed a singularity."""
         if self.motion.spare or self.orientation == "free":
             return
         names = {0: self.robot.configuration(q[0])}

@@ -74,7 +74,7 @@ class GoTo:
         s = self._state
         plan = self._together.plan(s.q, s.qd, s.qdd, goal)
         if not self._inside(plan):
-            # In step with slower joints one may swing past a limit; each on its own turns at once.
+            # A joint that waits for slower ones may exceed a limit; on its own it does not.
             plan = self._apart.plan(s.q, s.qd, s.qdd, goal)
         self._plan, self._t = plan, 0.0
 
@@ -88,7 +88,7 @@ class GoTo:
         self._t = 0.0
 
     def update(self, dt: float) -> Sample:
-        """Let dt seconds pass; the state then."""
+        """Advance by dt seconds and return the new state."""
         begin = time.perf_counter()
         dt = positive(dt, "dt")
         if self._plan is not None:

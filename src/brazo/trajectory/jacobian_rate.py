@@ -48,7 +48,7 @@ def jacobian_rate(model: Model) -> Callable[[Array, Array], tuple[Array, Array]]
 def _rows(
     model: TreeModel, q: list[Scalar], qd: list[Scalar]
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    """J and dJ/dt over any scalar."""
+    """J and dJ/dt for any scalar type."""
     where = posture(model, q)
     p = tool_pose(model, where)[1]
     J = jacobian_rows(model, where, model.tip, p)

@@ -4,7 +4,8 @@ Ruckig (Berscheid, Kröger 2021) finds the shortest motion from any state to any
 seven phases of constant jerk per joint, after up to two that bring a joint back within its limits.
 Its phases are converted to a `Piecewise`.
 
-Only motions between two states are requested: intermediate points would be sent to a server.
+Only motions between two states are requested: with intermediate points Ruckig would send them to a
+server.
 
 At the boundary of two profile types Ruckig's case distinction can fail by rounding: for a move from
 rest to rest at the distance 2 a³/j², where the phase of constant acceleration vanishes.  The same
@@ -99,7 +100,7 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
 
 
 class RuckigPlanner:
-    """Ruckig with the limits of a set of joints; plans are Ruckig trajectories."""
+    """Ruckig with the limits of some joints; its plans are Ruckig trajectories."""
 
     def __init__(self, limits: Limits, interface: Interface, synchronise: Together) -> None:
         n = limits.n
@@ -161,7 +162,7 @@ class RuckigPlanner:
         raise BrazoError(self._why(failed))
 
     def _calculate(self, found: ruckig.Trajectory) -> str | None:
-        """Plan into `found`; None, or Ruckig's message on failure."""
+        """Plan into `found`; returns None, or Ruckig's message on failure."""
         try:
             result = self._otg.calculate(self._input, found)
         except (ruckig.RuckigError, ValueError) as error:  # ValueError: a result without a name
@@ -169,7 +170,7 @@ class RuckigPlanner:
         return None if result in _PLANNED else result.name
 
     def _why(self, failed: str) -> str:
-        """A failure with state, target and limits of the joint that Ruckig names."""
+        """Message for a failure, with state, target and limits of the joint that Ruckig names."""
         if _TOO_LONG in failed:
             return (
                 f"no jerk-limited motion: it would take longer than {MAX_DURATION:g} s; "

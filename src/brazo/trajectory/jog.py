@@ -1,6 +1,6 @@
 """`Jog`: jerk-limited motion of joints at given speeds that stops before their limits.
 
-They run until `stop`.  A pendant binds them to an enabling switch that has to be held
+The joints move until `stop`.  A pendant stops them when its enable switch is released
 (`brazo.operate.HeldMotion`).
 
 Each joint accelerates independently to the commanded speed.  Before every step it is checked that
@@ -29,7 +29,7 @@ Array = np.ndarray
 class Jog:
     """Motion of single joints at given speeds.
 
-    `q0` (n,) is where the joints are, at rest; a joint outside its limits may only move back.
+    `q0` (n,) is the position of the joints, at rest; a joint outside its limits may only move back.
     """
 
     def __init__(self, limits: Limits, q0: Any) -> None:
@@ -51,8 +51,8 @@ class Jog:
     def run(self, speeds: Any, accelerations: Any = None) -> None:
         """Run at these speeds (n,), rad/s and m/s, from now on.
 
-        Changing speeds may be given with their rates: they are then the speeds at the end of the
-        next update, and a joint that follows them does not lag.
+        For changing speeds give `accelerations` (n,) too: `speeds` are then those at the end of the
+        next update, and the joints follow them without lag.
         """
         wanted = vector(speeds, self.limits.n, "speeds")
         fast = np.abs(wanted) > self.limits.speed * (1.0 + 1e-12)
@@ -68,7 +68,7 @@ class Jog:
 
     @property
     def limited(self) -> tuple[int, bool] | None:
-        """The first joint that a position limit stops, and whether it is the upper one."""
+        """Index of the first joint that a position limit stops, and True for the upper limit."""
         for i, axis in enumerate(self._axes):
             if axis.limited and axis.wanted:
                 return i, axis.wanted > 0.0
@@ -80,7 +80,7 @@ class Jog:
             axis.run(0.0)
 
     def update(self, dt: float) -> Sample:
-        """Let dt seconds pass; the state then."""
+        """Advance by dt seconds and return the new state."""
         begin = time.perf_counter()
         dt = positive(dt, "dt")
         for axis in self._axes:
@@ -124,7 +124,7 @@ class _Axis:
         self.limited = False
 
     def _accelerate(self, dt: float) -> None:
-        """Accelerate to a speed and its rate; a rate that is not renewed decays to zero."""
+        """Plan to the commanded speed and its rate; a rate that is not renewed decays to zero."""
         if self._renewed:
             self._renewed = False
             self._rate = self._bounded_rate(dt)
@@ -177,7 +177,7 @@ class _Axis:
         return q, speed + h * rate, rate
 
     def _passed(self, state: tuple[float, float, float]) -> float | None:
-        """The limit that a stop from this state would pass, if any."""
+        """The position limit that a stop from this state would pass; None if it passes none."""
         low, high = reach(_plan(self._to_speed, state, 0.0))[0]
         if high > self.high:
             return self.high

@@ -48,7 +48,10 @@ class Rates:
 
 
 class ToolMotion:
-    """The rule above for one robot; with `turning=False` for the tool point only."""
+    """Joint rates of one robot by the priorities of the module docstring.
+
+    With `turning=False` only the tool point is controlled, not the orientation.
+    """
 
     def __init__(self, robot: Robot, turning: bool = True) -> None:
         self.robot = robot
@@ -89,7 +92,7 @@ class ToolMotion:
         return Rates(qd, qdd, min(margin, turn_margin))
 
     def inverse(self, q: Array) -> Array:
-        """The rule as a matrix (n, 6): joint motion for a small motion of the tool."""
+        """Matrix (n, 6) that maps a small motion of the tool to joint motion, by the priorities."""
         J = self.robot.jacobian(q)
         Vp, _ = _pinv(J[:3], self.point_rank)
         if not self.turn_rank:
@@ -117,7 +120,7 @@ _known: WeakKeyDictionary[Robot, tuple[Any, float, int]] = WeakKeyDictionary()  
 
 
 def _reach_and_rank(robot: Robot) -> tuple[float, int]:
-    """Max displacement of the point per unit of joint motion, and the number of directions."""
+    """Max displacement of the tool point per unit of joint motion, and the rank of its Jacobian."""
     model, reach, rank = _known.get(robot, (None, 0.0, 0))
     if model is not robot.model:
         V = robot.jacobian(robot.random_q(20, seed=0))[:, :3]

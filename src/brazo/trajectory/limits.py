@@ -80,7 +80,7 @@ class Limits:
         return bounds(getattr(self, name), self.n, name, finite=True)
 
     def scaled(self, share: float) -> Limits:
-        """The limits with reduced speed (0 < share ≤ 1)."""
+        """The limits with all speeds multiplied by `share` (0 < share ≤ 1)."""
         share = positive(share, "share")
         if share > 1.0:
             raise BrazoError(f"share is {share:g}; max 1")
@@ -154,7 +154,7 @@ def _position(value: Any, n: int) -> Array:
     position = floats(value, "position")
     if position.shape != (n, 2) or not (position[:, 0] <= position[:, 1]).all():
         raise BrazoError(
-            f"position limits have shape {position.shape}; expected ({n}, 2): low, high, low ≤ high"
+            f"position limits have shape {position.shape}; expected ({n}, 2), low ≤ high"
         )
     return position
 

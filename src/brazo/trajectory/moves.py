@@ -55,8 +55,8 @@ def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
     Parameters
     ----------
     q0, q1 : (n,) joint values, rad and m; at rest at both ends.
-    t : (m,) increasing times, s, the first and last being the ends of the motion; or their number,
-    at times from 0 to 1 s.
+    t : (m,) increasing times, s; the motion starts at the first and ends at the last.  Or an
+        integer: the number of times, evenly spaced from 0 to 1 s.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
     times = floats(t, "t")
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all():
         raise BrazoError(
-            f"t has shape {times.shape}; expected at least two finite times, or a number"
+            f"t has shape {times.shape}; expected at least two finite times, or their number"
         )
     if not (np.diff(times) > 0.0).all():
         raise BrazoError("t: times must increase")

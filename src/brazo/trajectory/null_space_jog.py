@@ -5,10 +5,10 @@ d/ds (J q') = 0 its curvature is
 
     q'' = −J⁺ J' q',        J' = dJ/ds along q',
 
-which for several redundant degrees of freedom also transports the direction without turning it in
-the null space.  The speed ds/dt approaches the commanded one with acceleration and jerk within the
-limits of every joint.  After each step the joints are corrected onto the pose
-at which the tool started, so that no error accumulates.
+which for several redundant degrees of freedom also keeps q' from rotating within the null space.
+The speed ds/dt approaches the commanded one with acceleration and jerk within the limits of every
+joint.  After each step the joints are corrected so that the tool keeps its initial pose, and no
+error accumulates.
 
 The arm stops, and `reason` gives the cause, before a joint passes its limit and before the arm
 nears a singularity.
@@ -45,8 +45,9 @@ _SHARES = {"speed": 0.95, "bend": 0.3, "acceleration": 0.5, "jerk": 0.4}  # of a
 class NullSpaceJog:
     """Self-motion of a redundant arm at rest at `q0` (n,).
 
-    Positive is the direction in which the first joint turns positively; where it does not move, the
-    joint that moves most.  `singular` is the margin (see `Rates.margin`) at which the arm stops.
+    A positive speed moves the first joint in its positive direction; if the first joint does not
+    move, this holds for the joint that moves most.  `singular` is the margin (see `Rates.margin`)
+    at which the arm stops.
     """
 
     def __init__(self, robot: Robot, limits: Limits, q0: Any, singular: float = 0.02) -> None:
@@ -95,7 +96,7 @@ class NullSpaceJog:
         self._wanted = 0.0
 
     def update(self, dt: float) -> Sample:
-        """Let dt seconds pass; the state then."""
+        """Advance by dt seconds and return the new state."""
         begin = time.perf_counter()
         self._step(positive(dt, "dt"))
         self.update_seconds = time.perf_counter() - begin
@@ -150,8 +151,7 @@ class NullSpaceJog:
         return ds, speed, acceleration, rest.at_time(rest.duration)[0][0]
 
     def _obstacle(self, distance: float) -> str:
-        """Return the limit or singularity within a distance along the self-motion; empty if
-        none."""
+        """Message with the limit or singularity within a distance along the self-motion, or ""."""
         q, _ = self._along(self._state.q, self._u, distance)
         limits = self.limits.position
         past = violations(q, limits) & ~violations(self._state.q, limits)
@@ -199,7 +199,7 @@ class NullSpaceJog:
         return -rows.T @ ((U.T @ (Jd @ u)) / s)
 
     def _task_rows(self, q: Array) -> tuple[Array, Array, Array]:
-        """Singular vectors and values of the Jacobian's generic rank, lengths over the reach."""
+        """Singular vectors and values of J up to its generic rank, lengths divided by the reach."""
         U, s, Vt = np.linalg.svd(self._scale()[:, None] * self.robot.jacobian(q))
         r = self._rank
         return U[:, :r], np.maximum(s[:r], 1e-12), Vt[:r]

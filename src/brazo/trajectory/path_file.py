@@ -44,7 +44,7 @@ TOOL_SPEED = 0.05  # m/s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathFile:
-    """A tool path as it is written in a file."""
+    """The contents of a tool path file."""
 
     curve: str
     values: Mapping[str, Any]
@@ -67,7 +67,7 @@ class PathFile:
         return curve_in_base(self.curve, self.values, np.eye(4), R, timing, self.folder)
 
     def trajectory(self, robot: Robot, q0: Any = None) -> Piecewise:
-        """The joint motion, in the branch nearest to `q0` in which all of it is feasible."""
+        """The joint motion, in the IK branch nearest to `q0` in which all of it is feasible."""
         motion = plan_path(robot, self.path(robot, q0), q0, orientation=self.orientation)
         if self.time is None:
             motion = cast(Piecewise, fastest_within(motion, robot))
@@ -85,7 +85,7 @@ def read_trajectory(path: str | Path, robot: Robot) -> PathFile | ViaList:
 def parse_trajectory(
     text: str | bytes, robot: Robot, path: str | Path | None = None
 ) -> PathFile | ViaList:
-    """As above, from text; `path` is used in messages, and its folder for SVG files."""
+    """Read a trajectory file from its text; `path` is for messages, its folder for SVG files."""
     root = parse_document(text, None if path is None else Path(path))
     if not root.is_mapping or "path" not in root.mapping():
         return parse_via_list(text, robot, path)

@@ -254,7 +254,7 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
     """The path with rounded corners, and the progress at which it passes each point."""
     if blend is None:
         raise BrazoError(
-            "corners 'blend' needs blend, the distance (m) before a corner where it starts"
+            "corners 'blend' need blend=…, the distance (m) from a corner at which it starts"
         )
     d = positive(blend, "blend")
     inner = len(points) - 2
@@ -274,7 +274,9 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
         into = (vertex - before) / lengths[k - 1]
         out = (after - vertex) / lengths[k]
         if into @ out < -0.99:
-            raise BrazoError(f"at point {k} the polyline reverses; it must stop there")
+            raise BrazoError(
+                f"at point {k} the polyline reverses, which cannot be blended; use corners 'stop'"
+            )
         straight = Straight(at, vertex - d * into)
         if straight.length > 1e-12:
             parts.append(straight)

@@ -1,11 +1,11 @@
-"""`nearest_placement`: where an infeasible path has to be moved so that an arm can follow it.
+"""`nearest_placement`: the nearest place, or the largest scale, at which a path is feasible.
 
-The shortest shift (or the largest scale, about the centre of the path) is searched over placements
-that a batch of inverse kinematics accepts: at samples of the path one branch is within the joint
-limits everywhere, without jumps.  First on shells of 26 directions, then around the best found with
-a shrinking spread.  Accepted placements are then planned, nearest first, which also excludes
-singularities; the first that the arm follows is the result.  The search is deterministic; the
-shift is the shortest among the candidates, not a proven minimum.
+The search looks for the shortest shift (or the largest scale about the centre of the path).  A
+placement is accepted if one IK branch is within the joint limits at all samples of the path,
+without jumps; a batch of inverse kinematics checks this.  Shifts are searched first on shells of 26
+directions, then around the best one with a shrinking spread.  Accepted placements are then planned,
+nearest first, which also excludes singularities; the first that the arm can follow is the result.
+The search is deterministic; the shift is the shortest of the candidates, not a proven minimum.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ _COARSE = 1e-4  # m, tolerance of a plan that only shows feasibility
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """A feasible placement of a path: `path` is the original, `moved(shift, scale, about)`."""
+    """A feasible placement of a path: `path` is the original path after `moved(shift, scale,
+    about)`."""
 
     shift: Array  # (3,) m
     scale: float
@@ -62,7 +63,7 @@ def nearest_placement(
     tolerance: float = TOLERANCE,
     dt: float = STEP,
 ) -> Placement:
-    """The feasible placement of a path nearest to where it is; see `plan_path` for the arguments.
+    """The feasible placement nearest to the current one; see `plan_path` for the arguments.
 
     Raises `BrazoError` if no shift up to 0.4 m, or no scale down to 4 %, makes it feasible.
     """
@@ -90,7 +91,7 @@ def nearest_placement(
 
 
 class _Search:
-    """Placements that inverse kinematics accepts."""
+    """Search for placements that inverse kinematics accepts."""
 
     def __init__(
         self,

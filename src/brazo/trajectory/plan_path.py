@@ -1,8 +1,8 @@
-"""`plan_path`: the joint motion of a tool path in an IK branch in which all of it is feasible.
+"""`plan_path`: the joint motion along a tool path, in an IK branch in which all of it is feasible.
 
-Every IK solution of the first pose, with the joints of more than one turn of range also moved by
-full turns, is a start; the one nearest to the present configuration from which the arm follows the
-whole path is used.  If there is none, the error is that of the start that comes furthest.
+The possible starts are the IK solutions of the first pose, also with full turns added to joints
+whose range allows it.  The start nearest to the current configuration from which the arm can follow
+the whole path is used.  If there is none, the error is that of the start that gets furthest.
 
 The steps are as short as the tolerance requires: between two exact points a quintic deviates from
 the path by an error of sixth order, so an interval with error e is divided into (e/tolerance)^(1/6)
@@ -51,7 +51,7 @@ def plan_path(
     tolerance: float = TOLERANCE,
     dt: float = STEP,
 ) -> Piecewise:
-    """The joint motion along a path, from the start nearest to `q0` that is feasible to the end.
+    """The joint motion along a path, from the start nearest to `q0` from which it is feasible.
 
     The tool deviates from the path by at most `tolerance` (m, and rad for a full orientation)
     between the exact points; `dt` (s) is the longest step.  Raises `PathInfeasible` with the first

@@ -1,6 +1,6 @@
-"""Tool paths of recordings: the poses that a tool had, as a smooth path to be followed again.
+"""Tool paths from recordings: a smooth path through the recorded tool poses.
 
-The poses are taken every `dt` seconds.  The position is a spline of degree five through them, at
+The poses are sampled every `dt` seconds.  The position is a spline of degree five through them, at
 rest at both ends, so that its acceleration is continuous; the orientation a spline of rotations
 (`scipy.spatial.transform.RotationSpline`).
 """
@@ -74,7 +74,7 @@ def recorded_path(
     end: float | None = None,
     dt: float = DT,
 ) -> RecordedPath:
-    """The path of a robot's tool in a recording, from its first to its last motion.
+    """The path of a robot's tool in a recording, from the start to the end of its motion.
 
     `name` is that of the robot in the recording (default: the only one with joints of these
     names); `start` and `end` (s) select a part.
@@ -88,7 +88,9 @@ def recorded_path(
         raise BrazoError("the recording has fewer than two samples in this interval")
     even = np.arange(t[0], t[-1] + 0.5 * dt, dt)
     if len(even) > MAX_POSES:
-        raise BrazoError(f"{len(even)} poses; at most {MAX_POSES}: use a larger dt or a part")
+        raise BrazoError(
+            f"{len(even)} poses; at most {MAX_POSES}: use a larger dt or a shorter part"
+        )
     sampled = np.stack([np.interp(even, t, column) for column in q.T], axis=1)
     moved = np.flatnonzero((np.abs(np.diff(sampled, axis=0)) > _STILL).any(axis=1))
     if not len(moved):
@@ -102,7 +104,7 @@ def recorded_path(
 
 
 def _prefix(recording: Recording, robot: Robot, name: str) -> str:
-    """What precedes the name of a joint in the signals of its position."""
+    """Prefix of the position signals of the robot's joints in a recording."""
     names = set(recording.names)
     first = robot.joint_names[0]
     if name:

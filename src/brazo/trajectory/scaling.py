@@ -1,10 +1,10 @@
 """Time scaling of a trajectory: velocities scale by 1/f, accelerations by 1/f².
 
 `scaled` multiplies the duration by a factor f.  `fastest_within` finds the min f that satisfies a
-robot's limits.  Velocity and acceleration decrease with f; torques need not, since inertial torque
-can act against gravity.  So f is the min above which *every* factor satisfies the limits: slowing
-the motion down further never violates them.  Static torques do not depend on f: if they alone
-exceed a drive's limit, no factor is sufficient.
+robot's limits.  Velocity and acceleration decrease with f; torques may increase, since inertial
+torque can act against gravity.  So f is the smallest value above which *every* factor satisfies the
+limits: slowing the motion down further never violates them.  Static torques do not depend on f: if
+they alone exceed a drive's limit, no factor is sufficient.
 """
 
 from __future__ import annotations
@@ -120,9 +120,10 @@ def _least_factor(
         i = int(
             np.argmax((np.abs(torques(robot, Sample(s.q, 0 * s.qd, 0 * s.qdd))) / torque).max(0))
         )
+        unit = "N m" if robot.joint_kinds[i] == "revolute" else "N"
         raise BrazoError(
             f"no speed satisfies the limits: at any speed joint {i + 1} ({robot.joint_names[i]}) "
-            f"exceeds its torque limit of {torque[i]:g}"
+            f"exceeds its torque limit of {torque[i]:g} {unit}"
         )
     for low, high in pairwise(paces.tolist()):
         if load(high) > 1.0:

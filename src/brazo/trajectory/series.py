@@ -1,8 +1,8 @@
 """A user's function as a Chebyshev series, for exact derivatives.
 
-A smooth function on 0..1 is a rapidly convergent sum of Chebyshev polynomials; the degree is
-doubled until the last terms are rounding noise; a function that does not converge (with a corner or
-a jump) is refused.  (Trefethen, *Approximation Theory and Approximation Practice*, 2013.)
+A smooth function on 0..1 is a rapidly convergent sum of Chebyshev polynomials.  The degree is
+doubled until the last terms are rounding noise.  A function whose series does not converge (with a
+corner or a jump) is refused.  (Trefethen, *Approximation Theory and Approximation Practice*, 2013.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Series:
             self._derivatives.append(2.0 * chebyshev.chebder(self._derivatives[-1]))
 
     def __call__(self, x: Array, order: int = 0) -> Array:
-        """Values (m, *shape), or those of a derivative up to the third."""
+        """Values (m, *shape) at x (m,), or of the derivative of the given order (up to 3)."""
         values = chebyshev.chebval(2.0 * x - 1.0, self._derivatives[order])
         return values.T.reshape(len(x), *self.shape)
 
@@ -67,7 +67,7 @@ def series(
         for one in x.tolist():
             row = value(one)
             if row.shape != shape:
-                raise BrazoError(f"{what} returned shape {row.shape}, but {shape} before")
+                raise BrazoError(f"{what} returned shape {row.shape}, before that {shape}")
             rows.append(row.ravel())
         c = _coefficients(np.array(rows))
         scale = max(float(np.abs(c).max()), 1e-300)

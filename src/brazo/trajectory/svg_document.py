@@ -1,8 +1,8 @@
-"""The part of an SVG file that is drawn, checked and small enough to be parsed at once.
+"""The drawn part of an SVG file, after a check that it is small enough to be parsed.
 
-A few kB of SVG can stand for very many elements: `<use>` repeats an element, and what it repeats
-may contain `<use>` again.  So the elements and their data are counted as if all `<use>` were
-expanded, once for each element, before anything is expanded.  Document type definitions are
+A few kB of SVG can contain very many elements: `<use>` repeats an element, which may contain
+`<use>` again.  So elements and their data are counted as if all `<use>` were expanded, before
+anything is expanded.  Document type definitions are
 refused: their entities and default attributes multiply text in the same way.  Elements, attributes
 and style rules that do not change the lines of a drawing are left out.
 """
@@ -45,7 +45,7 @@ class _ExpandedSize:
 
 
 def drawn_part(data: bytes | str, name: str) -> bytes:
-    """What is drawn of an SVG file, as XML in UTF-8; `name` is used in messages."""
+    """The drawn elements of an SVG file as XML in UTF-8; `name` is used in messages."""
     root = _parsed(data, name)
     if _tag(root) != "svg":
         raise BrazoError(f"{name}: not an SVG file: its root is <{_tag(root)[:40]}>, not <svg>")
@@ -69,7 +69,7 @@ def drawn_part(data: bytes | str, name: str) -> bytes:
 
 
 def _parsed(data: bytes | str, name: str) -> ET.Element:
-    """The elements of the file; raises for what is not XML, or is too deep or too large."""
+    """The root element; raises an error for XML that is invalid, too large or nested too deep."""
     # Text is already decoded: a declared encoding does not count.
     encoding = "utf-8" if isinstance(data, str) else None
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
@@ -126,7 +126,7 @@ def _tag(element: ET.Element) -> str:
 
 
 def _clean(element: ET.Element, name: str) -> None:
-    """Remove what is not drawn."""
+    """Remove elements and attributes that do not change the drawn lines."""
     element.text = element.tail = None
     for child in list(element):
         if _tag(child) in _NOT_DRAWN or _tag(child) == "style":

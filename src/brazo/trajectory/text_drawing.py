@@ -50,7 +50,7 @@ def _single(line: str, font: str) -> list[Stroke]:
     """Strokes of a line with capitals of height 1."""
     missing = sorted({c for c in line if not " " <= c <= "~"})
     if missing:
-        raise _no_letter(missing, "a single-stroke font has the characters of ASCII; use 'outline'")
+        raise _no_letter(missing, "a single-stroke font has only ASCII letters; use 'outline'")
     found = []
     for stroke in _hershey(font).strokes_for_text(line):
         points = np.array(stroke, dtype=float) / _CAPITAL
@@ -120,4 +120,5 @@ def _segments(path: Any, kind: Any) -> Sequence[tuple[Any, Any]]:
 
 
 def _no_letter(missing: list[str], why: str) -> BrazoError:
-    return BrazoError(f"no letter {', '.join(repr(c) for c in missing[:5])}: {why}")
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return BrazoError(f"no letter {', '.join(repr(c) for c in missing[:5])}{more}: {why}")

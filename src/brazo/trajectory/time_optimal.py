@@ -37,7 +37,8 @@ def time_optimal(
 
     Parameters
     ----------
-    path : (m, n) joint values that a cubic spline connects, or a `Trajectory`, without its timing.
+    path : (m, n) joint values that a cubic spline connects, or a `Trajectory` (its timing is
+        ignored).
     robot : gives limits and torques.
     limits : speed, acceleration and torque limits; default: `limits_of(robot)`.  Jerk is unlimited.
     points : number of grid intervals.
@@ -100,7 +101,7 @@ class _Rows:
 
 
 def _profile(rows: _Rows, step: float) -> tuple[Array, Array]:
-    """x at the points and u of the intervals."""
+    """x at the grid points and u in the intervals, for the fastest motion."""
     count = len(rows.top) - 1
     low, high = np.zeros(count + 1), np.zeros(count + 1)
     for i in range(count - 1, -1, -1):
@@ -108,7 +109,7 @@ def _profile(rows: _Rows, step: float) -> tuple[Array, Array]:
         low[i], high[i] = _x_range(a, b, c, rows.top[i])
         if low[i] > high[i]:
             raise BrazoError(
-                f"no motion along the path ends at rest within the limits (at {i / count:.0%})"
+                f"no motion from {i / count:.0%} of the path on ends at rest within the limits"
             )
     if low[0] > 1e-9:
         raise BrazoError("no motion along the path starts at rest within the limits")
@@ -158,7 +159,7 @@ def _x_range(a: Array, b: Array, c: Array, top: float) -> tuple[float, float]:
 
 
 class _Timed(Trajectory):
-    """A spline run with constant s̈ between grid points."""
+    """Motion along a spline with constant s̈ between grid points."""
 
     def __init__(self, spline: Any, s: Array, x: Array, u: Array) -> None:
         self._spline, self._s, self._u, self._rate = spline, s, u, np.sqrt(np.maximum(x, 0.0))
@@ -184,12 +185,12 @@ class _Timed(Trajectory):
 
 
 def _spline(path: Any, n: int) -> Any:
-    """A cubic spline through the points of a path, over the length along it."""
+    """A cubic spline through the points of a path, parametrised by the length of their polyline."""
     from scipy.interpolate import CubicSpline
 
     if isinstance(path, Trajectory):
         if path.n != n:
-            raise BrazoError(f"path: a trajectory of {path.n} joints, the robot has {n}")
+            raise BrazoError(f"path is a trajectory of {path.n} joints; the robot has {n}")
         path = path.sample(np.linspace(path.start, path.end, _SAMPLES + 1)).q
     points = table(path, None, n, "path")
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)

@@ -71,20 +71,22 @@ class Timing:
         return self.profile
 
     def shared(self, share: float) -> Timing:
-        """The timing of a part of a path: a fraction of the duration, the same limits."""
+        """The timing of a part of a path: `share` of the duration, with the same limits."""
         if self.duration is None:
             return self
         return Timing(self.profile, share * self.duration)
 
 
 def read_timing(value: Timing | float) -> Timing:
-    """A number is a duration in s, with the quintic profile."""
+    """The timing itself, or for a number the quintic profile with this duration (s)."""
     return value if isinstance(value, Timing) else Timing(duration=positive(value, "duration"))
 
 
 def progress(timing: Timing, length: float, turning: float) -> Piecewise:
-    """Progress 0..1 over time, for a path of a length (m) and a rotation (rad, max per unit of
-    progress)."""
+    """Progress 0..1 over time for a path.
+
+    `length` (m) is that of the path, `turning` its max rotation per unit of progress (rad).
+    """
     if length <= 0.0 and turning <= 0.0:
         raise BrazoError("the path has zero length and zero rotation")
     T = timing.duration

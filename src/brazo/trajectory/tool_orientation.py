@@ -38,7 +38,7 @@ class ToolOrientation(ABC):
 
     @abstractmethod
     def at(self, x: Array, p: Array) -> Turn:
-        """At progress x (m,), where the curve has the point and derivatives p (4, m, 3)."""
+        """R, ω and dω/dx at progress x (m,); p (4, m, 3) are point and derivatives of the curve."""
 
 
 class Constant(ToolOrientation):

@@ -1,4 +1,4 @@
-"""`ToolTrace`: where a tool was over time, with the state of its pen, as a CSV file.
+"""`ToolTrace`: recorded positions of a tool with the state of its pen, and its CSV file.
 
 t [s],x [m],y [m],z [m],pen
 0.0,0.3218,0.0,0.2721,up
@@ -28,7 +28,7 @@ class ToolTrace:
     down: Array  # (m,) bool: the pen is down
 
     def csv_text(self) -> str:
-        """The trace as CSV; numbers read back to the same doubles."""
+        """The trace as CSV text; reading the numbers back gives the same doubles."""
         rows = zip(self.t.tolist(), self.xyz.tolist(), self.down.tolist(), strict=True)
         lines = [
             f"{t!r},{x!r},{y!r},{z!r},{'down' if down else 'up'}" for t, (x, y, z), down in rows

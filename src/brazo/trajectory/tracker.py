@@ -59,7 +59,7 @@ class TrackingStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracked:
-    """The result of one step."""
+    """The result of one step of a `Tracker`."""
 
     q: Array  # (n,) rad, m
     status: TrackingStatus
@@ -93,8 +93,8 @@ def pursue(
 ) -> Pursuit:
     """The joint values for the longest part of a tool path that dt (s) and the limits allow.
 
-    `path(share)` is the pose (4, 4) after a part of the path from T, where the joints have the
-    values q, to its end at 1.
+    `path(share)` is the pose (4, 4) after a fraction of the path: T, at which the joints have the
+    values q, at 0, and the target at 1.
     """
     most = limits.speed * dt
     inverse = motion.inverse(q)
@@ -241,7 +241,7 @@ class Tracker:
         return Tracked(self._q.copy(), status, why, gap, turn)
 
     def _watch(self, margin: float, before: Array, why: str) -> str:
-        """Add a change of the branch at a singularity to the reason."""
+        """The reason `why`, with a note if the branch changed at a singularity."""
         if margin < self.singular:
             if self._branch is None:
                 self._branch = self.robot.configuration(before)
@@ -256,7 +256,7 @@ class Tracker:
         return f"{change}; {why}" if why else change
 
     def _same_branch(self, found: Pursuit, dt: float) -> Array:
-        """The step on the branch that the arm had before the singularity, if it can reach it."""
+        """Joint values of the step in the branch before the singularity, if they can be reached."""
         if not self._branch or self.orientation == "free":  # a position alone has no named branch
             return found.q
         if self.robot.configuration(found.q) == self._branch:

@@ -87,7 +87,9 @@ class ViaList:
         lines = []
         for k, (one, other) in enumerate(zip(self.points, self.points[1:], strict=False)):
             if other.t <= one.t:
-                raise BrazoError(f"point {k + 2}: {other.t:g} s is not later than {one.t:g} s")
+                raise BrazoError(
+                    f"point {k + 2}: t = {other.t:g} s is not later than point {k + 1}, {one.t:g} s"
+                )
             A, B = poses[k], poses[k + 1]
             if np.linalg.norm(A[:3, 3] - B[:3, 3]) + angle_between(A[:3, :3], B[:3, :3]) < 1e-9:
                 raise BrazoError(f"points {k + 1} and {k + 2} are equal; remove one")
@@ -123,9 +125,9 @@ class ViaList:
 
 
 def knots(motion: Piecewise) -> tuple[ViaPoint, ...]:
-    """Via points of a motion such that quintics through them reproduce it.
+    """Via points such that quintics through them reproduce the motion.
 
-    Exact for pieces of degree up to 5 with continuous acceleration.
+    This is exact for pieces of degree up to 5 with continuous acceleration.
     """
     t = motion.breaks
     s = motion.sample(t)

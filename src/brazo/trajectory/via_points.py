@@ -116,7 +116,7 @@ def _states(t: Any, q: Any, qd: Any, rule: str) -> tuple[Array, Array, Array]:
 
 
 def _rows(value: Any, shape: tuple[int, ...], what: str) -> tuple[Array, Array]:
-    """Rows (points, n) and which of them were given; None for all or for single rows."""
+    """Values (points, n), and True (points,) for rows that were given; rows may be None."""
     points, n = shape
     if value is None:
         return np.zeros((points, n)), np.zeros(points, dtype=bool)

@@ -1,5 +1,6 @@
-"""Joint motion through tool poses at given times, by inverse kinematics of each pose and cubics or
-quintics through the joint values.
+"""Joint motion through tool poses at given times.
+
+Each pose is solved by inverse kinematics, and cubics or quintics connect the joint values.
 
 The tool is at the given poses only at the given times; in between it follows the joint polynomials.
 To keep the tool on a path use `follow_path`.
@@ -40,9 +41,9 @@ def via_poses(
 ) -> Piecewise:
     """Joint motion through tool poses (k, 4, 4), or points (k, 3), at times t (k,).
 
-    `velocities` (k, 6), whose rows may be None, are those of the tool (linear, then angular, base
-    axes); without one joint velocities follow the `rule` of via points.  All poses are solved in
-    the branch of the first, which is the one nearest to `q0`, or the named one.
+    `velocities` (k, 6) are tool velocities (linear, then angular, base axes); rows may be None, and
+    the joint velocities then follow the `rule` of via points.  All poses are solved in one IK
+    branch: that of the first pose nearest to `q0`, or the named one.
     """
     one_of(degree, ("cubic", "quintic"), "degree")
     t = times(t)
@@ -92,7 +93,9 @@ def joint_speeds(
     if velocities is None:
         return None
     if len(velocities) != len(q):
-        raise BrazoError(f"{len(velocities)} velocities for {len(q)} poses; rows may be None")
+        raise BrazoError(
+            f"{len(velocities)} velocities for {len(q)} poses; expected one per pose, or None"
+        )
     motion = ToolMotion(robot, turning=orientation != "free")
     found: list[Array | None] = []
     for k, row in enumerate(velocities):

@@ -1,4 +1,4 @@
-"""Dimensions of quantities as powers of the base ones, and the units one may write."""
+"""Dimensions of quantities as powers of base dimensions, and the units that files may use."""
 
 from __future__ import annotations
 

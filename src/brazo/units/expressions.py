@@ -1,4 +1,4 @@
-"""Expressions as people write them, `90deg`, `-L1/2`, `sqrt(2)*5 cm`, parsed into one tree.
+"""Parser of expressions such as `90deg`, `-L1/2` or `sqrt(2)*5 cm` into a tree.
 
     sum      product (('+' | '-') product)*
     product  signed (('*' | '/') signed)*
@@ -6,9 +6,9 @@
     power    atom (('^' | '**') signed)?
     atom     number [unit ['/s']] | name | function '(' sum ')' | '(' sum ')'
 
-The tree is evaluated over any scalar: over `Quantity` it gives a float in SI and checks the
-dimensions, over SymPy (`brazo.dynamics.symbolic`) a formula of the parameters.  Nothing is ever
-handed to Python's own evaluator.
+The tree can be evaluated with different types of scalars: with `Quantity` the result is a float in
+SI units and dimensions are checked, with SymPy (`brazo.dynamics.symbolic`) it is a formula of the
+parameters.  No text is ever passed to Python's `eval`.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ _QUANTITIES = QuantityScalars()
 
 
 class Scalars(Protocol):
-    """The literals and functions of one kind of scalar; its operators are Python's own."""
+    """Literals and functions for one type of scalar, whose operators are those of Python."""
 
     pi: Any
 
     def literal(self, number: str, unit: str | None, per_second: bool) -> Any:
-        """A number as it is written, in SI; `per_second` for `deg/s` and the like."""
+        """The value in SI of a number as written; `per_second` is True for units like `deg/s`."""
         ...
 
     def call(self, function: str, argument: Any) -> Any:
-        """One of FUNCTIONS of an argument."""
+        """The value of a function, one of FUNCTIONS, for an argument."""
         ...
 
 
@@ -123,26 +123,26 @@ Node = Literal | Name | Negative | Operation | Call
 
 
 class _UnknownName(BrazoError):
-    """Evaluation met a name without a value."""
+    """Raised if an expression contains a name without a value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """An expression: its text, its tree, and the names in it (functions are no names)."""
+    """A parsed expression: its text, its tree, and the names in it (without functions)."""
 
     text: str
     tree: Node
     names: frozenset[str]
 
     def evaluate(self, names: Mapping[str, Quantity] | None = None) -> Quantity:
-        """The value in SI with its dimension, checked on the way."""
+        """The value in SI with its dimension; dimensions are checked."""
         result = self.over(_QUANTITIES, names or {})
         if not math.isfinite(result.value):
             raise BrazoError(f"'{_short(self.text)}' is not a finite number")
         return result
 
     def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
-        """The value over another kind of scalar, in which `names` are given."""
+        """The value for another type of scalar; `names` has the values of the names."""
         try:
             return self.tree.over(scalars, names)
         except UndefinedResult as error:
@@ -154,15 +154,15 @@ class Expression:
 
 
 def parse_expression(text: str, names: Container[str] = ()) -> Expression:
-    """Parse a text; `names` are the parameters it may use, of which only `s` matters here.
+    """Parse a text; `names` are the parameters that it may use.
 
-    `/s` behind a unit, as in `180deg/s`, is a part of the unit unless `s` is a parameter.
+    `/s` after a unit, as in `180deg/s`, is part of the unit unless `s` is a parameter.
     """
     return _parse(text, "s" in names)
 
 
 def names_in(text: str) -> set[str]:
-    """The names a text mentions, functions included, also where it is no valid expression."""
+    """All names in a text, including functions; the text need not be a valid expression."""
     return {match["name"] for match in _TOKEN.finditer(text) if match["name"]}
 
 
@@ -266,7 +266,7 @@ class _Parser:
         return Name(name)
 
     def _closed(self) -> Node:
-        """What follows an opening parenthesis."""
+        """Parse an expression after an opening parenthesis, up to the closing one."""
         inner = self._sum()
         if not self._take(")"):
             self._fail(": a ')' is missing")

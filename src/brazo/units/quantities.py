@@ -14,7 +14,7 @@ from brazo.units.dimensions import NUMBER, UNITS, Dimension, dimension_name
 
 
 class UndefinedResult(BrazoError):
-    """An operation without a result; the message continues the text of the expression."""
+    """Raised for an operation without a result; the message is appended to the expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Quantity:
 
     def __pow__(self, exponent: Quantity) -> Quantity:
         if exponent.dimension is not None:
-            raise UndefinedResult(": an exponent cannot carry a unit")
+            raise UndefinedResult(": an exponent cannot have a unit")
         dimension = self.dimension
         if dimension is not None:
             if abs(exponent.value) > 9 or exponent.value != int(exponent.value):
@@ -59,7 +59,7 @@ class Quantity:
         return Quantity(value, dimension)
 
     def _common(self, other: Quantity) -> Dimension | None:
-        """Dimension of a sum."""
+        """Dimension of the sum of two quantities; raises an error if they differ."""
         if self.dimension is None:
             return other.dimension
         if other.dimension is not None and other.dimension != self.dimension:
@@ -69,7 +69,7 @@ class Quantity:
         return self.dimension
 
     def _product(self, other: Quantity, sign: int) -> Dimension | None:
-        """Dimension of a product or quotient; a free factor takes no part (`2*L1`, `L1/2`)."""
+        """Dimension of a product or quotient; a free factor has no effect (`2*L1`, `L1/2`)."""
         if other.dimension is None:
             return self.dimension
         if self.dimension is None and sign > 0:

@@ -125,7 +125,7 @@ def test_unreachable_arms_are_named_with_the_distance(shape) -> None:
     assert f"arm 1: its platform joint would be {missing + 0.7:.4g} m" in delta.why_unreachable(
         shape, P
     )
-    assert f"{missing:.3g} m more than arm and rod reach" in delta.why_unreachable(shape, P)
+    assert f"{missing:.3g} m out of reach of arm and rod" in delta.why_unreachable(shape, P)
     close = delta.why_unreachable(shape, [0.0, 0.0, -0.2])
     assert close.count("too close for the rod of 0.5 m") == 3
 

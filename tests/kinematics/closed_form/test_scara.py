@@ -168,8 +168,8 @@ def test_other_arms_are_rejected_with_a_reason() -> None:
         DHRow("revolute", alpha=H),
     ]
     cases = {
-        "axis 2 is 5.73° off the others": [DHRow("revolute", a=0.3, alpha=0.1), *rows[1:]],
-        "2 of its first 4 joints are prismatic": [
+        "axis 2 is tilted by 5.73° to axis 1": [DHRow("revolute", a=0.3, alpha=0.1), *rows[1:]],
+        "its first 4 joints must include one prismatic joint, not 2": [
             *rows[:2],
             DHRow("prismatic"),
             DHRow("prismatic"),

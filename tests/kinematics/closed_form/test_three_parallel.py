@@ -136,7 +136,7 @@ def test_mismatch_gives_the_reason() -> None:
     rows = [[0.1, 0.3, H], [0.1, 0.3, 0.0], [0.1, 0.3, 0.0], [0.2, 0.1, H], [0.1, 0.0, H]]
     for row, column, value, reason in (
         (2, 2, 0.4, "axes 3 and 4 are not parallel"),
-        (4, 1, 0.05, "axes 5 and 6 pass each other at 0.05 m"),
+        (4, 1, 0.05, "axes 5 and 6 do not intersect: their distance is 0.05 m"),
         (1, 1, 0.0, "two of its parallel axes coincide"),
     ):
         table = [list(r) for r in rows] + [[0.1, 0.0, 0.0]]

@@ -1,16 +1,16 @@
-"""Parallel axes turned into sums of angles, before any algebra is done.
+"""Sums of the angles of parallel joints, formed before the symbolic derivation.
 
 Joints whose axes stay parallel (joints 1, 2, 3 of a SCARA, 2 and 3 of a Puma) form a *group*.  All
-vectors of a group's links are written in one frame that does not turn with them; a link's own
-direction is then a single rotation about z by the running sum of the joint angles,
+vectors of the links of a group are written in one frame that does not rotate with them.  The
+orientation of a link is a single rotation about z by the sum of the joint angles,
 
-    φ_i = φ_parent + δ + σ (multiplier·q + offset),         σ = −1 where the axis points back,
+    φ_i = φ_parent + δ + σ (multiplier·q + offset),         σ = −1 if the axis points backwards,
 
 so cos(q1 + q2) is kept and never expanded.  The rotation of link i is
 
     R_i = B(group) · Rz(φ_i) · A_i          B(new group) = B(parent's) · Rz(φ_parent) · X
 
-with A_i and X constant.  Quarter turns in φ are not kept in it but swap its sine and cosine.
+with A_i and X constant.  Multiples of 90° are removed from φ: they exchange sine and cosine.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class LinkAxes:
-    """Orientation of one link and its joint in their group."""
+    """Orientation of one link and its joint in their group of parallel axes."""
 
     group: int
     opens: bool  # the joint is the first of a new group
@@ -53,7 +53,7 @@ class LinkAxes:
 
 
 def plan(mechanism: Mechanism) -> list[LinkAxes]:
-    """The groups of a robot's axes."""
+    """Orientation data of every link, with the joints divided into groups of parallel axes."""
     done: list[LinkAxes] = []
     groups = 1
     for link in mechanism.links:
@@ -97,7 +97,7 @@ def plan(mechanism: Mechanism) -> list[LinkAxes]:
 
 
 def product(A: Vector, B: Vector) -> Vector:
-    """A product of two constant rotations, exact zeros and ones kept."""
+    """Product of two constant rotations; values close to 0 and ±1 become exact."""
     return [_tidy(x) for x in compose((A, [0, 0, 0]), (B, [0, 0, 0]))[0]]
 
 

@@ -2,10 +2,10 @@
 
     M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F
 
-Two forms are made.  *Expanded*: multiplied out in the normal form of `polynomial`, sums of angles
-and brackets restored by `readable`, as in a textbook.  *Recursive*: left as the
-derivation goes from link to link, with shared terms named (`shared`).  The expanded form is made
-unless it would have more than `MAX_TERMS` terms.
+There are two forms.  The *expanded* form is multiplied out (`polynomial`), and sums of angles and
+brackets are restored (`readable`), as in a textbook.  The *recursive* form keeps the terms as the
+derivation produces them from link to link and names those that are used repeatedly (`shared`).  The
+expanded form is the default unless it would have more than `MAX_TERMS` terms.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ROUNDING = 1e-14  # of the natural size of an entry: what floats leave where te
 
 
 class Cancelled(BrazoError):
-    """The progress callback asked to stop."""
+    """Raised if the progress callback returned False to stop the derivation."""
 
 
 def derive(

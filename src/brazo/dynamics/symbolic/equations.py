@@ -156,14 +156,14 @@ class Equations:
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        """How many terms M, C and G have when brackets are multiplied out (expanded form)."""
+        """Number of terms of M, C and G with brackets multiplied out (expanded form)."""
         return {
             name: sum(len(sp.Add.make_args(sp.expand(x))) for x in matrix if x != 0)
             for name, matrix in (("M", self.M), ("C", self.C), ("G", self.G))
         }
 
     def evaluate(self, value: Any, q: Any, qd: Any = None) -> np.ndarray:
-        """The number of an expression or matrix at a state, with the file's parameters."""
+        """Numeric value of an expression or matrix at a state, with the file's parameters."""
         graph = Graph()
         names = dict(zip(self.q, map(float, q), strict=True)) | self.mechanism.values
         names |= dict(zip(self.qd, map(float, np.zeros(self.n) if qd is None else qd), strict=True))
@@ -177,7 +177,7 @@ class Equations:
     # -- exports --------------------------------------------------------------------------------
 
     def text(self, width: int = 100) -> str:
-        """M, C, G and the rest for a terminal, in Unicode, c12 for cos(q1 + q2)."""
+        """M, C, G and friction as Unicode text for a terminal, with c12 for cos(q1 + q2)."""
         from brazo.dynamics.symbolic.export_text import text
 
         return text(self, width)
@@ -189,31 +189,31 @@ class Equations:
         return latex(self)
 
     def html(self) -> str:
-        """M, C, G and the rest as a piece of HTML: text with indices, no script."""
+        """M, C, G, friction and kinematics as an HTML fragment without scripts."""
         from brazo.dynamics.symbolic.export_html import equations_html
 
         return equations_html(self)
 
     def c(self) -> dict[str, str]:
-        """Self-contained C99: file name to text, a header and its source."""
+        """Self-contained C99: a dictionary from file name to text, with a header and its source."""
         from brazo.dynamics.symbolic.export_c import c_files
 
         return c_files(self)
 
     def python(self) -> str:
-        """A module that needs NumPy only."""
+        """Text of a Python module that needs only NumPy."""
         from brazo.dynamics.symbolic.export_python import python_module
 
         return python_module(self)
 
     def octave(self) -> dict[str, str]:
-        """Functions for GNU Octave and MATLAB: file name to text."""
+        """Functions for GNU Octave and MATLAB: a dictionary from file name to text."""
         from brazo.dynamics.symbolic.export_octave import octave_files
 
         return octave_files(self)
 
     def compile(self) -> CompiledEquations:
-        """Machine code of M(q), C(q, qd), G(q) and the rest with the file's numbers."""
+        """Machine code of M(q), C(q, qd), G(q), … with the parameter values of the file."""
         return self._compiled
 
     @cached_property

@@ -144,7 +144,7 @@ def _source(equations: Equations, name: str) -> str:
 
 
 def _update(equations: Equations, name: str, fields: dict[str, str], syntax: Syntax) -> str:
-    """Parameters from parameters, each after those it needs."""
+    """C function that recomputes the parameters that are formulas of others, in order."""
     lines = []
     for key, node in formulas(equations):
         before, (text,) = lines_of([node], syntax)

@@ -31,7 +31,7 @@ _GREEK = {
 
 
 class HtmlNotation(Notation):
-    """m₂ L₁² c₁₂ with tags."""
+    """Notation with HTML tags for indices and exponents, e.g. m₂ L₁² c₁₂."""
 
     plus, minus = " +\u00a0", " -\u00a0"  # a line may break before a sign, not behind it
     times = _THIN
@@ -85,7 +85,7 @@ class HtmlNotation(Notation):
 
 
 def equations_html(equations: Equations, most: int = MOST) -> str:
-    """M, C, G and the rest as sections of HTML, of at most about `most` characters."""
+    """M, C, G, friction and kinematics as HTML sections of about `most` characters at most."""
     return _Sheet(equations, most).html()
 
 
@@ -175,7 +175,7 @@ class _Sheet:
 
 
 def _fair(lengths: list[int], most: int) -> float:
-    """The length to cut the longest at, so that all together are not longer than `most`."""
+    """Max length of one entry such that all entries together have at most `most` characters."""
     left = most
     for i, length in enumerate(sorted(lengths)):
         share = left / (len(lengths) - i)

@@ -231,7 +231,7 @@ _ESCAPES = {
 
 
 def _escaped(text: str) -> str:
-    """Prose for LaTeX; characters that its default fonts lack become a question mark."""
+    """Text with LaTeX's special characters escaped; characters not in its fonts become `?`."""
     return "".join(_ESCAPES.get(c, c if " " <= c < "\x7f" or c in _LATIN else "?") for c in text)
 
 

@@ -1,4 +1,4 @@
-"""The equations for a terminal."""
+"""The equations as text for a terminal."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Symbols for the numbers of a D-H robot.
 
-Where the robot file has an expression of its parameters (`a: L1`, `com: {a: -L1/2}`) the equations
-show it.  A plain number gets a symbol: a1, d1 for D-H lengths, r1x for a centre of mass, m1, I1xx,
-g.  Zeros stay zeros and quarter turns stay exact, because they keep an arm's equations
-short.  An expression that does not give the model's number (a changed tool, a payload) is replaced
-by a symbol.
+If a field of the robot file is an expression of parameters (`a: L1`, `com: {a: -L1/2}`), the
+equations show this expression.  A plain number gets a symbol: a1, d1 for D-H lengths, r1x for a
+centre of mass, m1, I1xx, g.  Zeros and multiples of 90° stay exact, because they keep the equations
+short.  An expression whose value differs from the model's number (a changed tool, a payload) is
+replaced by a symbol.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ class DHReader:
         return com
 
     def _solid(self, place: str, mass: Expr, inertia: Inertia) -> list[Expr] | None:
-        """Principal moments of a box, cylinder or sphere as formulas, where it is not turned."""
+        """Principal moments of a box, cylinder or sphere as formulas; None if it is rotated."""
         if {f"{place}.com.theta", f"{place}.com.alpha"} & self.expressions.keys():
             return None
         moments = np.diag(inertia.tensor).tolist()
@@ -194,7 +194,7 @@ class DHReader:
         return None
 
     def _sizes(self, place: str) -> dict[str, list[Expr]]:
-        """The sizes of the solid that an inertia is given by, under the name of its shape."""
+        """Sizes of the solid by which the file gives an inertia, by the name of its shape."""
         found: dict[str, list[Expr]] = {}
         for key, count in (("box", 3), ("cylinder", 2)):
             sizes = [self._symbolic(f"{place}.{key}[{j}]") for j in range(count)]
@@ -209,7 +209,7 @@ class DHReader:
     def _letter(
         self, name: str, value: float, kind: str, unit: str, meaning: str, formula: Expr = None
     ) -> Expr:
-        """A symbol for a number; 0 for zero."""
+        """A new symbol for a number; the integer 0 if the number is zero."""
         if value == 0.0:
             return sp.Integer(0)
         # A load in the gripper makes the last link another one than the file's.
@@ -235,19 +235,19 @@ class DHReader:
         return self._letter(name, value, "angle", "rad", meaning)
 
     def _symbolic(self, place: str) -> Expr | None:
-        """What the file has for a field, over its parameters; None where it has nothing."""
+        """Symbolic value of a field of the file; None if the file does not give it."""
         expression = self.expressions.get(place)
         return None if expression is None else symbolic(expression, self.parameters)
 
     def _expression(self, place: str) -> Expr | None:
-        """As `_symbolic` where parameters are mentioned; None for a plain number."""
+        """Symbolic value of a field that contains parameters; None for a plain number."""
         expression = self._symbolic(place)
         if expression is None or not expression.free_symbols or not _writable(expression):
             return None
         return expression
 
     def _formula(self, place: str, value: float) -> Expr | None:
-        """As `_expression` where it gives the model's number."""
+        """`_expression` of a field if its value equals the model's number, else None."""
         expression = self._expression(place)
         return expression if expression is not None and self._matches(expression, value) else None
 
@@ -288,11 +288,11 @@ class DHReader:
 
 
 def _own_expressions(model: TreeModel) -> dict[str, Expression]:
-    """The file's expressions that hold for the model."""
+    """The expressions of the file that are valid for the model."""
     given = dict(model.expressions)
     if "tool.mass" not in given:
         return given
-    # The tool is merged into the last link, which no longer is what the file has for it.
+    # The tool is merged into the last link, so the file's expressions for this link are not valid.
     last = f"joints[{len(model.dh) - 1}]"
     merged = tuple(f"{last}.{key}" for key in ("mass", "com", "inertia"))
     return {place: one for place, one in given.items() if not place.startswith(merged)}

@@ -87,5 +87,5 @@ def _plain_pose(T: np.ndarray) -> Pose:
 
 
 def _whole(x: float) -> float:
-    """A whole number as an int: sympy keeps 1.0 as a factor, and drops 1."""
+    """An integral float as an int, because SymPy keeps 1.0 as a factor but drops 1."""
     return int(x) if float(x).is_integer() else x

@@ -1,4 +1,4 @@
-"""Lagrange–Euler over any ring: energies from link Jacobians, then derivatives.
+"""Derivation by Lagrange–Euler: energies from link Jacobians, then their derivatives.
 
     K = ½ q̇ᵀ M q̇,     M = Σ m Jvᵀ Jv + Jωᵀ I Jω + motor inertia
     P = −Σ m gᵀ p
@@ -8,8 +8,10 @@ Jv and Jω give the speed of a link's centre of mass and its angular velocity; t
 carried from link to link in the frames of `brazo.dynamics.symbolic.axes`.  No force balance
 is used, so the result is independent of Newton–Euler.
 
-A ring has `embed` (a constant of the robot), `cos_sin` (of an `Angle`), `coordinate` (a sliding
-joint's variable) and `derivatives`; its scalars have + − ·.
+The derivation works with different types of scalars, called *rings* (`Ring`): polynomials for the
+expanded form and graph nodes for the recursive form.  A ring has `embed` (converts a constant of
+the robot), `cos_sin` (of an `Angle`), `coordinate` (the variable of a prismatic joint) and
+`derivatives`; its scalars support + − ·.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ class Ring(Protocol):
 
 @dataclass
 class LinkMotion:
-    """One link: pose of its body, its Jacobian columns in the group's frame (by coordinate)."""
+    """Pose of a link's body, and its Jacobian columns by coordinate, in the frame of its group."""
 
     axes: LinkAxes | None
     B: Vector  # 9: the group's frame in the base

@@ -43,7 +43,7 @@ class DHEntry:
 
 @dataclass(frozen=True)
 class SymbolicLink:
-    """One moving body and the joint it hangs on."""
+    """One moving body and the joint that moves it."""
 
     name: str
     joint: str

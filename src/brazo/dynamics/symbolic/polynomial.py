@@ -1,10 +1,10 @@
 """Polynomials in sines, cosines and parameters, always in normal form.
 
-The ring is Q[p₁, p₂, …, C₁, S₁, C₂, S₂, …] with C² + S² = 1 for every angle: a square of a sine is
-replaced by 1 − C² as it arises.  The angles being independent, every function has exactly one
-normal form, so terms that cancel on paper cancel here and a zero *is* empty.
+The ring is Q[p₁, p₂, …, C₁, S₁, C₂, S₂, …] with C² + S² = 1 for every angle: every square of a sine
+is replaced by 1 − C².  Since the angles are independent, every function has exactly one normal
+form: terms that cancel mathematically cancel here, and zero has no terms.
 
-A monomial is one integer with a byte an exponent: multiplying monomials is adding integers.
+A monomial is an integer with one byte per exponent, so monomials are multiplied by adding integers.
 Coefficients are exact (int, Fraction), or floats where the parameters are numbers.
 """
 
@@ -25,12 +25,12 @@ _MAX_POWER = 12  # a higher power of an expression becomes a variable
 
 
 class TooManyTerms(Exception):
-    """An expression outgrew the ring's limit."""
+    """Raised if an expression has more terms than the limit of the ring."""
 
 
 @dataclass(frozen=True)
 class Angle:
-    """An angle of the ring: its expression, its group (parallel axes), and ∂/∂q_k of it."""
+    """An angle of the ring: expression, group of parallel axes, and derivatives by q_k."""
 
     expression: Expr
     group: int
@@ -38,7 +38,7 @@ class Angle:
 
 
 class TrigRing:
-    """The generators of a ring; variables are added when they first occur."""
+    """A ring of polynomials; its generators are added when they first occur."""
 
     def __init__(self, limit: int | None = None, tick: Callable[[], None] | None = None) -> None:
         self.limit = limit  # terms of one expression
@@ -69,7 +69,7 @@ class TrigRing:
         return self.variable(symbol)
 
     def cos_sin(self, angle: Angle) -> tuple[Poly, Poly]:
-        """The cosine and sine of an angle; one pair of generators serves it and its negative."""
+        """Cosine and sine of an angle; an angle and its negative share their generators."""
         if angle.expression.could_extract_minus_sign():
             rates = {k: -rate for k, rate in angle.rates.items()}
             c, s = self.cos_sin(Angle(-angle.expression, angle.group, rates))
@@ -84,8 +84,10 @@ class TrigRing:
         return Poly(self, {1 << _BYTE * c: 1}), Poly(self, {1 << _BYTE * s: 1})
 
     def embed(self, value: Expr) -> Poly | Number:
-        """A number or SymPy expression as an element; an expression that is no polynomial becomes
-        one variable."""
+        """A number or SymPy expression as an element of the ring.
+
+        An expression that is not a polynomial becomes one variable.
+        """
         if isinstance(value, (int, float, Fraction)):
             return value
         if value.is_Rational:
@@ -138,7 +140,7 @@ class TrigRing:
     # -- monomials --------------------------------------------------------------------------
 
     def powers(self, key: int) -> bytes:
-        """The exponent of every variable."""
+        """The exponents of all variables in a monomial, one byte each."""
         return key.to_bytes(len(self.variables), "little")
 
     def add_term(self, terms: dict[int, Number], key: int, coefficient: Number) -> None:
@@ -154,7 +156,7 @@ class TrigRing:
 
 
 class Poly:
-    """An element: a sum of monomials; see `TrigRing`."""
+    """An element of a `TrigRing`: a sum of monomials."""
 
     __slots__ = ("ring", "terms")
 
@@ -218,7 +220,7 @@ def terms_of(value: Any) -> dict[int, Number]:
 
 
 def largest(values: Iterable[Any]) -> float:
-    """The largest coefficient of some elements, by size."""
+    """Largest absolute value of the coefficients of some elements."""
     return max((abs(float(x)) for v in values for x in terms_of(v).values()), default=0.0)
 
 

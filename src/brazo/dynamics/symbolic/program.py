@@ -1,7 +1,7 @@
-"""The equations as programs on the expression graph: input of the exports and of the compiler.
+"""The equations on the expression graph: input of the exports and of the compiler.
 
-Each function is a list of nodes over q, qd and the parameters p.  Equal terms are one node, so
-common subexpressions are computed once.
+Each function is a list of graph nodes that depend on q, qd and the parameters p.  Equal terms are
+one node, so common subexpressions are computed once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OUTPUTS = {
 
 @dataclass(frozen=True)
 class ExpressionProgram:
-    """Nodes of every function; inputs are q, qd and, with symbols, p."""
+    """Graph nodes of every exported function; inputs are q, qd and, with symbols, p."""
 
     graph: Graph
     outputs: dict[str, list[Node]]
@@ -79,7 +79,7 @@ def program_of(equations: Equations, letters: bool = True) -> ExpressionProgram:
 
 
 def formulas(equations: Equations) -> list[tuple[str, Node]]:
-    """Parameters that follow from others, each after those it needs, over the input p."""
+    """Formulas of parameters that are computed from others, as nodes, in order of evaluation."""
     entries = equations.symbols
     waiting: dict[str, Any] = {k: e.formula for k, e in entries.items() if e.formula is not None}
     done: list[tuple[str, Node]] = []

@@ -1,7 +1,7 @@
-"""Conversion from the ring's normal form to the form of textbooks.
+"""Conversion of polynomials from their normal form (`polynomial`) to the form of textbooks.
 
-The normal form has no squares of sines and no sums of angles across a product.  Here terms that
-belong together become one, wherever that makes the expression shorter:
+The normal form has no squares of sines, and products of sines and cosines instead of functions of
+sums of angles.  These identities are applied wherever they make the expression shorter:
 
     C_i C_j + S_i S_j → cos(φ_j − φ_i)       C_i C_j − S_i S_j → cos(φ_i + φ_j)
     C_i S_j − S_i C_j → sin(φ_j − φ_i)       C_i S_j + S_i C_j → sin(φ_i + φ_j)
@@ -29,7 +29,7 @@ Terms = dict[int, Number]
 
 
 class Readable:
-    """Turns elements of one ring into SymPy expressions; `heavy` are masses and inertias."""
+    """Converts elements of a ring to SymPy expressions; `heavy` are masses and inertias."""
 
     def __init__(self, ring: TrigRing, heavy: Iterable[Expr]) -> None:
         self.ring = ring
@@ -48,7 +48,7 @@ class Readable:
     # -- sums of angles, squares ------------------------------------------------------------
 
     def folded(self, terms: Terms) -> Terms:
-        """Fewer terms by the identities above; exact."""
+        """The terms after applying the identities of the module docstring, which are exact."""
         mask = self._trig_mask
         by_rest: dict[int, Terms] = {}
         for key, x in terms.items():
@@ -125,7 +125,7 @@ class Readable:
     # -- collecting -------------------------------------------------------------------------
 
     def collected(self, terms: Terms) -> Expr:
-        """The sum, with common factors before brackets."""
+        """The sum of the terms as an expression with common factors before brackets."""
         if not terms:
             return sp.Integer(0)
         heavy: dict[int, Terms] = {}
@@ -139,7 +139,7 @@ class Readable:
         return sp.Add(*(sp.Mul(*self._factors(a), *self._factors(b)) for a, b in best))
 
     def _merged(self, groups: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
-        """Factors with the same bracket (up to a number) become one sum before it."""
+        """Products (factors, bracket); factors of the same bracket, up to a number, are added."""
         merged: dict[tuple, tuple[Terms, Terms]] = {}
         for factor, bracket in groups.items():
             lead = bracket[min(bracket)]

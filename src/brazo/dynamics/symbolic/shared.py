@@ -1,11 +1,11 @@
 """The recursive form: the same derivation on the expression graph, with shared terms named.
 
-Multiplied out, the equations of an arm with seven joints have a hundred thousand terms.  Left as
-they arise, every product that is used twice gets a symbol x₁, x₂, … and stays one line:
+Multiplied out, the equations of an arm with seven joints have a hundred thousand terms.  In the
+recursive form every term that is used more than once gets a symbol x₁, x₂, …:
 
     x₁ = L₁ cos q₂,   x₂ = x₁ + L₂,   …          M₁₁ = m₂ x₂² + …
 
-A few thousand operations in all, which is also the form to compile.
+This takes a few thousand operations in total and is also the form to compile.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Expr = Any
 
 
 class GraphRing:
-    """Scalars of the derivation that are nodes of an expression graph."""
+    """`Ring` of the derivation whose scalars are nodes of an expression graph."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.graph = Graph()
@@ -61,7 +61,7 @@ class GraphRing:
 
 
 class Naming:
-    """Graph nodes as SymPy expressions in which terms used twice have a name."""
+    """Converts graph nodes to SymPy expressions; terms used more than once get a name."""
 
     def __init__(self, ring: GraphRing, outputs: Iterable[Any], taken: Iterable[str]) -> None:
         self.ring = ring

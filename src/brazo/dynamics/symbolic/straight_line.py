@@ -1,7 +1,7 @@
 """Graph nodes as lines of source code, in the syntax of a language.
 
-What is used more than once, and every sine and cosine, becomes a local variable (c23 for
-cos(q2 + q3), t1, t2, … otherwise); the rest is written in place, in lines of limited length.
+A node that is used more than once, and every sine and cosine, becomes a local variable (c23 for
+cos(q2 + q3), t1, t2, … otherwise).  Other nodes are written in place, in lines of limited length.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RESERVED = set(keyword.kwlist) | {
 
 @dataclass(frozen=True)
 class Syntax:
-    """Differences between the languages."""
+    """The syntax of a language: functions that write its constructs."""
 
     input: Callable[[str, int], str]  # name and index of an input's element
     assign: Callable[[str, str], str]  # a local variable's line
@@ -39,7 +39,7 @@ class Syntax:
 
 
 def lines_of(outputs: Sequence[Node], syntax: Syntax) -> tuple[list[str], list[str]]:
-    """The lines that compute some nodes, and each node's expression after them."""
+    """Lines that define the local variables, and the expression of each output."""
     writer = _LineWriter(outputs, syntax)
     return writer.lines, [writer.text(node) for node in outputs]
 

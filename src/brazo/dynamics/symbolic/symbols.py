@@ -56,11 +56,11 @@ class SymbolTable:
         return symbol
 
     def explain(self, name: str, formula: Expr) -> None:
-        """Store the expression of a symbol that follows from others."""
+        """Store the formula by which a symbol is computed from others."""
         self._used[name] = replace(self._used[name], formula=formula)
 
     def measure(self, expression: Expr, unit: str) -> None:
-        """Store the unit of parameters in which an expression of that unit is linear."""
+        """Store the units of parameters that appear linearly in an expression with this unit."""
         for symbol in expression.free_symbols:
             entry = self._used.get(symbol.name)
             if entry is not None and not entry.unit and sp.diff(expression, symbol).is_number:

@@ -1,7 +1,7 @@
-"""Closed-form inverse kinematics: all branches of an arm, by family.
+"""Closed-form inverse kinematics: a solver for each family of arms that finds all IK solutions.
 
-`recognise(chain)` returns the solver for the geometry of the joint axes, or the reasons why the arm
-belongs to none of the families.
+`recognise(chain)` chooses the solver from the geometry of the joint axes, or returns the reasons
+why the arm belongs to none of the families.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ FAMILIES = (
 
 
 def recognise(chain: Chain) -> ClosedForm | tuple[Mismatch, ...]:
-    """The closed-form solver of an arm, or the reason for each family why it does not fit."""
+    """The closed-form solver for an arm; if there is none, one reason for each family."""
     mismatches = []
     for family in FAMILIES:
         found = family.recognise(chain)

@@ -1,18 +1,22 @@
-"""The interface of closed forms.
+"""The interface of closed-form IK solvers (`ClosedForm`) and their results.
 
-A closed form belongs to a *family* of arms, recognised from the geometry of the joint axes
-(which are parallel, which intersect), never from a robot's name.  It finds all branches of a
-target; slot b is always the branch `branch_names[b]`.
+A closed form solves a *family* of arms, recognised from the geometry of the joint axes (which are
+parallel, which intersect), never from a robot's name.  A *branch* is one of the IK solutions of a
+target.  A solver always computes all B branches; a *slot* is the index of a branch, and the branch
+in slot b is called `branch_names[b]`.
 
-A family writes one `formula` over any scalar (`brazo.codegen.ring`, `pairs.py`): selections instead
-of branches, one `Candidate` per slot, whether or not the target is within reach.  The part common
-to all families is added by `compiled.py`: Newton refinement, errors by forward kinematics, limits,
-choice of the best branch.  The whole is lowered to machine code for `Robot.ik`; `ClosedForm.solve`
-runs the same graph on NumPy columns.
+The name of a branch consists of *flags*, words with a geometric meaning such as LEFTY or ABOVE.
+`flag_values` gives the flags of a configuration, so configurations and IK branches have the same
+names.
 
-A branch's name consists of *flags*, words with a geometric meaning such as LEFTY or ABOVE.  The
-flags of a configuration are given by `flag_values`, so names of configurations and of IK branches
-have the same meaning.
+The mathematics of a family is its `formula`.  It works for any scalar type of `brazo.codegen.ring`
+(floats, NumPy arrays, graph nodes), so it uses `where` instead of `if`.  It returns one
+`Candidate` per slot, whether or not the target is within reach.  `compiled.py` adds what all
+families have in common: Newton refinement, errors by forward kinematics, joint limits and the
+choice of the best branch.  For `Robot.ik` this graph is compiled to machine code;
+`ClosedForm.solve` evaluates it with NumPy.
+
+In formulas, a condition is a value that is ≥ 0 where the condition holds.
 """
 
 from __future__ import annotations
@@ -37,26 +41,26 @@ if TYPE_CHECKING:
     from brazo.kinematics.closed_form.compiled import BranchGraph
 
 Array = np.ndarray
-Scalar = Any  # an element of a ring: float, NumPy column, node of a graph
-# A flag and the names of its values: ("elbow", ("ABOVE", "BELOW")).
+Scalar = Any  # float, NumPy array or graph node
+# The name of a flag and the words it can take: ("elbow", ("ABOVE", "BELOW")).
 Flag = tuple[str, tuple[str, ...]]
 
-# Tolerance of parallel, intersecting and perpendicular axes (rad, or fraction of size).
+# Tolerance for parallel, intersecting and perpendicular axes (rad, or fraction of the arm's size).
 GEOMETRY_TOLERANCE = 1e-9
-# A solution counts as one when forward kinematics bring the tool this close to the target: rad, and
-# a fraction of the arm's size, at most 1e-10 m.  Wide enough for a target at the very edge of the
-# reach, rounded.
+# A solution is accepted if forward kinematics bring the tool this close to the target: in rad, and
+# as a fraction of the arm's size, at most 1e-10 m.  Wide enough for the rounding of a target at the
+# boundary of the workspace.
 ACCEPTED = 1e-10
 
 
 def accepted_distance(size: float) -> float:
-    """The position error (m) up to which a solution is accepted, for an arm of a size (m)."""
+    """Max position error (m) of an accepted solution; `size` is the size of the arm (m)."""
     return ACCEPTED * min(size, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solutions:
-    """All branches for all targets; branches without a solution are not `valid`."""
+    """All branches for one or many targets; `valid` marks those that reach the target."""
 
     q: Array  # (..., B, n) revolute values in (−π, π]
     valid: Array  # (..., B) bool
@@ -67,7 +71,7 @@ class Solutions:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """Why an arm does not belong to a family; falsy."""
+    """The reason why an arm does not belong to a family; false in a boolean context."""
 
     family: str
     reason: str
@@ -76,56 +80,57 @@ class Mismatch:
         return False
 
     def __str__(self) -> str:
-        return f"not {self.family}: {self.reason}"
+        return f"not a {self.family}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One slot of a formula."""
+    """The joint values that a formula computes for one branch."""
 
-    # n joint values, the nearest ones where the target is out of reach; an angle may also be given
-    # as a pair (cos, sin).
+    # n joint values, approximate where the target is out of reach; an angle may also be given as
+    # (cos, sin).
     q: list[Scalar]
-    exists: Scalar = 0.0  # ≥ 0 where the branch exists; its errors are checked anyway
+    exists: Scalar = 0.0  # ≥ 0 where the branch exists; `compiled` checks the errors as well
 
 
 class BranchRows(NamedTuple):
-    """The branches of many targets."""
+    """All branches for many targets, as arrays: the result of a batch kernel."""
 
-    q: Array  # (..., B, n) turned into the limits
-    state: Array  # (..., B) −1 without a solution, else its joints out of limits (bit i: joint i)
-    position: Array  # (..., B) error, m
-    orientation: Array  # (..., B) error, rad
-    chosen: Array  # (..., n) the best branch
-    verdict: Array  # (..., 3): its slot (−1: no success), 1 if T is a pose, 1 on success
+    q: Array  # (..., B, n) joint values, moved by full turns into the limits
+    state: Array  # (..., B) −1: no solution; else bit i is set if joint i is out of its limits
+    position: Array  # (..., B) position error, m
+    orientation: Array  # (..., B) orientation error, rad
+    chosen: Array  # (..., n) joint values of the best branch
+    # (..., 3): slot of the best branch (−1 without success); 1 if T is a pose; 1 on success
+    verdict: Array
 
 
 class BranchKernel(Protocol):
-    """The compiled branches of an arm; see `compiled` for the inputs T, q0, rule."""
+    """Compiled code that computes all branches; `compiled.py` describes T, q0 and rule."""
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """T, q0, rule of one target -> q, branch, best as one vector."""
+        """Function (T, q0, rule) for one target; returns q, branch and best as one vector."""
         ...
 
     @property
     def single(self) -> Kernel | None:
-        """The kernel of `entry`, if it is one."""
+        """The kernel behind `entry`; None if `entry` is a Python function."""
         ...
 
     def rows(self, T: Array, q0: Array, rule: Array, threads: int | None = None) -> BranchRows:
-        """The branches of targets (..., 16)."""
+        """All branches for targets T (..., 16)."""
         ...
 
 
 class ClosedForm(ABC):
-    """A solver for one arm of a family."""
+    """Closed-form IK solver for one arm; each family of arms has a subclass."""
 
     family: ClassVar[str]
-    # Which part of a pose a branch meets: all of it; the position with the nearest orientation that
-    # the arm has there; or the position with whatever orientation results.
+    # The part of the target that a valid branch reaches: the full pose; the position, with the
+    # closest orientation that is feasible there; or the position with any orientation.
     meets: ClassVar[Literal["pose", "nearest", "position"]] = "pose"
-    # Whether the names mean something geometric, so that a configuration keeps its name in motion.
+    # False if the branches are only numbered: then the name may change while the arm moves.
     geometric: ClassVar[bool] = True
     chain: Chain
     flags: tuple[Flag, ...]
@@ -141,19 +146,20 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
-        """A candidate for every slot, for a tool pose T (nine scalars of the rotation, row by row,
-        and three of the position, all nodes of one graph) in the base frame.
+        """One candidate per slot for a tool pose T in the base frame.
 
-        q0: n values for joints that the target leaves free, the user's or 0; `given` ≥ 0 where they
-        are the user's.
+        T consists of nine scalars of the rotation (row by row) and three of the position.  q0 has n
+        values for joints that the target does not determine: the user's start values where `given`
+        ≥ 0, else 0.
         """
 
     def errors(self, turns: Sequence[Any], p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar]:
-        """Forward kinematics: the larger of both errors (a fraction of the size, rad), the position
-        error (m) and the sine of half the orientation error.
+        """Errors of the tool pose, by forward kinematics, as three scalars.
 
-        turns: a pair (cos, sin) for each revolute joint, the value of each prismatic one; p: the
-        target (12).
+        These are the larger of position error / size and orientation error (rad), the position
+        error (m), and the sine of half the orientation error.  `turns` has (cos, sin) for each
+        revolute joint and the value of each prismatic joint; p is the target (12: rotation,
+        position).
         """
         from brazo.kinematics.closed_form.pose_error import chain_errors
 
@@ -161,21 +167,21 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def flag_values(self, q: Array) -> Array:
-        """The value of each flag at configurations q: (..., n) -> (..., flags) int."""
+        """Flags of configurations q (..., n), as indices of their words: (..., flags) int."""
 
     @abstractmethod
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        """A message why no branch reaches a pose (4, 4), with values; None if one does."""
+        """Message with values why no branch reaches the pose T (4, 4); None if one does."""
 
     def branch_kernel(self, limits: Array) -> BranchKernel:
-        """All branches with limits (n, 2) of the chain's joints, compiled; see `compiled`."""
+        """Compiled solver for all branches with limits (n, 2) of the chain's joints."""
         from brazo.kinematics.closed_form.compiled import BranchGraph
 
         return BranchGraph(self, limits)
 
     @cached_property
     def graph(self) -> BranchGraph:
-        """The graph of all branches without limits, for `solve`."""
+        """The expression graph of all branches without joint limits, used by `solve`."""
         from brazo.kinematics.closed_form.compiled import BranchGraph
 
         return BranchGraph(self, np.tile([-np.inf, np.inf], (self.chain.n, 1)))
@@ -183,7 +189,8 @@ class ClosedForm(ABC):
     def solve(self, T: ArrayLike, q0: ArrayLike | None = None) -> Solutions:
         """All branches for tool poses (..., 4, 4) in the base frame.
 
-        q0 (n,) or (..., n) determines joint values that the target leaves free at singular poses.
+        At singular poses some joints are not determined by the target; they keep their values of
+        q0 (n,) or (..., n).
         """
         T = np.asarray(T, dtype=float)
         batch, n = T.shape[:-2], self.chain.n
@@ -202,7 +209,7 @@ class ClosedForm(ABC):
         )
 
     def branch_of(self, q: ArrayLike) -> Array:
-        """The slot of configurations q: (..., n) -> (...) int."""
+        """Slots (...) of the branches of configurations q (..., n)."""
         values = self.flag_values(np.asarray(q, dtype=float))
         slot = np.zeros(values.shape[:-1], dtype=int)
         for i, (_, words) in enumerate(self.flags):
@@ -216,7 +223,10 @@ def wrapped(q: Array, revolute: Array) -> Array:
 
 
 def pose_errors(chain: Chain, q: Array, T: Array) -> tuple[Array, Array]:
-    """Distance (m) and angle (rad) from the targets T (N, 4, 4) of the tool at q (N, B, n)."""
+    """Position errors (m) and orientation errors (rad) of the tool at q (N, B, n), each (N, B).
+
+    The targets are T (N, 4, 4).
+    """
     miss = (chain.fk(q) - T[:, None])[..., :3, :]
     miss *= miss
     position = np.sqrt(miss[..., 3].sum(axis=-1))
@@ -226,5 +236,5 @@ def pose_errors(chain: Chain, q: Array, T: Array) -> tuple[Array, Array]:
 
 
 def wrap(angle: Array) -> Array:
-    """Wrap to [−π, π]."""
+    """Angles (rad) wrapped to [−π, π]."""
     return angle - 2 * math.pi * np.round(angle / (2 * math.pi))

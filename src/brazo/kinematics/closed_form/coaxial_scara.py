@@ -1,15 +1,17 @@
-"""A SCARA whose first two revolute joints share one axis: R-P-R-R-R and similar, four parallel
-revolute joints and a prismatic one, where the tool pose depends on θ₁ + θ₂ only.
+"""SCARA arms whose first two revolute joints have the same axis, such as R-P-R-R-R.
 
-Everything else is a SCARA (`scara.py`): two links reach the wrist with the elbow on either side.
-How θ₁ + θ₂ is split is free:
+They have four parallel revolute joints and a prismatic one; the tool pose depends only on the sum
+θ₁ + θ₂ of the first two revolute joints.  The sum is solved as for any SCARA (`scara.py`): two
+links reach the wrist with the elbow on either side.  The target does not determine how the sum is
+split:
 
-  without q0   θ₁ turns the arm perpendicular to the wrist direction: with φ the direction of the
-               wrist, θ₁ = φ − 90° and θ₂ the rest (90° ∓ b for two equal links, b = acos(ρ/2L));
-  with q0      the split nearest to q0: both joints move by the same amount.
+  without q0   θ₁ = φ − 90°, with φ the direction from axis 1 to the wrist, and θ₂ = sum − θ₁.  For
+               two links of equal length L, θ₂ = 90° ∓ acos(ρ/2L), ρ being the distance of the wrist
+               from axis 1;
+  with q0      the split nearest to q0: both joints move by the same angle from q0.
 
-The lengths of the two links need not be equal.  Branches: LEFTY and RIGHTY as for any SCARA.
-Reference: Yan, Xu, Jia (robot teleoperation), with the second branch and the height corrected.
+Branches: LEFTY and RIGHTY as for any SCARA.  Reference: Yan, Xu, Jia (robot teleoperation), whose
+second branch and height are corrected here.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ FAMILY = "SCARA with two joints on its first axis"
 
 
 def recognise(chain: Chain) -> CoaxialScara | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)
@@ -43,7 +45,7 @@ def recognise(chain: Chain) -> CoaxialScara | Mismatch:
 
 
 class CoaxialScara(Scara):
-    """See the module docstring; created by `recognise`."""
+    """Solver for a SCARA arm with two joints on its first axis; see the module docstring."""
 
     family = FAMILY
     axis = "last"

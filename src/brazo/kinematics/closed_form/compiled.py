@@ -1,30 +1,33 @@
-"""All branches of a closed form as one graph: candidates, refinement, errors, limits, the best one.
+"""Compiled kernel that computes all branches of a closed form and chooses the best one.
 
-Inputs of a kernel, one row a target:
+Its graph contains the candidates of the formula, Newton refinement, errors by forward kinematics
+and joint limits.  The *slot* of a branch is its index.  Inputs for each target:
 
-    T      16       the pose; a rounded rotation is replaced by the nearest exact one
-    q0     n + 1    start values of the chain's joints, and 1 if they are the user's, else −1
-    rule   2 + B    tolerance, 1 if any orientation is accepted (else 0), 1 for each slot allowed
+    T      16       the target pose; a rounded rotation is replaced by the nearest exact one
+    q0     n + 1    start values of the chain's joints, and 1 if the user gave them, else −1
+    rule   2 + B    tolerance; 1 if any orientation is accepted, else 0; 1 for each allowed slot
 
-Outputs, one after the other in one vector (allocating one array is faster than three); batches
-give `BranchRows` instead, which needs less memory traffic:
+Outputs for one target, concatenated to one vector (allocating one array is faster than three):
 
-    q      (B, n)   angles turned into the limits, of several turns the nearest to q0
-    branch (B, 5)   1 if the branch reaches the target, joints out of limits (bit i: joint i),
-                    position error (m), orientation error (rad), distance max |q − q0|
-    best   n + 5    q of the best branch, its slot (−1: none within the limits), both its errors,
-                    1 if T is a pose, 1 if it is one and the branch reaches it
+    q      (B, n)   joint values, moved by full turns into the limits and as near to q0 as possible
+    branch (B, 5)   1 if the branch reaches the target; joints out of limits (bit i: joint i);
+                    position error (m); orientation error (rad); distance max |q − q0|
+    best   n + 5    q of the best branch; its slot (−1 if there is none); its position and
+                    orientation error; 1 if T is a pose; 1 on success (T is a pose and the best
+                    branch reaches it)
 
-The best branch is, of those allowed, within the limits and with the smallest orientation error (to
-the tolerance), the nearest to q0.
+Batches return `BranchRows` instead, which needs less memory traffic.
 
-Closed forms lose digits near double roots (a stretched arm) and if a nearly special geometry was
+The best branch is chosen from the allowed branches that reach the target within the limits: those
+whose orientation error is the smallest, up to the tolerance, and of these the nearest to q0.
+
+Closed forms lose digits near double roots (a stretched arm) and where a nearly special geometry was
 treated as exactly special.  Branches of full poses that miss the target by more than rounding are
 refined by damped Newton steps on the pose error (`brazo.codegen.refine`).
 
-Branches share most joint values (two of the first joint for eight branches of a Puma): angles and
-limits are computed once for each distinct value.  The errors are those of the pairs (cos, sin), the
-angles being their arc tangents to the last digit.
+Branches share most joint values (the eight branches of a Puma have two values of q₁), so angles and
+limits are computed once for each distinct value.  Errors are computed from (cos, sin); the angles
+are their arc tangents, which agree to the last digit.
 """
 
 from __future__ import annotations
@@ -63,15 +66,15 @@ from brazo.kinematics.forward import cross
 Array = np.ndarray
 Scalar = Any
 
-_FINE = 1e-13  # rad, and fraction of the arm's size: converged
-_HOPELESS = 1e-3  # a miss this large is no rounding: the target is out of reach
+_FINE = 1e-13  # rad, and fraction of the arm's size: converged below this error
+_HOPELESS = 1e-3  # above this error the target is out of reach: no refinement
 _HUGE = 1e300
-_ROUNDED = 1e-14  # a rotation this far off is rounded input
-_NO_ROTATION = 1e-5
+_ROUNDED = 1e-14  # a rotation matrix with a larger error is replaced by the nearest rotation
+_NO_ROTATION = 1e-5  # with a larger error it is rejected
 
 
 class BranchGraph:
-    """The graph of a closed form with limits (n, 2) of the chain's joints."""
+    """Expression graph and kernels of a closed form, with limits (n, 2) of the chain's joints."""
 
     def __init__(self, form: ClosedForm, limits: Array) -> None:
         self.form, self.limits = form, limits
@@ -79,6 +82,7 @@ class BranchGraph:
 
     @cached_property
     def built(self) -> tuple[Graph, dict[str, list[Any]]]:
+        """The graph, and its outputs `q`, `branch` and `best` as flat lists."""
         form, n, count = self.form, self.n, self.branches
         graph = Graph()
         T, q0 = graph.inputs("T", 16), graph.inputs("q0", n + 1)
@@ -121,7 +125,7 @@ class BranchGraph:
 
     @cached_property
     def _single(self) -> Kernel:
-        """T, q0, rule -> q, branch, best as one vector."""
+        """Kernel for one target: T, q0, rule -> q, branch, best as one vector."""
         graph, outputs = self.built
         found = [x for part in outputs.values() for x in part]
         fixed = FixedEntry(first=(4, 4), view=(self.branches, self.n))
@@ -134,7 +138,7 @@ class BranchGraph:
 
     @cached_property
     def batch(self) -> Kernel:
-        """T, q0, rule -> `BranchRows`."""
+        """Kernel for many targets: T, q0, rule -> the fields of `BranchRows`."""
         graph, outputs = self.built
         n, rows, best = self.n, outputs["branch"], outputs["best"]
         valid, bits, position, orientation, _ = (rows[i::5] for i in range(5))
@@ -151,7 +155,10 @@ class BranchGraph:
         return BranchRows(*self.batch(T, q0, rule, threads=threads))
 
     def evaluate(self, T: Array, q0: Array | None) -> tuple[Array, Array]:
-        """q (N, B, n) and branch (N, B, 5) of targets (N, 4, 4) and start values (N, n)."""
+        """q (N, B, n) and branch (N, B, 5) for targets T (N, 4, 4) and start values q0 (N, n).
+
+        Evaluated with NumPy, not compiled.
+        """
         N = len(T)
         starts = np.zeros((self.n + 1, N))
         starts[-1] = -1.0
@@ -174,8 +181,10 @@ class BranchGraph:
         return Evaluation([*outputs["q"], *outputs["branch"]])
 
     def _errors(self, joints: _Joints) -> GraphFunction:
-        """Turns of a branch (as in `joints.turns`), target (12) -> need (≥ 0 where refinement
-        helps), position and orientation error."""
+        """Graph function of one branch: turns (as in `joints.turns`) and target (12) -> errors.
+
+        Outputs are `need` (≥ 0 where refinement helps), `position` (m) and `orientation` (rad).
+        """
         graph = Graph()
         given = iter(graph.inputs("turn", sum(2 if pair else 1 for pair in joints.pairs)))
         target = graph.inputs("target", 12)
@@ -192,8 +201,11 @@ class BranchGraph:
         return GraphFunction("errors", graph, outputs)
 
     def _refined(self) -> GraphFunction:
-        """x (n + 4: joint values, bits, both errors, distance), target (12), q0 (n) -> a better
-        x."""
+        """Graph function of one branch that refines it: x, target (12), q0 (n) -> x.
+
+        x (n + 4) has the joint values, the bits of joints out of limits, position and orientation
+        error, and the distance from q0.
+        """
         form, kinds = self.form, self.form.chain.kinds
         graph = Graph()
         q, target = graph.inputs("x", self.n + 4)[: self.n], graph.inputs("target", 12)
@@ -208,10 +220,12 @@ class BranchGraph:
 
 
 class _Joints:
-    """Joint values of all candidates, turned into the limits; each distinct one once.
+    """Joint values of all candidates, moved by full turns into the limits.
 
-    Elements are laid out as in `Across`, a set for each candidate: `turns` (pairs, or values where
-    not all candidates give pairs), `q`, `bits` of joints out of limits, `away` from the start.
+    Equal values are computed once.  The lists are laid out as `Across` expects, all candidates of
+    joint 1 first: `turns` has (cos, sin), or the joint value if not all candidates give (cos, sin);
+    `q` the joint values.  `bits` (joints out of limits) and `away` (distance max |q − start|) have
+    one value per candidate.
     """
 
     def __init__(
@@ -248,7 +262,11 @@ class _Joints:
 def _turned(
     pairs: list[bool], limits: Array, each: Sequence[Sequence[Any]], start: list[Scalar]
 ) -> dict[Any, tuple[Scalar, ...]]:
-    """Angle, bit if out of limits and distance from the start of each joint and pair."""
+    """Angle, limit bit and distance from the start for each distinct (cos, sin) of each joint.
+
+    The keys are (joint, cos, sin).  `pairs` is True for joints whose candidates are all (cos, sin);
+    `each` has the candidates of each joint.
+    """
     sets: dict[Any, list[Scalar]] = {}
     for i, given in enumerate(each):
         if pairs[i]:
@@ -268,7 +286,7 @@ def _turned(
 
 
 def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
-    """Views of a kernel's result (..., size): q (..., B, n), branch (..., B, 5) and best."""
+    """Views into a kernel's result (..., size): q (..., B, n), branch (..., B, 5), best."""
     lead, middle = found.shape[:-1], branches * n
     end = middle + 5 * branches
     return (
@@ -279,7 +297,7 @@ def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
 
 
 def cleaned(R: Sequence[Scalar], last: Sequence[Scalar]) -> tuple[list[Scalar], Scalar]:
-    """The exact rotation nearest to nine scalars, and 1 if they and the last row are of a pose."""
+    """The exact rotation nearest to R (nine scalars), and 1 if R and the last row form a pose."""
     x, y, z = list(R[0:3]), list(R[3:6]), list(R[6:9])
     lengths = [absolute(dot(a, a) - 1.0) for a in (x, y, z)]
     angles = [absolute(dot(a, b)) for a, b in ((x, y), (y, z), (x, z))]
@@ -297,7 +315,7 @@ def cleaned(R: Sequence[Scalar], last: Sequence[Scalar]) -> tuple[list[Scalar], 
 
 
 def _polar() -> GraphFunction:
-    """The rotation nearest to nine scalars that are almost one."""
+    """Graph function of nine scalars that are almost a rotation -> the nearest rotation."""
     graph = Graph()
     R: list[Scalar] = graph.inputs("R", 9)
     for _ in range(2):  # Newton's iteration for the polar factor: 1e-5, 1e-10, 1e-20
@@ -313,7 +331,7 @@ def _polar() -> GraphFunction:
 def _best(
     q: list[list[Scalar]], found: list[list[Scalar]], valid: list[Scalar], rule: list[Scalar]
 ) -> list[Scalar]:
-    """q of the best branch, its slot and errors, and 1 if it reaches the target."""
+    """q, slot, position and orientation error of the best branch; then 1 if it is accepted."""
     tolerance, loose, allowed = rule[0], rule[1], rule[2:]
     usable, gap = [], _HUGE
     for slot, (bits, _, orientation, _) in enumerate(found):

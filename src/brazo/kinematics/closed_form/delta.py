@@ -1,24 +1,24 @@
-"""The Delta robot in closed form: three driven arms, parallelogram rods, a platform that stays
-level.
+"""Closed-form kinematics of a Delta robot: three driven arms, parallelogram rods, a level platform.
 
-Origin at the centre of the fixed platform, z up; the moving platform works below (z < 0).  Arm i
-is at azimuth φᵢ; at θᵢ = 0 it points outward in the platform's plane, θᵢ > 0 raises its
-elbow.  The rods keep the platform parallel, so moving each rod's lower end to the platform's
-centre P leaves three spheres,
+The origin is at the centre of the fixed base, z up; the platform works below the base (z < 0).  Arm
+i is at azimuth φᵢ, with its drive at radius R; at θᵢ = 0 it points outward in the plane of the
+base, and θᵢ > 0 raises its elbow.  L₁ is the length of the arms, L₂ that of the rods, r the radius
+of the platform.  The rods keep the platform level, so shifting each rod's lower end to the centre P
+of the platform gives three spheres,
 
     |P − Cᵢ| = L₂,     Cᵢ = Rz(φᵢ) (R − r + L₁ cos θᵢ, 0, L₁ sin θᵢ).
 
-Forward: the two points where the spheres meet, the lower and the upper assembly.  Inverse: with
-(x, y, z) = Rz(−φᵢ) P and X = x + r − R,
+Forward kinematics: the spheres intersect in two points, P of the lower and of the upper *assembly*.
+Inverse kinematics: with (x, y, z) = Rz(−φᵢ) P and X = x + r − R,
 
     X cos θᵢ + z sin θᵢ = (X² + y² + z² + L₁² − L₂²) / (2 L₁),
 
-two elbows per arm: OUT has the larger cos θ, IN the smaller.  Jacobian: uᵢ · dP = uᵢ · dCᵢ with
-uᵢ = P − Cᵢ.  On the axis, angles beyond acos((R − r)/(L₂ − L₁)) lower the platform again: stay
-below them.
+which has two solutions per arm: elbow OUT has the larger cos θ, IN the smaller.  Jacobian:
+uᵢ · dP = uᵢ · dCᵢ with uᵢ = P − Cᵢ.  With P on the z axis, angles above acos((R − r)/(L₂ − L₁))
+lower the platform again; stay below them.
 
-`shape` is any object with R, r, L1, L2 (m) and azimuths (rad), such as `DeltaModel`.  θ
-and P take leading batch dimensions.  Reference: Clavel 1991.
+`shape` is any object with R, r, L1, L2 (m) and azimuths (rad), such as `DeltaModel`.  θ and P may
+have leading batch dimensions.  Reference: Clavel 1991.
 """
 
 from __future__ import annotations
@@ -74,14 +74,15 @@ class LoopFrames:
 
 
 def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
-    """Platform centres (..., 2, 3) of both assemblies, and whether they exist (...), at θ (..., 3).
+    """Platform centres (..., 2, 3) of both assemblies at θ (..., 3), and whether they exist (...).
 
-    Entry 0 is the working one, lower in z; both are NaN if the rods cannot meet.
+    Entry 0 is the lower assembly, in which the robot works.  Both are NaN if the rods cannot be
+    connected at these angles.
     """
     C = _centres(shape, np.asarray(theta, dtype=float))
     first, second, third = C[..., 0, :], C[..., 1, :], C[..., 2, :]
-    # All three spheres have one radius: P is on the line through the circumcentre of the Cᵢ, square
-    # to their plane.
+    # The spheres have equal radii, so P is on the line through the circumcentre of the Cᵢ that is
+    # perpendicular to their plane.
     a, b = second - first, third - first
     normal = np.cross(a, b)
     area2 = _dot(normal, normal)
@@ -101,8 +102,10 @@ def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
 
 
 def elbows(shape: DeltaShape, P: Vector) -> list[tuple[Pair, Pair, Scalar]]:
-    """θ of every arm over any scalar, elbow OUT then IN as pairs (cos, sin), and ≥ 0 where the arm
-    reaches P (three scalars)."""
+    """(OUT, IN, reaches) of every arm: θ of both elbows as (cos, sin), for any scalar type.
+
+    `reaches` is ≥ 0 where the arm reaches P (three scalars).
+    """
     arms = []
     for phi in shape.azimuths:
         c, s = math.cos(phi), math.sin(phi)
@@ -116,9 +119,9 @@ def elbows(shape: DeltaShape, P: Vector) -> list[tuple[Pair, Pair, Scalar]]:
 
 
 def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
-    """θ (..., 3, 2) of every arm, elbow OUT then IN, and whether the arm reaches (..., 3).
+    """θ (..., 3, 2) of every arm for P (..., 3), and whether the arm reaches P (..., 3).
 
-    P is (..., 3).  Angles in (−π, π]; NaN where an arm does not reach.
+    The last axis of θ is elbow OUT, then IN.  Angles in (−π, π]; NaN where an arm does not reach P.
     """
     P = np.asarray(P, dtype=float)
     batch = P.shape[:-1]
@@ -131,7 +134,10 @@ def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
 
 
 def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
-    """Index into `BRANCH_NAMES` at θ (..., 3), platform at P (lower assembly if None)."""
+    """Indices (...) into `BRANCH_NAMES` at θ (..., 3), with the platform at P.
+
+    P is that of the lower assembly if it is None.
+    """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
     both, _ = ik(shape, P)
@@ -163,7 +169,7 @@ def loop_frames(
 ) -> LoopFrames:
     """Poses of arms, rods and platform at θ (..., 3), platform at P (lower assembly if None).
 
-    `rod_spacing` (m) is the distance of the two rods of an arm.
+    `rod_spacing` (m) is the distance between the two rods of an arm.
     """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
@@ -194,7 +200,7 @@ def loop_frames(
 
 
 def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
-    """Which arms cannot reach a point P (3,), and by how much; None if all can."""
+    """Message which arms cannot reach P (3,), and by how much; None if all reach it."""
     P = np.asarray(P, dtype=float)
     X, y, z = _in_arm_frames(shape, P)
     _, reaches = ik(shape, P)
@@ -209,7 +215,7 @@ def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
         if near > shape.L2:
             reported.append(
                 f"arm {i + 1}: its platform joint would be {distance[i]:.4g} m from its drive, "
-                f"{near - shape.L2:.3g} m more than arm and rod reach"
+                f"{near - shape.L2:.3g} m out of reach of arm and rod"
             )
         else:
             reported.append(

@@ -1,9 +1,9 @@
-"""The Delta robot with the interface of the closed forms of serial arms: all eight combinations of
-elbows.
+"""The Delta robot as a `ClosedForm`: its branches are the eight combinations of elbows.
 
-The angles are those of `delta.py`, over any scalar.  They may belong to the assembly above the
-base: forward kinematics to the lower one decides.  The platform does not turn, so a target's
-rotation against the tool at rest is every branch's orientation error.
+The angles are those of `delta.py`.  Some of them reach the target only in the upper assembly; they
+are not valid, because the errors are computed by forward kinematics of the lower assembly.  The
+platform does not rotate, so every branch has the same orientation error: the angle between the
+target and the orientation of the tool.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class DeltaChain:
-    """The attributes of a serial chain that closed forms use, for a Delta."""
+    """Stand-in for `Chain`: the attributes of a Delta robot that `ClosedForm` uses."""
 
     size: float
     kinds: tuple[JointKind, ...] = ("revolute", "revolute", "revolute")
@@ -43,7 +43,7 @@ class DeltaChain:
 
 
 class DeltaBranches(ClosedForm):
-    """See the module docstring."""
+    """Solver for a Delta robot; see the module docstring."""
 
     family = "Delta"
     meets = "nearest"
@@ -75,7 +75,7 @@ class DeltaBranches(ClosedForm):
         return delta.why_unreachable(self.model, P)
 
     def _platform(self, turns: Sequence[Pair]) -> list[Scalar]:
-        """The platform's centre of the lower assembly; NaN where there is none."""
+        """Centre of the platform in the lower assembly; NaN where there is none."""
         shape = self.model
         C = []
         for (c, s), phi in zip(turns, shape.azimuths, strict=True):

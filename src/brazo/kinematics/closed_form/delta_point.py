@@ -1,8 +1,7 @@
-"""Single-pose kinematics of a Delta robot: the formulas of `closed_form.delta` on plain floats.
+"""Single-pose kinematics of a Delta robot: the formulas of `closed_form.delta` with plain floats.
 
-A control loop evaluates one pose at a time, where operations on arrays of three elements take far
-longer than the arithmetic. Cases without a result (no pose, singular) return None; the array
-version gives the reason.
+A control loop evaluates one pose at a time; for arrays of three elements NumPy takes far longer
+than the arithmetic.  The functions return None if there is no pose or it is singular.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ _EDGE = 1e-12  # as in `closed_form.delta`
 
 
 class DeltaPoint:
-    """Forward kinematics and Jacobian of one shape."""
+    """Forward kinematics and Jacobian of one Delta robot."""
 
     __slots__ = ("_L1", "_gap", "_reach2", "_turns")
 
@@ -26,7 +25,7 @@ class DeltaPoint:
         self._turns = [(math.cos(phi), math.sin(phi)) for phi in shape.azimuths]
 
     def place(self, theta: Sequence[float]) -> Vector | None:
-        """The platform's centre P of the lower assembly."""
+        """Centre P of the platform in the lower assembly; None if there is no pose at θ."""
         first, second, third = self._centres(theta)
         a, b = _minus(second, first), _minus(third, first)
         normal = _cross(a, b)
@@ -48,7 +47,7 @@ class DeltaPoint:
         )
 
     def jacobian(self, theta: Sequence[float], P: Vector) -> list[list[float]] | None:
-        """dP/dθ, row by row, with the platform at P."""
+        """Rows of dP/dθ (m/rad) with the platform at P; None if singular."""
         u = [_minus(P, centre) for centre in self._centres(theta)]
         columns = [_cross(u[i - 2], u[i - 1]) for i in range(3)]
         det = _dot(u[0], columns[0])

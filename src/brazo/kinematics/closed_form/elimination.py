@@ -1,27 +1,34 @@
-"""Elimination of a 6R loop to one angle (Raghavan and Roth 1993), over any scalar.
+"""Elimination of five of the six joint angles of a 6R arm (Raghavan and Roth 1993).
 
-The loop of six revolute joints, taken in one of its cyclic orders a, b, c, d, e, f, is
+The joints and the tool pose form a closed loop S_a X_a S_b X_b … S_f X_f = 1, where S is the
+rotation of a joint about z and X a fixed transform; the joints may be read in any cyclic order
+a, b, c, d, e, f.  The target pose is contained in X_a or X_f.  The loop is written as
 
-    X_b S_c X_c S_d X_d S_e X_e · u = S_b⁻¹ X_a⁻¹ S_a⁻¹ X_f⁻¹ · u,      u = origin and z axis of f,
+    X_b S_c X_c S_d X_d S_e X_e · u = S_b⁻¹ X_a⁻¹ S_a⁻¹ X_f⁻¹ · u,
 
-which is free of θ_f.  With p and l the images of origin and axis, the fourteen scalars of
+with u the origin or the z axis of frame f; this does not contain θ_f.  Let p be the image of the
+origin and l that of the z axis.  The fourteen scalars of
 
     p,   l,   p × l,   w = (p·p) l − 2 (p·l) p,   p·p,   p·l
 
-are on the left multilinear in the (1, cos, sin) of c, d and e, and on the right in those of a and
-b.  The z components and the two products are free of θ_b: six equations, from which two reflections
-remove cos θ_a and sin θ_a.  The x and y components, as complex numbers, are e^{-iθ_b} times
-something linear in (1, cos θ_a, sin θ_a): four equations, of which one complex combination removes
-the three unknowns.  Six equations in c, d and e remain.
+are multilinear in (1, cos, sin) of θ_c, θ_d and θ_e on the left side, and of θ_a and θ_b on the
+right side.  The four z components and the two products do not contain θ_b: six equations, from
+which two Householder reflections eliminate cos θ_a and sin θ_a.  The x and y components, written as
+complex numbers, are e^{-iθ_b} times an expression that is linear in (1, cos θ_a, sin θ_a): four
+complex equations, and one linear combination of them eliminates these three unknowns.  Six real
+equations in θ_c, θ_d and θ_e remain.
 
-Written in half angles of d and e, (C², CS, S²) each, and multiplied by C and S of d once, they are
-twelve equations linear in the twelve products of (C³, C²S, CS², S³) of d and (C², CS, S²) of e.
-Their determinant G is a trigonometric polynomial of degree 8 in θ_c, whose real zeros are the
-solutions; the null vector at a zero gives d and e, the equations before give a, b and f.
+With the half angles C = cos(θ/2), S = sin(θ/2) the equations are linear in (C², CS, S²) of θ_d and
+of θ_e.  Multiplied once by C and once by S of θ_d they are twelve equations, linear in the twelve
+products of (C³, C²S, CS², S³) of θ_d and (C², CS, S²) of θ_e.  Their determinant G is a
+trigonometric polynomial of degree 8 in θ_c, whose real zeros are the solutions.  The null vector at
+a zero gives θ_d and θ_e; the equations before the elimination give θ_a, θ_b and θ_f.
 
-The pose of the tool enters in one of the transforms X_a or X_f only, so the left side is constant
-for a robot.  Everything below is for one such order of the loop (`Reading`), lengths in units of
-the arm's size.
+The roles of c, d and e may be exchanged: one of them is the *kept* joint (θ_c above), one is
+*doubled* (its half angles multiply the equations, θ_d above), one is the *other* inner joint.  A
+`Reading` is an order of the loop with these roles.  The left side does not depend on the target, so
+it is computed once per robot.  Lengths are in units of the arm's size.  The functions from
+`loop_target` on work for any scalar type (floats, NumPy arrays, graph nodes).
 """
 
 from __future__ import annotations
@@ -49,26 +56,30 @@ _HALF = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A cyclic order of the loop and the roles of its joints."""
+    """A cyclic order in which the loop is read, and the roles of its inner joints."""
 
     order: tuple[int, ...]  # the joints a, b, c, d, e, f
     sign: float  # −1 if the loop is read backwards
-    # Of the inner joints c, d, e (0, 1, 2): the one kept, the one multiplied by, the other.
+    # Which of the inner joints c, d, e (0, 1, 2) is the kept, the doubled and the other one.
     roles: tuple[int, int, int]
-    X: Array  # (6, 4, 4) transforms after the joints a … f; the one of the target has none
+    X: Array  # (6, 4, 4) transforms after the joints a … f; the identity for that of the target
     target: int  # 5 if the target is in X_f, 0 if in X_a
-    before: Array  # that one is: before · T⁻¹ · behind, backwards with T
+    # The transform with the target T is before · T⁻¹ · behind; before · T · behind if backwards.
+    before: Array
     behind: Array
-    left: Array  # (14, 3, 3, 3) coefficients of the left side: kept, doubled, other inner joint
+    left: Array  # (14, 3, 3, 3) coefficients of the left side; axes: kept, doubled, other joint
 
     @property
     def joint(self) -> int:
-        """Index of the joint that is kept."""
+        """Index (0 to 5) of the kept joint in the arm."""
         return self.order[2 + self.roles[0]]
 
 
 def readings(X: Array) -> list[Reading]:
-    """All readings of the loop of an arm X₀ S₁ X₁ … S₆ X₆ (7, 4, 4), lengths scaled."""
+    """All eight readings of the loop of an arm T = X₀ S₁ X₁ … S₆ X₆.
+
+    X is (7, 4, 4), with lengths in units of the arm's size.
+    """
     found = []
     for backwards in (False, True):
         for first in (0, 1):
@@ -77,11 +88,12 @@ def readings(X: Array) -> list[Reading]:
     return found
 
 
-# Keeping c costs the fewest digits by far.
+# With c as the kept joint the rounding error is by far the smallest.
 _ROLES = ((0, 1, 2), (0, 2, 1))
 
 
 def _reading(X: Array, backwards: bool, first: int, roles: tuple[int, int, int]) -> Reading:
+    """One reading; `first` is 1 if the target is in X_a, 0 if it is in X_f."""
     # Loop: S₁ X₁ S₂ … X₅ S₆ K = 1 with K = X₆ T⁻¹ X₀; backwards its inverse.
     joints = list(range(6))
     after = [*X[1:6], None]
@@ -100,6 +112,7 @@ def _reading(X: Array, backwards: bool, first: int, roles: tuple[int, int, int])
 
 
 def _inverse(X: Array) -> Array:
+    """Inverse of a pose (4, 4)."""
     Y = np.eye(4)
     Y[:3, :3] = X[:3, :3].T
     Y[:3, 3] = -X[:3, :3].T @ X[:3, 3]
@@ -107,8 +120,11 @@ def _inverse(X: Array) -> Array:
 
 
 def _left(X: Array, roles: tuple[int, int, int]) -> Array:
-    """Coefficients (14, 3, 3, 3): of (1, cos, sin) of the kept joint and of the half angles of the
-    two others.  Found from values at three angles each, which determine a multilinear function."""
+    """Coefficients (14, 3, 3, 3) of the left side: z components and products first, then x, then y.
+
+    They multiply (1, cos, sin) of the kept joint and (C², CS, S²) of the doubled and the other
+    joint.  Values at three angles per joint determine such a multilinear function.
+    """
     angles = 2 * math.pi / 3 * np.arange(3)
     turns = np.zeros((3, 4, 4))
     for k, angle in enumerate(angles):
@@ -135,11 +151,11 @@ def _left(X: Array, roles: tuple[int, int, int]) -> Array:
     return np.einsum("nijk,jb,kc->nibc", values, _HALF, _HALF)
 
 
-# --- the target's side ------------------------------------------------------------------------
+# --- the right side, which contains the target --------------------------------------------------
 
 
 def loop_target(reading: Reading, T: Sequence[Scalar]) -> Pose:
-    """The transform of the loop that contains the target T (12 scalars: three rows of four)."""
+    """The transform X_a or X_f that contains the target T (12 scalars: three rows of four)."""
     R = [T[4 * i + j] for i in range(3) for j in range(3)]
     p = [T[4 * i + 3] for i in range(3)]
     pose = (R, p) if reading.sign < 0 else inverted((R, p))
@@ -148,14 +164,14 @@ def loop_target(reading: Reading, T: Sequence[Scalar]) -> Pose:
 
 @dataclass(frozen=True, slots=True)
 class RightSide:
-    """Coefficients of (1, cos θ_a, sin θ_a)."""
+    """Coefficients of (1, cos θ_a, sin θ_a) of the right side, before the rotation by −θ_b."""
 
-    flat: list[list[Scalar]]  # six: z of p, l, p × l, w; p·p, p·l
-    turned: list[list[tuple[Scalar, Scalar]]]  # four: x and y of p, l, p × l, w
+    flat: list[list[Scalar]]  # six equations: z of p, l, p × l, w; p·p, p·l
+    turned: list[list[tuple[Scalar, Scalar]]]  # four complex equations: (x, y) of p, l, p × l, w
 
 
 def right_side(reading: Reading, K: Pose) -> RightSide:
-    """The fourteen scalars of the right side, before the turn by −θ_b."""
+    """Coefficients of the right side; K is the transform of `loop_target`."""
     R, t = K if reading.target == 0 else constant(reading.X[0])
     F = inverted(K if reading.target == 5 else constant(reading.X[5]))
     h, n = F[1], [F[0][2], F[0][5], F[0][8]]
@@ -183,7 +199,7 @@ def right_side(reading: Reading, K: Pose) -> RightSide:
 
 
 def _turned_back(v: Vector, k: int) -> Vector:
-    """Coefficient of 1, cos or sin in S⁻¹ v."""
+    """Coefficient of 1, cos θ_a or sin θ_a (k = 0, 1, 2) in S_a⁻¹ v."""
     if k == 0:
         return [0.0, 0.0, v[2]]
     return [v[0], v[1], 0.0] if k == 1 else [v[1], -v[0], 0.0]
@@ -193,7 +209,11 @@ def _turned_back(v: Vector, k: int) -> Vector:
 
 
 def equations(reading: Reading, right: RightSide) -> list[Vector]:
-    """Six rows of 27 coefficients: (1, cos, sin) of the kept joint, times half angles."""
+    """The six equations that remain after the elimination, each as 27 coefficients.
+
+    They multiply the products of (1, cos, sin) of the kept joint and (C², CS, S²) of the doubled
+    and of the other joint.
+    """
     left = [[float(x) for x in row] for row in reading.left.reshape(14, 27)]
     # The constant of the right side belongs to 1 = (C² + S²)(C² + S²).
     rows: list[Vector] = []
@@ -215,9 +235,10 @@ def equations(reading: Reading, right: RightSide) -> list[Vector]:
 
 
 def reflect(columns: list[Vector], rows: list[Vector], first: int) -> list[Scalar]:
-    """Householder reflections that make the columns upper triangular, applied to the rows too.
+    """Make the matrix with these columns upper triangular by Householder reflections.
 
-    `columns` are changed in place from row `first` on; the diagonal is returned.
+    The same reflections are applied to `rows`, the other columns of the same equations, stored row
+    by row.  Both are changed in place, from row `first` on; the diagonal is returned.
     """
     count = len(rows)
     diagonal = []
@@ -244,6 +265,7 @@ def reflect(columns: list[Vector], rows: list[Vector], first: int) -> list[Scala
 
 
 def _reflected(v: Vector, scale: Scalar, column: Vector, top: int) -> None:
+    """Apply the reflection (1 − scale · v vᵀ) to a column in place, from row `top` on."""
     s = dot(v, column[top : top + len(v)]) * scale
     for i, x in enumerate(v):
         column[top + i] = column[top + i] - s * x
@@ -261,7 +283,7 @@ def _minus(a: Complex, b: Complex) -> Complex:
 
 
 def _left_null(rows: list[list[Complex]]) -> list[Complex]:
-    """The unit combination (4) of four complex rows of three that vanishes."""
+    """The unit vector ν (4) with νᵀ A = 0, for a complex matrix A (4, 3) given by its rows."""
 
     def minor(i: int, j: int) -> Complex:
         return _minus(_times(rows[i][1], rows[j][2]), _times(rows[i][2], rows[j][1]))
@@ -286,10 +308,10 @@ def _left_null(rows: list[list[Complex]]) -> list[Complex]:
 
 
 def triangle(E: list[Vector], cosine: Scalar, sine: Scalar) -> list[Vector]:
-    """The triangular factor (12, 12) of the twelve equations at an angle of the kept joint.
+    """Triangular factor (12, 12) of the twelve equations, at an angle of the kept joint.
 
-    Both copies of the six equations have the same first three columns up to their place, so they
-    are reduced once.
+    E are the six equations.  Their products with C and with S contain the same block of columns,
+    shifted by three, so this block is reduced once.
     """
     M = [[row[j] + cosine * row[9 + j] + sine * row[18 + j] for j in range(9)] for row in E]
     columns = [[row[j] for row in M] for j in range(3)]
@@ -300,7 +322,7 @@ def triangle(E: list[Vector], cosine: Scalar, sine: Scalar) -> list[Vector]:
         for j in range(3):
             U[i][j] = columns[j][i] if i <= j else 0.0
         U[i][3:9] = rest[i]
-    # Next block column: the second copy's triangle over the lower half of the first copy.
+    # Next block column: the triangle of the equations times S over the lower half of those times C.
     lower = [list(row) for row in rest[3:]]  # (3, 6)
     stack = [[columns[j][i] if i <= j else 0.0 for j in range(3)] + rest[i] for i in range(3)]
     block = [*stack, *([*row, 0.0, 0.0, 0.0] for row in lower)]  # (6, 9)
@@ -321,7 +343,7 @@ def triangle(E: list[Vector], cosine: Scalar, sine: Scalar) -> list[Vector]:
 
 
 def determinant(U: list[Vector]) -> Scalar:
-    """Product of the diagonal; its sign is consistent along the angle."""
+    """The determinant G, as the product of the diagonal of U."""
     value = U[0][0]
     for i in range(1, 12):
         value = value * U[i][i]
@@ -329,7 +351,7 @@ def determinant(U: list[Vector]) -> Scalar:
 
 
 def null_vector(U: list[Vector]) -> Vector:
-    """The vector (12) that U nearly maps to zero: one step of inverse iteration."""
+    """The null vector (12) of a nearly singular U, by one step of inverse iteration."""
     inverse = []
     for i in range(12):
         d = U[i][i]
@@ -356,7 +378,7 @@ _START = (0.31, -0.47, 0.59, 0.83, -0.71, 0.37, 0.53, 0.29, -0.61, 0.43, 0.67, -
 
 
 def angles_of_null_vector(v: Vector) -> list[tuple[Scalar, Scalar]]:
-    """(sin, cos), up to a common factor, of the doubled and of the other inner joint."""
+    """(sin, cos) of the doubled and of the other inner joint, from the null vector v (12)."""
     grid = [v[3 * k : 3 * k + 3] for k in range(4)]
     pairs = [(grid[k][j], grid[k + 1][j]) for k in range(3) for j in range(3)]
     other = [(grid[k][j], grid[k][j + 1]) for k in range(4) for j in range(2)]
@@ -364,7 +386,7 @@ def angles_of_null_vector(v: Vector) -> list[tuple[Scalar, Scalar]]:
 
 
 def _double_angle(pairs: list[tuple[Scalar, Scalar]]) -> tuple[Scalar, Scalar]:
-    """From pairs proportional to (cos, sin) of half an angle."""
+    """(sin θ, cos θ) up to a factor, from several multiples of (cos θ/2, sin θ/2)."""
     sine, cosine = 2.0 * (pairs[0][0] * pairs[0][1]), _difference(*pairs[0])
     for a, b in pairs[1:]:
         sine = sine + 2.0 * (a * b)
@@ -387,7 +409,10 @@ def _unit(sine: Scalar, cosine: Scalar) -> tuple[Scalar, Scalar]:
 def solution(
     reading: Reading, K: Pose, right: RightSide, E: list[Vector], cosine: Scalar, sine: Scalar
 ) -> list[tuple[Scalar, Scalar]]:
-    """(sin, cos) of the joints 1 … 6 at an angle of the kept joint."""
+    """(sin, cos) of joints 1 … 6, for a zero of G at the given angle of the kept joint.
+
+    K is the transform of `loop_target`, E the six equations.
+    """
     doubled, other = angles_of_null_vector(null_vector(triangle(E, cosine, sine)))
     inner: list[Any] = [None] * 3
     for role, value in zip(reading.roles, ((sine, cosine), doubled, other), strict=True):
@@ -400,7 +425,7 @@ def solution(
     chain = poses[1]
     for i, (s, c) in enumerate(inner):
         chain = compose(compose(chain, _turn(s, c)), poses[2 + i])
-    # The left side, as values.
+    # The values of the left side.
     p, l = chain[1], [chain[0][2], chain[0][5], chain[0][8]]
     m = cross(p, l)
     pp, pl = dot(p, p), dot(p, l)
@@ -421,7 +446,7 @@ def solution(
         cb = cb + (v[0] * x + v[1] * y)
         sb = sb + (v[0] * y - v[1] * x)
     sb, cb = _unit(sb, cb)
-    # θ_f: the rest of the loop is S_f⁻¹.
+    # θ_f: the product of all other transforms of the loop is S_f⁻¹.
     head = compose(poses[5], _turn(sa, ca))
     head = compose(compose(head, poses[0]), _turn(sb, cb))
     N = compose(head, chain)[0]
@@ -434,14 +459,17 @@ def solution(
 
 
 def _safe(x: Scalar) -> Scalar:
+    """x, or 1e-100 where |x| is smaller than that, as a divisor."""
     return ring.where(ring.absolute(x) - 1e-100, x, 1e-100)
 
 
 def _turn(s: Scalar, c: Scalar) -> Pose:
+    """Pose of a rotation about z."""
     return [c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0]
 
 
 def inverted(pose: Pose) -> Pose:
+    """Inverse of a pose."""
     R, p = pose
     back = rotate_back(R, p)
     return [R[3 * j + i] for i in range(3) for j in range(3)], [-x for x in back]

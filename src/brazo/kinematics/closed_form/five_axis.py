@@ -1,31 +1,30 @@
-"""Five revolute joints: base yaw, three parallel joints perpendicular to it, and roll about the
-tool's axis.
+"""Five-joint arms: base yaw, three parallel joints perpendicular to it, and roll of the tool.
 
-Such an arm moves its tool in a vertical plane that yaw turns about axis 1, so it has five of the
-six freedoms of a pose: **position, pitch of the tool's axis, and roll**.  The tool's axis cannot
-leave the arm's plane.  For a full pose the rule is:
+Such an arm moves its tool in a vertical plane that joint 1 (yaw) rotates about axis 1.  It has five
+of the six degrees of freedom of a pose: **position, pitch of the tool axis, and roll**.  The tool
+axis cannot leave the plane of the arm.  The rule for a full pose is:
 
-  the position is kept exactly, and of the orientations that are possible there the nearest to the
-  target's (smallest angle of rotation) is taken; the angle that remains is reported as the branch's
-  orientation error.  Pitch is never traded for reach: where the arm cannot reach the position with
-  that orientation, there is no solution.
+  The position is reached exactly.  The orientation is the one with the smallest angle to the
+  target's of all that are feasible at this position; this angle is the orientation error of the
+  branch.  Pitch is never traded for reach: if the arm cannot reach the position with that
+  orientation, there is no solution.
 
-The maths.  Let f = a₂ × a₁ be forward.  Yaw q₁ puts the target's lateral coordinate at the arm's
-offset o: −p_f sin q₁ + p_l cos q₁ = o, two solutions, one with the tool in front of axis 1 and
-one with the arm turned away, reaching over its back.  In that plane, orientations are rotations by
-q₅ about the tool's axis, then by ψ about a₂; the nearest is known in closed form
-(`planar.nearest_two_turns`).  ψ places axis 4, two links reach it with the elbow on either side,
-and the fourth joint completes ψ.
+Equations: let f = a₂ × a₁ be the forward direction, and p_f, p_l the components of the target
+position along f and a₂.  Yaw q₁ must give the target the lateral offset o of the arm:
+−p_f sin q₁ + p_l cos q₁ = o.  It has two solutions: the arm faces the target, or it faces away
+from it and reaches over its back.  In the plane of the arm, the feasible orientations are rotations
+by q₅ about the tool axis, then by ψ about a₂; the nearest to the target has a closed form
+(`planar.nearest_two_turns`).  ψ determines the position of axis 4, two links reach it with the
+elbow on either side, and q₄ completes ψ.
 
-A tool that is not on axis 5 moves sideways as it rolls, so yaw depends on roll; then q₅ is
-searched.
+A tool that is not on axis 5 moves sideways as it rolls, so yaw depends on roll; then q₅ is found by
+a search.
 
-Branches: FRONT, the tool is on the arm's forward side of axis 1 (the side on which it is at q =
-0; for an arm that is vertical there, the side to which it tilts for positive q₂); BACK, on the
-other.  ABOVE, the elbow is above the line from shoulder to wrist for an arm that reaches out to
-that side; else BELOW. With the tool on axis 1 the target's orientation sets the yaw, and FRONT
-means that the tool's axis is tilted forward; where it is also vertical, q₁ keeps its value of q0 (0
-without q0).
+Branches: FRONT, the tool is on the forward side of axis 1 (the side on which it is at q = 0; if the
+arm is vertical at q = 0, the side to which it tilts for positive q₂); else BACK.  ABOVE, the elbow
+is above the line from shoulder to wrist of an arm that reaches out to that side; else BELOW.  If
+the tool is on axis 1, the target's orientation determines the yaw, and FRONT means that the tool
+axis is tilted forward; if the tool axis is also vertical, q₁ keeps its value of q0 (0 without q0).
 """
 
 from __future__ import annotations
@@ -75,15 +74,16 @@ from brazo.kinematics.forward import Pose, compose, constant, subtract
 Array = np.ndarray
 
 FAMILY = "5R arm (yaw, three parallel joints, roll)"
-# A fraction of the arm's size that is rounding: the tool counts as on axis 1.
+# Closer than this fraction of the arm's size the tool counts as on axis 1.
 _ON_AXIS = 1e-14
 _HUGE = 1e300
 
 
 def recognise(chain: Chain) -> FiveAxis | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.kinds != ("revolute",) * 5:
-        return Mismatch(FAMILY, f"it has {chain.n} joints or slides, not five revolute joints")
+        kinds = "".join(kind[0].upper() for kind in chain.kinds)
+        return Mismatch(FAMILY, f"its joints are {kinds}; five revolute joints are needed")
     a, _ = chain.home_axes
     for i in (2, 3):
         if np.linalg.norm(np.cross(a[1], a[i])) > GEOMETRY_TOLERANCE:
@@ -98,7 +98,7 @@ def recognise(chain: Chain) -> FiveAxis | Mismatch:
 
 
 class FiveAxis(ClosedForm):
-    """See the module docstring; created by `recognise`."""
+    """Solver for a five-joint arm; see the module docstring."""
 
     family = FAMILY
     meets = "nearest"
@@ -125,11 +125,11 @@ class FiveAxis(ClosedForm):
         self.front = -1.0 if ahead < -1e-6 * chain.size else 1.0
 
     def target(self, xyz: ArrayLike, pitch: ArrayLike, roll: ArrayLike, yaw: float = 0.0) -> Array:
-        """The pose (..., 4, 4) with the tool at xyz (..., 3), from the arm's five degrees of
-        freedom.
+        """Feasible tool pose (..., 4, 4) from position, pitch and roll.
 
-        `pitch` (rad) is the elevation of the tool's axis, pointing away from axis 1; `roll` (rad)
-        joint 5's value when the arm faces the target; `yaw` joint 1's for positions on axis 1.
+        xyz (..., 3) is the position of the tool (m); `pitch` (rad) the elevation of the tool axis:
+        0 points away from axis 1, π/2 up; `roll` (rad) the value of joint 5 if the arm faces the
+        target.  `yaw` (rad) is used for positions on axis 1, which do not determine q₁.
         """
         xyz, pitch, roll = (np.asarray(part, dtype=float) for part in (xyz, pitch, roll))
         batch = np.broadcast_shapes(xyz.shape[:-1], pitch.shape, roll.shape)
@@ -140,8 +140,8 @@ class FiveAxis(ClosedForm):
         C = np.broadcast_to(self._lateral_of_tool(of_angle(roll)), len(p))
         if np.any(np.abs(C) > np.hypot(A, B) + ACCEPTED * self.chain.size):
             raise BrazoError(
-                f"position {xyz.tolist()}: the arm's offset keeps its tool at least "
-                f"{np.max(np.abs(C)):.4g} m from axis 1; move the target out"
+                f"position {xyz.tolist()} m: the arm's offset keeps the tool at least "
+                f"{np.max(np.abs(C)):.4g} m from axis 1; move the target away from axis 1"
             )
         with np.errstate(invalid="ignore", divide="ignore"):
             both = both_roots(A, B, C, of_angle(float(yaw)), self.negligible)
@@ -160,7 +160,7 @@ class FiveAxis(ClosedForm):
         return T
 
     def pitch_and_roll(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Elevation of the tool's axis (rad) and joint 5's value, at configurations (..., 5)."""
+        """Elevation of the tool axis and value of joint 5 (rad), at configurations q (..., 5)."""
         q = np.asarray(q, dtype=float)
         along = self.plane.flat(self.a5) * np.exp(1j * (q[..., 1:4] @ self.signs))
         return np.arctan2(along.real, self.front * along.imag), q[..., 4]
@@ -203,7 +203,7 @@ class FiveAxis(ClosedForm):
         found = []
         for side, (q1, roll, psi, exists, W) in enumerate(self._sides(T, of_angle(q0[0]), graph)):
             ways = two_links(self.l1, self.l2, W, of_angle(s1 * q0[1]))
-            # Bent forward is above for an arm that reaches out along f, below for the other side.
+            # A forward bend is ABOVE if the arm reaches out along f, and BELOW on the other side.
             for alpha, beta in ways if side == 0 else ways[::-1]:
                 turns = [s1 * angle_of(alpha), s2 * angle_of(beta), s3 * headed(psi, alpha, beta)]
                 found.append(Candidate([angle_of(q1), *turns, angle_of(roll)], exists))
@@ -212,13 +212,15 @@ class FiveAxis(ClosedForm):
     def _sides(
         self, T: Pose, free: Pair, graph: Graph | None
     ) -> list[tuple[Pair, Pair, Pair, Scalar, Pair]]:
-        """For the tool on the f side and on the other: q₁, q₅ and ψ, a value that is ≥ 0 where
-        there is a solution, and axis 4 relative to axis 2.  Without a graph a roll that has to
-        be searched for keeps its value for a feasible pose."""
+        """(q₁, q₅, ψ, exists, W) for the tool on the side f of axis 1, then on the other side.
+
+        `exists` is ≥ 0 where there is a solution; W is axis 4 relative to axis 2.  If the roll must
+        be searched, this needs a graph; without one the roll is exact for feasible poses only.
+        """
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(self.chain.home)))
         p = subtract(T[1], self.foot.tolist())
         along = [sum_of(self.a5.tolist(), R[3 * i : 3 * i + 3]) for i in range(3)]
-        # The yaws that put the tool's axis into the arm's plane, leaning forward and back.
+        # The two yaws at which the target's tool axis is in the plane of the arm.
         yaws = both_roots(*self._lateral(along), 0.0, free, 1e-12)
         rolls = self._rolls(p, R, yaws, graph) if self.tool_beside else None
         sides = []
@@ -241,17 +243,17 @@ class FiveAxis(ClosedForm):
     def _yaw(
         self, p: Vector, lateral: Scalar, yaws: tuple[Pair, Pair], side: int
     ) -> tuple[Pair, Scalar]:
-        """q₁ for one side, whose tool is `lateral` off the arm's plane, and ≥ 0 where it exists.
+        """q₁ for one side (0: f, 1: opposite), and a value that is ≥ 0 where it exists.
 
-        `yaws` are those of the target's orientation.
+        `lateral` (m) is the offset of the tool along a₂; `yaws` are the two yaws at which the
+        target's tool axis is in the plane of the arm.
         """
         A, B = self._lateral(p)
         radius = length(A, B)
         on_axis = self.negligible - radius
         yaw = both_roots(A, B, lateral, yaws[side])[side]
-        # Close to axis 1 the position determines the yaw with few digits only.  Where the
-        # orientation's own yaw keeps the position to rounding, on the same side, it is the better
-        # one.
+        # Close to axis 1 the position determines the yaw with few digits only.  The yaw from the
+        # orientation is better if it gives the same side and keeps the position to rounding.
         own = select(dot2(yaws[0], yaw) - dot2(yaws[1], yaw), yaws[0], yaws[1])
         off = absolute(A * own[0] + B * own[1] - lateral)
         ahead = (A * own[1] - B * own[0]) * (1.0 - 2.0 * side)
@@ -260,20 +262,21 @@ class FiveAxis(ClosedForm):
         return yaw, radius + ACCEPTED * self.chain.size - absolute(lateral)
 
     def _lateral(self, p: Vector) -> tuple[Scalar, Scalar]:
-        """A, B of A cos q₁ + B sin q₁: distance of p from the arm's plane at yaw q₁."""
+        """A, B of A cos q₁ + B sin q₁, the component of p along a₂ after yaw q₁."""
         return sum_of(self.a2.tolist(), p), -sum_of(self.forward.tolist(), p)
 
     def _lateral_of_tool(self, roll: Pair) -> Scalar:
+        """Offset (m) of the tool along a₂ at a roll."""
         return sum_of(self.a2.tolist(), self._tool_at(roll))
 
     def _tool_at(self, roll: Pair) -> list[Scalar]:
-        """The tool point relative to the foot of axis 1, with all joints but joint 5 at 0."""
+        """Tool point relative to a point of axis 1, with joint 5 at `roll` and the others at 0."""
         point = self.on_axis_5 - self.foot
         arm = turned_about(self.a5.tolist(), roll, (self.tool - point).tolist())
         return [a + b for a, b in zip(point.tolist(), arm, strict=True)]
 
     def _unyawed(self, R: Vector, q1: Pair) -> list[Scalar]:
-        """A rotation with the yaw removed."""
+        """R (nine scalars) with the yaw removed: R rotated by −q₁ about a₁."""
         columns = [turned_about(self.a1.tolist(), back(q1), R[j::3]) for j in range(3)]
         return [columns[j][i] for i in range(3) for j in range(3)]
 
@@ -285,8 +288,8 @@ class FiveAxis(ClosedForm):
     def _rolls(
         self, p: Vector, R: Vector, yaws: tuple[Pair, Pair], graph: Graph | None
     ) -> list[Pair]:
-        """q₅ of the smallest error for a tool that is not on axis 5, for both sides."""
-        # For a pose that is exactly feasible the position of axis 5 gives the roll.
+        """q₅ with the smallest orientation error, for each side; for a tool that is off axis 5."""
+        # If the pose is exactly feasible, the position of axis 5 determines the roll.
         arm = (self.on_axis_5 - self.foot - self.tool).tolist()
         point = [a + sum_of(arm, R[3 * i : 3 * i + 3]) for i, a in enumerate(p)]
         lateral = float((self.on_axis_5 - self.foot) @ self.a2)
@@ -307,7 +310,7 @@ class FiveAxis(ClosedForm):
         return rolls
 
     def _gap(self, p: Vector, R: Vector, free: Pair, roll: Pair, side: int) -> Scalar:
-        """Orientation error (sine of half the angle) of a roll; very large out of reach."""
+        """Orientation error (sine of half the angle) at a roll; very large if out of reach."""
         A, B = self._lateral(p)
         lateral = self._lateral_of_tool(roll)
         q1 = both_roots(A, B, lateral, free, self.negligible)[side]
@@ -319,6 +322,7 @@ class FiveAxis(ClosedForm):
         return where(reached, gap * 8.0**-0.5, _HUGE)
 
     def _search(self, side: int) -> CircleMinimum:
+        """The compiled search for the roll with the smallest `_gap` on one side."""
         if side not in self._searches:
             graph = Graph()
             (roll,) = graph.inputs("x", 1)

@@ -1,16 +1,16 @@
-"""Any arm of six revolute joints: all its real solutions, up to sixteen.
+"""Inverse kinematics of any arm with six revolute joints: all real solutions, up to sixteen.
 
-`elimination` reduces the loop to a trigonometric polynomial G of degree 8 in one joint.  It is
-sampled at 24 angles, more than the 17 that determine it: the coefficients beyond degree 8 measure
-the rounding error.  Its zeros are found on a grid with derivatives; minima of |G| close to zero
-count as double zeros, so that no pair of solutions is lost to rounding.  For each zero the other
-five joints follow, and Newton steps on the pose of the tool refine all six to rounding.  A solution
-is accepted by its forward kinematics only.
+`elimination` reduces the closed loop of arm and target to a trigonometric polynomial G of degree 8
+in the angle of one joint.  G is sampled at 24 angles, more than the 17 that determine it: the
+coefficients beyond degree 8 measure the rounding error.  Zeros are found on a grid with
+derivatives; minima of |G| close to zero count as double zeros, so that no two solutions are lost
+to rounding.  Each zero determines the other five joints, and Newton steps on the tool pose refine
+all six to rounding.  A solution is accepted if its forward kinematics reach the target.
 
-The loop of an arm has eight readings (`Reading`) that are equal in exact arithmetic and differ by
-many orders of magnitude in rounding error.  The best one for random poses is chosen once
-per arm, and the next best one is used where the first one is degenerate.  Geometries in which G
-vanishes identically in all of them are refused.
+The loop of an arm can be read in eight ways (`elimination.Reading`).  Their solutions are equal in
+exact arithmetic, but their rounding errors differ by many orders of magnitude.  For each arm the
+best reading for random poses is chosen once; the next best is used for targets at which the first
+is degenerate.  Arms for which G vanishes identically in all readings are refused.
 """
 
 from __future__ import annotations
@@ -51,23 +51,23 @@ from brazo.kinematics.forward import Pose
 
 Array = np.ndarray
 
-NAME = "a general 6R arm"
+NAME = "general 6R arm"
 SOLUTIONS = 16
 _SAMPLES = 24  # of G around the circle
-_ROUNDING = 3e-15  # of G, as a part of its max
+_ROUNDING = 3e-15  # rounding error of G relative to its max
 _PROBES = 24  # random poses by which the readings of an arm are compared
-_READINGS = 2  # compiled for an arm
-_USABLE = 1e-4  # rad, median error of a zero of G before refinement
-_FINE, _HOPELESS = 1e-13, 0.5  # misses at which refinement ends, or does not begin
-_REFINEMENTS, _RANDOM_REFINEMENTS = 16, 40  # steps at most
-_RANDOM = 256  # random starts where every reading of the loop is degenerate
+_READINGS = 2  # max number of readings compiled for an arm
+_USABLE = 1e-4  # rad, max median error of a zero of G before refinement
+_FINE, _HOPELESS = 1e-13, 0.5  # errors at which refinement ends, or is not started
+_REFINEMENTS, _RANDOM_REFINEMENTS = 16, 40  # max steps
+_RANDOM = 256  # random starts if every reading of the loop is degenerate at a target
 _CHUNK = 1024  # targets at a time
 _KEY = np.array([1.0, 2.0, 1.0, 3.0, 2.0, 1.0])  # integers: full turns make no difference
-_SAME = 1e-6  # rad, solutions nearer than this are one
+_SAME = 1e-6  # rad, solutions closer than this are duplicates
 
 
 def recognise(chain: Chain) -> ClosedForm | Mismatch:
-    """The solver of an arm with six revolute joints."""
+    """The solver for an arm with six revolute joints, or the reason why there is none."""
     if chain.n != 6 or not chain.revolute.all():
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(NAME, f"the joints are {kinds}; six revolute joints are needed")
@@ -76,10 +76,10 @@ def recognise(chain: Chain) -> ClosedForm | Mismatch:
     rated = sorted(((_error(reading, X), i) for i, reading in enumerate(_readings(X))))
     if not rated[0][0] < _USABLE:
         return Mismatch(
-            NAME, "the elimination is degenerate: the axes are special in a way that has no family"
+            NAME, "the elimination is degenerate for this special geometry of the joint axes"
         )
     readings = _readings(X)
-    # The best one for each joint that can be kept.
+    # The best reading for each kept joint.
     usable: dict[int, Reading] = {}
     for error, i in rated:
         if error < _USABLE:
@@ -92,7 +92,7 @@ def _readings(X: Array) -> list[Reading]:
 
 
 def _error(reading: Reading, X: Array) -> float:
-    """The typical error (rad) of a zero of G, from random configurations of the arm."""
+    """Median error (rad) of a zero of G over random configurations of the arm."""
     q = np.random.default_rng(0).uniform(-math.pi, math.pi, (_PROBES, 6))
     T = _fk(X, q)
     entries = [T[:, i, j, None] for i in range(3) for j in range(4)]
@@ -115,6 +115,7 @@ def _fk(X: Array, q: Array) -> Array:
 
 
 def _equations(reading: Reading, T: Sequence[Any]) -> tuple[Any, Any, Any]:
+    """Loop transform with the target T (12), right side and the six equations of a reading."""
     K = elimination.loop_target(reading, T)
     right = elimination.right_side(reading, K)
     return K, right, elimination.equations(reading, right)
@@ -124,12 +125,13 @@ def _equations(reading: Reading, T: Sequence[Any]) -> tuple[Any, Any, Any]:
 
 
 def _waves(angle: Array) -> Array:
-    """(...) -> (..., 17)"""
+    """The functions 1, cos kθ, sin kθ at angles: (...) -> (..., 17)."""
     k = np.arange(1, DEGREE + 1) * np.asarray(angle)[..., None]
     return np.concatenate([np.ones((*k.shape[:-1], 1)), np.cos(k), np.sin(k)], axis=-1)
 
 
 def _slopes(angle: Array) -> Array:
+    """Derivatives of `_waves` by the angle."""
     k = np.arange(1, DEGREE + 1)
     a = k * np.asarray(angle)[..., None]
     return np.concatenate([np.zeros((*a.shape[:-1], 1)), -k * np.sin(a), k * np.cos(a)], axis=-1)
@@ -151,7 +153,7 @@ def _zeros() -> TrigonometricZeros:
 
 
 class GeneralSix(ClosedForm):
-    """See the module."""
+    """Solver for a general arm with six revolute joints; see the module docstring."""
 
     family = NAME
     geometric = False  # the solutions of a target are numbered
@@ -162,7 +164,7 @@ class GeneralSix(ClosedForm):
         self.readings = readings
 
     def formula(self, T: Pose, q0: list[Any], given: Any) -> list[Candidate]:
-        raise NotImplementedError("a general arm has no formula for its solutions; use `kernel`")
+        raise NotImplementedError("a general 6R arm has no formula; use `branch_kernel`")
 
     def branch_kernel(self, limits: Array) -> GeneralSixKernel:
         return GeneralSixKernel(self, limits)
@@ -172,7 +174,7 @@ class GeneralSix(ClosedForm):
         return GeneralSixKernel(self, np.tile([-np.inf, np.inf], (6, 1)))
 
     def solve(self, T: ArrayLike, q0: ArrayLike | None = None) -> Solutions:
-        """All solutions for tool poses (..., 4, 4) in the base frame, by the angle of one joint."""
+        """All solutions for tool poses T (..., 4, 4) in the base frame."""
         T = np.asarray(T, dtype=float)
         start = np.zeros(7)
         if q0 is not None:
@@ -186,7 +188,7 @@ class GeneralSix(ClosedForm):
         )
 
     def flag_values(self, q: Array) -> Array:
-        """The number of a configuration among the solutions for its own pose."""
+        """Index of the configuration among the solutions for its own tool pose: (..., 1)."""
         found = self.solve(self.chain.fk(q))
         gap = np.abs(wrapped(found.q - q[..., None, :], self.chain.revolute)).max(axis=-1)
         return np.argmin(np.where(found.valid, gap, math.inf), axis=-1)[..., None]
@@ -194,23 +196,28 @@ class GeneralSix(ClosedForm):
     def why_unreachable(self, T: ArrayLike) -> str | None:
         if self.solve(T).valid.any():
             return None
-        return "no joint values reach this pose: the elimination has no real solution"
+        return "no joint values reach this pose: the equations have no real solution"
 
 
 class SixSolutions(NamedTuple):
-    """Solutions of several targets, in the order of the targets."""
+    """M solutions of N targets, in the order of the targets."""
 
-    rows: Array  # (M,) the target of each
-    q: Array  # (M, 6) turned into the limits
-    rest: Array  # (M, 4) joints out of limits, position and orientation error, distance from q0
-    repeated: Array  # (N,) targets that may have a solution twice
-    flat: Array  # (N,) targets whose polynomial is at the level of rounding somewhere
+    rows: Array  # (M,) index of the target of each solution
+    q: Array  # (M, 6) joint values, moved by full turns into the limits
+    # (M, 4) joints out of limits (bit i: joint i), position and orientation error, distance from q0
+    rest: Array
+    repeated: Array  # (N,) bool, the target may have duplicate solutions
+    flat: Array  # (N,) bool, G of the target is close to rounding error: solutions may be missing
 
     def chosen(self, some: Array) -> SixSolutions:
+        """The solutions selected by an index array or a mask."""
         return self._replace(rows=self.rows[some], q=self.q[some], rest=self.rest[some])
 
     def joined(self, other: SixSolutions, some: Array) -> SixSolutions:
-        """These solutions, with those of another reading for some of the targets."""
+        """These solutions and those of `other`, which solved only the targets with indices `some`.
+
+        Duplicates are removed.
+        """
         rows = np.concatenate([self.rows, some[other.rows]])
         order = np.argsort(rows, kind="stable")
         repeated, flat = np.zeros_like(self.repeated), np.zeros_like(self.flat)
@@ -224,7 +231,7 @@ class SixSolutions(NamedTuple):
         """The solutions without duplicates."""
         if not self.repeated.any():
             return self
-        # Equal solutions have equal keys; nearly always all of them differ.
+        # Equal solutions have equal keys; usually all keys differ, and there is nothing to remove.
         key = np.sort(np.sin(self.q @ _KEY) + 4.0 * self.rows)
         if len(key) < 2 or float((key[1:] - key[:-1]).min()) > 10 * _SAME:
             return self
@@ -238,7 +245,7 @@ class SixSolutions(NamedTuple):
 
 
 class GeneralSixKernel:
-    """All solutions within limits (6, 2), called as the kernels of `compiled` are."""
+    """A `BranchKernel` for a general 6R arm with joint limits (6, 2)."""
 
     def __init__(self, form: GeneralSix, limits: Array) -> None:
         self.form, self.limits = form, limits
@@ -262,7 +269,7 @@ class GeneralSixKernel:
         return BranchRows(q, state, position, orientation, best[..., :6], verdict)
 
     def __call__(self, T: Array, q0: Array, rule: Array) -> Array:
-        """T (..., 16), q0 (..., 7), rule (2 + 16) -> the vector of `compiled`."""
+        """T (..., 16), q0 (..., 7), rule (2 + 16) -> vectors laid out as in `compiled`."""
         lead = T.shape[:-1]
         T = np.asarray(T, dtype=float).reshape(-1, 16)
         start = np.broadcast_to(q0[..., :6], (*lead, 6)).reshape(-1, 6)
@@ -276,10 +283,11 @@ class GeneralSixKernel:
         return found.reshape(*lead, SOLUTIONS * 11 + 11)
 
     def _fill(self, target: Array, start: Array, q: Array, branch: Array) -> None:
+        """Solve targets (N, 12) and write the solutions to the arrays q and branch."""
         count = len(target)
         found = self._readings[0].candidates(target, start).distinct()
         for reading in self._readings[1:]:
-            # Simple zeros come in pairs: an odd number means that one was missed.
+            # The number of simple zeros is even: an odd number means that one was missed.
             odd = np.bincount(found.rows, minlength=count) % 2 == 1
             some = np.flatnonzero(found.flat | odd)
             if not len(some):
@@ -291,8 +299,10 @@ class GeneralSixKernel:
         self._slots(found, q, branch)
 
     def _random(self, target: Array, start: Array) -> SixSolutions:
-        """Solutions from the start and from random configurations, for targets at which every
-        reading is flat."""
+        """Solutions by Newton steps from the start and from random configurations.
+
+        Used for targets at which every reading is degenerate.
+        """
         count = len(target)
         rows = np.repeat(np.arange(count), _RANDOM)
         q = np.random.default_rng(0).uniform(-math.pi, math.pi, (_RANDOM, 6))
@@ -303,11 +313,13 @@ class GeneralSixKernel:
         return SixSolutions(rows, q, rest, *marks).chosen(self.accepted(rest)).distinct()
 
     def accepted(self, rest: Array) -> Array:
+        """(M,) True for solutions that reach their targets."""
         return (rest[:, 1] <= accepted_distance(self.chain.size)) & (rest[:, 2] <= ACCEPTED)
 
     def _slots(self, found: SixSolutions, q: Array, branch: Array) -> None:
+        """Write solutions to the arrays q and branch, those of each target to slots 0, 1, …"""
         slot = np.arange(len(found.rows)) - np.searchsorted(found.rows, found.rows)
-        if len(slot) and slot.max() >= SOLUTIONS:  # a continuum: those nearest to the start
+        if len(slot) and slot.max() >= SOLUTIONS:  # infinitely many: keep the nearest to the start
             found = found.chosen(np.lexsort((found.rest[:, 3], found.rows)))
             keep = slot < SOLUTIONS
             found, slot = found.chosen(keep), slot[keep]
@@ -318,7 +330,7 @@ class GeneralSixKernel:
 
     @cached_property
     def cleaned(self) -> Kernel:
-        """T (16) -> an exact pose (12: rotation, position), and 1 if T is one."""
+        """Kernel T (16) -> target (12: exact rotation, position), and 1 if T is a pose."""
         graph = Graph()
         T = graph.inputs("T", 16)
         R, rigid = cleaned([*T[0:3], *T[4:7], *T[8:11]], T[12:])
@@ -327,7 +339,7 @@ class GeneralSixKernel:
 
     @cached_property
     def finish(self) -> Kernel:
-        """q (6), target (12), start (6) -> q (6), rest (4), from any start."""
+        """Kernel q (6), target (12), start (6) -> refined q (6), `SixSolutions.rest` (4)."""
         graph = Graph()
         q, target = graph.inputs("q", 6), graph.inputs("target", 12)
         start = graph.inputs("start", 6)
@@ -338,19 +350,19 @@ class GeneralSixKernel:
 
 
 class _ReadingKernels:
-    """The compiled parts for one reading of the loop."""
+    """Compiled kernels that solve the loop in one reading."""
 
     def __init__(self, owner: GeneralSixKernel, reading: Reading) -> None:
         self.owner, self.reading = owner, reading
 
     def _entries(self, target: list[Any]) -> list[Any]:
-        """The rows of a pose, lengths in units of the arm's size."""
+        """The target (12) as three rows of four scalars, lengths in units of the arm's size."""
         scale = 1.0 / self.owner.chain.size
         return [x for i in range(3) for x in (*target[3 * i : 3 * i + 3], target[9 + i] * scale)]
 
     @cached_property
     def sample(self) -> Kernel:
-        """The determinant: target (12), (cos, sin) -> G."""
+        """Kernel target (12), (cos, sin) of the kept joint -> determinant G."""
         graph = Graph()
         target, angle = graph.inputs("target", 12), graph.inputs("angle", 2)
         _, _, E = _equations(self.reading, self._entries(target))
@@ -359,8 +371,11 @@ class _ReadingKernels:
 
     @cached_property
     def complete(self) -> Kernel:
-        """All joints at a zero of G: target (12), coefficients (17), bracket (2), start (6) ->
-        q (6), rest (4)."""
+        """Kernel for one zero of G: computes all six joint values and refines them.
+
+        Inputs: target (12), coefficients of G (17), bracket of the zero (2), start (6).  Outputs:
+        q (6), `SixSolutions.rest` (4).
+        """
         graph = Graph()
         target, wave = graph.inputs("target", 12), graph.inputs("wave", 2 * DEGREE + 1)
         bracket, start = graph.inputs("bracket", 2), graph.inputs("start", 6)
@@ -374,7 +389,7 @@ class _ReadingKernels:
         return compile_kernel("six_complete", graph, outputs, finite=False)
 
     def candidates(self, target: Array, start: Array) -> SixSolutions:
-        """Solutions of targets (N, 12)."""
+        """Accepted solutions of targets (N, 12), with start values (N, 6)."""
         G = self.sample(target[:, None, :], _CIRCLE)[..., 0]
         size = np.abs(G).max(axis=1, keepdims=True)
         wave = (G / np.maximum(size, 1e-300)) @ _SPECTRUM.T
@@ -399,7 +414,10 @@ def finished(
     hopeless: float,
     steps: int,
 ) -> dict[str, list[Any]]:
-    """q refined and turned into the limits, and the four values of `SixSolutions.rest`."""
+    """Outputs `q`, refined and moved by full turns into the limits, and `rest` (`SixSolutions`).
+
+    An error above `hopeless` is not refined; `steps` is the max number of Newton steps.
+    """
     errors = partial(chain_errors, chain)
     refined = Refinement(
         "six_refined", check(chain.kinds, errors), newton_step(chain), _FINE, hopeless, steps
@@ -410,7 +428,7 @@ def finished(
 
 
 def _best(q: Array, branch: Array, rule: Array, rigid: Array, best: Array) -> None:
-    """The nearest solution within the limits, its slot and errors, and two flags."""
+    """Write the vector `best` of `compiled`: the allowed solution in limits nearest to q0."""
     usable = (branch[..., 0] > 0) & (branch[..., 1] == 0) & (rule[2:] > 0)
     away = np.where(usable, branch[..., 4], math.inf)
     slot = np.argmin(away, axis=-1)

@@ -1,8 +1,8 @@
-"""Joint values of branches against the joint limits, over any scalar.
+"""Joint values moved by full turns into the joint limits, for any scalar type.
 
-An angle is moved by full turns into the limits, to the value nearest to the start: the one within
-half a turn of a *centre*.  The centre is the start, moved into the limits until half a turn
-fits on either side; where the limits are less than a turn apart it is their middle.
+Of the values of an angle within the limits the nearest to the start is chosen: the one within half
+a turn of a *centre*.  The centre is the start, moved into the limits until half a turn fits on
+either side.  If the limits are less than a turn apart the centre is their midpoint.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _UNLIMITED = 1e300
 
 
 def centre(low: float, high: float, start: Scalar) -> Scalar:
-    """The angle within half a turn of which an angle with limits is given."""
+    """The centre, see the module docstring, for limits and a start value (rad)."""
     low, high = low - LIMIT_TOLERANCE, high + LIMIT_TOLERANCE
     if high - low < TURN:
         return 0.5 * (low + high)
@@ -36,12 +36,12 @@ def centre(low: float, high: float, start: Scalar) -> Scalar:
 
 
 def turned(q: Scalar, centre: Scalar) -> Scalar:
-    """q plus the full turns that bring it within half a turn of a centre."""
+    """The angle q plus full turns, within half a turn of `centre`."""
     return q - TURN * rint((q - centre) * (1.0 / TURN))
 
 
 def bounds(low: float, high: float) -> tuple[float, float]:
-    """Finite limits, widened by the tolerance."""
+    """Limits widened by `LIMIT_TOLERANCE`; infinite ones become ±1e300."""
     return max(low - LIMIT_TOLERANCE, -_UNLIMITED), min(high + LIMIT_TOLERANCE, _UNLIMITED)
 
 
@@ -53,8 +53,10 @@ def beyond(q: Scalar, low: Scalar, high: Scalar, bit: Scalar) -> Scalar:
 def placed(
     kinds: Sequence[str], limits: Array, x: Sequence[Scalar], start: Sequence[Scalar]
 ) -> tuple[list[Scalar], Scalar, Scalar]:
-    """Joint values turned into the limits (n, 2), the bits of those out of them, and the distance
-    max |q − start|."""
+    """Joint values x moved by full turns into the limits (n, 2), and two scalars.
+
+    These are a bit field of the joints out of limits (bit i: joint i) and max |q − start|.
+    """
     values: list[Scalar] = []
     bits: Scalar = 0.0
     away: Scalar = 0.0

@@ -1,7 +1,8 @@
-"""Angles as pairs (cos, sin), over any scalar: closed forms without intermediate angles.
+"""Arithmetic of angles that are represented by (cos, sin), for any scalar type.
 
-A pair is a unit complex number: a sum of angles is a product, and one arc tangent at the end gives
-the angle in (−π, π].
+A `Pair` (cos, sin) is a unit complex number: adding angles multiplies the pairs.  Closed forms
+compute with pairs and need one arc tangent per joint, at the end, for the angle in (−π, π].
+Scalars are floats, NumPy arrays or graph nodes (`brazo.codegen.ring`).
 """
 
 from __future__ import annotations
@@ -20,26 +21,28 @@ _ROUNDING = 4e-15
 
 
 def of_angle(angle: Scalar) -> Pair:
+    """(cos, sin) of an angle."""
     s, c = sincos(angle)
     return c, s
 
 
 def angle_of(a: Pair) -> Scalar:
+    """The angle of (cos, sin), in (−π, π]; also of a multiple of (cos, sin)."""
     return atan2(a[1], a[0])
 
 
 def times(a: Pair, b: Pair) -> Pair:
-    """The pair of the sum of two angles."""
+    """(cos, sin) of the sum of two angles given as (cos, sin); the product of complex numbers."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
 
 
 def back(a: Pair) -> Pair:
-    """The pair of the negative angle."""
+    """(cos, sin) of the negative of an angle given as (cos, sin)."""
     return a[0], -a[1]
 
 
 def opposite(a: Pair) -> Pair:
-    """The pair half a turn away."""
+    """(cos, sin) of an angle plus π."""
     return -a[0], -a[1]
 
 
@@ -49,6 +52,7 @@ def select(test: Scalar, a: Vector, b: Vector) -> Any:
 
 
 def length(*x: Scalar) -> Scalar:
+    """Euclidean norm of the components."""
     total: Scalar = 0.0
     for part in x:
         total = total + part * part
@@ -62,24 +66,27 @@ def unit(
     negligible: Scalar = 0.0,
     r: Scalar = None,
 ) -> Pair:
-    """The direction of (x, y); `free` where it is no longer than `negligible`. `r` is its length if
-    that is known, e.g. because both roots of an equation have the same."""
+    """The unit vector along (x, y); `free` where (x, y) is not longer than `negligible`.
+
+    `r` is the length of (x, y), if the caller has computed it already.
+    """
     if r is None:
         r = length(x, y)
-    known = negligible - r  # ≥ 0 where the direction is not known
-    scale = 1.0 / where(known, 1.0, r)
-    return where(known, free[0], x * scale), where(known, free[1], y * scale)
+    unknown = negligible - r  # ≥ 0 where the direction is not determined
+    scale = 1.0 / where(unknown, 1.0, r)
+    return where(unknown, free[0], x * scale), where(unknown, free[1], y * scale)
 
 
 def constant_pair(angle: float) -> Pair:
+    """(cos, sin) of a constant angle, as floats."""
     return math.cos(angle), math.sin(angle)
 
 
 def root(square: Scalar, scale: Scalar) -> Scalar:
-    """The square root of a difference; 0 where it is only rounding error of the terms.
+    """√square, or 0 where `square` is within the rounding error of terms as large as `scale`.
 
-    A stretched arm is then exactly stretched, not bent by the root of the rounding error (1e-8),
-    which would hide that other axes are collinear.
+    `square` is a difference that vanishes for a stretched arm.  Without the 0 the arm would be bent
+    by the square root of the rounding error (1e-8 rad), which hides that other axes are collinear.
     """
     return sqrt(where(square - _ROUNDING * scale, square, 0.0))
 
@@ -87,11 +94,11 @@ def root(square: Scalar, scale: Scalar) -> Scalar:
 def both_roots(
     A: Scalar, B: Scalar, C: Scalar, free: Pair = (1.0, 0.0), negligible: float = 0.0
 ) -> tuple[Pair, Pair]:
-    """Both θ with A cos θ + B sin θ = C.
+    """Both solutions θ of A cos θ + B sin θ = C, as (cos, sin).
 
-    First the one where the left side decreases with θ: −A sin θ + B cos θ ≤ 0.  If |C| is too large
-    the nearest θ is returned twice.  If A and B are `negligible`, θ is arbitrary: `free` and its
-    opposite are returned.
+    The first solution is the one at which the left side decreases with θ: −A sin θ + B cos θ ≤ 0.
+    If |C| > √(A² + B²), the θ with the smallest error is returned twice.  Where √(A² + B²) ≤
+    `negligible`, θ is not determined: `free` and the opposite direction are returned.
     """
     r = length(A, B)
     vanishing = negligible - r
@@ -105,12 +112,12 @@ def both_roots(
 
 
 def turned(a: Pair, v: Vector) -> list[Scalar]:
-    """Rz(angle) v."""
+    """Rz(θ) v for an angle θ given as (cos, sin)."""
     return [a[0] * v[0] - a[1] * v[1], a[1] * v[0] + a[0] * v[1], v[2]]
 
 
 def turned_about(b: Sequence[float], a: Pair, x: Vector) -> list[Scalar]:
-    """x turned by the angle of a about the constant unit vector b."""
+    """The vector x rotated about the constant unit vector b by an angle given as (cos, sin)."""
     c, s = a
     along = dot3(b, x) * (1.0 - c)
     return [
@@ -130,7 +137,7 @@ def times_matrix(M: Any, v: Vector) -> list[Scalar]:
 
 
 def sum_of(row: Sequence[Scalar], v: Vector) -> Scalar:
-    """The dot product, exact zeros of a constant row left out in every ring."""
+    """Dot product of `row` and v; terms with a constant 0.0 in `row` are left out."""
     total: Scalar = 0.0
     for a, x in zip(row, v, strict=True):
         if not (isinstance(a, float) and a == 0.0):

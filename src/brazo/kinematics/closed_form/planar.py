@@ -1,21 +1,23 @@
-"""Joints with parallel axes, projected along their axes: the plane as complex numbers.
+"""Planar kinematics of joints with parallel axes, with points of the plane as complex numbers.
 
-Looking down a direction a, a point is a complex number and a turn by ψ about a multiplies by
-e^{iψ}. An arm of two links l₁, l₂ (complex, at q = 0) whose joints turn by α and
-then β reaches
+Seen along the direction a of the axes, a point is a complex number and a rotation by ψ about a
+multiplies it by e^{iψ}.  In this module a *turn* is the angle by which a joint rotates about a
+(the joint value, with the opposite sign if the joint axis is −a).  Two links are the complex
+numbers l₁, l₂ at q = 0, with lengths L₁, L₂; after turns α and β of their joints their end is at
 
     W = e^{iα} (l₁ + e^{iβ} l₂),        |W|² = L₁² + L₂² + 2 L₁ L₂ cos bend,   bend = β + arg l₂/l₁,
 
 which the half-angle form tan²(bend/2) = ((L₁+L₂)² − |W|²) / (|W|² − (L₁−L₂)²) solves without
-losing digits at the stretched and at the folded arm.
+loss of digits where the arm is stretched or folded.
 
-An arm with few joints cannot reach every orientation.  The rotation about a given axis, or about
-two perpendicular axes one after the other, that is nearest (by angle) to a target R is a maximum of
-the product of unit quaternions: linear in (cos ψ/2, sin ψ/2), or bilinear in that and (cos θ/2, sin
-θ/2).  Its angles are those of entries of R: with c = a × b,
+An arm with few joints cannot reach every orientation.  `nearest_turn` and `nearest_two_turns` give
+the rotation about an axis a, or about b and then a (a ⊥ b), with the smallest angle to a target
+rotation R.  It maximises the dot product of the unit quaternions, which is linear in (cos ψ/2,
+sin ψ/2), or bilinear in this and (cos θ/2, sin θ/2).  With c = a × b the angles are those of the
+plane vectors
 
-    about a:            ψ of (tr R − a·R a, a·vee R)
-    about b, then a:    ψ of (b·R b, c·R b),    θ of (a·R a, a·R c).
+    about a:            ψ: (tr R − a·R a, a·vee R)
+    about b, then a:    ψ: (b·R b, c·R b),    θ: (a·R a, a·R c).
 """
 
 from __future__ import annotations
@@ -46,7 +48,10 @@ Scalar = Any
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """The plane perpendicular to a direction: real axis `u`, imaginary axis `v`, u × v = a."""
+    """Plane perpendicular to the unit vector a; `u` and `v` are its real and imaginary axis.
+
+    u × v = a.
+    """
 
     a: Array
     u: Array
@@ -54,49 +59,51 @@ class Plane:
 
     @staticmethod
     def across(a: Array, real: Array | None = None) -> Plane:
-        """The plane perpendicular to unit vector a, with the real axis nearest to `real` if
-        given."""
+        """The plane perpendicular to the unit vector a; u is the projection of `real` if given."""
         u = np.eye(3)[np.argmin(np.abs(a))] if real is None else real
         u = u - (u @ a) * a
         u = u / np.linalg.norm(u)
         return Plane(a, u, np.cross(a, u))
 
     def flat(self, x: Array) -> Array:
-        """Points (..., 3) as complex numbers (...)."""
+        """Points (..., 3) projected to complex numbers (...)."""
         return x @ self.u + 1j * (x @ self.v)
 
     def pair(self, x: Vector) -> Pair:
-        """A point of three scalars as real and imaginary part."""
+        """Real and imaginary part of a projected point, which is given as three scalars."""
         return sum_of(self.u.tolist(), x), sum_of(self.v.tolist(), x)
 
     def height(self, x: Vector) -> Scalar:
+        """Component of a vector along a."""
         return sum_of(self.a.tolist(), x)
 
 
 @dataclass(frozen=True, eq=False)
 class ParallelJoints:
-    """Revolute joints and one prismatic joint, all along one direction, at q = 0."""
+    """Geometry at q = 0 of revolute joints and one prismatic joint whose axes are all parallel."""
 
     plane: Plane
     revolute: tuple[int, ...]  # joint indices, base to tool
-    turn_signs: Array  # ±1, whether each turns with or against the first
-    places: Array  # (revolute,) complex: where the axes pierce the plane
-    prismatic: int
-    slide_sign: float
+    turn_signs: Array  # ±1: same direction as the first revolute axis, or opposite
+    places: Array  # (revolute,) complex: intersections of the axes with the plane
+    prismatic: int  # joint index
+    slide_sign: float  # ±1, as in `turn_signs`
 
     @staticmethod
     def of(chain: Chain, joints: int) -> ParallelJoints | str:
-        """The first `joints` joints of a chain, or the reason why they are not all parallel."""
+        """The first `joints` joints of a chain, or the reason why they have another geometry."""
         kinds = chain.kinds[:joints]
         directions, points = chain.home_axes
         if kinds.count("prismatic") != 1:
-            return f"{kinds.count('prismatic')} of its first {joints} joints are prismatic, not one"
+            found = kinds.count("prismatic")
+            return f"its first {joints} joints must include one prismatic joint, not {found}"
         revolute = tuple(i for i, kind in enumerate(kinds) if kind == "revolute")
         a = directions[revolute[0]]
         for i in range(joints):
             tilt = np.linalg.norm(np.cross(a, directions[i]))
             if tilt > GEOMETRY_TOLERANCE:
-                return f"axis {i + 1} is {np.rad2deg(np.arcsin(min(tilt, 1))):.4g}° off the others"
+                angle = np.rad2deg(np.arcsin(min(tilt, 1)))
+                return f"axis {i + 1} is tilted by {angle:.4g}° to axis {revolute[0] + 1}"
         plane = Plane.across(a)
         prismatic = kinds.index("prismatic")
         signs = np.sign(directions[:joints] @ a)
@@ -107,13 +114,13 @@ class ParallelJoints:
 
     @property
     def links(self) -> Array:
-        """(revolute − 1,) complex: from each axis to the next at q = 0."""
+        """(revolute − 1,) complex: vector from each revolute axis to the next at q = 0."""
         return np.diff(self.places)
 
     def aim(self, p: Vector, psi: Pair, tool: Vector) -> tuple[Pair, Scalar]:
-        """Position of the last revolute axis relative to the first, and the slide.
+        """Position of the last revolute axis relative to the first, and the slide along a (m).
 
-        p is the target's position, psi the heading after all turns, tool the tool point at q = 0.
+        p is the target position, psi the sum of all turns, tool the tool point at q = 0.
         """
         last, first = self.places[-1], self.places[0]
         target, point = self.plane.pair(p), self.plane.pair(tool)
@@ -122,7 +129,7 @@ class ParallelJoints:
         return W, self.plane.height([a - b for a, b in zip(p, tool, strict=True)])
 
     def fill(self, n: int, turns: list[Scalar], slide: Scalar) -> list[Scalar]:
-        """Joint values from the turns about a and the slide along it."""
+        """n joint values from the turns about a and the slide along a; 0 for other joints."""
         q: list[Scalar] = [0.0] * n
         for joint, sign, turn in zip(self.revolute, self.turn_signs, turns, strict=True):
             q[joint] = turn if sign > 0 else -turn
@@ -130,25 +137,25 @@ class ParallelJoints:
         return q
 
     def first_turn(self, q: Vector) -> Scalar:
-        """The turn of the first joint about a, of joint values."""
+        """Turn of the first revolute joint about a, from joint values q."""
         return self.turn_signs[0].item() * q[self.revolute[0]]
 
     def turns(self, q: Array) -> list[Array]:
-        """The turns (...) about a of joint values (..., n)."""
+        """Turns (...) of all revolute joints about a, from joint values q (..., n)."""
         return [s * q[..., j] for j, s in zip(self.revolute, self.turn_signs, strict=True)]
 
 
 def bend_of(l1: complex, l2: complex, turn: Array) -> Array:
-    """Angle (rad, −π..π) of link l2 relative to l1 at a value of the joint between them."""
+    """Angle (rad, −π..π) from link l1 to link l2 if the joint between them turns by `turn`."""
     return np.angle(np.exp(1j * turn) * (l2 / l1))
 
 
 def two_links(
     l1: complex, l2: complex, W: Pair, free: Pair = (1.0, 0.0)
 ) -> list[tuple[Pair, Pair]]:
-    """Turns α, β with e^{iα}(l1 + e^{iβ} l2) = W: bent to the left, then right.
+    """Two solutions (α, β) of e^{iα}(l1 + e^{iβ} l2) = W: first bent to the left, then right.
 
-    Out of reach the arm stretches (or folds) towards W.  With W at the shoulder α is `free`.
+    If W is out of reach the arm is stretched (or folded) towards W.  If W is 0, α is `free`.
     """
     L1, L2, rho = abs(l1), abs(l2), length(*W)
     stretch = maximum((L1 + L2 - rho) * (L1 + L2 + rho), 0.0)
@@ -171,34 +178,34 @@ def two_links(
 
 
 def reach_of(l1: complex, l2: complex) -> tuple[float, float]:
-    """Min and max distance (m) reached by two links."""
+    """Min and max distance (m) that the end of two links has from their first axis."""
     return float(abs(abs(l1) - abs(l2))), float(abs(l1) + abs(l2))
 
 
 def within(distance: Scalar, reach: tuple[float, float]) -> Scalar:
-    """A value that is ≥ 0 where a distance is inside a reach, up to rounding."""
+    """≥ 0 where reach[0] ≤ distance ≤ reach[1], up to rounding; negative elsewhere."""
     slack = ACCEPTED * reach[1]
     return where(distance - (reach[0] - slack), (reach[1] + slack) - distance, -1.0)
 
 
 def headed(psi: Pair, *turns: Pair) -> Scalar:
-    """A heading minus the sum of some angles."""
+    """The angle ψ minus all `turns`, in (−π, π]; the arguments are (cos, sin)."""
     for turn in turns:
         psi = times(psi, back(turn))
     return angle_of(psi)
 
 
 def nearest_turn(R: Vector, a: Array) -> Pair:
-    """The ψ whose turn about unit vector a is nearest to a rotation R (nine scalars)."""
+    """Angle ψ whose rotation about the unit vector a is nearest to a rotation R (nine scalars)."""
     trace = R[0] + R[4] + R[8]
     vee = [R[7] - R[5], R[2] - R[6], R[3] - R[1]]
     return unit(trace - through(a, R, a), sum_of(a.tolist(), vee))
 
 
 def nearest_two_turns(R: Vector, a: Array, b: Array) -> tuple[Pair, Pair]:
-    """The ψ, θ whose turn by θ about b, then by ψ about a, is nearest to R; a ⊥ b.
+    """Angles ψ, θ whose rotation by θ about b, then by ψ about a, is nearest to R; a ⊥ b.
 
-    An angle is exactly 0 where all its values are equally near.
+    An angle is exactly 0 if all its values are equally near.
     """
     c = np.cross(a, b)
     psi = unit(through(b, R, b), through(c, R, b), negligible=1e-12)

@@ -1,12 +1,12 @@
-"""Plane arms: two or three parallel revolute joints and nothing else.
+"""Planar arms: two or three parallel revolute joints.
 
-Seen along the axes (`planar.py`) the tool of a 2R arm is the end of two links: its position gives
-two solutions, its orientation follows.  A third joint sets the heading ψ: the nearest to the
-target's orientation, which places axis 3 for two links to reach.
+Seen along the axes (`planar.py`), the tool of a 2R arm is the end of the second link: its position
+has two solutions, and each has its own orientation.  With a third joint the heading ψ is the one
+nearest to the target's orientation; it determines the position of axis 3, which two links reach.
 
-Branches: LEFTY, the elbow is left of the line from axis 1 to the end of the second link for someone
-who looks down from the tip of axis 1; RIGHTY, it is right of it.  With that end on axis 1 joint 1
-keeps its value of q0 (0 without q0).
+Branches: LEFTY, the elbow is left of the line from axis 1 to the end of the second link, seen from
+the tip of axis 1; RIGHTY, it is right of this line.  If the end of the second link is on axis 1,
+joint 1 keeps its value of q0 (0 without q0).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from brazo.model.transforms import invert
 
 Array = np.ndarray
 
-FAMILY = "plane arm"
+FAMILY = "planar arm"
 
 
 def recognise(chain: Chain) -> PlanarArm | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n not in (2, 3) or "prismatic" in chain.kinds:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not two or three revolute ones")
     directions, _ = chain.home_axes
@@ -51,12 +51,12 @@ def recognise(chain: Chain) -> PlanarArm | Mismatch:
             return Mismatch(FAMILY, f"axis {i + 1} is not parallel to axis 1")
     solver = PlanarArm2R(chain) if chain.n == 2 else PlanarArm(chain)
     if min(abs(solver.l1), abs(solver.l2)) <= GEOMETRY_TOLERANCE * chain.size:
-        return Mismatch(FAMILY, "a link between its parallel axes has no length")
+        return Mismatch(FAMILY, "one of its first two links has length 0")
     return solver
 
 
 class PlanarArm(ClosedForm):
-    """See the module docstring; created by `recognise`."""
+    """Solver for a planar arm with three joints; see the module docstring."""
 
     family = FAMILY
     meets = "nearest"
@@ -95,7 +95,7 @@ class PlanarArm(ClosedForm):
         T = np.asarray(T, dtype=float).reshape(4, 4)
         off = float(self.a @ (T[:3, 3] - self.chain.home[:3, 3]))
         if abs(off) > ACCEPTED * self.chain.size:
-            return f"the target is {off:.4g} m off the plane in which the tool moves"
+            return f"the target is {abs(off):.4g} m away from the plane in which the tool moves"
         distance = float(length(*self._end(constant(T))[0]))
         if within(distance, self.reach) >= 0:
             return None
@@ -106,7 +106,7 @@ class PlanarArm(ClosedForm):
         )
 
     def _end(self, T: Pose) -> tuple[Pair, Pair | None]:
-        """The end of the second link relative to axis 1, and the heading, if it can be set."""
+        """End of the second link relative to axis 1, and the heading ψ (None with two joints)."""
         place, psi = self._place(T[1]), None
         if self.chain.n == 3:
             R, _ = compose((T[0], [0.0] * 3), constant(invert(self.chain.home)))
@@ -122,6 +122,6 @@ class PlanarArm(ClosedForm):
 
 
 class PlanarArm2R(PlanarArm):
-    """Two joints: the position gives the orientation."""
+    """Solver for a planar arm with two joints: the target's orientation is ignored."""
 
     meets = "position"

@@ -1,12 +1,13 @@
-"""Three joints that place a point, with named branches: R-R-R (any axes) and R-R-P.
+"""Arms with three joints that position a point, with named branches: R-R-R (any axes) and R-R-P.
 
-This is the arm of a spherical-wrist robot (the point is the wrist centre) and, without a wrist, a
-spatial arm with three joints (the point is the tool): position only, the orientation follows.
+`NamedArm` is used for the first three joints of an arm with a spherical wrist (the point is the
+wrist centre), and by `PointArm` for a spatial arm with three joints (the point is the tool).  The
+position is solved; the orientation results from it.
 
-Names of the R-R-R branches are in `spherical_wrist.py`.  For R-R-P whose axes 1 and 2 meet, LEFTY
-and RIGHTY mean the same as there, and OUT is the larger root for q₃, IN the smaller one; where axes
-1 and 2 are parallel LEFTY means that axis 2 is left of the line from axis 1 to the point, seen from
-above.
+The names of R-R-R branches are explained in `spherical_wrist.py`.  For an R-R-P arm whose axes 1
+and 2 intersect, LEFTY and RIGHTY have the same meaning; OUT is the larger solution for q₃, IN the
+smaller one.  If axes 1 and 2 are parallel, LEFTY means that axis 2 is left of the line from axis 1
+to the point, seen from above.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ FAMILY = "spatial arm with three joints"
 
 
 def recognise(chain: Chain) -> PointArm | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n != 3:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not three")
     if chain.kinds not in (("revolute",) * 3, ("revolute", "revolute", "prismatic")):
@@ -46,16 +47,18 @@ def recognise(chain: Chain) -> PointArm | Mismatch:
         return Mismatch(FAMILY, f"its joints are {kinds}, not RRR or RRP")
     solver = PointArm(chain)
     if not solver.arm.solvable:
-        return Mismatch(FAMILY, "its first two axes neither meet nor are parallel")
+        return Mismatch(FAMILY, "its first two axes are neither parallel nor do they intersect")
     if not places(chain, np.array([0.0, 0.0, 0.0, 1.0])):
-        reason = "its joints cannot move the tool in all directions, wherever they stand"
+        reason = "in no position can its joints move the tool in all directions"
         return Mismatch(FAMILY, reason)
     return solver
 
 
 def places(chain: Chain, point: Array) -> bool:
-    """False if joints 1 to 3 are degenerate everywhere (e.g. three parallel axes) for a point (4,)
-    given in the tool frame."""
+    """True if joints 1 to 3 can move a point (4,), given in the tool frame, in all directions.
+
+    It is false if they are singular in every configuration, e.g. with three parallel axes.
+    """
     q = np.random.default_rng(0).uniform(-3, 3, (16, chain.n))
     frames = chain.frames(q)
     z, origin = frames[:, :3, :3, 2], frames[:, :3, :3, 3]
@@ -65,31 +68,37 @@ def places(chain: Chain, point: Array) -> bool:
 
 
 class NamedArm:
-    """Three joints and the names of their branches."""
+    """Position IK of three joints, R-R-R or R-R-P, with named branches."""
 
     def __init__(
         self, kinds: Sequence[JointKind], X1: Array, X2: Array, w: Array, size: float
     ) -> None:
-        """X1, X2: frame 1 to axis 2 and frame 2 to axis 3; w: the point in frame 3."""
+        """X1, X2: transforms from frame 1 to axis 2 and from frame 2 to axis 3; w: the point in
+        frame 3."""
         self.sliding = kinds[2] == "prismatic"
         self.core = (SlidingArm if self.sliding else PositionArm)(X1, X2, w, size)
         self.flags, self.slots = self._names()
 
     @property
     def solvable(self) -> bool:
+        """False for an R-R-P arm whose axes 1 and 2 have no closed form."""
         return not isinstance(self.core, SlidingArm) or self.core.solvable
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
-        """q₁, q₂, q₃ (angles as pairs) of every slot, and ≥ 0 where it exists."""
+        """(q₁, q₂, q₃, exists) of every slot for a target point p; angles are (cos, sin).
+
+        `exists` is ≥ 0 where the branch exists; `free` has the angles for targets that do not
+        determine them.
+        """
         found = self.core.solve(p, free)
         return [found[slot] for slot in self.slots]
 
     def turns(self, found: tuple[Pair, Pair, Scalar, Scalar]) -> list[Pair]:
-        """Rotation of the body carried by the three joints."""
+        """(cos, sin) of the rotation of each joint in a solution; a prismatic joint has none."""
         return [found[0], found[1], (1.0, 0.0) if self.sliding else found[2]]
 
     def flag_values(self, p: Array, q: Array) -> Array:
-        """Values (N, flags) of the flags at q (N, 3), which reaches p (N, 3)."""
+        """Flag values (N, flags) at q (N, 3); p (N, 3) is the position of the point at q."""
         core = self.core
         if isinstance(core, PositionArm) and core.normal.case == "skew":
             away = np.stack([np.abs(wrap(arm - q)).max(axis=-1) for arm in self._angles(p, q)], 1)
@@ -100,7 +109,7 @@ class NamedArm:
         return np.stack([slot // 2, slot % 2], axis=-1)
 
     def _angles(self, p: Array, q0: Array) -> list[Array]:
-        """q (N, 3) of every slot of an R-R-R arm; NaN if missing."""
+        """Joint values (N, 3) of every slot of an R-R-R arm; NaN where a branch does not exist."""
         with np.errstate(all="ignore"):
             found = self.solve(list(p.T), [of_angle(x) for x in q0.T])
         arms = []
@@ -110,7 +119,7 @@ class NamedArm:
         return arms
 
     def _names(self) -> tuple[tuple[Flag, ...], list[int]]:
-        """The flags, and the raw branch that each slot means."""
+        """The flags, and for each slot the index of its raw branch (see `position.py`)."""
         core = self.core
         sides: Flag = ("arm", ("LEFTY", "RIGHTY"))
         if isinstance(core, SlidingArm):
@@ -132,14 +141,17 @@ class NamedArm:
         return (("arm", ("ARM1", "ARM2", "ARM3", "ARM4")),), [0, 1, 2, 3]
 
     def why(self, p: Array, meridian: Array, what: str) -> str:
-        """Why a point (3,) is out of reach; `meridian` (M, 2): radius and height it can take."""
+        """Message why a point p (3,) is out of reach; `what` is its name in the message.
+
+        `meridian` (M, 2) samples the radius and height (m) that the point can have.
+        """
         core = self.core
         radius = float(np.hypot(p[0], p[1]))
         if not (isinstance(core, PositionArm) and core.parallel_23 and not core.parallel_12):
             miss = np.hypot(meridian[:, 0] - radius, meridian[:, 1] - p[2]).min()
             return (
                 f"the {what} would be {radius:.4g} m from axis 1 at height {p[2]:.4g} m; "
-                f"the nearest the arm can bring it is about {miss:.2g} m away"
+                f"the nearest reachable position is about {miss:.2g} m from there"
             )
         point = p.tolist()
         A, B, C = core.lateral(point)
@@ -160,7 +172,7 @@ class NamedArm:
 
 
 def meridian(chain: Chain) -> Array:
-    """Joint values (M, n) on a grid of q₂, q₃, the others 0."""
+    """Joint values (M, n) on a grid of q₂ and q₃; the other joints are 0."""
     grid = np.linspace(-np.pi, np.pi, 181)
     q = np.zeros((181, 181, chain.n))
     q[..., 1] = grid[:, None]
@@ -169,7 +181,7 @@ def meridian(chain: Chain) -> Array:
 
 
 class PointArm(ClosedForm):
-    """An arm with three joints; created by `recognise`."""
+    """Solver for a spatial arm with three joints: position only; see the module docstring."""
 
     family = FAMILY
     meets = "position"

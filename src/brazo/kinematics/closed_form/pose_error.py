@@ -1,7 +1,8 @@
-"""Distance of the tool of a chain from a target, and the Newton step that reduces it.
+"""Pose error between the tool of a chain and a target, and the Newton step that reduces it.
 
-A *turn* is the pair (cos, sin) of a revolute joint, or the value of a prismatic one: closed forms
-end with pairs, so their errors need no sine of an angle.
+In this module a *turn* is (cos, sin) of a revolute joint, or the value of a prismatic joint.
+Closed forms end with (cos, sin), so their errors are computed without sines of angles.  A target
+(12) is nine scalars of a rotation, row by row, and three of a position.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _ARC_SINE = (
 
 
 def turns_of(kinds: Sequence[str], x: Sequence[Scalar]) -> list[Turn]:
-    """The turns of joint values."""
+    """Joint values as turns; `kinds` are the joint kinds."""
     return [
         value if kind == "prismatic" else of_angle(value)
         for kind, value in zip(kinds, x, strict=True)
@@ -50,7 +51,7 @@ def turns_of(kinds: Sequence[str], x: Sequence[Scalar]) -> list[Turn]:
 
 
 def chain_frames(chain: Chain, turns: Sequence[Turn]) -> tuple[list[Pose], Pose]:
-    """Frames 1..n in base, and the tool."""
+    """Poses of frames 1..n and of the tool in the base frame."""
     pose = _constant(chain.X[0])
     frames = []
     for kind, turn, X in zip(chain.kinds, turns, chain.X[1:], strict=True):
@@ -68,14 +69,17 @@ def chain_frames(chain: Chain, turns: Sequence[Turn]) -> tuple[list[Pose], Pose]
 
 
 def chain_errors(chain: Chain, turns: Sequence[Turn], p: Sequence[Scalar]) -> Errors:
-    """The `ClosedForm.errors` of a serial chain."""
+    """`ClosedForm.errors` for a serial chain."""
     _, pose = chain_frames(chain, turns)
     return errors_of(pose, p, chain.size)
 
 
 def errors_of(pose: Pose, p: Sequence[Scalar], size: float) -> Errors:
-    """The larger of both errors (a fraction of the size, rad), the position error (m) and the sine
-    of half the orientation error, of a pose from a target (12)."""
+    """Errors of a pose relative to a target p (12), as three scalars.
+
+    These are the larger of position error / size and orientation error (rad), the position error
+    (m), and the sine of half the orientation error.
+    """
     R, point = pose
     gap, turn = subtract(point, p[9:]), subtract(R, p[:9])
     # |Ra − Rb| = 2√2 sin(angle/2) in the Frobenius norm.
@@ -86,7 +90,10 @@ def errors_of(pose: Pose, p: Sequence[Scalar], size: float) -> Errors:
 def check(
     kinds: Sequence[str], errors: Callable[[list[Turn], list[Scalar]], Errors]
 ) -> GraphFunction:
-    """Joint values `x` and a target `p` (12) -> `miss` (1) and `more` (2), see `errors_of`."""
+    """Graph function of joint values `x` and a target `p` (12) that returns their errors.
+
+    Outputs are `miss` (1), the first scalar of `errors`, and `more` (2), the other two.
+    """
     graph = Graph()
     x, p = graph.inputs("x", len(kinds)), graph.inputs("p", 12)
     miss, *more = errors(turns_of(kinds, x), p)
@@ -94,11 +101,11 @@ def check(
 
 
 def newton_step(chain: Chain) -> GraphFunction:
-    """(x, p, caution) -> trial: a Newton step damped by the size of the error times `caution`, and
-    another one with the same Jacobian.
+    """Graph function (x, p, caution) -> trial: joint values after two damped Newton steps.
 
-    Next to singular configurations a step is long in one direction, and its square is an error in
-    the others: without the second step the trial would be rejected.
+    Both steps use the Jacobian at x; the damping is the norm of the error times `caution`.  Near a
+    singularity the first step is long in one direction, and its second-order error in the other
+    directions would reject the trial without the second step.
     """
     graph = Graph()
     n = chain.n
@@ -127,7 +134,10 @@ def newton_step(chain: Chain) -> GraphFunction:
 
 
 def _away(pose: Pose, p: Sequence[Scalar], scale: float) -> list[Scalar]:
-    """Remaining displacement to a target (12), times a scale, and the sine of the rotation."""
+    """Error vector (6) from a pose to a target p (12).
+
+    It has the displacement times `scale`, then the axis of the rotation times its sine.
+    """
     R, point = pose
     E = [[dot(p[3 * i : 3 * i + 3], R[3 * j : 3 * j + 3]) for j in range(3)] for i in range(3)]
     rotation = [(E[2][1] - E[1][2]) * 0.5, (E[0][2] - E[2][0]) * 0.5, (E[1][0] - E[0][1]) * 0.5]
@@ -135,7 +145,7 @@ def _away(pose: Pose, p: Sequence[Scalar], scale: float) -> list[Scalar]:
 
 
 def angle_of_chord(chord: Scalar) -> Scalar:
-    """The angle (rad) the sine of whose half is given; π where rounding makes it larger than 1."""
+    """2 asin(chord) in rad; π where rounding makes `chord` larger than 1."""
     half = minimum(chord, 1.0)
     large = half - 0.5
     z = where(large, 0.5 * (1.0 - half), half * half)
@@ -148,7 +158,7 @@ def angle_of_chord(chord: Scalar) -> Scalar:
 
 
 def _constant(T: Array) -> Pose:
-    """A 4x4 array as a pose of floats, without the rounding of right angles."""
+    """A 4x4 array as a pose of floats; entries of R within rounding of 0 or ±1 become exact."""
     R = T[:3, :3]
     R = np.where(np.abs(R) < 2e-16, 0.0, np.where(np.abs(np.abs(R) - 1.0) < 4e-16, np.sign(R), R))
     return R.ravel().tolist(), T[:3, 3].tolist()

@@ -1,14 +1,17 @@
-"""Three revolute joints that position a point: the first three of an arm with a spherical wrist.
+"""Joint values of three joints that bring a point to a target position.
+
+The three joints are R-R-R (`PositionArm`) or R-R-P (`SlidingArm`): the first three joints of an arm
+with a spherical wrist, where the point is the wrist centre, or a whole arm with three joints.
 
 With p the target point in frame 0 (z on axis 1), w the point in frame 3, and the constants R₁,
 t₁ (frame 1 to axis 2) and R₂, t₂ (frame 2 to axis 3),
 
     Rz(q₁) [R₁ Rz(q₂) v(q₃) + t₁] = p,      v(q₃) = R₂ Rz(q₃) w + t₂.
 
-Two numbers do not change with q₁: |p|² and p_z.  With frames 1 and 2 put where the common normal
-of axes 1 and 2 meets them, t₁ is perpendicular to both axes; call its length μ and the angle
-of the axes α.  Let x, g be the parts of Rz(q₂) v along t₁ and perpendicular to it (and to axis 2);
-then
+|p|² and p_z do not depend on q₁.  The origins of frames 1 and 2 are placed where the common normal
+of axes 1 and 2 intersects these axes, so t₁ is perpendicular to both; μ is its length and α the
+angle between the axes.  Let x be the component of Rz(q₂) v along t₁, and g the component
+perpendicular to t₁ and to axis 2.  Then
 
     2 μ x = |p|² − |v|² − μ² =: E(q₃)
     sin α · g = p_z − cos α v_z =: F(q₃)
@@ -16,17 +19,19 @@ then
 
 E and F are linear in cos q₃ and sin q₃, so:
 
-  μ = 0 (axes 1, 2 meet)       E(q₃) = 0 gives two q₃, each with one g and x = ±√…
-  sin α = 0 (they are parallel) F(q₃) = 0 gives two q₃, each with one x and g = ±√…
-  else                          sin²α E² + 4μ² F² = 4μ² sin²α (v_x² + v_y²) gives up to four q₃
+  μ = 0 (axes 1, 2 intersect)      E(q₃) = 0 gives two q₃, each with one g and x = ±√…
+  sin α = 0 (axes 1, 2 parallel)   F(q₃) = 0 gives two q₃, each with one x and g = ±√…
+  else                             sin²α E² + 4μ² F² = 4μ² sin²α (v_x² + v_y²): up to four q₃
 
-The chain read backwards, from w to p, has the same form with q₃ and q₁ exchanged and q₂
-negative:
+The chain from w back to p has the same form, with q₃ and q₁ exchanged and q₂ negative:
 
     Rz(−q₃) [R₂ᵀ Rz(−q₂) y(q₁) − R₂ᵀ t₂] = w,    y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁)
 
-so axes 2 and 3 that are parallel (nearly every industrial arm) or meet also need square roots
-only.  References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
+So square roots are also sufficient if axes 2 and 3 are parallel (nearly every industrial arm) or
+intersect.  References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
+
+Angles are given and returned as (cos, sin), see `pairs.py`.  *Raw branches* are the solutions in
+the order of the equations; `point_arm.py` gives them names.
 """
 
 from __future__ import annotations
@@ -59,24 +64,32 @@ Array = np.ndarray
 Scalar = Any
 Swept = tuple[Vector, Vector, Vector]  # v₀, v_c, v_s of v₀ + v_c cos θ + v_s sin θ
 
-# Axes this close to parallel or to meeting (rad, or a fraction of the arm's size) are solved as
-# such, and Newton steps take out the difference.  The quartic, two of whose roots then nearly
-# coincide, would lose more digits; a file that writes 1.5708 for a right angle is 4e-6 off.
+# Axes that are parallel or intersect up to this tolerance (rad, or a fraction of the arm's size)
+# are solved as if they were exactly so, and Newton steps correct the solution.  The quartic would
+# lose more digits, because two of its roots nearly coincide.  A file with 1.5708 for a right angle
+# is off by 4e-6.
 NEARLY = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Relative position of two neighbouring axes, an outer and an inner one."""
+    """Common normal of two neighbouring axes, and the solution of the module's equations for them.
 
-    mu: float  # length of the common normal (m), 0 where the axes meet
-    sin: float  # sine of the angle between the axes, 0 where they are parallel
+    The outer axis is axis 1 and the inner one axis 2; in the chain from w back to p they are axes 3
+    and 2.
+    """
+
+    mu: float  # length of the common normal (m), 0 if the axes intersect
+    sin: float  # sine of the angle between the axes, 0 if they are parallel
     cos: float
     angle: float  # direction of the common normal about the inner axis (rad)
 
     @staticmethod
     def of(m: Array, k: Array, size: float) -> Normal:
-        """From the common normal m (outer to inner) and the outer axis k, in the inner frame."""
+        """From the common normal m (outer to inner axis) and the direction k of the outer axis.
+
+        Both are given in the frame of the inner axis.
+        """
         mu, across = float(np.hypot(m[0], m[1])), float(np.hypot(k[0], k[1]))
         mu = mu if mu > NEARLY * size else 0.0
         if mu:
@@ -89,17 +102,17 @@ class Normal:
 
     @property
     def case(self) -> str:
-        """Which of the three cases this is: "meet", "parallel" or "skew"."""
+        """Relative position of the axes: "meet" (they intersect), "parallel" or "skew"."""
         return "meet" if self.mu == 0 else "parallel" if self.sin == 0 else "skew"
 
     def solve(
         self, v: Swept, norm2: Scalar, z: Scalar, free: tuple[Pair, Pair], size: float
     ) -> list[tuple[Pair, Pair, Scalar]]:
-        """Both angles of the four solutions, that of v and the one that rotates it, for targets
-        |p|² and p_z; and ≥ 0 where the solution exists.
+        """Four solutions (θ, φ, exists) for a target with |p|² = norm2 and p_z = z.
 
-        Solutions 0, 1 and 2, 3 share θ where the axes meet or are parallel; `free` is taken where
-        an angle does not matter.
+        θ is the angle of v(θ), φ the angle about the inner axis that rotates v; `exists` is ≥ 0
+        where the solution exists.  Unless the axes are skew, solutions 0 and 1 have one θ, and 2
+        and 3 the other.  `free` has the values of θ and φ where the target does not determine them.
         """
         if self.case == "skew":
             roots = self._quartic(v, norm2, z, size)
@@ -116,8 +129,10 @@ class Normal:
     def turn(
         self, at: Vector, norm2: Scalar, z: Scalar, sign: float, free: Pair, size: float
     ) -> Pair:
-        """The angle that rotates v = `at` to the given |p|² and p_z; `sign` of the square root
-        where the axes meet or are parallel."""
+        """Angle φ about the inner axis that rotates v = `at` to |p|² = norm2 and p_z = z.
+
+        `sign` selects the square root if the axes intersect or are parallel.
+        """
         rho2 = at[0] * at[0] + at[1] * at[1]
         x, g = self._across(at, norm2, z)
         if self.case == "parallel":
@@ -131,7 +146,10 @@ class Normal:
     def signs(
         self, v: Swept, theta: Pair, phi: Pair, norm2: Scalar, z: Scalar
     ) -> tuple[Array, Array]:
-        """0 or 1 for each of the two choices that lead to (N,) angles; not for skew axes."""
+        """Which solution of `solve` has the angles θ and φ (N,): index of θ (0, 1), then of φ.
+
+        Not defined for skew axes.
+        """
         A, B, _ = self._linear(v, norm2, z)
         slope = B * theta[0] - A * theta[1]
         at = swept(v, theta)
@@ -141,18 +159,18 @@ class Normal:
         return first.astype(int), (side < -1e-12).astype(int)
 
     def _linear(self, v: Swept, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """A cos θ + B sin θ = C, the equation that contains only θ."""
+        """A, B, C of A cos θ + B sin θ = C, the equation without φ; not for skew axes."""
         v0, vc, vs = v
         if self.case == "parallel":
             return vc[2], vs[2], z * self.cos - v0[2]
-        # Divided by twice the length of v_c, to weigh like a length.
+        # Divided by twice the length of v_c, so that A, B and C are lengths.
         reach = length(*vc)
         reach = where(-reach, 1.0, reach)
         A, B = dot3(v0, vc) / reach, dot3(v0, vs) / reach
         return A, B, 0.5 * (norm2 - self.mu**2 - dot3(v0, v0) - dot3(vc, vc)) / reach
 
     def _across(self, at: Vector, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar]:
-        """x and g at v; 0 for the one that follows from a square root."""
+        """x and g of the module docstring for v = `at`; 0 for the one given by a square root."""
         x = g = 0.0
         if self.mu:
             x = (norm2 - self.mu**2 - dot3(at, at)) * (0.5 / self.mu)
@@ -161,7 +179,7 @@ class Normal:
         return x, g
 
     def _quartic(self, v: Swept, norm2: Scalar, z: Scalar, size: float) -> list[Any]:
-        """Up to four θ with x² + g² = v_x² + v_y²."""
+        """Up to four θ with x² + g² = v_x² + v_y², as `circle_roots` returns them."""
         scale = 1.0 / size
         v0, vc, vs = ([scale * x for x in part] for part in v)
         norm2, z, mu = norm2 * scale**2, z * scale, self.mu * scale
@@ -174,10 +192,10 @@ class Normal:
 
 
 class SlidingArm:
-    """The same for two revolute joints and a prismatic one, whose axes 1 and 2 meet or are
-    parallel: v = v₀ + v_d q₃.
+    """Solves an R-R-P arm for q₁, q₂, q₃ from the position of a point: v = v₀ + v_d q₃.
 
-    Where the axes meet, |v|² = |p|² gives two q₃, where they are parallel p_z = cos α v_z one.
+    Axes 1 and 2 must intersect or be parallel.  If they intersect, |v|² = |p|² gives two q₃; if
+    they are parallel, p_z = cos α v_z gives one.
     """
 
     def __init__(self, X1: Array, X2: Array, w: Array, size: float) -> None:
@@ -193,14 +211,18 @@ class SlidingArm:
 
     @property
     def solvable(self) -> bool:
+        """True if axes 1 and 2 intersect in one point, or are parallel and q₃ moves along them."""
         normal = self.normal
         if normal.case == "parallel":
             return abs(self.vd[2]) > NEARLY
         return normal.case == "meet" and normal.sin != 0.0
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
-        """q₁, q₂ and q₃ of four raw branches (two if axes 1 and 2 are parallel), and ≥ 0 where a
-        branch exists: the larger q₃ first, in each x or g ≥ 0 first."""
+        """(q₁, q₂, q₃, exists) of four raw branches, or two if axes 1 and 2 are parallel.
+
+        The larger q₃ comes first, and for each q₃ the branch with x ≥ 0 (parallel axes: g ≥ 0).
+        `exists` is always 0; `free` has q₁ and q₂ for targets that do not determine them.
+        """
         p = [p[0], p[1], p[2] - self.h1]
         norm2, normal = dot3(p, p), self.normal
         if normal.case == "parallel":
@@ -222,7 +244,7 @@ class SlidingArm:
         return found
 
     def raw_branch(self, p: Array, q: Array) -> Array:
-        """Which raw branch q (N, 3), that reaches p (N, 3), is."""
+        """Index (N,) of the raw branch of q (N, 3); p (N, 3) is the position of the point at q."""
         at = [a + b * q[:, 2] for a, b in zip(self.v0, self.vd, strict=True)]
         turn = times((np.cos(q[:, 1]), np.sin(q[:, 1])), (at[0], at[1]))
         cos, sin = times(turn, back(constant_pair(self.normal.angle)))
@@ -234,7 +256,7 @@ class SlidingArm:
 
 
 class PositionArm:
-    """Solves for q₁, q₂, q₃ from the position of a point; see the module's equations."""
+    """Solves an R-R-R arm for q₁, q₂, q₃ from the position of a point; see the module docstring."""
 
     def __init__(self, X1: Array, X2: Array, w: Array, size: float) -> None:
         """X1, X2: frame 1 to axis 2 and frame 2 to axis 3; w: the point in frame 3."""
@@ -244,20 +266,20 @@ class PositionArm:
         ahead = Normal.of(*_normal(translate(z=-a1) @ X1 @ translate(z=b1)), size)
         back = invert(translate(z=-a2) @ X2 @ translate(z=b2))
         behind = Normal.of(*_normal(back), size)
-        # Parallel axes 2 and 3 come first: they give the branches their everyday names.
+        # Parallel axes 2 and 3 have priority: the usual branch names are defined for them.
         easy = [behind.case == "parallel", ahead.case != "skew"]
         easy.append(behind.case == "meet")
         self.backward = easy[0] or (not easy[1] and (easy[2] or abs(behind.sin) > abs(ahead.sin)))
         self.normal = behind if self.backward else ahead
         self.parallel_23 = behind.case == "parallel"
         self.parallel_12 = ahead.case == "parallel"
-        # Heights of the frames along their axes: the feet of the normal that is used.
+        # The frames move along their axes to the common normal that is used.
         h1, h2, h3 = (0.0, a2, b2) if self.backward else (a1, b1, 0.0)
         self.h1 = h1
         X1, X2 = translate(z=-h1) @ X1 @ translate(z=h2), translate(z=-h2) @ X2 @ translate(z=h3)
         self.R1, self.t1, self.R2, self.t2 = X1[:3, :3], X1[:3, 3], X2[:3, :3], X2[:3, 3]
         self.w = w - (0.0, 0.0, h3)
-        # Offset of the point along axis 2, from the foot of the common normal of axes 1 and 2.
+        # Offset of the point along axis 2, measured from the common normal of axes 1 and 2.
         self.offset = float(self.R2[2, 2] * self.w[2] + h2 - b1) if self.parallel_23 else 0.0
         self.v: Swept = tuple(
             part.tolist()
@@ -269,9 +291,11 @@ class PositionArm:
         )
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Pair, Scalar]]:
-        """q₁, q₂, q₃ of four raw branches, and ≥ 0 where a branch exists.
+        """(q₁, q₂, q₃, exists) of four raw branches for a target point p (three scalars).
 
-        Out of reach the nearest angles are returned: the caller has to check.
+        `exists` is ≥ 0 where a branch exists, but it does not detect every target out of reach:
+        approximate angles are returned then, and the caller has to check them.  `free` has q₁, q₂,
+        q₃ for targets that do not determine them.
         """
         p = [p[0], p[1], p[2] - self.h1]
         found = []
@@ -296,7 +320,10 @@ class PositionArm:
         return found
 
     def raw_branch(self, p: Array, q: Array) -> Array:
-        """Which of the four raw branches q (N, 3), that reaches p (N, 3), is; not for skew axes."""
+        """Index (N,) of the raw branch of q (N, 3); p (N, 3) is the position of the point at q.
+
+        Not defined for skew axes.
+        """
         point = [p[:, 0], p[:, 1], p[:, 2] - self.h1]
         q1, q2, q3 = ((np.cos(x), np.sin(x)) for x in q.T)
         if self.backward:
@@ -307,7 +334,7 @@ class PositionArm:
         return 2 * i + j
 
     def lateral(self, p: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """A cos q₁ + B sin q₁ = C for a point p, where axes 2 and 3 are parallel."""
+        """A, B, C of A cos q₁ + B sin q₁ = C for a target p, if axes 2 and 3 are parallel."""
         v = self._from_target([p[0], p[1], p[2] - self.h1])
         return self.normal._linear(v, self._w2, float(self.w[2]))
 
@@ -331,7 +358,10 @@ class PositionArm:
 
 
 def feet(X: Array) -> tuple[float, float]:
-    """Where the common normal of two axes meets each, X being the transform between them."""
+    """Coordinates (m) along two axes at which their common normal intersects them.
+
+    X (4, 4) is the transform from the first axis to the second; both axes are z axes.
+    """
     t, d = X[:3, 3], X[:3, 2]
     across = d[0] ** 2 + d[1] ** 2
     if across <= NEARLY**2:
@@ -341,13 +371,16 @@ def feet(X: Array) -> tuple[float, float]:
 
 
 def swept(v: Swept, theta: Pair) -> list[Scalar]:
-    """v(θ)."""
+    """v(θ) = v₀ + v_c cos θ + v_s sin θ."""
     c, s = theta
     return [a + b * c + d * s for a, b, d in zip(*v, strict=True)]
 
 
 def _normal(X: Array) -> tuple[Array, Array]:
-    """Common normal and outer axis in the inner frame; X leads from foot to foot."""
+    """Common normal and direction of the outer axis, both in the frame of the inner axis.
+
+    X transforms from the outer to the inner axis; both origins are on the common normal.
+    """
     return X[:3, :3].T @ X[:3, 3], X[2, :3]
 
 

@@ -1,4 +1,4 @@
-"""Angles θ at which a trigonometric polynomial of second degree vanishes, over any scalar.
+"""Zeros of a trigonometric polynomial of second degree, for any scalar type.
 
     f(θ) = Σ wₖ (aₖ + bₖ cos θ + cₖ sin θ)² + (a + b cos θ + c sin θ) = 0        up to four θ
 
@@ -26,7 +26,7 @@ Coefficients = Sequence[Scalar]  # of 1, cos, sin, cos², cos·sin, sin²
 
 _SHIFTS = [constant_pair(k * math.pi / 4) for k in range(8)]
 _CUBIC_STEPS = 50
-# Two roots that have met leave the real axis by the square root of rounding.
+# Rounding makes a double real root complex, with an imaginary part of the order of its square root.
 _REAL = 1e-5
 _MISSING = 9.0  # sorted behind all angles
 
@@ -34,10 +34,10 @@ _MISSING = 9.0  # sorted behind all angles
 def circle_roots(
     squares: Sequence[tuple[float, Sequence[Scalar]]], linear: Sequence[Scalar]
 ) -> list[tuple[Pair, Scalar]]:
-    """Four roots in ascending order of θ in (−π, π], each with a value that is ≥ 0 where it is one.
+    """Four pairs (θ, real), in ascending order of θ in (−π, π]; θ is a root where real ≥ 0.
 
-    `squares` holds pairs of a weight and the coefficients of 1, cos θ, sin θ to be squared;
-    `linear` the coefficients of the part that is not.
+    θ is given as (cos, sin).  `squares` has a weight wₖ and coefficients aₖ, bₖ, cₖ for each
+    squared term, `linear` the coefficients a, b, c; see f(θ) in the module docstring.
     """
     f: list[Scalar] = [*linear, 0.0, 0.0, 0.0]
     for weight, (a, b, c) in squares:
@@ -65,7 +65,7 @@ def _value(f: Coefficients, theta: Pair) -> Scalar:
 
 
 def _corrected(f: Coefficients, theta: Pair) -> Pair:
-    """Halley's step, which also behaves where two roots are close and the slope is small."""
+    """θ after one Halley step, which is stable also where two roots are close to each other."""
     c, s = theta
     value = _value(f, theta)
     double, twice = c * c - s * s, s * c
@@ -82,7 +82,7 @@ def _corrected(f: Coefficients, theta: Pair) -> Pair:
 
 
 def _rotated(f: Coefficients, shift: Pair) -> list[Scalar]:
-    """Coefficients in θ − shift."""
+    """Coefficients of the same polynomial as a function of θ − shift."""
     c, s = shift
     return [
         f[0],
@@ -95,7 +95,7 @@ def _rotated(f: Coefficients, shift: Pair) -> list[Scalar]:
 
 
 def _tangent_coefficients(f: Coefficients) -> list[Scalar]:
-    """a₀ to a₃ of the quartic in tan(θ/2), its leading coefficient 1."""
+    """a₀ to a₃ of the quartic in tan(θ/2), divided by the leading coefficient."""
     # cos θ = (1 − t²)/(1 + t²), sin θ = 2t/(1 + t²), all times (1 + t²)².
     c4 = f[0] - f[1] + f[3]
     over = 1.0 / where(-absolute(c4), 1.0, c4)
@@ -108,14 +108,14 @@ def _tangent_coefficients(f: Coefficients) -> list[Scalar]:
 
 
 def _quartic(a: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
-    """Four roots t, each with a value that is ≥ 0 where it is real."""
+    """Four pairs (t, real) of t⁴ + a₃ t³ + a₂ t² + a₁ t + a₀ = 0; t is a root where real ≥ 0."""
     h = 0.25 * a[3]
     h2 = h * h
     p = a[2] - 6.0 * h2
     q = a[1] - 2.0 * a[2] * h + 8.0 * h * h2
     r = a[0] - a[1] * h + a[2] * h2 - 3.0 * h2 * h2
     b, c, d = 2.0 * p, p * p - 4.0 * r, -q * q
-    # Newton steps, and halves of the interval with a change of sign where they leave it.
+    # Newton steps, replaced by bisection where they leave the bracket.
     low: Scalar = 0.0
     u = high = 1.0 + maximum(maximum(absolute(b), absolute(c)), absolute(d))
     for _ in range(_CUBIC_STEPS):
@@ -141,6 +141,7 @@ def _quartic(a: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
 
 
 def _sorted(roots: list[tuple[Pair, Scalar]]) -> list[tuple[Pair, Scalar]]:
+    """The four roots sorted by angle, those that are not real last (a sorting network)."""
     rows = [
         [where(real, atan2(theta[1], theta[0]), _MISSING), theta[0], theta[1], real]
         for theta, real in roots

@@ -1,27 +1,28 @@
-"""An over-actuated SCARA, R-R-R-P-R and similar: four parallel revolute joints, a prismatic
-one, and with three links to the wrist one joint more than a pose needs.
+"""SCARA arms with one redundant joint, such as R-R-R-P-R.
 
-The target determines the heading ψ of the tool and the position W of the last axis; three links
-have to reach
+They have four parallel revolute joints and a prismatic one, so three links lead to the wrist.  The
+target determines the heading ψ of the tool and the position W of the last axis; with the links l₁,
+l₂, l₃ (complex numbers, see `planar.py`, of lengths L₁, L₂, L₃) the joint angles must fulfil
 
     W = e^{iα} (l₁ + e^{iβ} (l₂ + e^{iγ} l₃)).
 
-Two ways to use the redundant joint:
+The redundant joint is used in one of two ways:
 
-*Equal bends* (`solve`): links 2 and 3 bend by the same angle t, θ₂ = θ₃ for an arm that is
+*Equal bends* (`solve`): links 2 and 3 bend by the same angle t; θ₂ = θ₃ = t for an arm that is
 straight at q = 0 (Urrea and Coltters).  With c = cos t,
 
     4 L₁ L₃ c² + 2 L₂ (L₁ + L₃) c + (L₁ − L₃)² + L₂² − |W|² = 0,
 
-up to four solutions: RIGHTY bends to the left (t > 0, elbows right of the line), LEFTY to the
-right; OPEN is the larger root c, CURLED the smaller one.  This does not reach close to the axis.
+which has up to four solutions: RIGHTY bends to the left (t > 0, elbows right of the line from axis
+1 to W), LEFTY to the right; OPEN has the larger root c, CURLED the smaller one.  Positions close to
+axis 1 cannot be reached with equal bends.
 
-*Given heading* (`family_of`): every solution has some heading φ = α + β + γ of link 3; φ leaves two
-links to reach W − e^{iφ} l₃.  `nearest` searches all φ and both elbows for the solution inside
-the limits that is closest to the current configuration.
+*Given heading* (`family_of`): the heading φ = α + β + γ of link 3 is given, and links 1 and 2 reach
+W − e^{iφ} l₃.  `nearest` searches all φ and both elbows for the solution within the limits that is
+closest to the current configuration.
 
-The tool turns about the vertical only: the nearest such orientation is taken and the angle that
-remains reported, as for any SCARA.
+The tool rotates only about the vertical: the nearest such orientation is used and its angle to the
+target is reported as the orientation error, as for any SCARA.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ FAMILY = "SCARA with one redundant joint"
 
 
 def recognise(chain: Chain) -> RedundantScara | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)
@@ -84,7 +85,7 @@ def recognise(chain: Chain) -> RedundantScara | Mismatch:
 
 
 class RedundantScara(ClosedForm):
-    """See the module docstring; created by `recognise`."""
+    """Solver for a SCARA arm with one redundant joint; see the module docstring."""
 
     family = FAMILY
     meets = "nearest"
@@ -102,7 +103,7 @@ class RedundantScara(ClosedForm):
         self.reach = (float(max(2 * max(L1, L2, L3) - L1 - L2 - L3, 0.0)), float(L1 + L2 + L3))
 
     def family_of(self, T: ArrayLike, heading: ArrayLike) -> Solutions:
-        """LEFTY and RIGHTY for poses (..., 4, 4) and headings φ (...) of link 3 (rad)."""
+        """LEFTY and RIGHTY solutions for poses T (..., 4, 4), with link 3 at headings φ (...)."""
         T = np.asarray(T, dtype=float)
         heading = np.asarray(heading, dtype=float)
         batch = np.broadcast_shapes(T.shape[:-2], heading.shape)
@@ -122,10 +123,10 @@ class RedundantScara(ClosedForm):
     def nearest(
         self, T: ArrayLike, q0: ArrayLike, limits: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """The solution (..., n) inside limits (n, 2) closest to q0, and whether there is one.
+        """Solutions (..., n) within limits (n, 2) closest to q0, and whether they exist (...).
 
-        Closest: the min sum of squared changes of the revolute joints.  Found on a grid of one
-        degree of the heading φ, with every φ at which a joint meets a limit, and then refined.
+        The distance is the sum of the squared changes of the revolute joints.  It is minimised over
+        the heading φ on a grid of 1°, with every φ at which a joint is at a limit, and refined.
         """
         T = np.asarray(T, dtype=float)
         batch = T.shape[:-2]
@@ -151,7 +152,7 @@ class RedundantScara(ClosedForm):
         low, high = self.reach_equal_bends
         if within(distance, self.reach_equal_bends) >= 0:
             return None
-        free = f"; with unequal bends it reaches {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
+        free = f"; with unequal bends {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         return (
             f"the last axis would be {distance:.4g} m from axis 1, the arm with equal bends "
             f"(θ2 = θ3) reaches {low:.4g} to {high:.4g} m{free}"
@@ -181,7 +182,7 @@ class RedundantScara(ClosedForm):
         return found
 
     def _nearest(self, T: Array, q0: Array, limits: Array) -> tuple[Array, Array]:
-        # The two elbows are two functions of φ, searched side by side: rows 0..N−1, N..2N−1.
+        # The two elbows are two functions of φ, searched together: rows 0..N−1 and N..2N−1.
         W, psi, slide = (np.tile(part, 2) for part in self._wrists(T))
         elbow = np.repeat([0, 1], len(T))[:, None]
         start = np.tile(q0, (2, 1))[:, None]
@@ -201,8 +202,8 @@ class RedundantScara(ClosedForm):
         return q[best, rows], np.isfinite(cost[best, rows])
 
     def _edges(self, W: Array, psi: Array, limits: Array) -> Array:
-        """Every heading φ (N, M) at which a joint meets a limit, or links 1 and 2 the limit of
-        their reach."""
+        """Headings φ (N, M) at which a joint is at a limit, or links 1 and 2 at their max or min
+        reach."""
         l1, l2, l3 = self.l1, self.l2, self.l3
         ends = [
             [sign * end for end in limits[joint] if np.isfinite(end)]
@@ -228,7 +229,10 @@ class RedundantScara(ClosedForm):
     def _with_heading(
         self, W: Array, psi: Array, slide: Array, phi: Array, elbow: Array
     ) -> tuple[Array, Array]:
-        """q (N, K, 5) for headings φ (N, K), elbow 0 LEFTY or 1 RIGHTY; and reachable (N, K)."""
+        """q (N, K, 5) for headings φ (N, K), and whether it reaches the target (N, K).
+
+        `elbow` is 0 for LEFTY, 1 for RIGHTY.
+        """
         E = W[:, None] - np.exp(1j * phi) * self.l3
         both = _turns(self.l1, self.l2, E, phi)
         alpha, beta = (np.where(elbow == 1, turn[..., 0], turn[..., 1]) for turn in both)
@@ -238,7 +242,7 @@ class RedundantScara(ClosedForm):
         return q, within(np.abs(E), reach_of(self.l1, self.l2)) >= 0
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
-        """Position of the last axis relative to the first, heading of the tool and slide."""
+        """Last axis relative to the first, heading of the tool and slide (m) for a target T."""
         home = self.chain.home
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
         psi = nearest_turn(R, self.joints.plane.a)
@@ -246,7 +250,7 @@ class RedundantScara(ClosedForm):
         return W, psi, slide
 
     def _wrists(self, T: Array) -> tuple[Array, Array, Array]:
-        """The same for targets (N, 4, 4): the place as complex numbers, the heading in rad."""
+        """`_wrist` for targets T (N, 4, 4): complex W, heading (rad) and slide, each (N,)."""
         entries = T[:, :3].reshape(-1, 12).T
         R = [entries[4 * i + j] for i in range(3) for j in range(3)]
         W, psi, slide = self._wrist((R, [entries[3], entries[7], entries[11]]))
@@ -260,7 +264,7 @@ class RedundantScara(ClosedForm):
 
 
 def _turns(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[Array, Array]:
-    """The turns (..., 2) of `two_links` in rad, for places W (...) as complex numbers."""
+    """Angles α and β (..., 2) of `two_links` in rad, for complex W (...)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ways = two_links(l1, l2, (np.real(W), np.imag(W)), of_angle(np.asarray(free, dtype=float)))
     alpha, beta = (
@@ -270,4 +274,5 @@ def _turns(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[A
 
 
 def _back_unit(z: complex) -> Pair:
+    """(cos, sin) of the negative argument of a complex number."""
     return z.real / abs(z), -z.imag / abs(z)

@@ -1,21 +1,24 @@
-"""SCARA arms: three parallel revolute joints and a prismatic one along them, in any order (R-R-P-R,
-P-R-R-R, ...), and the same with a last revolute joint perpendicular to them that pitches the tool.
+"""SCARA arms: three parallel revolute joints and a prismatic one along them, in any order.
 
-Looking along the axes (`planar.py`), the heading ψ of the last link and, with five joints, the
-pitch θ follow from the target's orientation; they place the third axis at
+Examples are R-R-P-R and P-R-R-R.  A fifth joint at the end may be revolute and perpendicular to the
+others; it pitches the tool.
+
+Seen along the axes (`planar.py`), the target's orientation determines the heading ψ of the last
+link and, with five joints, the pitch θ.  These place the third revolute axis at
 
     W = p − e^{iψ} (x(θ) − P₃),
 
-with p the target and x the tool at q = 0.  Two links reach W with the elbow on either side, the
-third joint completes the heading and the prismatic joint sets the height.
+with p the target position, x the tool and P₃ the third axis at q = 0.  Two links reach W with the
+elbow on either side, the third revolute joint completes the heading and the prismatic joint sets
+the height.
 
-Orientation: four joints turn the tool about the vertical only, five also pitch it.  The position
-is always kept exactly.  Of the orientations the arm has, the nearest to the target's (smallest
-angle) is taken, and the angle that remains is reported as the branch's orientation error.
+Orientation: four joints rotate the tool only about the vertical, a fifth joint also pitches it.
+The position is always reached exactly.  The orientation is the feasible one with the smallest angle
+to the target's, and this angle is the orientation error of the branch.
 
-Branches: LEFTY, the elbow is left of the line from axis 1 to the wrist for someone who looks
-down from the tip of axis 1; RIGHTY, it is right of it (the second joint bends to the left). With
-the wrist on axis 1 joint 1 keeps its value of q0 (0 without q0).
+Branches: LEFTY, the elbow is left of the line from axis 1 to the wrist, seen from the tip of axis
+1; RIGHTY, it is right of this line (the second joint bends to the left).  If the wrist is on axis
+1, joint 1 keeps its value of q0 (0 without q0).
 """
 
 from __future__ import annotations
@@ -54,7 +57,7 @@ ELBOW: Flag = ("arm", ("LEFTY", "RIGHTY"))
 
 
 def recognise(chain: Chain) -> Scara | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.n not in (4, 5):
         return Mismatch(FAMILY, f"it has {chain.n} joints, not four or five")
     joints = ParallelJoints.of(chain, 4)
@@ -72,7 +75,7 @@ def recognise(chain: Chain) -> Scara | Mismatch:
 
 
 class Scara(ClosedForm):
-    """See the module docstring; created by `recognise`."""
+    """Solver for a SCARA arm; see the module docstring."""
 
     family = FAMILY
     meets = "nearest"
@@ -115,8 +118,7 @@ class Scara(ClosedForm):
         return found
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar, Pair]:
-        """Position of the last axis relative to the first, heading, slide and pitch of a
-        target."""
+        """W relative to axis 1, heading ψ, slide (m) and pitch θ for a target T."""
         plane, home = self.joints.plane, self.chain.home
         R, p = T[0], T[1]
         R, _ = compose((R, [0.0] * 3), constant(np.linalg.inv(home)))

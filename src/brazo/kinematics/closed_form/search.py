@@ -1,8 +1,8 @@
 """Minimum of a function of one angle, for many functions at once.
 
-A grid over the circle brackets the minimum, then finer grids around the best point refine it.  A
-function is infinite where it is infeasible: the best feasible point is kept, also on the boundary.
-Feasible arcs narrower than the grid are found if `edges` gives their possible ends.
+The best point of a grid over the circle is refined by finer grids around it.  The function returns
+infinity at infeasible angles, so the result is feasible if any tried angle is.  Feasible arcs
+that are narrower than the grid are found if `edges` contains their possible end points.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ import numpy as np
 Array = np.ndarray
 
 _FAN = np.linspace(-1.0, 1.0, 33)
-_LEVELS = 7  # each closes in by sixteen: from a degree to below 1e-9
+_LEVELS = 7  # each reduces the step by a factor of 16: from 1° to less than 1e-9 rad
 
 
 def lowest_on_circle(
     f: Callable[[Array], Array], count: int, edges: Array | None = None, grid: int = 360
 ) -> tuple[Array, Array]:
-    """Angles and values (count,) of the lowest points of f: (count, K) angles -> values.
+    """Angle and value (count,) of the minimum of each of `count` functions.
 
-    `edges` (count, M) are angles to try, and also the middles between them.
+    f maps angles (count, K) to values (count, K), row i by function i.  `edges` (count, M) are
+    additional angles to try; the midpoints between them are tried too.
     """
     angles = np.broadcast_to(np.linspace(-math.pi, math.pi, grid, endpoint=False), (count, grid))
     if edges is not None:
@@ -40,6 +41,7 @@ def lowest_on_circle(
 
 
 def _pick(f: Callable[[Array], Array], angles: Array) -> tuple[Array, Array]:
+    """The best of the given angles (count, K) for each function, and its value."""
     values = f(angles)
     lowest = np.argmin(values, axis=1)[:, None]
     pick = (np.take_along_axis(part, lowest, axis=1)[:, 0] for part in (angles, values))

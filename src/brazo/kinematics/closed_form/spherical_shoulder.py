@@ -1,11 +1,12 @@
-"""Six revolute joints, the first three with axes that meet in a point: a spherical wrist, reversed.
+"""Six-joint arms with a spherical shoulder: the axes of the first three joints meet in a point.
 
-Seen from the tool, the arm is one with a spherical wrist:
+From the tool to the base this is an arm with a spherical wrist:
 
     T⁻¹ = X₆⁻¹ S₆(−q₆) X₅⁻¹ … S₁(−q₁) X₀⁻¹,
 
-so `spherical_wrist` solves it for T⁻¹; order and signs of the joint values are then reversed.  The
-branches have the names of that arm's: ARM is the part from the tool to the shoulder.
+so `spherical_wrist` solves the reversed arm for T⁻¹; order and signs of its joint values are then
+reversed.  The branch names are those of the reversed arm: its "arm" is the part from the tool to
+the shoulder, its "wrist" is the shoulder.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from brazo.model.transforms import invert
 
 Array = np.ndarray
 
-NAME = "a spherical shoulder"
+NAME = "6R arm with a spherical shoulder"
 
 
 def recognise(chain: Chain) -> ClosedForm | Mismatch:
-    """The solver of an arm with a spherical shoulder."""
+    """The solver for an arm with a spherical shoulder, or the reason why it has none."""
     if chain.n != 6 or not chain.revolute.all():
         return Mismatch(NAME, "six revolute joints are needed")
     inner = spherical_wrist.recognise(reversed_chain(chain))
     if not isinstance(inner, ClosedForm):
-        return Mismatch(NAME, f"from the tool, {inner}")
+        return Mismatch(NAME, f"reversed, from tool to base, it is {inner}")
     return SphericalShoulder(chain, inner)
 
 
@@ -40,7 +41,7 @@ def reversed_chain(chain: Chain) -> Chain:
 
 
 class SphericalShoulder(ClosedForm):
-    """See the module."""
+    """Solver for an arm with a spherical shoulder; `inner` solves the reversed arm."""
 
     family = NAME
 
@@ -60,9 +61,9 @@ class SphericalShoulder(ClosedForm):
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
         why = self.inner.why_unreachable(invert(np.asarray(T, dtype=float)))
-        return None if why is None else f"seen from the tool: {why}"
+        return None if why is None else f"for the arm reversed, from tool to base: {why}"
 
 
 def _negated(x: Scalar) -> Scalar:
-    """An angle, or its pair (cos, sin), with the other sign."""
+    """The negative of an angle, which may be given as (cos, sin)."""
     return (x[0], -x[1]) if isinstance(x, tuple) else -x

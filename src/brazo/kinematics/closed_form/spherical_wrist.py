@@ -1,29 +1,35 @@
-"""Six joints, the last three revolute with axes that meet in a point: any wrist angles, and an arm
-of any three revolute joints or R-R-P (the Stanford arm).
+"""Six-joint arms with a spherical wrist: the axes of the last three joints meet in a point.
 
-The wrist centre, where axes 4, 5, 6 meet, follows from the target alone and depends on q₁, q₂,
-q₃ only (`position.py`, up to four solutions).  The remaining rotation is that of the wrist,
+The wrist axes may have any angles; the first three joints are R-R-R with any axes, or R-R-P (the
+Stanford arm).
+
+The wrist centre, where axes 4, 5 and 6 meet, is known from the target and depends only on q₁, q₂
+and q₃ (`position.py`, up to four solutions).  The remaining rotation is that of the wrist,
 
     R₃₆ = Rz(q₄) R₄ Rz(q₅) R₅ Rz(q₆),
 
-whose last entry is linear in cos q₅ and sin q₅; each of its two roots gives one q₄ and one q₆.
+whose last entry is linear in cos q₅ and sin q₅.  This gives two values of q₅, each with one q₄ and
+one q₆.
 
-Branch names, for the arms whose axes 2 and 3 are parallel.  a₁, a₂: directions of axes 1 and 2;
-f = a₂ × a₁ the arm's forward direction; o the offset of the wrist centre along a₂ from the
-common normal of axes 1 and 2; s the part along f of the way from axis 1 to the wrist centre.
+Branch names of arms whose axes 2 and 3 are parallel: a₁ and a₂ are the directions of axes 1 and 2,
+f = a₂ × a₁ is the forward direction of the arm, o the offset of the wrist centre along a₂ from the
+common normal of axes 1 and 2, and s the component along f of the vector from axis 1 to the wrist
+centre.
 
-    LEFTY  s·o ≥ 0 (o = 0 counts as positive): from above, the arm's plane passes left of axis 1 for
-           someone who looks from there to the wrist; else RIGHTY
+    LEFTY  s·o ≥ 0 (o = 0 counts as positive): seen from above and from axis 1 towards the wrist,
+           the plane of the arm passes on the left of axis 1; else RIGHTY
     ABOVE  the elbow (axis 3) is above the line from shoulder to wrist: ((elbow − shoulder) ×
            (wrist − shoulder))·a₂ has the sign of s; else BELOW
-    NOFLIP q₅, counted from where axes 4 and 6 are in line, is in [0, π]; else FLIP
+    NOFLIP q₅ is in [0, π], measured from the position in which axes 4 and 6 are collinear; else
+           FLIP
 
-R-R-P arms: see `point_arm.py`.  Other arms: where axes 1 and 2 are parallel LEFTY means that axis
-2 is left of the line from axis 1 to the wrist centre, seen from above, and ELBOW1, ELBOW2 are the
-two roots for q₃.  Otherwise ARM1 to ARM4, or ARM1, ARM2 × ELBOW1, ELBOW2 count the roots.
+R-R-P arms have the names of `point_arm.py`.  If axes 1 and 2 are parallel, LEFTY means that axis 2
+is left of the line from axis 1 to the wrist centre, seen from above, and ELBOW1 and ELBOW2 are the
+two solutions for q₃.  For all other arms the names number the solutions: ARM1 to ARM4, or ARM1 and
+ARM2 combined with ELBOW1 and ELBOW2.
 
-At singular poses the target leaves a joint free, which then keeps its value of q0 (0 without
-q0): q₄ where axes 4 and 6 are in line, q₁ with the wrist centre on axis 1, q₂ with it on axis 2.
+A singular target does not determine one of the joints, which keeps its value of q0 (0 without
+q0): q₄ if axes 4 and 6 are collinear, q₁ if the wrist centre is on axis 1, q₂ if it is on axis 2.
 """
 
 from __future__ import annotations
@@ -67,7 +73,7 @@ WRIST: Flag = ("wrist", ("NOFLIP", "FLIP"))
 
 
 def recognise(chain: Chain) -> SphericalWrist | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     kinds = chain.kinds
     if len(kinds) != 6 or kinds[3:] != _REVOLUTE or kinds[:2] != _REVOLUTE[:2]:
         return Mismatch(FAMILY, f"it has {_joints(chain)}, not six revolute joints or RRPRRR")
@@ -78,26 +84,27 @@ def recognise(chain: Chain) -> SphericalWrist | Mismatch:
     for first, a, b, X in ((4, a4, b4, chain.X[4]), (5, a5, b5, chain.X[5])):
         gap = np.linalg.norm((translate(z=-a) @ X @ translate(z=b))[:3, 3])
         if gap > NEARLY * chain.size:
-            return Mismatch(FAMILY, f"axes {first} and {first + 1} pass each other at {gap:.6g} m")
+            reason = f"axes {first} and {first + 1} do not intersect: their distance is {gap:.6g} m"
+            return Mismatch(FAMILY, reason)
     if abs(a5 - b4) > NEARLY * chain.size:
-        apart = f"axis 6 meets axis 5 {abs(a5 - b4):.6g} m from where axis 4 meets it"
+        apart = f"axes 4 and 6 intersect axis 5 in two points, {abs(a5 - b4):.6g} m apart"
         return Mismatch(FAMILY, apart)
     solver = (SphericalWrist if chain.kinds[2] == "revolute" else SlidingElbow)(chain, a4, b5)
     if not solver.arm.solvable:
-        return Mismatch(FAMILY, "its first two axes neither meet nor are parallel")
+        return Mismatch(FAMILY, "its first two axes are neither parallel nor do they intersect")
     if not places(chain, solver.tool_to_wrist[:, 3]):
-        reason = "joints 1 to 3 cannot move the wrist centre in all directions, wherever they stand"
+        reason = "in no position can joints 1 to 3 move the wrist centre in all directions"
         return Mismatch(FAMILY, reason)
     return solver
 
 
 class SphericalWrist(ClosedForm):
-    """See the module docstring; created by `recognise`."""
+    """Solver for an arm with a spherical wrist; see the module docstring."""
 
     family = FAMILY
 
     def __init__(self, chain: Chain, a4: float, b6: float) -> None:
-        """a4, b6: where the wrist centre is on axis 4 and on axis 6."""
+        """a4 and b6 (m) are the coordinates of the wrist centre along axis 4 and along axis 6."""
         self.chain = chain
         X3 = chain.X[3] @ translate(z=a4)
         self.X0_inverse = invert(chain.X[0])
@@ -114,7 +121,7 @@ class SphericalWrist(ClosedForm):
         p, R06 = self._targets(T)
         free = [of_angle(x) for x in q0[:4]]
         arms = self.arm.solve(p, free[:3])
-        # The wrists of all arms are one function, side by side where there is one target.
+        # One function computes the wrist of an arm solution; `Across` applies it to all of them.
         pairs = [self.arm.turns(arm) for arm in arms]
         turns = [turn[i][k] for i in range(3) for k in (0, 1) for turn in pairs]
         wrists = Across("wrists", self._wrists(), len(arms), shared=("hand",))
@@ -128,7 +135,10 @@ class SphericalWrist(ClosedForm):
         return slots
 
     def _wrists(self) -> GraphFunction:
-        """Pairs of q₁, q₂, q₃ and the rotation of the hand -> pairs of q₄, q₅, q₆, both bends."""
+        """Graph function that computes q₄, q₅, q₆, twice, from q₁, q₂, q₃ and the target rotation.
+
+        Angles are (cos, sin).  `hand` has the rotation (9) and the value of q₄ at singular targets.
+        """
         graph = Graph()
         turns, shared = graph.inputs("arm", 6), graph.inputs("hand", 11)
         arm = [(turns[2 * i], turns[2 * i + 1]) for i in range(3)]
@@ -138,7 +148,7 @@ class SphericalWrist(ClosedForm):
 
     def flag_values(self, q: Array) -> Array:
         flat = q.reshape(-1, 6)
-        # A hair below the straight wrist still counts as straight.
+        # A wrist that is straight up to rounding counts as NOFLIP.
         flip = (np.sin(flat[:, 4] - self.straight) < -1e-12).astype(int)
         arm = self.arm.flag_values(self._wrist_centres(self.chain.fk(flat)), flat[:, :3])
         return np.column_stack([arm, flip]).reshape(*q.shape[:-1], len(self.flags))
@@ -154,15 +164,15 @@ class SphericalWrist(ClosedForm):
             lean = np.rad2deg(self._wrist_lean(T))
             low, high = np.rad2deg(self._wrist_range())
             return (
-                f"the wrist would have to lean {np.min(lean):.1f}° (angle of axis 6 to axis 4), "
-                f"it leans {low:.1f}° to {high:.1f}°"
+                f"the angle between axes 4 and 6 would be {np.min(lean):.1f}°, "
+                f"this wrist allows {low:.1f}° to {high:.1f}°"
             )
         centres = self._wrist_centres(self.chain.fk(meridian(self.chain)))
         reach = np.stack([np.hypot(centres[:, 0], centres[:, 1]), centres[:, 2]], axis=1)
         return self.arm.why(p[0], reach, "wrist centre")
 
     def _targets(self, T: Pose) -> tuple[list[Scalar], list[Scalar]]:
-        """Wrist centre and wrist rotation in the frame of axis 1."""
+        """Wrist centre (3) and wrist rotation (9) of a target, in the frame of axis 1."""
         wrist = compose(T, constant(self.tool_to_wrist))
         R, p = compose(constant(self.X0_inverse), wrist)
         return p, R
@@ -173,7 +183,7 @@ class SphericalWrist(ClosedForm):
         return (T @ self.tool_to_wrist[:, 3])[:, :3] @ R.T + t
 
     def _wrist_rotation(self, R06: list[Scalar], arm: list[Pair]) -> list[list[Scalar]]:
-        """The columns of R₃₆, the rotation of the wrist."""
+        """The columns of R₃₆, from the target rotation R₀₆ and q₁, q₂, q₃ as (cos, sin)."""
         columns = []
         for j in range(3):
             v = [R06[j], R06[3 + j], R06[6 + j]]
@@ -183,7 +193,10 @@ class SphericalWrist(ClosedForm):
         return columns
 
     def _wrist(self, R: list[list[Scalar]], free: Pair) -> list[tuple[Pair, Pair, Pair]]:
-        """q₄, q₅, q₆ of a wrist rotation, given by its columns, for both bends."""
+        """(q₄, q₅, q₆) of the wrist rotation with columns R: first NOFLIP, then FLIP.
+
+        q₄ is `free` if axes 4 and 6 are collinear.
+        """
         a, b = float(self.R4[2, 2]), float(self.R5[2, 2])
         square = max(abs(a), abs(b)) < 1e-12
         x, _, z = R
@@ -201,10 +214,10 @@ class SphericalWrist(ClosedForm):
                 across = sqrt(sine2) * length(approach[0], approach[1])  # the same for both
             q4 = unit(*times((z[0], z[1]), (approach[0], -approach[1])), free, r=across)
             q4 = select(1e-24 - sine2, free, q4)
-            # R's first column, turned back by q₄, against the columns before the last turn.
+            # The first column of R, rotated back by q₄, is the column x of R₄ Rz(q₅) R₅ Rz(q₆).
             v = turned(back(q4), x)
             q6 = dot3(v, first), dot3(v, second)
-            # A wrist of right angles takes every orientation; another one may miss it.
+            # A wrist with right angles reaches every orientation, so (cos, sin) has length 1.
             found.append((q4, q5, q6 if square else unit(*q6)))
         return found
 
@@ -213,7 +226,7 @@ class SphericalWrist(ClosedForm):
         return times_matrix(self.R4, turned(q5, r.tolist()))
 
     def _wrist_lean(self, T: Array) -> Array:
-        """Angles between axes 6 and 4 required by a target (1, 4, 4), one per branch of the arm."""
+        """Angles (rad) between axes 4 and 6 that a target T (1, 4, 4) requires, one per branch."""
         p, R06 = self._targets(constant(T[0]))
         leans = []
         for found in self.arm.solve(p, [(1.0, 0.0)] * 3):
@@ -223,16 +236,17 @@ class SphericalWrist(ClosedForm):
         return np.array(leans)
 
     def _wrist_range(self) -> tuple[float, float]:
-        """Min and max angle of axis 6 to axis 4 (rad)."""
+        """Min and max angle (rad) between axes 4 and 6."""
         first, second = np.arccos(np.clip([self.R4[2, 2], self.R5[2, 2]], -1, 1))
         return abs(first - second), min(first + second, 2 * np.pi - first - second)
 
 
 class SlidingElbow(SphericalWrist):
-    """The same with a prismatic third joint."""
+    """A `SphericalWrist` whose third joint is prismatic."""
 
     family = "RRPRRR arm with a spherical wrist"
 
 
 def _joints(chain: Chain) -> str:
+    """Number and kinds of the joints for messages, e.g. `6 joints (RRPRRR)`."""
     return f"{chain.n} joints ({''.join(kind[0].upper() for kind in chain.kinds)})"

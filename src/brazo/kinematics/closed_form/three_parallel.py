@@ -1,28 +1,28 @@
-"""Six revolute joints whose axes 2, 3, 4 are parallel and whose axes 5 and 6 meet: the arms of
-Universal Robots and similar ones.
+"""Six-joint arms with parallel axes 2, 3, 4 and intersecting axes 5, 6, such as the UR5.
 
-Joints 2 to 4 move the following bodies in a plane perpendicular to their direction a, so two
-quantities depend on the other joints alone.  With frame 6 put where axes 5 and 6 meet, at p with
-rotation R (in the frame of axis 1), b the direction a in the frame of axis 5, and h, t₅, R₅
-constants,
+Joints 2 to 4 move the following bodies in a plane perpendicular to the direction a of their axes,
+so two quantities depend only on the other joints.  Frame 6 has its origin where axes 5 and 6
+intersect; p and R are its position and rotation in the frame of axis 1, b is the direction a in the
+frame of axis 5, and h, t₅, R₅ are constants:
 
     a · Rz(−q₁) p = h + b · t₅              two q₁
     a · Rz(−q₁) R = b · Rz(q₅) R₅ Rz(q₆)    its third entry gives two q₅, the others one q₆.
 
-The remaining joints are a planar arm (`planar.py`): ψ = q₂ + q₃ + q₄ turns axis 5 to its direction
-and places axis 4, which two links reach with the elbow on either side.
+Joints 2 to 4 are a planar arm (`planar.py`): the direction of axis 5 gives ψ = q₂ + q₃ + q₄, which
+determines the position of axis 4, and two links reach it with the elbow on either side.
 
-Branch names, as for arms with a spherical wrist: f = a × a₁ is forward, o = h + b · t₅ the offset
-of the point where axes 5 and 6 meet, s the part along f of the way from axis 1 to it.
+Branch names, as for arms with a spherical wrist: f = a × a₁ is the forward direction, o = h + b·t₅
+is the offset of the point where axes 5 and 6 intersect, and s is the component along f of the
+vector from axis 1 to this point.
 
     LEFTY  s·o ≥ 0 (o = 0 counts as positive), else RIGHTY
     ABOVE  ((axis 3 − axis 2) × (axis 4 − axis 2)) · a has the sign of s, else BELOW
-    NOFLIP q₅, counted from where axis 6 is nearest to a, is in [0, π], else FLIP
+    NOFLIP q₅ is in [0, π], measured from the position in which axis 6 is nearest to a, else FLIP
 
-At singular poses a joint that the target leaves free keeps its value of q0 (0 without q0): q₆ where
-axis 6 is parallel to axes 2 to 4, q₁ where axes 5 and 6 meet on axis 1, q₂ with axis 4 on axis 2.
-A free q₆ turns axis 4 about axis 6; where it is then out of reach, q₆ moves to the edge of the
-reach.
+A singular target does not determine one of the joints, which keeps its value of q0 (0 without q0):
+q₆ if axis 6 is parallel to axes 2 to 4, q₁ if axes 5 and 6 intersect on axis 1, q₂ if axis 4 is on
+axis 2.  Undetermined q₆ rotates axis 4 about axis 6; if this puts axis 4 out of reach, the q₆ is
+used with which axis 4 is at the limit of the reach.
 Reference: Hawkins, *Analytic inverse kinematics for the Universal Robots UR-5/UR-10 arms*, 2013.
 """
 
@@ -66,7 +66,7 @@ FAMILY = "6R arm with three parallel axes"
 
 
 def recognise(chain: Chain) -> ThreeParallel | Mismatch:
-    """The solver of an arm of this family, or the reason why it does not belong to it."""
+    """The solver for an arm of this family, or the reason why the arm is not of this family."""
     if chain.kinds != ("revolute",) * 6:
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(FAMILY, f"it has {chain.n} joints ({kinds}), not six revolute joints")
@@ -79,7 +79,8 @@ def recognise(chain: Chain) -> ThreeParallel | Mismatch:
     a5, b5 = feet(chain.X[5])
     gap = np.linalg.norm((translate(z=-a5) @ chain.X[5] @ translate(z=b5))[:3, 3])
     if gap > NEARLY * chain.size:
-        return Mismatch(FAMILY, f"axes 5 and 6 pass each other at {gap:.6g} m")
+        reason = f"axes 5 and 6 do not intersect: their distance is {gap:.6g} m"
+        return Mismatch(FAMILY, reason)
     solver = ThreeParallel(chain, b5)
     if min(abs(solver.l1), abs(solver.l2)) <= NEARLY * chain.size:
         return Mismatch(FAMILY, "two of its parallel axes coincide")
@@ -87,7 +88,7 @@ def recognise(chain: Chain) -> ThreeParallel | Mismatch:
 
 
 class ThreeParallel(ClosedForm):
-    """See the module docstring; created by `recognise`."""
+    """Solver for an arm with three parallel axes; see the module docstring."""
 
     family = FAMILY
     flags = (
@@ -97,13 +98,13 @@ class ThreeParallel(ClosedForm):
     )
 
     def __init__(self, chain: Chain, b6: float) -> None:
-        """b6: where axis 5 meets axis 6, on axis 6."""
+        """b6 (m): coordinate along axis 6 of its intersection with axis 5."""
         self.chain = chain
         X1, X2, X3, X4 = chain.X[1:5]
         X5 = chain.X[5] @ translate(z=b6)
         self.X0_inverse = invert(chain.X[0])
         self.tool_to_hand = invert(translate(z=-b6) @ chain.X[6])
-        # Axes 2 to 4 at q = 0, in the frame of axis 1; those that turn the other way.
+        # Axes 2 to 4 at q = 0 in the frame of axis 1; the sign is −1 for an axis opposite to a.
         to_3, to_4 = X1 @ X2, X1 @ X2 @ X3
         to_5 = to_4 @ X4
         a = X1[:3, 2]
@@ -116,7 +117,7 @@ class ThreeParallel(ClosedForm):
         self.axis_5 = complex(self.plane.flat(to_5[:3, 2]))
         self.b = to_5[:3, :3].T @ a
         self.R5, t5 = X5[:3, :3], X5[:3, 3]
-        # From axis 4 to where axes 5 and 6 meet, at q = 0; t₅ is along axis 5.
+        # Vector from axis 4 to the intersection of axes 5 and 6 at q = 0; t₅ is along axis 5.
         self.hand = self.P5 - self.P4 + float(t5[2]) * self.axis_5
         self.offset = float(a @ to_5[:3, 3] + self.b @ t5)
         r = self.R5[:, 2]
@@ -130,7 +131,7 @@ class ThreeParallel(ClosedForm):
         A, B, C = self._lateral(p)
         roots = both_roots(A, B, C, free[0], 1e-12 * self.chain.size)
         exists = length(A, B) + ACCEPTED * self.chain.size - absolute(C)
-        # The plane arms of the four wrists are one function, side by side for a single target.
+        # One function computes the planar arm of a wrist solution; `Across` applies it to all four.
         wrists = [(q1, *wrist) for q1 in roots for wrist in self._wrist(R, q1, free[2])]
         given_each = [[*q1, *q6, loose, along] for q1, _, q6, loose, along in wrists]
         each = [values[i] for i in range(6) for values in given_each]
@@ -150,7 +151,10 @@ class ThreeParallel(ClosedForm):
         return [found[4 * (i ^ lefty) + 2 * w + e] for i, e, w in order]
 
     def _plane_arm(self) -> GraphFunction:
-        """Turns of joints 2 to 4 for both elbows, q₆, and ≥ 0 where axis 4 is within reach."""
+        """Graph function of a wrist solution and the target: joints 2 to 4 for both elbows, and q₆.
+
+        `inside` is ≥ 0 where axis 4 is within reach.
+        """
         graph = Graph()
         each, shared = graph.inputs("wrist", 6), graph.inputs("target", 14)
         q1, q6, p, R = (each[0], each[1]), (each[2], each[3]), shared[:3], shared[3:12]
@@ -165,7 +169,7 @@ class ThreeParallel(ClosedForm):
         return GraphFunction("plane_arm", graph, {"turns": turns, "q6": q6, "inside": [inside]})
 
     def _swing(self) -> GraphFunction:
-        """`_swung` as a function: free values of q₆ are rare."""
+        """`_swung` as a graph function, which is called only where q₆ is undetermined (rare)."""
         graph = Graph()
         x, given = graph.inputs("x", 6), graph.inputs("p", 7)
         q1, p, loose, along = (given[0], given[1]), given[2:5], given[5], given[6]
@@ -195,7 +199,7 @@ class ThreeParallel(ClosedForm):
             distance = float(np.hypot(p[0], p[1]))
             least = distance * abs(C) / radius if radius > 0 else abs(self.offset)
             return (
-                f"the point where axes 5 and 6 meet would be {distance:.4g} m from axis 1, but the "
+                f"the intersection of axes 5 and 6 would be {distance:.4g} m from axis 1, but the "
                 f"arm's offset keeps it at least {least:.4g} m away"
             )
         ways = set()
@@ -209,23 +213,26 @@ class ThreeParallel(ClosedForm):
         )
 
     def _hand(self, T: Pose) -> tuple[list[Scalar], list[Scalar]]:
-        """Where axes 5 and 6 meet, and the rotation of frame 6, in the frame of axis 1."""
+        """Position p (3) and rotation R (9) of frame 6 in the frame of axis 1, for a target T."""
         R, p = compose(constant(self.X0_inverse), compose(T, constant(self.tool_to_hand)))
         return p, R
 
     def _points(self, T: Array) -> Array:
-        """The points (N, 3) where axes 5 and 6 meet, for tool poses (N, 4, 4)."""
+        """Intersections (N, 3) of axes 5 and 6 in the frame of axis 1, for tool poses (N, 4, 4)."""
         R, t = self.X0_inverse[:3, :3], self.X0_inverse[:3, 3]
         return (T @ self.tool_to_hand[:, 3])[:, :3] @ R.T + t
 
     def _lateral(self, p: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """A cos q₁ + B sin q₁ = C: the yaw at which p has the arm's offset along a."""
+        """A, B, C of A cos q₁ + B sin q₁ = C, which puts p at the arm's offset along a."""
         x, y, z = self.a.tolist()
         return x * p[0] + y * p[1], x * p[1] - y * p[0], self.offset - z * p[2]
 
     def _wrist(self, R: Vector, q1: Pair, free: Pair) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
-        """Both q₅ and their q₆, first the one not flipped; a value that is ≥ 0 where q₆ is free,
-        and the part of axis 6 along a."""
+        """Two wrist solutions (q₅, q₆, loose, along): first NOFLIP, then FLIP.
+
+        `loose` is ≥ 0 where the target does not determine q₆, which is `free` then; `along` is the
+        component of axis 6 along a.
+        """
         a = turned(q1, self.a.tolist())
         e = [a[0] * R[j] + a[1] * R[3 + j] + a[2] * R[6 + j] for j in range(3)]
         b, r = float(self.b[2]), float(self.R5[2, 2])
@@ -249,7 +256,7 @@ class ThreeParallel(ClosedForm):
         return found
 
     def _planar(self, p: Vector, R: Vector, q1: Pair, q6: Pair) -> tuple[Pair, Pair]:
-        """Position of axis 4 relative to axis 2, and ψ."""
+        """Position of axis 4 relative to axis 2 in the plane, and ψ, for a wrist solution."""
         # The direction of axis 5: Rz(−q₁) R Rz(−q₆) R₅ᵀ z.
         z = turned(back(q6), self.R5[2].tolist())
         v = turned(back(q1), [sum_of(z, R[3 * i : 3 * i + 3]) for i in range(3)])
@@ -261,15 +268,17 @@ class ThreeParallel(ClosedForm):
         return (centre[0] - x, centre[1] - y), psi
 
     def _centre(self, p: Vector, q1: Pair) -> Pair:
-        """The point where axes 5 and 6 meet, relative to axis 2."""
+        """Intersection of axes 5 and 6 relative to axis 2, in the plane."""
         place = self.plane.pair(turned(back(q1), p))
         return place[0] - self.P2.real, place[1] - self.P2.imag
 
     def _swung(
         self, p: Vector, q1: Pair, W: Pair, psi: Pair, q6: Pair, loose: Scalar, along: Scalar
     ) -> tuple[Pair, Pair, Pair]:
-        """W, ψ and q₆ with axis 4 within reach, where q₆ is free and its start value does not reach
-        it."""
+        """(W, ψ, q₆), changed where q₆ is undetermined and W, the place of axis 4, is out of reach.
+
+        `loose` is ≥ 0 where q₆ is undetermined, `along` the component of axis 6 along a.
+        """
         low, high = self.reach
         distance = length(*W)
         wanted = minimum(maximum(distance, low), high)
@@ -286,7 +295,7 @@ class ThreeParallel(ClosedForm):
         sine = sqrt((1.0 - cosine) * (1.0 + cosine))
         new = times(times(ahead, (cosine, where(side, sine, -sine))), (own.real, -own.imag))
         change = times(new, back(psi))
-        # Axis 6 along a: q₆ turns back what ψ turns on.
+        # With axis 6 along a, q₆ compensates the change of ψ.
         turn = select(along, back(change), change)
         x, y = times(new, (self.hand.real, self.hand.imag))
         W = select(moved, (centre[0] - x, centre[1] - y), W)
@@ -294,4 +303,5 @@ class ThreeParallel(ClosedForm):
 
 
 def _signed(sign: float, turn: Pair) -> Pair:
+    """The angle `turn`, or its negative if `sign` is −1; as (cos, sin)."""
     return turn if sign > 0 else back(turn)
