@@ -15,15 +15,15 @@ from typing import Any
 from brazo.codegen import ring
 from brazo.codegen.graph import Expr, live_nodes
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["GraphEvaluation", "evaluate"]
 
 
 def evaluate(outputs: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
     """The values of the outputs; plain numbers among them are returned as they are."""
-    return Evaluation(outputs)(inputs)
+    return GraphEvaluation(outputs)(inputs)
 
 
-class Evaluation:
+class GraphEvaluation:
     """The steps from inputs to some outputs, to be run any number of times."""
 
     def __init__(self, outputs: Sequence[Any]) -> None:

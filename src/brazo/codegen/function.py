@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.evaluation import GraphEvaluation
 from brazo.codegen.graph import Graph, op_counts, signature
 
 __all__ = ["Columns", "Function", "GraphFunction"]
@@ -83,8 +83,8 @@ class GraphFunction(Function):
         return self._evaluation(inputs)
 
     @cached_property
-    def _evaluation(self) -> Evaluation:
-        return Evaluation(self.results)
+    def _evaluation(self) -> GraphEvaluation:
+        return GraphEvaluation(self.results)
 
     def op_counts(self) -> Counter[str]:
         return op_counts(self.results)

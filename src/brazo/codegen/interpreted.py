@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.evaluation import GraphEvaluation
 from brazo.codegen.sharing import share
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Interpreted:
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
-        self._evaluation = Evaluation([x for v in kernel.outputs.values() for x in v])
+        self._evaluation = GraphEvaluation([x for v in kernel.outputs.values() for x in v])
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:

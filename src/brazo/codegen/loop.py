@@ -26,7 +26,7 @@ import numpy as np
 
 from brazo.codegen.call_route import native
 from brazo.codegen.emitter import Emitter, Module
-from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.evaluation import GraphEvaluation
 from brazo.codegen.graph import Graph, op_counts, signature
 from brazo.codegen.llvm import lower_body
 from brazo.codegen.llvm_columns import load_columns, row_pointers, store_columns
@@ -194,7 +194,7 @@ class Loop:
             for key in (self.state, *self.constants)
         }
         rows = record.reshape(count, record.shape[-2], record.shape[-1])
-        evaluate = Evaluation(self._results)
+        evaluate = GraphEvaluation(self._results)
         with np.errstate(all="ignore"):
             for k in range(steps):
                 for key in self.streams:

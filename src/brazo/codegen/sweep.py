@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen.emitter import MOST_STACK, Emitter, Module, hex_double
-from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.evaluation import GraphEvaluation
 from brazo.codegen.flow import WORD, Flow
 from brazo.codegen.function import Function
 from brazo.codegen.graph import Expr, Graph, live_nodes, op_counts, signature
@@ -101,13 +101,13 @@ class Sweep(Function):
             fields[key][-1] = inputs[f"base_{key}"]  # row -1: the base
         results: dict[str, list[Any]] = {k: [0.0] * size for k, size in self.outputs.items()}
         for each in self.passes:
-            evaluate = Evaluation(_expressions(each))
+            evaluate = GraphEvaluation(_expressions(each))
             for i in reversed(range(rows)) if each.inward else range(rows):
                 self._visit(each, evaluate, i, inputs, fields, results)
         return [x for v in results.values() for x in v]
 
     def _visit(
-        self, each: Pass, evaluate: Evaluation, i: int, inputs: Any, fields: Any, results: Any
+        self, each: Pass, evaluate: GraphEvaluation, i: int, inputs: Any, fields: Any, results: Any
     ) -> None:
         parent = self.parents[i]
         known = {}

@@ -48,7 +48,7 @@ from brazo.codegen import (
     Refinement,
     compile_kernel,
 )
-from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.evaluation import GraphEvaluation
 from brazo.codegen.linear import dot
 from brazo.codegen.ring import absolute, maximum, minimum, where
 from brazo.kinematics.closed_form.base import (
@@ -176,9 +176,9 @@ class BranchGraph:
         )
 
     @cached_property
-    def _evaluation(self) -> Evaluation:
+    def _evaluation(self) -> GraphEvaluation:
         _, outputs = self.built
-        return Evaluation([*outputs["q"], *outputs["branch"]])
+        return GraphEvaluation([*outputs["q"], *outputs["branch"]])
 
     def _errors(self, joints: _Joints) -> GraphFunction:
         """Graph function of one branch: turns (as in `joints.turns`) and target (12) -> errors.
