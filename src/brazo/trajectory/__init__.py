@@ -68,6 +68,7 @@ from brazo.trajectory.tracker import Tracked, Tracker, TrackingStatus
 from brazo.trajectory.via_list import ViaList, ViaPoint, knots
 from brazo.trajectory.via_points import cubic_via_points, quintic_via_points
 from brazo.trajectory.via_poses import via_poses
+from brazo.trajectory.video_track import MarkerTrack, track_marker, track_video
 
 __all__ = [
     "DOWN",
@@ -82,6 +83,7 @@ __all__ = [
     "GoTo",
     "Jog",
     "Limits",
+    "MarkerTrack",
     "NullSpaceJog",
     "PathError",
     "PathFile",
@@ -151,6 +153,8 @@ __all__ = [
     "time_optimal",
     "to_dict",
     "tool_trace",
+    "track_marker",
+    "track_video",
     "trapezoid",
     "via_poses",
 ]
