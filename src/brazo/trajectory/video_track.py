@@ -1,10 +1,11 @@
 """Strokes from a video: the path of a coloured marker that a person moves in front of a camera.
 
 The pen is down while the marker is seen (`brazo.trajectory.marker`); a gap of more than 0.15 s
-starts a new stroke, a shorter one is bridged.  Positions are smoothed by a Savitzky-Golay filter:
-a parabola fitted by least squares to the positions around each, within a window of time.  It keeps
-the size of curves, unlike a mean.  Then points closer than 0.5 % of the picture to the point before
-are left out, so that a marker at rest adds none.
+starts a new stroke, a shorter one is bridged.  Frames equal to the one before, with which a decoder
+fills the time to the next picture of a slow camera, are left out.  Positions are smoothed by local
+regression: a parabola over time, fitted by least squares to the positions within a window around
+each.  It keeps the size of curves, unlike a mean.  Then points closer than 0.5 % of the picture to
+the point before are left out, so that a marker at rest adds none.
 """
 
 from __future__ import annotations
@@ -110,7 +111,8 @@ def track_marker(
     rgb = read_color(color)
     table = color_table(rgb, tolerance)
     found: list[tuple[float, float]] = []
-    shape = None
+    fresh: list[int] = []  # frames that differ from the one before
+    before: Array | None = None
     for k, frame in enumerate(frames):
         pixels = np.asarray(frame)
         if pixels.ndim != 3 or pixels.shape[2] != 3 or pixels.dtype != np.uint8:
@@ -118,15 +120,19 @@ def track_marker(
                 f"frame {k} has shape {pixels.shape} of {pixels.dtype}; expected "
                 "(height, width, 3) of uint8"
             )
-        shape = shape or pixels.shape
-        if pixels.shape != shape:
-            raise BrazoError(f"frame {k} has shape {pixels.shape}, the frames before {shape}")
-        found.append(find_marker(pixels, table) or (np.nan, np.nan))
+        if before is not None and pixels.shape != before.shape:
+            raise BrazoError(f"frame {k} has shape {pixels.shape}, frame {k - 1} {before.shape}")
+        if before is not None and np.array_equal(pixels, before):
+            found.append(found[-1])
+        else:
+            fresh.append(k)
+            found.append(find_marker(pixels, table) or (np.nan, np.nan))
+        before = pixels
         if progress is not None:
             progress(k)
-    if shape is None:
+    if before is None:
         raise _NotFound("no frames")
-    rows, columns = shape[:2]
+    rows, columns = before.shape[:2]
     scale = width / columns
     points = scale * (np.array(found) - 0.5 * np.array([columns, rows]))
     points *= (-1.0 if mirror else 1.0, -1.0)
@@ -138,15 +144,18 @@ def track_marker(
             "larger tolerance, or use more light"
         )
     side = scale * max(rows, columns)
-    strokes = _strokes(points, seen, rate, smoothing, side)
+    t = np.arange(len(found)) / rate
+    runs = np.split(seen, np.flatnonzero(np.diff(t[seen]) > _GAP) + 1)
+    kept = [np.intersect1d(run, fresh, assume_unique=True) for run in runs]
+    thin = [_thinned(_smoothed(t[run], points[run], smoothing), _NEAR * side) for run in kept]
+    strokes = tuple(one for one in thin if np.ptp(one, axis=0).max() >= _MOVED * side)
     if not strokes:
         raise _NotFound(
             f"the {what} is seen in {len(seen)} of {len(found)} frames, but does not move by "
             f"{100 * _MOVED:g} % of the picture; move it further, and take a colour that nothing "
             "else in the picture has"
         )
-    duration = float(seen[-1] - seen[0]) / rate
-    t = np.arange(len(found)) / rate
+    duration = float(t[seen[-1]] - t[seen[0]])
     return MarkerTrack(t, points, strokes, duration, (width, scale * rows))
 
 
@@ -154,29 +163,16 @@ class _NotFound(BrazoError):
     """No marker that can be followed."""
 
 
-def _strokes(
-    points: Array, seen: Array, rate: float, smoothing: float, side: float
-) -> tuple[Array, ...]:
-    gaps = np.flatnonzero(np.diff(seen) > max(_GAP * rate, 1.0) + 1e-9) + 1
-    found = []
-    for run in np.split(seen, gaps):
-        k = np.arange(run[0], run[-1] + 1)
-        filled = np.stack([np.interp(k, run, points[run, i]) for i in (0, 1)], axis=1)
-        smooth = _smoothed(filled, round(0.5 * smoothing * rate))
-        thin = _thinned(smooth, _NEAR * side)
-        if len(thin) > 1 and np.ptp(thin, axis=0).max() >= _MOVED * side:
-            found.append(thin)
-    return tuple(found)
-
-
-def _smoothed(points: Array, half: int) -> Array:
-    """Parabolas over 2 half + 1 points; fewer if there are not as many."""
-    half = min(half, (len(points) - 1) // 2)
-    if half < 2:  # a parabola passes through three points
-        return points
-    from scipy.signal import savgol_filter
-
-    return np.asarray(savgol_filter(points, 2 * half + 1, 2, axis=0))
+def _smoothed(t: Array, points: Array, window: float) -> Array:
+    """Local regression by parabolas; a parabola needs five points to smooth them."""
+    found = points.copy()
+    first = np.searchsorted(t, t - 0.5 * window - 1e-9)
+    last = np.searchsorted(t, t + 0.5 * window + 1e-9)
+    for k, (a, b) in enumerate(zip(first, last, strict=True)):
+        if b - a >= 5:
+            powers = np.vander(t[a:b] - t[k], 3, increasing=True)
+            found[k] = np.linalg.lstsq(powers, points[a:b], rcond=None)[0][0]
+    return found
 
 
 def _thinned(points: Array, near: float) -> Array:
