@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +34,7 @@ _FILTER = (
 )
 
 
-def video_frames(path: str | Path) -> Iterator[Array]:
+def video_frames(path: str | Path) -> Generator[Array]:
     """Frames (height, width, 3) of a video file, 8 bit RGB, 1/30 s apart."""
     path = Path(path)
     status = require_file(path)

@@ -10,6 +10,7 @@ the point before are left out, so that a marker at rest adds none.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,12 +87,11 @@ def track_video(
     MarkerTrack
         Its `drawing()` is drawn by `draw`, its `duration` is that of the motion in the video.
     """
-    try:
-        return track_marker(
-            video_frames(file), RATE, color, width, mirror, tolerance, smoothing, progress
-        )
-    except _NotFound as error:
-        raise BrazoError(f"{file}: {error}") from None
+    with contextlib.closing(video_frames(file)) as frames:  # ends the decoder
+        try:
+            return track_marker(frames, RATE, color, width, mirror, tolerance, smoothing, progress)
+        except _NotFound as error:
+            raise BrazoError(f"{file}: {error}") from None
 
 
 def track_marker(
