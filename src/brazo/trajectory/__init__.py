@@ -5,8 +5,9 @@ Joints, planned ahead:   cubic_via_points, quintic_via_points, via_poses, cubic,
                          jtraj gives the samples of a quintic
 The tool along a path:   line, polyline, circle, circle_through, arc, square, spiral, helix,
                          lissajous, function, sequence; text, svg, strokes (a pen);
-                         recorded_path; all give a `CartesianPath`, which `follow_path` and
-                         `plan_path` turn into a `Trajectory`; nearest_placement
+                         draw and track_video (a camera); recorded_path; all give a
+                         `CartesianPath`, which `follow_path` and `plan_path` turn into a
+                         `Trajectory`; nearest_placement
 Online:                  GoTo, Jog, CartesianJog, NullSpaceJog, Tracker
 Limits:                  limits_of, check, assert_within, scaled, fastest_within, time_optimal
 Files:                   to_dict, from_dict, read_via_points, read_via_list, read_trajectory
