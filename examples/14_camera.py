@@ -35,7 +35,8 @@ motion = plan_path(arm, path, home, orientation="nearest")
 print(f"drawn in {motion.duration:.2f} s")
 
 # The tool is where the ball was: 1 mm is a pixel.
-t = np.linspace(*path.pen_down[0], 500)
+start, end = path.pen_down[0]
+t = np.linspace(start, end, 500)
 drawn = path.pose(t)[:, :2, 3] - (0.30, 0)
 eight = np.linspace(0, 2 * np.pi, 2000)
 wanted = np.stack([0.045 * np.sin(eight), 0.030 * np.sin(2 * eight)], axis=1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from brazo.lab.server.transfers import Upload
 
 MAX_CLIP = 60 << 20  # bytes
-_TOLD = 15  # frames between reports of progress
+_REPORTED = 15  # frames between reports of progress
 
 
 class CameraSection:
@@ -53,11 +53,11 @@ class CameraSection:
         panel, draft = self._panel, self._panel.draft
 
         def done(track: MarkerTrack) -> None:
+            strokes = on_pad(track)
             panel.context.post(lambda: panel.context.jobs.cancel(job.number))
             if panel.draft is not draft:
                 return  # another robot is selected
             curve = draft.curve
-            strokes = on_pad(track)
             other = curve.kind != "drawing"
             curve.kind, curve.strokes = "drawing", strokes
             curve.time = max(track.duration, 0.05)
@@ -74,7 +74,7 @@ def tracked(job: Job, clip: Upload, color: str, mirror: bool) -> MarkerTrack:
     """The marker in a clip; the width of the picture is 1."""
 
     def progress(frame: int) -> None:
-        if frame % _TOLD:
+        if frame % _REPORTED:
             job.check()
         else:
             job.tell(None, f"{frame / RATE:.1f} s of the video")
