@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "deprecation": set(),
     "errors": set(),
     "text": set(),
+    "ffmpeg": {"errors"},
     "files": {"errors"},
     "internals": {"errors"},
     "connections": {"internals"},
@@ -45,8 +46,8 @@ MAY_IMPORT = {
     # A run can be given as a recording, which knows no robots.
     "dynamics": KINEMATICS | {"recording"},
     "robot": DYNAMICS | {"recording"},
-    # A path can be given as a recording.
-    "trajectory": KINEMATICS | {"robot", "recording"},
+    # A path can be given as a recording or a video.
+    "trajectory": KINEMATICS | {"robot", "recording", "ffmpeg"},
     "control": CONTROL | {"recording"},
     # A recording holds the text of its cell; the dry friction of stuck joints is solved as in the
     # robot's own dynamics.

@@ -19,6 +19,7 @@ INNER = {
         "deprecation",
         "errors",
         "etree",
+        "ffmpeg",
         "files",
         "folders",
         "hosts",

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from brazo.errors import BrazoError
+from brazo.ffmpeg import ffmpeg
 from brazo.video import encoder
 from brazo.video.encoder import encoding, frame_size, video_format
 
@@ -26,7 +27,7 @@ def frames(count: int) -> list[np.ndarray]:
 
 
 def decoded(path) -> list[np.ndarray]:
-    program = [encoder.ffmpeg(), "-v", "error", "-i", str(path)]
+    program = [ffmpeg(), "-v", "error", "-i", str(path)]
     raw = subprocess.run(
         [*program, "-f", "rawvideo", "-pix_fmt", "rgb24", "-"], capture_output=True, check=True
     ).stdout

@@ -25,6 +25,7 @@ from brazo.cli import (
     recordings,
     robots,
     run,
+    strokes,
     study,
     teleop,
     video,
@@ -66,6 +67,7 @@ doctor.register(app)
 bench.register(app)
 cad.register(app)
 run.register(app)
+strokes.register(app)
 recordings.register(app)
 study.register(app)
 teleop.register(app)

@@ -5,8 +5,9 @@ Joints, planned ahead:   cubic_via_points, quintic_via_points, via_poses, cubic,
                          jtraj gives the samples of a quintic
 The tool along a path:   line, polyline, circle, circle_through, arc, square, spiral, helix,
                          lissajous, function, sequence; text, svg, strokes (a pen);
-                         recorded_path; all give a `CartesianPath`, which `follow_path` and
-                         `plan_path` turn into a `Trajectory`; nearest_placement
+                         draw and track_video (a camera); recorded_path; all give a
+                         `CartesianPath`, which `follow_path` and `plan_path` turn into a
+                         `Trajectory`; nearest_placement
 Online:                  GoTo, Jog, CartesianJog, NullSpaceJog, Tracker
 Limits:                  limits_of, check, assert_within, scaled, fastest_within, time_optimal
 Files:                   to_dict, from_dict, read_via_points, read_via_list, read_trajectory
@@ -68,6 +69,7 @@ from brazo.trajectory.tracker import Tracked, Tracker, TrackingStatus
 from brazo.trajectory.via_list import ViaList, ViaPoint, knots
 from brazo.trajectory.via_points import cubic_via_points, quintic_via_points
 from brazo.trajectory.via_poses import via_poses
+from brazo.trajectory.video_track import MarkerTrack, track_marker, track_video
 
 __all__ = [
     "DOWN",
@@ -82,6 +84,7 @@ __all__ = [
     "GoTo",
     "Jog",
     "Limits",
+    "MarkerTrack",
     "NullSpaceJog",
     "PathError",
     "PathFile",
@@ -151,6 +154,8 @@ __all__ = [
     "time_optimal",
     "to_dict",
     "tool_trace",
+    "track_marker",
+    "track_video",
     "trapezoid",
     "via_poses",
 ]

@@ -1,16 +1,12 @@
 """Frames to an .mp4 (H.264), .webm (VP9) or .gif file, by ffmpeg in another process.
 
-ffmpeg comes with the package imageio-ffmpeg.  The file appears only when it is complete; an
-exception or Ctrl+C inside the context removes it.
+The file appears only when it is complete; an exception or Ctrl+C inside the context removes it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import signal
-import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -18,6 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from brazo.errors import BrazoError
+from brazo.ffmpeg import running
 from brazo.files import replacing
 
 _H264 = ("-c:v", "libx264", "-preset", "veryfast", "-crf", "20", "-pix_fmt", "yuv420p")
@@ -60,25 +57,10 @@ def frame_size(size: Any) -> tuple[int, int]:
     return width, height
 
 
-def ffmpeg() -> str:
-    """Path of the ffmpeg program."""
-    try:
-        from imageio_ffmpeg import get_ffmpeg_exe
-
-        return get_ffmpeg_exe()
-    except ImportError:
-        raise BrazoError("videos need imageio-ffmpeg: pip install imageio-ffmpeg") from None
-    except RuntimeError as error:
-        raise BrazoError(
-            f"no ffmpeg program found ({error}): pip install --force-reinstall imageio-ffmpeg, or "
-            "set IMAGEIO_FFMPEG_EXE to one"
-        ) from None
-
-
 @contextlib.contextmanager
 def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
     """Write a video; yield the function that adds a frame (height, width, 3), 8 bit RGB."""
-    suffix, program = video_format(path), ffmpeg()
+    suffix = video_format(path)
     with contextlib.ExitStack() as stack:
         target = stack.enter_context(replacing(path))
         file = target
@@ -87,71 +69,24 @@ def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
             file = Path(folder) / "frames.mkv"
         raw = ("-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}")
         given = (*raw, "-r", f"{fps:g}", "-i", "pipe:0", "-an")
-        with _running(program, path, *given, *_CODECS[suffix], str(file)) as write:
+        with _written_by(path, *given, *_CODECS[suffix], str(file)) as write:
             yield write
         if suffix == ".gif":
             twice = ("-i", str(file), "-i", str(file), "-filter_complex", _GIF)
-            with _running(program, path, *twice, "-f", "gif", str(target)):
+            with _written_by(path, *twice, "-f", "gif", str(target)):
                 pass
 
 
 @contextlib.contextmanager
-def _deferred_interrupt() -> Iterator[None]:
-    """Raise a KeyboardInterrupt of this block at its end.
-
-    Inside `Popen` it would leave a process that nothing ends, which writes the removed file again.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield  # Ctrl+C raises nothing here
-        return
-    pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if pressed:
-            raise KeyboardInterrupt
-
-
-@contextlib.contextmanager
-def _running(program: str, path: Path, *arguments: str) -> Iterator[Write]:
-    """Run ffmpeg; yield the function that sends it a frame.  It is ended by an exception."""
-    command = [program, "-hide_banner", "-loglevel", "error", "-y", *arguments]
-    with tempfile.TemporaryFile() as errors:
-        process = None
-        try:
-            with _deferred_interrupt():
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=errors,
-                    start_new_session=True,  # Ctrl+C is for this process, which then ends ffmpeg
-                )
-            pipe = process.stdin
-            assert pipe is not None
-            with contextlib.suppress(BrokenPipeError):  # its exit code tells why
-                yield lambda frame: _send(frame, pipe)
-                pipe.close()
-            if process.wait() != 0:
-                errors.seek(0)
-                lines = errors.read().decode(errors="replace").strip().splitlines()
-                reason = lines[-1] if lines else f"exit code {process.returncode}"
-                raise BrazoError(f"{path}: ffmpeg could not write it: {reason}")
-        finally:
-            if process is not None:
-                _end(process)
+def _written_by(path: Path, *arguments: str) -> Iterator[Write]:
+    """Let ffmpeg write a file; yield the function that sends it a frame."""
+    with running("-y", *arguments) as ffmpeg:
+        with contextlib.suppress(BrokenPipeError):  # its exit code tells why
+            yield lambda frame: _send(frame, ffmpeg.stdin)
+            ffmpeg.stdin.close()
+        if reason := ffmpeg.failure():
+            raise BrazoError(f"{path}: ffmpeg could not write it: {reason}")
 
 
 def _send(frame: np.ndarray, pipe: IO[bytes]) -> None:
     pipe.write(np.ascontiguousarray(frame).data)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        process.kill()
-        process.wait()
-    if process.stdin is not None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()

@@ -12,7 +12,9 @@ from brazo.errors import BrazoError
 from brazo.lab.panels.trajectory import curve_section, kept
 from brazo.lab.panels.trajectory.curve_section import CurveSection
 from brazo.lab.panels.trajectory.draft import Draft
+from brazo.lab.server.transfers import Upload
 from brazo.trajectory import Placement
+from tests.trajectory.marker_videos import circle, pictures, write_video
 
 Q = np.array([0.1, 0.8, -2.5, 0.2, 0.6, 0.1])
 SVG = '<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0 L9 {y}"/></svg>'
@@ -26,6 +28,8 @@ class Jobs:
 
     def start(self, _title, work, done):
         job = SimpleNamespace(number=len(self.started), state="running", work=work, done=done)
+        job.check = job.tell = lambda *_: None
+        job.cancel = lambda: setattr(job, "state", "cancelled")
         self.started.append(job)
         return job
 
@@ -103,6 +107,31 @@ def test_an_svg_file_is_read_in_a_job(panel):
     load(SimpleNamespace(name="b.svg", text=lambda: "<html/>"))
     with pytest.raises(BrazoError, match=r"b\.svg: not an SVG file"):
         jobs.finish(1)
+
+
+def test_a_clip_is_tracked_in_a_job(panel, tmp_path):
+    track, jobs, curve = panel.handlers["video-track"], panel.context.jobs, panel.draft.curve
+    with pytest.raises(BrazoError, match="no video yet"):
+        track("#19c033", False)
+    path = write_video(tmp_path / "a.mp4", pictures(circle(30)), "-preset", "veryfast")
+    panel.handlers["video"](Upload("a.mp4", path.read_bytes()))
+    with pytest.raises(BrazoError, match="colour 'none'"):
+        track("none", False)
+    track("#e02020", False)
+    with pytest.raises(BrazoError, match=r"^a\.mp4: no marker of colour #e02020 in 30 frames"):
+        jobs.finish(0)
+    assert curve.kind == "circle"
+    track("#19c033", True)
+    track("#19c033", False)  # the first one is not wanted any more
+    assert jobs.started[1].state == "cancelled"
+    jobs.finish(2)
+    assert curve.kind == "drawing" and curve.time == pytest.approx(29 / 30)
+    (stroke,) = np.array(curve.strokes)
+    # A circle of 40 px in a picture of 160 px: a quarter of the pad, to half a pixel.
+    assert np.abs(np.hypot(*stroke.T) - 0.25).max() < 0.5 / 160
+    assert stroke[0] == pytest.approx((0.25, 0.0), abs=0.5 / 160)
+    assert panel.said == ["1 stroke: marker seen in 30 of 30 frames"]
+    assert curve.path().duration == pytest.approx(29 / 30)
 
 
 def test_other_contents_and_places_of_a_curve_are_unsaved():

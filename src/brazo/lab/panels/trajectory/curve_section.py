@@ -23,6 +23,7 @@ from brazo.lab.panels.common.html import (
     text,
     upload,
 )
+from brazo.lab.panels.trajectory.camera_section import CameraSection
 from brazo.lab.panels.trajectory.tool_curve import (
     DRAWINGS,
     KINDS,
@@ -59,6 +60,7 @@ class CurveSection:
     def __init__(self, panel: TrajectoryPanel) -> None:
         self._panel = panel
         self._placing: Job | None = None  # the last search for a placement
+        self._camera = CameraSection(panel)
         panel.on("curve", self._set_kind, str)
         panel.on("plane", self._set_plane, str)
         panel.on("here", self._begin_here)
@@ -136,7 +138,8 @@ class CurveSection:
                 upload("Load SVG…", "svg", ".svg")
             )
         if curve.kind == "drawing":
-            return '<brazo-pad name="strokes" event="stroke" label="Drawing pad"></brazo-pad>'
+            pad = '<brazo-pad name="strokes" event="stroke" label="Drawing pad"></brazo-pad>'
+            return pad + self._camera.html()
         if curve.kind == "recorded":
             return row(
                 "Recording",

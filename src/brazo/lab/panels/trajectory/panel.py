@@ -68,7 +68,7 @@ class TrajectoryPanel(Panel):
     """Waypoints, curves, preview and playback."""
 
     id, title, icon, side, order = "trajectory", "Trajectory", "trajectory", "left", 25
-    scripts = ("panels/trajectory/pad.js",)
+    scripts = ("panels/trajectory/pad.js", "panels/trajectory/camera.js")
 
     def __init__(self, context: PanelContext) -> None:
         super().__init__(context)

@@ -220,7 +220,7 @@ class ToolCurve:
             drawing = parse_svg(self.svg, self.svg_name).fitted(self.size("width")).centred()
         else:
             if not self.strokes:
-                raise BrazoError("no strokes yet: draw on the pad")
+                raise BrazoError("no strokes yet: draw on the pad, or use a camera")
             drawing = drawing_of_points(self.strokes).scaled(self.size("width"))
         return draw(drawing, p, R, self.time, **plane, **pen)
 

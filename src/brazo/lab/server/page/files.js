@@ -16,6 +16,40 @@ export function buildDownloads() {
   });
 }
 
+// Send a file to the lab; the promise is true when the lab has it.  Why it has not is shown.
+export function upload(event, file) {
+  if (!drives()) {
+    say("View only: request control to import files.", "warn", "watching");
+    return Promise.resolve(false);
+  }
+  const socket = line("/upload");
+  socket.binaryType = "arraybuffer";
+  let answered = false;
+  socket.onopen = async () => {
+    socket.send(JSON.stringify([event, file.name, file.size]));
+    for (let at = 0; at < file.size && !answered; at += PIECE) {
+      const piece = await file.slice(at, at + PIECE).arrayBuffer();
+      while (socket.bufferedAmount > 4 * PIECE && !answered) {
+        await new Promise((next) => setTimeout(next, 20));
+      }
+      if (socket.readyState === WebSocket.OPEN) socket.send(piece);
+    }
+  };
+  return new Promise((end) => {
+    socket.onmessage = (message) => {
+      answered = true;
+      const { error } = JSON.parse(message.data);
+      if (error) say(error, "error");
+      end(!error);
+    };
+    socket.onclose = () => {
+      if (!answered) say(`${file.name}: the upload was interrupted`, "error");
+      answered = true;
+      end(false);
+    };
+  });
+}
+
 // <brazo-upload event="load" accept=".yaml,.urdf" label="Upload a robot…">: a file dialog and drop target.
 class Upload extends Tied {
   build() {
@@ -43,29 +77,7 @@ class Upload extends Tied {
   }
 
   bring(file) {
-    if (!drives()) return say("View only: request control to import files.", "warn", "watching");
-    const socket = line("/upload");
-    socket.binaryType = "arraybuffer";
-    let answered = false;
-    socket.onopen = async () => {
-      socket.send(JSON.stringify([full(this, this.getAttribute("event")), file.name, file.size]));
-      for (let at = 0; at < file.size && !answered; at += PIECE) {
-        const piece = await file.slice(at, at + PIECE).arrayBuffer();
-        while (socket.bufferedAmount > 4 * PIECE && !answered) {
-          await new Promise((next) => setTimeout(next, 20));
-        }
-        if (socket.readyState === WebSocket.OPEN) socket.send(piece);
-      }
-    };
-    socket.onmessage = (message) => {
-      answered = true;
-      const { error } = JSON.parse(message.data);
-      if (error) say(error, "error");
-    };
-    socket.onclose = () => {
-      if (!answered) say(`${file.name}: the upload was interrupted`, "error");
-      answered = true;
-    };
+    upload(full(this, this.getAttribute("event")), file);
   }
 }
 
