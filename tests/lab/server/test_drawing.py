@@ -124,7 +124,10 @@ def test_large_canvas_is_drawn_with_a_limited_number_of_pixels(page):
         Object.assign(canvas.style, { width: "3000px", height: "2000px" });
         document.documentElement.append(canvas);
         const until = async (other) => {
-            while (drawn.at(-1)?.[2] === other) { renderer.render("moving", "shown"); await frame(); }
+            while (drawn.at(-1)?.[2] === other) {
+                renderer.render("moving", "shown");
+                await frame();
+            }
             return drawn.at(-1)[2];
         };
         await until(undefined);
