@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 
 import pytest
-from crawl import SIZES, Crawl, Errors
+from crawl import PANELS, SIZES, Crawl, Errors
 
 pytestmark = pytest.mark.browser
 CONTROLS = 3  # per panel and size
@@ -24,15 +24,11 @@ def lab(running):
 @pytest.mark.parametrize("width", [390, 1366])
 def test_controls_of_all_panels_are_usable_and_the_page_stays(lab, open_page, width):
     opened = open_page(lab, "pendant", {"width": width, "height": SIZES[width]})
-    crawl, logged = Crawl(opened.page), Errors()
+    crawl, logged = Crawl(opened.page, lab), Errors()
     logging.getLogger("brazo").addHandler(logged)
-    names = opened.page.evaluate(
-        """() => [...document.querySelectorAll("[role=tab][aria-controls^=panel-]")]
-            .map((tab) => tab.getAttribute("aria-controls").slice(6))"""
-    )
+    names = opened.page.evaluate(PANELS)
     assert len(names) >= 13
     for name in names:
-        lab.do(lab.sim.player.pause)
         crawl.sample(name, CONTROLS, offset=width)
     logging.getLogger("brazo").removeHandler(logged)
     assert crawl.problems == {} and logged.found == [] and opened.errors == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from browsing import drawn
 
 pytestmark = pytest.mark.browser
 
@@ -114,6 +115,55 @@ def test_all_frames_are_smooth_in_fine_mode(page):
         """,
     )
     assert ratios == [1] * 5
+
+
+def test_large_canvas_is_drawn_with_a_limited_number_of_pixels(page):
+    moving, resting, fine = run(
+        page,
+        """
+        Object.assign(canvas.style, { width: "3000px", height: "2000px" });
+        document.documentElement.append(canvas);
+        const until = async (other) => {
+            while (drawn.at(-1)?.[2] === other) {
+                renderer.render("moving", "shown");
+                await frame();
+            }
+            return drawn.at(-1)[2];
+        };
+        await until(undefined);
+        const moving = await until(drawn[0][2]); // the first one is smooth
+        while (drawn.at(-1)[2] === moving) await pause(20);
+        const resting = drawn.at(-1)[2];
+        fine = true;
+        const all = await until(resting);
+        canvas.remove();
+        return [moving, resting, all];
+        """,
+    )
+    assert 6e6 * moving**2 == pytest.approx(1.5e6)
+    assert 6e6 * resting**2 == pytest.approx(3e6)
+    assert fine == 1
+
+
+def test_page_at_rest_draws_no_frames(lab, browser):
+    page = browser.new_page(viewport={"width": 790, "height": 560})
+    page.goto(lab.url)
+    lab.do(lab.sim.player.pause)
+    drawn(page, lab.sim.cell.name)
+    frames = page.evaluate(
+        """async () => {
+            let last = performance.now();
+            let count = 0;
+            brazoViewer.onDrawn(() => { last = performance.now(); count++; });
+            const pause = (ms) => new Promise((next) => setTimeout(next, ms));
+            while (performance.now() - last < 700) await pause(20);
+            count = 0;
+            await pause(2500);
+            return count;
+        }"""
+    )
+    page.close()
+    assert frames <= 1  # viser's own client: one per second
 
 
 def test_frames_of_other_cameras_and_sizes_are_drawn_immediately(page):

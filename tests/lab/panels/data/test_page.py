@@ -74,6 +74,25 @@ def test_a_plot_shows_what_the_recording_has(lab, opened):
         assert np.abs(y - factor * q).max() < 1e-5 * np.abs(factor * q).max() + 1e-9
 
 
+def test_a_plot_is_drawn_before_its_lines_are_known(opened):
+    opened.page.evaluate(
+        """async () => {
+            const plot = document.createElement("brazo-plot");
+            plot.setAttribute("name", "unknown");
+            document.querySelector("#panel-data").append(plot);
+            const drawn = new Promise((next) => {
+                const { draw } = plot;
+                plot.draw = () => { next(); draw.call(plot); };
+            });
+            plot.soon();
+            await drawn;
+            await new Promise((next) => setTimeout(next, 0));
+            plot.remove();
+        }"""
+    )
+    assert opened.errors == []
+
+
 def test_signals_are_chosen_hidden_and_added(lab, opened):
     panel = opened.panel
     chooser = panel.get_by_label("Signals of plot 1")

@@ -99,6 +99,10 @@ def test_angles_frames_and_digits_can_be_chosen(lab, page, panel):
     expect(panel.get_by_text("roll", exact=True)).to_have_count(0)  # the panel is redrawn
     switch(panel, "All digits")
     until(page, lambda: np.abs(tool(panel) - T).max() < 1e-11)
+    right = panel.evaluate("(panel) => panel.getBoundingClientRect().right")
+    for part in panel.locator(".inspector-pose > *").all():
+        box = part.bounding_box()
+        assert box["x"] + box["width"] <= right
     switch(panel, "All digits")
     expect(figures.nth(0)).to_have_text("596.303")
 

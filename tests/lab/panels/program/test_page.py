@@ -87,6 +87,8 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
     for robot, count in (("scara1", 51), ("scara2", 42)):
         reported = panel.locator(f"brazo-text[name='status/{robot}']")
         expect(reported).to_have_text(re.compile(rf"^paused, \d+ of {count}$"))
+    for adds in (opened.button("MoveJ"), panel.get_by_label("More steps")):
+        expect(adds).to_be_disabled()
     until(lambda: not lab.sim.moving)
     at = program.control.execution.states["scara2"].index
     path = program.document.paths["scara2"][at]
@@ -96,6 +98,7 @@ def test_the_cooperative_program_stepped_stopped_and_run_to_the_end(lab, opened)
     assert program.control.execution.succeeded, program.control.execution.failure
     expect(panel.get_by_text(re.compile(r"^done at .* 3 of 3 goals$"))).to_be_visible()
     expect(panel.locator("brazo-steps li.done")).to_have_count(STEPS)
+    expect(panel.get_by_label("More steps")).to_be_enabled()
     for body in ("bar 1", "bar 2", "bar 3"):
         assert lab.sim.world.pose(body)[2, 3] < 0.2  # down the chute
     lab.do(lab.sim.player.pause)

@@ -183,14 +183,18 @@ def select(
     args: Sequence[Any] = (),
     placeholder: str = "",
     options_from: str = "",
+    enabled: str = "",
 ) -> str:
-    """Drop-down list: of texts, of `{value: text}`, or of the list in the value `options_from`."""
+    """Drop-down list: of texts, of `{value: text}`, or of the list in the value `options_from`.
+
+    `enabled` is the name of a value that must be true.
+    """
     pairs = options.items() if isinstance(options, Mapping) else [(o, o) for o in options or ()]
     inner = "".join(
         f'<option value="{escape(str(value))}">{escape(str(shown))}</option>'
         for value, shown in pairs
     )
-    more = _attributes(label=label, placeholder=placeholder, options=options_from)
+    more = _attributes(label=label, placeholder=placeholder, options=options_from, enabled=enabled)
     return f"<brazo-select {_tied(name, event, args)} {more}>{inner}</brazo-select>"
 
 

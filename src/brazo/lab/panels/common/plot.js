@@ -40,6 +40,7 @@ class Plot extends Figure {
     this.held = null; // { from, to } while it does not follow the newest rows
     this.off = new Set(); // labels of lines that are not drawn
     this.what = { key: null, lines: [] };
+    this.figures = []; // of the legend; it may be drawn before the lines are known
     this.clear();
     this.legend = element("div", "legend");
     this.tall = Number(this.getAttribute("height") ?? 180);

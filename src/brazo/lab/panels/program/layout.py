@@ -99,7 +99,9 @@ def builder_html(robots: Sequence[str], frames: Sequence[str]) -> str:
         button(label, "add", kind, title=title, enabled="may-build")
         for kind, (label, title) in ADDED.items()
     )
-    more = select("", MORE, label="More steps", event="add", placeholder="More…")
+    more = select(
+        "", MORE, label="More steps", event="add", placeholder="More…", enabled="may-build"
+    )
     points = select(
         "teach-in",
         {"": "Joint values", **{name: f"Pose in {name}" for name in frames}},

@@ -103,6 +103,13 @@ class Select extends Tied {
     super.connectedCallback();
     const options = this.getAttribute("options");
     if (options) this.follow(options, (names) => this.setOptions(names));
+    const enabled = this.getAttribute("enabled");
+    if (enabled) {
+      this.select.disabled = true;
+      this.follow(enabled, (on) => {
+        this.select.disabled = !on;
+      });
+    }
   }
   build() {
     this.select = document.createElement("select");

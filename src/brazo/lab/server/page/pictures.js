@@ -12,6 +12,9 @@ const LONE = 100; // ms without one before a lone wish, by which viser only make
 const BEAT = 400; // ms at least between two of those
 const SAMPLES = 4; // of every pixel of a smooth picture
 const FINEST = 2; // pixels drawn for one of the page's, along either side
+// More of them take seconds a picture: a larger canvas is drawn coarsely and scaled.
+const MOST_SMOOTH = 3_000_000; // pixels of a smooth picture
+const MOST_MOVING = 1_500_000; // and of another
 
 // Call back after every picture of a renderer of three.js with a camera for which `shown(camera)`.
 export function tell(renderer, shown, drawn) {
@@ -60,7 +63,7 @@ export function pace(renderer, shown, drawn, fine = () => false) {
   function draw(scene, camera, atRest) {
     if (renderer.xr?.isPresenting) return; // xr_view.js draws
     smooth = atRest || fine();
-    const wanted = smooth ? Math.min(devicePixelRatio, FINEST) : ratio;
+    const wanted = fine() ? finest() : smooth ? atMost(MOST_SMOOTH, finest()) : atMost(MOST_MOVING, ratio);
     if (renderer.getPixelRatio() !== wanted) setPixelRatio.call(renderer, wanted);
     cleared = false;
     waiting = null;
@@ -72,6 +75,12 @@ export function pace(renderer, shown, drawn, fine = () => false) {
     drawn();
     clearTimeout(still);
     if (!smooth) still = setTimeout(refine, STILL, scene, camera);
+  }
+
+  const finest = () => Math.min(devicePixelRatio, FINEST);
+  function atMost(pixels, wanted) {
+    const { clientWidth, clientHeight } = renderer.domElement;
+    return Math.min(wanted, Math.sqrt(pixels / Math.max(clientWidth * clientHeight, 1)));
   }
 
   function refine(scene, camera) {

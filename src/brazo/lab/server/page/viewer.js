@@ -20,6 +20,8 @@
   const ON_TOP = /^\/cell-[^/]+\/contacts\/(\d)-/; // overlays/contacts.py: drawn in this order
   const GHOST = /^\/cell-[^/]+\/(?:(?:desired|run)-\d+|target)\/\d+\//; // scene/robot_copy.py, where it is translucent
   const PLAIN_SKY = "/plain-sky";
+  const VISER_BEAT = 1000; // ms between two frames of a page at rest
+  const SLOW_BEAT = 10_000; // ms; with software rendering
   const MARGIN = 0.86; // how much of the view a framed cell fills
   // Corners of what is framed of a cell without elements, as in scene.py (m).
   const EMPTY = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i & 1 ? 0.8 : -0.8, i & 2 ? 0.8 : -0.8, i & 4 ? 1 : 0]);
@@ -165,6 +167,17 @@
     const plain = kind.startsWith("webgl") && viewer.software && !litInFull();
     return getContext.call(this, kind, plain ? { ...options, antialias: false } : options);
   };
+
+  // viser draws once a second, in case something changed without a request for a frame.  Without a
+  // graphics card that is up to a processor core, for nothing: it does so less often there.
+  if (viewer.software) {
+    const every = window.setInterval;
+    window.setInterval = (call, ms, ...rest) => {
+      const beat = ms === VISER_BEAT && /^\(\) *=> *\w+\(\)$/.test(String(call));
+      if (beat) window.setInterval = every;
+      return every.call(window, call, beat ? SLOW_BEAT : ms, ...rest);
+    };
+  }
 
   Object.defineProperty(window, "__viserMutable", {
     configurable: true,
