@@ -1,4 +1,4 @@
-"""Checks of values that a user gives; an error says what is wrong and what is allowed."""
+"""Checks of values that a user gives; an error states what is wrong and what is allowed."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_an_orientation_the_arm_cannot_take_is_refused_as_by_ik(robot, rpy):
 @pytest.mark.parametrize(
     ("corners", "said"),
     [
-        ("corners: blend", "corners 'blend' need blend=…, the distance"),
+        ("corners: blend", "corners 'blend' need 'blend', the distance"),
         ("blend: 5mm", "a blend needs corners 'blend'"),
     ],
 )

@@ -254,7 +254,7 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
     """The path with rounded corners, and the progress at which it passes each point."""
     if blend is None:
         raise BrazoError(
-            "corners 'blend' need blend=…, the distance (m) from a corner at which it starts"
+            "corners 'blend' need 'blend', the distance (m) from a corner at which it starts"
         )
     d = positive(blend, "blend")
     inner = len(points) - 2
