@@ -21,6 +21,7 @@ from brazo.formats.library import mesh_directory
 
 FINE, MEDIUM, COARSE = 48, 32, 16  # segments of a circle; those with COARSE have no bevels
 HULL = 12  # segments of a circle in collision pieces
+GRADED = 0.1  # m, radius below which graded circles have fewer segments
 NEEDLE = 1e-6  # m, edges shorter than this are removed
 
 
@@ -28,19 +29,28 @@ class Shop:
     """Solids with circles of a given number of segments; with few, bevels are left out.
 
     Circles are drawn inside their radius, or `around` it: such a solid contains the exact one.
+    With `graded`, circles below 100 mm have fewer segments.
     """
 
-    def __init__(self, segments: int, around: bool = False) -> None:
+    def __init__(self, segments: int, around: bool = False, graded: bool = False) -> None:
         self.segments = segments
         self.detailed = segments > COARSE
         self.factor = 1.0 / math.cos(math.pi / segments) if around else 1.0
+        self.graded = graded
+
+    def steps(self, radius: float) -> int:
+        """Number of segments of a circle, a multiple of 4 if it depends on the radius."""
+        if not self.graded:
+            return self.segments
+        return min(self.segments, 4 * math.ceil(self.segments * math.sqrt(radius / GRADED) / 4))
 
     def circle(self, radius: float, x: float = 0.0, y: float = 0.0) -> CrossSection:
-        return CrossSection.circle(radius * self.factor, self.segments).translate((x, y))
+        outline = CrossSection.circle(radius * self.factor, self.steps(radius))
+        return outline.translate((x, y))
 
     def rounded(self, width: float, depth: float, radius: float) -> CrossSection:
         inner = CrossSection.square((width - 2 * radius, depth - 2 * radius), True)
-        return inner.offset(radius, circular_segments=self.segments)
+        return inner.offset(radius, circular_segments=self.steps(radius))
 
     def slab(self, outline: CrossSection, low: float, high: float, bevel: float = 0.0) -> Manifold:
         """Extrude a convex outline along z, with bevelled edges."""
@@ -72,8 +82,8 @@ class Shop:
         """Solid of revolution about z of points (z, radius), from low to high."""
         first, last = profile[0][0], profile[-1][0]
         points = [(r * self.factor, z) for z, r in profile]
-        outline = CrossSection([[(0.0, first), *points, (0.0, last)]])
-        return outline.revolve(self.segments)
+        outline = CrossSection([np.array([(0.0, first), *points, (0.0, last)])])
+        return outline.revolve(self.steps(max(r for _, r in profile)))
 
     def lever(self, *discs: tuple[float, float, float]) -> CrossSection:
         """Hull of discs (x, z, radius)."""
@@ -90,6 +100,11 @@ class Shop:
     def both(self, solid: Manifold) -> Manifold:
         """A solid and its mirror image about the plane of the arm, y = 0."""
         return solid + solid.mirror((0, 1, 0))
+
+    def bolts(self, count: int, radius: float, low: float, high: float, size: float) -> Manifold:
+        """Hexagonal bolt heads along z, on a circle."""
+        head = Shop(6)
+        return self.ring(lambda x, y: head.column(size, low, high, at=(x, y)), count, radius)
 
     def screws(
         self, z: float, radius: float, low: float, high: float, size: float = 0.003
@@ -158,7 +173,7 @@ def mesh_files(parts: Mapping[str, Maker], segments: int = MEDIUM) -> dict[str, 
 
     The pieces are those of the castings with fewer corners, which contain them.
     """
-    fine, simple = Shop(segments), Shop(HULL, around=True)
+    fine, simple = Shop(segments, graded=True), Shop(HULL, around=True)
     files = {}
     for name, make in parts.items():
         files |= part_files(name, make(fine), make(simple)[0])
