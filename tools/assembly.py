@@ -50,7 +50,7 @@ class Shop:
 
     def rounded(self, width: float, depth: float, radius: float) -> CrossSection:
         inner = CrossSection.square((width - 2 * radius, depth - 2 * radius), True)
-        return inner.offset(radius, circular_segments=self.steps(radius))
+        return inner.offset(radius * self.factor, circular_segments=self.steps(radius))
 
     def slab(self, outline: CrossSection, low: float, high: float, bevel: float = 0.0) -> Manifold:
         """Extrude a convex outline along z, with bevelled edges."""

@@ -72,9 +72,9 @@ def shoulder(s: Shop) -> tuple[Manifold, Manifold]:
 def upper_arm(s: Shop) -> tuple[Manifold, Manifold]:
     """A flat tapered box along x, beside the forearm, that extends behind the shoulder."""
     outline = s.lever((-0.075, 0.0, 0.104), (0.0, 0.0, 0.118), (A2, 0.0, 0.074))
-    casting = s.slab(outline, SIDE, SIDE + 0.104, 0.012)
     if not s.detailed:
-        return casting, Manifold()
+        return s.slab(outline, SIDE, SIDE + 0.108), Manifold()
+    casting = s.slab(outline, SIDE, SIDE + 0.104, 0.012)
     cover = s.slab(s.lever((-0.070, 0.0, 0.074), (A2, 0.0, 0.044)), 0.1, SIDE + 0.108, 0.003)
     groove = s.slab(s.lever((-0.070, 0.0, 0.077), (A2, 0.0, 0.047)), SIDE + 0.101, 0.2)
     casting = casting - groove + cover
