@@ -19,7 +19,7 @@ from brazo.body.convex import convex_pieces
 from brazo.body.meshes import stl_bytes
 from brazo.formats.library import mesh_directory
 
-FINE, MEDIUM, COARSE = 48, 32, 16  # segments of a circle; those with COARSE have no bevels
+FINE, MEDIUM, COARSE = 48, 28, 16  # segments of a circle; those with COARSE have no bevels
 HULL = 12  # segments of a circle in collision pieces
 GRADED = 0.1  # m, radius below which graded circles have fewer segments
 NEEDLE = 1e-6  # m, edges shorter than this are removed

@@ -78,11 +78,10 @@ def upper_arm(s: Shop) -> tuple[Manifold, Manifold]:
     cover = s.slab(s.lever((-0.070, 0.0, 0.074), (A2, 0.0, 0.044)), 0.1, SIDE + 0.108, 0.003)
     groove = s.slab(s.lever((-0.070, 0.0, 0.077), (A2, 0.0, 0.047)), SIDE + 0.101, 0.2)
     casting = casting - groove + cover
-    caps = s.column(0.056, 0.15, SIDE + 0.113)
-    caps += s.column(0.034, 0.15, SIDE + 0.113, at=(A2, 0.0))
+    caps = s.column(0.056, 0.160, SIDE + 0.113)
+    caps += s.column(0.034, 0.160, SIDE + 0.113, at=(A2, 0.0))
     heads = s.bolts(6, 0.045, SIDE + 0.110, SIDE + 0.116, 0.005)
-    trim = caps + heads
-    return casting, trim
+    return casting - caps, caps + heads
 
 
 def elbow(s: Shop) -> tuple[Manifold, Manifold]:
@@ -90,7 +89,8 @@ def elbow(s: Shop) -> tuple[Manifold, Manifold]:
     drum = s.drum(0.0, 0.072, -SIDE + 0.010, 0.056, 0.006)
     trim = s.drum(0.0, 0.060, -SIDE, -SIDE + 0.012)
     if s.detailed:
-        trim += s.drum(0.0, 0.046, 0.052, 0.062) + along_y(s.bolts(6, 0.036, 0.060, 0.065, 0.0045))
+        cap = s.drum(0.0, 0.046, 0.052, 0.062)
+        drum, trim = drum - cap, trim + cap + along_y(s.bolts(6, 0.036, 0.060, 0.065, 0.0045))
     return drum, trim
 
 
@@ -111,7 +111,7 @@ def forearm(s: Shop) -> tuple[Manifold, Manifold]:
         shell = casting.translate((0, 0.0015, 0)) + casting.translate((0, -0.0015, 0))
         trim += s.both(panel) ^ shell
         trim += s.slab(s.rounded(0.060, 0.046, 0.008), -0.116, -0.108)
-    return casting, trim
+    return casting - trim, trim
 
 
 def wrist(s: Shop) -> tuple[Manifold, Manifold]:
