@@ -28,14 +28,13 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from PIL import Image, ImageChops
 
 import brazo
-from brazo.body.solids import triangles
+from brazo.body.picture import shaded_triangles
 from brazo.control import track
 from brazo.control.benchmark import sines
 
 ROOT = Path(__file__).parents[1]
 OUT = ROOT / "docs" / "_static" / "examples"
 Names = dict[str, Any]
-SUN = np.array([0.4, -0.5, 0.77])  # direction of the light
 
 
 def hello_arm(names: Names) -> Figure:
@@ -52,8 +51,8 @@ def inverse_kinematics(names: Names) -> Figure:
         axis: Any = figure.add_subplot(1, len(branches), k + 1, projection="3d")
         _frame(axis, 0.75)
         _draw(axis, names["arm"], branch.q)
-        axis.set_title(branch.name, fontsize=11, y=0.02)
-    figure.subplots_adjust(0, 0.04, 1, 1, 0, 0)
+        axis.set_title(branch.name, fontsize=11, y=-0.02)
+    figure.subplots_adjust(0, 0.06, 1, 1, 0, 0)
     return figure
 
 
@@ -65,7 +64,7 @@ def custom_robot(names: Names) -> Figure:
         axis: Any = figure.add_subplot(1, 2, k + 1, projection="3d")
         _frame(axis, 1.0)
         _draw(axis, robot, robot.poses["home"])
-        axis.set_title(title, fontsize=11, y=0.02)
+        axis.set_title(title, fontsize=11, y=-0.02)
     figure.subplots_adjust(0, 0, 1, 1, 0, 0)
     return figure
 
@@ -132,16 +131,10 @@ def _frame(axis: Any, size: float) -> None:
 
 def _draw(axis: Any, arm: brazo.Robot, q: np.ndarray) -> None:
     """Draw the solids of a robot, shaded."""
-    for frame, parts in zip(arm.frames(q), arm.parts, strict=True):
-        for part in parts:
-            points, faces = triangles(part.shape)
-            pose = frame @ part.pose
-            corners = (points @ pose[:3, :3].T + pose[:3, 3])[faces]
-            normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-            lengths = np.linalg.norm(normals, axis=1, keepdims=True)
-            light = 0.55 + 0.45 * np.clip(normals / np.maximum(lengths, 1e-15) @ SUN, -1, 1)
-            colors = np.clip(np.outer(light, part.color), 0, 1)
-            axis.add_collection3d(Poly3DCollection(corners, facecolors=colors, antialiased=False))
+    drawn = shaded_triangles(arm.frames(q), arm.parts)
+    assert drawn is not None, f"{arm.name} has too many triangles"
+    corners, colors = drawn
+    axis.add_collection3d(Poly3DCollection(corners, facecolors=colors, antialiased=False))
 
 
 def _axes(axis: Any, T: np.ndarray, length: float) -> None:

@@ -15,24 +15,17 @@ rv2aj.yaml`), so that the file can stretch them with its parameters.
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from manifold3d import CrossSection, Manifold
+from assembly import COARSE, FINE, Maker, Shop, part_files, triangles, union, write
+from manifold3d import Manifold
 from step_writer import Solid, step_text
-
-from brazo.body.convex import convex_pieces
-from brazo.body.meshes import stl_bytes
 
 OA, AB, BC, CD, DE = 0.2975, 0.250, 0.160, 0.0653, 0.0793  # m, sizes of the paper
 A, B, C = OA, OA + AB, OA + AB + BC  # heights of the joint axes 2, 3 and 4
 D, E = C + CD, C + CD + DE  # flange face and tool tip
 TURRET = 0.155  # height of the plane between base and shoulder
-FOLDER = Path(__file__).parents[1] / "src" / "brazo" / "library" / "meshes" / "rv2aj"
-FINE, COARSE = 48, 16  # segments of a circle: meshes, and STEP without bevels and screws
 
 # Mesh axes in the reference pose: columns are x, y, z of the link, see the D-H table.
 UPRIGHT = np.eye(3)
@@ -60,66 +53,9 @@ LINKS = {
 }
 
 
-class Shop:
-    """Solids with circles of a given number of segments; with few, bevels are left out."""
-
-    def __init__(self, segments: int) -> None:
-        self.segments = segments
-        self.detailed = segments > COARSE
-
-    def circle(self, radius: float, x: float = 0.0, y: float = 0.0) -> CrossSection:
-        return CrossSection.circle(radius, self.segments).translate((x, y))
-
-    def rounded(self, width: float, depth: float, radius: float) -> CrossSection:
-        inner = CrossSection.square((width - 2 * radius, depth - 2 * radius), True)
-        return inner.offset(radius, circular_segments=self.segments)
-
-    def slab(self, outline: CrossSection, low: float, high: float, bevel: float = 0.0) -> Manifold:
-        """Extrude a convex outline along z, with bevelled edges."""
-        if bevel == 0.0 or not self.detailed:
-            return outline.extrude(high - low).translate((0, 0, low))
-        small = outline.offset(-bevel, circular_segments=self.segments)
-        whole = small.extrude(high - low).translate((0, 0, low))
-        middle = outline.extrude(high - low - 2 * bevel).translate((0, 0, low + bevel))
-        return Manifold.batch_hull([whole, middle])
-
-    def column(
-        self, radius: float, low: float, high: float, bevel: float = 0.0, at=(0.0, 0.0)
-    ) -> Manifold:
-        return self.slab(self.circle(radius, *at), low, high, bevel)
-
-    def across(
-        self, outline: CrossSection, low: float, high: float, bevel: float = 0.0
-    ) -> Manifold:
-        """Extrude a convex outline of (x, z) along y."""
-        # Rotating by 90 degrees about x maps z to -y, so the range is mirrored before.
-        return self.slab(outline, -high, -low, bevel).rotate((90, 0, 0))
-
-    def drum(
-        self, z: float, radius: float, low: float, high: float, bevel: float = 0.0, x: float = 0.0
-    ) -> Manifold:
-        return self.across(self.circle(radius, x, z), low, high, bevel)
-
-    def lever(self, *discs: tuple[float, float, float]) -> CrossSection:
-        """Hull of discs (x, z, radius)."""
-        return CrossSection.batch_hull([self.circle(r, x, z) for x, z, r in discs])
-
-    def ring(
-        self, solid: Callable[[float, float], Manifold], count: int, radius: float
-    ) -> Manifold:
-        """Copies of a solid on a circle, the first between the axes."""
-        angles = (np.arange(count) + 0.5) * (2 * np.pi / count)
-        spots = [(radius * np.cos(t), radius * np.sin(t)) for t in angles.tolist()]
-        return _union([solid(*spot) for spot in spots])
-
-    def both(self, solid: Manifold) -> Manifold:
-        """A solid and its mirror image about the plane of the arm."""
-        return solid + solid.mirror((0, 1, 0))
-
-
 def base(s: Shop) -> tuple[Manifold, Manifold]:
     plate = s.slab(s.rounded(0.210, 0.184, 0.022), 0.0, 0.014, 0.003).translate((-0.008, 0, 0))
-    holes = _union(
+    holes = union(
         [s.column(0.0045, -0.01, 0.03, at=(x, y)) for x in (-0.100, 0.084) for y in (-0.078, 0.078)]
     )
     low = s.slab(s.rounded(0.156, 0.150, 0.030), 0.010, 0.016)
@@ -129,7 +65,7 @@ def base(s: Shop) -> tuple[Manifold, Manifold]:
     back = s.slab(s.rounded(0.060, 0.112, 0.008), 0.014, 0.086, 0.003).translate((-0.092, 0, 0))
     casting = plate - holes + box + neck + back
     seal = s.column(0.074, TURRET - 0.012, TURRET, 0.003) - s.column(0.03, 0, TURRET - 0.006)
-    sockets = _union(
+    sockets = union(
         [
             s.slab(s.circle(0.015), 0.0, 0.014, 0.002).rotate((0, -90, 0)).translate((-0.120, y, z))
             for y, z in ((-0.032, 0.056), (0.0, 0.056), (0.032, 0.056))
@@ -158,7 +94,7 @@ def shoulder(s: Shop) -> tuple[Manifold, Manifold]:
     cable = s.slab(s.rounded(0.040, 0.060, 0.010), TURRET + 0.020, TURRET + 0.085, 0.006)
     cable = cable.translate((-0.062, 0.0, 0.0))
     casting = casting + cable
-    trim = motor + cap + _screws(s, A, 0.034, -0.0835, -0.081)
+    trim = motor + cap + s.screws(A, 0.034, -0.0835, -0.081)
     return casting - trim, trim
 
 
@@ -176,7 +112,7 @@ def upper_arm(s: Shop) -> tuple[Manifold, Manifold]:
     recess = s.lever((0.0, A + 0.070, 0.018), (0.0, B - 0.130, 0.015))
     panel = s.across(recess, -0.0525, -0.0425, 0.002)
     trim = panel + s.drum(B, 0.033, 0.048, 0.062, 0.004) + s.drum(B, 0.033, -0.056, -0.048, 0.003)
-    trim = trim + _screws(s, B, 0.025, -0.0572, -0.055)
+    trim = trim + s.screws(B, 0.025, -0.0572, -0.055)
     return casting - trim, trim
 
 
@@ -199,7 +135,7 @@ def forearm(s: Shop) -> tuple[Manifold, Manifold]:
     trim = (
         panel + s.drum(C, 0.0225, 0.034, 0.044, 0.003) + s.drum(C, 0.0225, -0.0400, -0.034, 0.002)
     )
-    trim = trim + _screws(s, C, 0.017, -0.0410, -0.0390, 0.0022)
+    trim = trim + s.screws(C, 0.017, -0.0410, -0.0390, 0.0022)
     return casting - trim, trim
 
 
@@ -237,7 +173,7 @@ def end_effector(s: Shop) -> tuple[Manifold, Manifold]:
     return casting - trim, trim
 
 
-PARTS: dict[str, Callable[[Shop], tuple[Manifold, Manifold]]] = {
+PARTS: dict[str, Maker] = {
     "base": base,
     "shoulder": shoulder,
     "1 arm": upper_arm,
@@ -253,33 +189,21 @@ def parts(segments: int = FINE) -> dict[str, tuple[Manifold, Manifold]]:
     return {name: make(Shop(segments)) for name, make in PARTS.items()}
 
 
-def triangles(solid: Manifold) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (v, 3) and faces (f, 3) of a solid, without needles shorter than 1 µm."""
-    mesh = solid.simplify(1e-6).to_mesh64()
-    return np.array(mesh.vert_properties)[:, :3], np.array(mesh.tri_verts, dtype=np.int64)
-
-
 def mesh_files(segments: int = FINE) -> dict[str, bytes]:
     """Binary STL of castings, trim and convex pieces in the axes of their link, by file name."""
     files = {}
     for name, solids in parts(segments).items():
-        placed, stem = LINKS[name], name.replace(" ", "_")
+        placed = LINKS[name]
 
         def local(vertices: np.ndarray, placed: Placed = placed) -> np.ndarray:
             return (vertices - placed.origin) @ placed.axes
 
-        for solid, suffix in zip(solids, ("", "_trim"), strict=True):
-            if not solid.is_empty():
-                vertices, faces = triangles(solid)
-                files[f"{stem}{suffix}.stl"] = stl_bytes(local(vertices), faces)
-        vertices, faces = triangles(solids[0] + solids[1])
-        for k, (corners, sides) in enumerate(convex_pieces(vertices, faces), start=1):
-            files[f"{stem}_hull_{k}.stl"] = stl_bytes(local(corners), sides)
+        files |= part_files(name, solids, local=local)
     return files
 
 
 def step_assembly(segments: int = COARSE) -> str:
-    """The assembly as STEP (AP214) in millimetres, a product per part."""
+    """The assembly as STEP (AP214) in millimetres, a product per part, without bevels."""
     products = {}
     for name, solids in parts(segments).items():
         shells = [piece for solid in solids for piece in solid.decompose()]
@@ -288,35 +212,10 @@ def step_assembly(segments: int = COARSE) -> str:
     return step_text("RV-2AJ", products)
 
 
-def _screws(
-    s: Shop, z: float, radius: float, low: float, high: float, size: float = 0.003
-) -> Manifold:
-    """Six screw heads around a joint axis."""
-    if not s.detailed:
-        return Manifold()
-    angles = np.arange(6) * (np.pi / 3)
-    spots = [(radius * np.cos(t), z + radius * np.sin(t)) for t in angles.tolist()]
-    head = Shop(COARSE)
-    return _union([head.across(head.circle(size, *spot), low, high) for spot in spots])
-
-
-def _union(solids: list[Manifold]) -> Manifold:
-    total = Manifold()
-    for solid in solids:
-        total = total + solid
-    return total
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])  # type: ignore[union-attr]
-    parser.add_argument("--out", type=Path, default=FOLDER)
-    folder = parser.parse_args().out
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {**mesh_files(), "rv2aj.step": step_assembly().encode()}
-    for name, data in files.items():
-        (folder / name).write_bytes(data)
-        print(f"{name}: {len(data) / 1000:.0f} kB")
+def files() -> dict[str, bytes]:
+    """All shipped files of the robot."""
+    return {**mesh_files(), "rv2aj.step": step_assembly().encode()}
 
 
 if __name__ == "__main__":
-    main()
+    write(__doc__, "rv2aj", files)

@@ -43,7 +43,7 @@ def test_a_shape_without_a_solid_is_refused(shape, said):
 @pytest.mark.parametrize(
     ("robot", "edit"),
     [
-        ("srm1", {"width": 1e-12}),
+        ("iiwa14", {"width": 1e-12}),
         ("srm1", {"parameters": {"H": 1e9}}),
         ("srm1", {"parameters": {"H": 1e300}}),
         ("delta", {"width": 1e-12}),

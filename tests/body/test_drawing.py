@@ -12,7 +12,7 @@ from brazo.body.delta_body import delta_bodies, delta_parts
 from brazo.body.drawing import DrawnParts
 from brazo.formats.robot_yaml import delta_fields, serial_fields
 
-DRAWERS = {"puma560": "generate_parts", "delta": "delta_parts"}
+DRAWERS = {"iiwa14": "generate_parts", "delta": "delta_parts"}
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_reading_a_robot_draws_nothing(drawn, name):
 
 
 def test_parts_are_a_sequence_like_any_other():
-    tail = generate.generate_parts(brazo.load("puma560").model.dh, "standard")
+    tail = generate.generate_parts(brazo.load("iiwa14").model.dh, "modified")
     parts = DrawnParts(lambda: tail).parts(1)
     assert len(parts) == len(tail[1]) and parts[0] is tail[1][0]
     assert tuple(parts[1:]) == tail[1][1:] and list(parts) == list(tail[1])
@@ -49,7 +49,7 @@ def test_parts_are_a_sequence_like_any_other():
 
 
 def test_a_pickle_holds_the_recipe_and_not_the_solids():
-    arm = brazo.load("puma560")
+    arm = brazo.load("iiwa14")
     before = len(pickle.dumps(arm))
     names = [[part.name for part in parts] for parts in arm.parts]
     data = pickle.dumps(arm)

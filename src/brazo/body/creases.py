@@ -61,9 +61,6 @@ def same_place(vertices: np.ndarray) -> np.ndarray:
 
 def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -> np.ndarray:
     """Return the group index of each corner (3 f,); each group is at one point."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     corners = np.arange(places.size).reshape(-1, 3)
     # Edge k of a face connects corners k and k + 1, ordered here from the lower point index to the
     # higher.
@@ -84,8 +81,26 @@ def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -
     smooth = np.einsum("ij,ij->i", normal[one], normal[other]) > math.cos(CREASE)
     one, other = one[smooth], other[smooth]
     rows, columns = np.concatenate([a[one], b[one]]), np.concatenate([a[other], b[other]])
-    links = coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(places.size,) * 2)
-    return connected_components(links, directed=False)[1]
+    return _components(places.size, rows, columns)
+
+
+def _components(count: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return the component of each of `count` nodes, numbered by their first node.
+
+    Each node has the index of a node of its component, which only decreases: links lower the
+    indices at both ends and at the nodes these refer to, then each node takes that of its own.
+    SciPy has such a function, but importing it takes longer than this does for a robot.
+    """
+    label = np.arange(count)
+    while True:
+        low = np.minimum(label[rows], label[columns])
+        new = label.copy()
+        for nodes in (rows, columns, label[rows], label[columns]):
+            np.minimum.at(new, nodes, low)
+        new = new[new]
+        if np.array_equal(new, label):
+            return np.unique(label, return_inverse=True)[1]
+        label = new
 
 
 def _angle_about(axes: np.ndarray, directions: np.ndarray) -> np.ndarray:

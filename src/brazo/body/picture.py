@@ -36,7 +36,7 @@ def draw_robot(
     FigureCanvasAgg(figure)
     axes: Any = figure.add_subplot(projection="3d")
     points = [*frames[:, :3, 3], tool[:3, 3]]
-    drawn = _triangles(frames, parts)
+    drawn = shaded_triangles(frames, parts)
     if drawn is None:
         _skeleton(axes, frames, tool, parents, tip)
     else:
@@ -58,7 +58,7 @@ def draw_robot(
     return figure
 
 
-def _triangles(frames: Array, parts: Sequence[Sequence[Part]]) -> tuple[Array, Array] | None:
+def shaded_triangles(frames: Array, parts: Sequence[Sequence[Part]]) -> tuple[Array, Array] | None:
     """Corners (k, 3, 3) and shaded colours (k, 3) of all triangles; None if they are too many."""
     corners, colors = [], []
     count = 0

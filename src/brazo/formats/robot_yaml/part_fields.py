@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from brazo import units
@@ -135,10 +136,8 @@ def _mesh_path(field: Field, what: str = "robot file") -> Path:
     if not text.isprintable():
         field.fail("a file name is printable text")
     if text.startswith(SHIPPED):
-        path = (mesh_directory() / text.removeprefix(SHIPPED)).resolve()
-        if not (path.is_relative_to(mesh_directory().resolve()) and is_regular(path)):
-            field.fail(f"'{text}': no such mesh is shipped")
-        return path
+        path = _shipped(text.removeprefix(SHIPPED))
+        return path or field.fail(f"'{text}': no such mesh is shipped")
     folder = (field.path.parent if field.path else Path()).resolve()
     path = (folder / text).resolve()
     if path.suffix.lower() not in SUFFIXES:
@@ -148,3 +147,11 @@ def _mesh_path(field: Field, what: str = "robot file") -> Path:
     if not is_regular(path):
         field.fail(f"'{text}': no such file beside the {what}")
     return path
+
+
+@lru_cache(maxsize=1024)
+def _shipped(name: str) -> Path | None:
+    """Return the path of a shipped mesh, or None if there is none of that name."""
+    folder = mesh_directory().resolve()
+    path = (folder / name).resolve()
+    return path if path.is_relative_to(folder) and is_regular(path) else None
