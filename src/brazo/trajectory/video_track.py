@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.drawing import Drawing, drawing_of_points
 from brazo.trajectory.marker import TOLERANCE, color_table, color_text, find_marker, read_color
-from brazo.trajectory.reading import positive
 from brazo.trajectory.video_frames import RATE, video_frames
 
 Array = np.ndarray
