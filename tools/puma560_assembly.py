@@ -18,7 +18,8 @@ from assembly import Maker, Shop, along_y, mesh_files, union, write
 from manifold3d import Manifold
 
 H, A2, D4 = 0.67183, 0.4318, 0.4318  # m, D-H table
-FACE = 0.07598558  # m, from the wrist centre to the flange
+FACE = 0.07598558  # m, from the wrist centre to the face of the flange,
+BACK = 0.058  # and to its back
 WAIST = 0.548  # height of the plane between pedestal and turret
 SIDE = 0.058  # plane between shoulder or forearm and upper arm, from the forearm's plane
 ROLL = 0.3508  # plane between forearm and wrist, from the elbow
@@ -134,12 +135,12 @@ def hand(s: Shop) -> tuple[Manifold, Manifold]:
     """The pitch link between the cheeks of the wrist; z leads to the flange."""
     drum = s.drum(0.0, 0.029, -0.0225, 0.0225, 0.003)
     barrel = s.column(0.0222, 0.0, 0.046) + s.column(0.030, 0.042, 0.055, 0.003)
-    return drum + barrel, s.column(0.0265, 0.054, 0.058)
+    return drum + barrel, s.column(0.0265, 0.054, BACK)
 
 
 def flange(s: Shop) -> tuple[Manifold, Manifold]:
-    """A steel disc below z = 0, its face, with dark bolts."""
-    disc = s.column(0.0315, 0.058 - FACE, 0.0, 0.0015)
+    """A steel disc on its back, z = 0, and dark bolts around the middle of its face."""
+    disc = s.column(0.0315, 0.0, FACE - BACK, 0.0015)
     if not s.detailed:
         return disc, Manifold()
     return disc, s.bolts(6, 0.022, -0.001, 0.002, 0.0035)

@@ -110,14 +110,14 @@ def wrist_2(s: Shop) -> tuple[Manifold, Manifold]:
 
 
 def wrist_3(s: Shop) -> tuple[Manifold, Manifold]:
-    """A short housing below the flange, z = 0."""
+    """A short housing behind the flange, whose face is at z = 0."""
     low = 0.053 - D6 + GAP
     return s.lathe((low, 0.036), (low + 0.004, 0.0385), (-0.008, 0.0385)), Manifold()
 
 
 def flange(s: Shop) -> tuple[Manifold, Manifold]:
-    """A steel ring below z = 0, with dark bolts."""
-    disc = s.lathe((-0.010, 0.0365), (-0.001, 0.0365), (0.0, 0.0355))
+    """A steel disc on its back, z = 0, and dark bolts around the middle of its face."""
+    disc = s.lathe((0.0, 0.0365), (0.009, 0.0365), (0.010, 0.0355))
     return disc, s.bolts(4, 0.025, -0.001, 0.0016, 0.004) if s.detailed else Manifold()
 
 
