@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 
 # Folders that a folder may import. The order of the layers, checked by import-linter, allows more:
 # it cannot express that the world, which is above kinematics, does not use it.
-BASE = {"arrays", "deprecation", "errors", "text", "etree", "files", "units", "library"}
+BASE = {"arrays", "checks", "deprecation", "errors", "text", "etree", "files", "units", "library"}
 FORMATS = BASE | {"model", "body", "formats"}
 KINEMATICS = FORMATS | {"codegen", "kinematics"}
 DYNAMICS = KINEMATICS | {"dynamics", "robot"}
@@ -23,6 +23,7 @@ CONTROL = DYNAMICS | {"trajectory", "control"}
 SIMULATION = CONTROL | {"world", "recording", "simulation", "private", "internals"}
 MAY_IMPORT = {
     "arrays": {"errors"},
+    "checks": {"errors"},
     "deprecation": set(),
     "errors": set(),
     "text": set(),
@@ -54,7 +55,7 @@ MAY_IMPORT = {
     "operate": SIMULATION,
     "program": SIMULATION | {"operate"},  # the points that steps name
     "project": SIMULATION | {"folders", "operate", "program"},
-    "recording": {"deprecation", "errors", "text", "files", "units"},
+    "recording": {"checks", "deprecation", "errors", "text", "files", "units"},
     "teleop": SIMULATION | {"operate", "connections", "hosts", "peers"},
 }
 

@@ -124,7 +124,7 @@ def test_unbound_controller_is_reported(name, puma):
         with pytest.raises(brazo.BrazoError, match=rf"{name} is not bound to a robot"):
             call()
     for dt in (0.0, -1e-3, np.nan, "fast"):
-        with pytest.raises(brazo.BrazoError, match=f"{name}: dt = "):
+        with pytest.raises(brazo.BrazoError, match=f"{name}: dt is "):
             law.bind(puma, dt)
 
 

@@ -117,7 +117,7 @@ def test_other_errors_list_the_available_names():
         both.plot("speed")
     with pytest.raises(BrazoError, match="give one signal"):
         both.plot_xy("tool", "tool.y")
-    with pytest.raises(BrazoError, match="after is -1 s"):
+    with pytest.raises(BrazoError, match=r"after \(s\) is -1"):
         brazo.compare([run()], after=-1.0)
     with pytest.raises(BrazoError, match=r"must end in \.csv"):
         both.to_csv("table.txt")

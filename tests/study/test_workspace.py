@@ -80,7 +80,10 @@ def test_reach_and_volume_have_their_degree_in_lengths(tmp_path) -> None:
     ("call", "message"),
     [
         (lambda: workspace("planar-2r", samples=0), "samples = 0"),
-        (lambda: workspace("planar-2r", size=-1.0), "size = -1"),
+        (
+            lambda: workspace("planar-2r", size=-1.0),
+            "size is -1; it must be finite and greater than 0",
+        ),
         (lambda: workspace("planar-2r", rows="both"), "rows 'both' is not one of all, linear"),
         (lambda: sensitivity("planar-2r", ["L9"]), "no parameter 'L9'; parameters: L1, L2"),
         (lambda: sensitivity("planar-2r", step=2.0), "step = 2.0"),

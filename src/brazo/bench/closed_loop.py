@@ -9,6 +9,7 @@ model for each payload, computes neither controller nor metrics.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -120,24 +121,8 @@ def _many(settings: Settings) -> Section:
         return loop.run(starts, reference, steps, every, threads)
 
     recorded = run(1, every=1)
-    for threads in (1, 2) if thread_count() > 1 else (1,):
-        contestants: dict[str, Any] = {"brazo": lambda t=threads: run(t)}
-        if settings.peers and (mujoco := _mujoco(section)) is not None:
-            rest = np.zeros_like(starts)
-            torques = loop.torques(recorded)
-            rollout, end = mujoco.rollout([arm] * count, starts, rest, torques, threads)
-            rollout()
-            if agrees(recorded.x[..., : arm.n], end(), 1e-7):
-                contestants["mujoco.rollout"] = rollout
-            else:
-                section.notes.append("mujoco.rollout gives another result and is not timed")
-        seconds = race(settings, contestants, work=count * steps)
-        row: dict[str, Value] = {"threads": threads}
-        for name, value in seconds.items():
-            row[f"{name} [M steps/s]"] = 1e-6 / value
-        if "mujoco.rollout" in seconds:
-            row["rollout / brazo"] = seconds["mujoco.rollout"] / seconds["brazo"]
-        section.rows.append(row)
+    replay = [arm] * count, starts, np.zeros_like(starts), loop.torques(recorded)
+    _race_rollout(settings, section, run, count * steps, replay, recorded.x[..., : arm.n])
     return section
 
 
@@ -160,27 +145,43 @@ def _study(settings: Settings) -> Section:
 
     recorded = run(1, every=1)
     steps = len(recorded.t) - 1
+    arms = {m: arm.with_payload(m) for m in np.unique(masses).tolist()}
+    loaded = [arms[m] for m in masses.tolist()]
+    replay = loaded, recorded.q[:, 0], recorded.qd[:, 0], recorded.tau[:, :-1]
+    rows = _race_rollout(settings, section, run, count * steps, replay, recorded.q[:, -1])
+    for row, seconds in rows:
+        row["100,000 runs of 1 s at 1 kHz [s]"] = 1e8 * seconds
+    return section
+
+
+def _race_rollout(
+    settings: Settings,
+    section: Section,
+    run: Callable[[int], Any],
+    work: int,
+    replay: tuple[Any, Any, Any, Any],
+    end_of_run: np.ndarray,
+) -> list[tuple[dict[str, Value], float]]:
+    """Time `run(threads)` and MuJoCo's rollout of the same torques; rows, and brazo's seconds."""
+    found = []
     for threads in (1, 2) if thread_count() > 1 else (1,):
         contestants: dict[str, Any] = {"brazo": lambda t=threads: run(t)}
         if settings.peers and (mujoco := _mujoco(section)) is not None:
-            arms = {m: arm.with_payload(m) for m in np.unique(masses).tolist()}
-            loaded = [arms[m] for m in masses.tolist()]
-            first = recorded.q[:, 0], recorded.qd[:, 0]
-            rollout, end = mujoco.rollout(loaded, *first, recorded.tau[:, :-1], threads)
+            rollout, end = mujoco.rollout(*replay, threads)
             rollout()
-            if agrees(recorded.q[:, -1], end(), 1e-7):
+            if agrees(end_of_run, end(), 1e-7):
                 contestants["mujoco.rollout"] = rollout
             else:
                 section.notes.append("mujoco.rollout gives another result and is not timed")
-        seconds = race(settings, contestants, work=count * steps)
+        seconds = race(settings, contestants, work=work)
         row: dict[str, Value] = {"threads": threads}
         for name, value in seconds.items():
             row[f"{name} [M steps/s]"] = 1e-6 / value
-        row["100,000 runs of 1 s at 1 kHz [s]"] = 1e8 * seconds["brazo"]
         if "mujoco.rollout" in seconds:
             row["rollout / brazo"] = seconds["mujoco.rollout"] / seconds["brazo"]
         section.rows.append(row)
-    return section
+        found.append((row, seconds["brazo"]))
+    return found
 
 
 def _mujoco(section: Section) -> _MuJoCo | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import typer
@@ -70,18 +71,7 @@ def import_assembly(
             progress=lambda fraction, text: show(fraction or 0.0),
         )
     if json:
-        rows = [
-            {
-                "part": row.part,
-                "link": row.link,
-                "joint": row.joint,
-                "reason": row.reason,
-                "mass": row.mass,
-                "density": row.density,
-                "notes": row.notes,
-            }
-            for row in done.rows
-        ]
+        rows = [asdict(row) for row in done.rows]
         print_json({"file": str(done.path), "mass": done.mass, "parts": rows})
         return
     for line in done.report.rstrip("\n").split("\n"):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
 from brazo.cli.drives import DRIVES, source_with_drives
 from brazo.cli.robot_options import ARG, TIP, arguments_of
-
-if TYPE_CHECKING:
-    from brazo.robot import Robot
 
 DEFAULT = "cooperative"
 HOST = typer.Option("127.0.0.1", help="Address to listen on; other than loopback requires a token.")
@@ -45,17 +42,14 @@ def lab(
     runs: Path = RUNS,
 ) -> None:
     """Open the lab in the browser; the work is kept in a project."""
-    arguments = arguments_of(arg)
-    if tip is None and not arguments:
-        chosen: Any = source if drives is None else source_with_drives(source, drives)
-        open_lab(chosen, host=host, port=port, browser=browser, token=token, runs=runs)
-        return
-    import brazo
+    chosen: Any = source
+    if tip is not None or arg:
+        import brazo
 
-    robot: Any = brazo.load(source, tip=tip, arguments=arguments)
+        chosen = brazo.load(source, tip=tip, arguments=arguments_of(arg))
     if drives is not None:
-        robot = source_with_drives(robot, drives)
-    open_lab(robot, host=host, port=port, browser=browser, token=token, runs=runs)
+        chosen = source_with_drives(chosen, drives)
+    _serve(chosen, host, port, browser, token, runs)
 
 
 def replay(
@@ -96,18 +90,6 @@ def reopen(host: str, port: int, browser: bool, token: bool) -> None:
         except BrazoError as error:
             print(f"warning: {one.folder}: cannot be opened: {error}", file=sys.stderr)
     _serve(DEFAULT, host, port, browser, token, None)
-
-
-def open_lab(
-    source: str | Robot = DEFAULT,
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    browser: bool = True,
-    token: bool = False,
-    runs: Path | None = None,
-) -> None:
-    """Serve a cell or a robot until Ctrl+C."""
-    _serve(source, host, port, browser, token, runs)
 
 
 def _serve(

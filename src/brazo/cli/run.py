@@ -254,7 +254,6 @@ class _Job:
     def _report(self, summary: Summary, recording: Any, folder: Path) -> Path:
         from brazo.recording.report import write_report
 
-        costs = summary.costs
         return write_report(
             recording,
             folder / REPORT,
@@ -262,12 +261,7 @@ class _Job:
             verdict=summary.verdict,
             success=summary.succeeded,
             numbers={"Task": {k: v for k, v in summary.rows().items() if k not in IN_REPORT}},
-            costs={
-                "engine": costs.engine,
-                "control": costs.control,
-                "recording": costs.recording,
-                "other": costs.other,
-            },
+            costs=summary.costs.parts,
         )
 
     @property

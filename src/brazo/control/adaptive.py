@@ -21,12 +21,12 @@ adaptation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.codegen import maximum, minimum
 from brazo.control.bandwidth import joint_inertia
 from brazo.control.base import per_joint
@@ -34,7 +34,6 @@ from brazo.control.compiled import CompiledController, ControlSignals, State, Ve
 from brazo.control.gains import Gain
 from brazo.control.regressor import Regressor
 from brazo.dynamics.vectors import add
-from brazo.errors import BrazoError
 from brazo.robot import Robot
 
 
@@ -67,11 +66,8 @@ class Adaptive(CompiledController):
     ) -> None:
         super().__init__(slope=slope, kd=kd, rate=rate)
         self.wn = wn
-        if not (isinstance(known, (int, float)) and math.isfinite(known) and known >= 0.0):
-            raise BrazoError(f"Adaptive: known = {known!r}; it must be finite and at least 0")
-        if bound is not None and not (math.isfinite(bound) and bound > 0.0):
-            raise BrazoError(f"Adaptive: bound = {bound!r}; it must be greater than 0, or None")
-        self.known, self.bound = float(known), bound
+        self.known = positive(known, "Adaptive: known", zero=True)
+        self.bound = None if bound is None else positive(bound, "Adaptive: bound (or None)")
         self._regressor: Regressor | None = None
 
     @property

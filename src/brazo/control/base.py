@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.control.gains import Gain, Gains, Parameter
 from brazo.dynamics.reading import read_vector, refuse_nonfinite
 from brazo.errors import BrazoError
@@ -89,8 +90,7 @@ class Controller(Declared, ABC):
 
     def bind(self, robot: Robot, dt: float) -> None:
         """Prepare for a robot and a control period dt (s): sizes, gains, machine code."""
-        if not (isinstance(dt, (int, float)) and math.isfinite(dt) and dt > 0.0):
-            raise BrazoError(f"{self.name}: dt = {dt!r} s; it must be finite and greater than 0")
+        positive(dt, f"{self.name}: dt")
         gains = dict(self._given)
         if any(gain.name not in gains for gain in self.GAINS):
             gains = {**self.default_gains(robot), **gains}

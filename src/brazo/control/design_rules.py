@@ -30,6 +30,7 @@ import math
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.control.bandwidth import joint_inertia
 from brazo.control.base import Controller, torque_limits
 from brazo.control.computed_torque import ComputedTorque
@@ -49,16 +50,14 @@ def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[
 
     One period of computation is added to the delay.
     """
-    if rule not in RULES:
-        raise BrazoError(f"rule '{rule}' is not one of {', '.join(RULES)}")
+    one_of(rule, RULES, "rule")
     allowed = rules_for(controller)
     if rule not in allowed:
         raise BrazoError(
             f"rule '{rule}' does not apply to {controller.name}; "
             f"rules: {', '.join(allowed) or 'none'}"
         )
-    if not (math.isfinite(delay) and delay >= 0.0):
-        raise BrazoError(f"delay = {delay} s; it must be finite and 0 or more")
+    positive(delay, "delay", zero=True)
     robot, dt = controller.robot, controller.dt
     if rule == "bryson":
         return bryson_weights(robot)

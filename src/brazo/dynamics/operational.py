@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.kinematics.measures import ROWS
 
@@ -21,8 +22,7 @@ __all__ = ["operational_inertia"]
 
 def operational_inertia(robot: Any, q: Any, rows: str, frame: Any, tolerance: float) -> np.ndarray:
     """Λ (..., m, m); see `Robot.operational_inertia`."""
-    if rows not in ROWS:
-        raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
+    one_of(rows, ROWS, "rows")
     if not 0.0 < tolerance < 1.0:
         raise BrazoError(f"tolerance = {tolerance:g}; it must be between 0 and 1")
     J = robot.jacobian(q, frame)[..., ROWS[rows], :]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from brazo.arrays import float_array
+from brazo.checks import one_of, positive
 from brazo.dynamics.adaptive import Dopri5
 from brazo.dynamics.definite import doubt
 from brazo.dynamics.reading import Trajectory, raised, read_vector, sample_trajectory
@@ -158,8 +159,7 @@ def simulate(
     as its attribute `run`.
     """
     dynamics = arm.dynamics
-    if method not in ("rk4", "dopri5"):
-        raise BrazoError(f"method '{method}' is not one of rk4, dopri5")
+    one_of(method, ("rk4", "dopri5"), "method")
     t = sample_times(t_end, dt)
     q = _state(arm, q0, "q0", default=next(iter(arm.poses.values()), np.zeros(arm.n)))
     qd = _state(arm, qd0, "qd0", default=np.zeros(arm.n))
@@ -271,8 +271,7 @@ def follow(
             )
         if not np.isfinite(array).all():
             raise BrazoError("trajectory has values that are not finite")
-        if not (math.isfinite(dt) and dt > 0.0):
-            raise BrazoError(f"dt = {dt} s; it must be greater than 0")
+        positive(dt, "dt (s)")
         count = array.shape[1] if t_end is None else _count_until(t_end, dt, array.shape[1])
         samples = np.ascontiguousarray(array[:, :count].transpose(2, 1, 0))
         t = dt * np.arange(count)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -222,6 +223,16 @@ class Field:
         head = at(self.path, line or self.line, self.name)
         raise Mistake(head + message, self, value, rests=rests)
 
+    @contextmanager
+    def errors_here(self, value: str | None = None) -> Iterator[None]:
+        """Locate errors of the block at this field, unless they have a location already."""
+        try:
+            yield
+        except Mistake:
+            raise
+        except BrazoError as error:
+            self.fail(str(error), value=value)
+
     def missing(self, key: str, what: str = "") -> NoReturn:
         """Raise a Mistake because this mapping lacks a field."""
         absent = self._child(key, self.line, Node(self.line, None))
@@ -254,11 +265,12 @@ class Field:
         self,
         allowed: Iterable[str] | None = None,
         renamed: Mapping[str, str] = MappingProxyType({}),
+        required: Iterable[str] = (),
     ) -> dict[str, Field]:
         """Return the fields of a mapping.
 
         Names outside `allowed` are rejected with the nearest one.  Old names (keys of `renamed`)
-        are read as the new ones (values) with a warning.
+        are read as the new ones (values) with a warning.  The `required` fields must be there.
         """
         if not isinstance(self.node.value, dict):
             self.fail(f"expected fields (name: value), got {self._what()}")
@@ -277,6 +289,9 @@ class Field:
                     words = f"unknown field '{_short(key)}'; {hint}allowed: {', '.join(names)}"
                     better = close[0] if close and close[0] not in children else None
                     raise Mistake(at(self.path, child.line, self.name) + words, child, key=better)
+        for key in required:
+            if key not in children:
+                self.missing(key)
         return children
 
     def _rename(self, children: dict[str, Field], old: str, new: str) -> None:
@@ -366,12 +381,8 @@ class Field:
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
         """Return a number or expression with its dimension."""
-        try:
+        with self.errors_here(_STAND_IN):
             quantity = self.expression(names or ()).evaluate(names)
-        except Mistake:
-            raise
-        except BrazoError as error:
-            self.fail(str(error), value=_STAND_IN)
         if abs(quantity.value) > 1e12:
             words = f"{quantity.value:g} is out of any robot's range (at most 1e12)"
             self.fail(words, value=_STAND_IN)
@@ -386,10 +397,8 @@ class Field:
                 f"expected a number, got the text '{_short(self.node.value)}'; remove the quotes"
             )
             self.fail(words, value=_STAND_IN)
-        try:
+        with self.errors_here(_STAND_IN):
             parsed = units.parse_expression(self.node.value, names)
-        except BrazoError as error:
-            self.fail(str(error), value=_STAND_IN)
         self.expressions[self.name] = parsed
         return parsed
 

@@ -14,16 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.errors import BrazoError
 from brazo.model.description import JointKind, TreeModel, frozen
 from brazo.model.transforms import align_z, invert, rot_z, translate
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.kinematics.measures import ROWS
 
@@ -67,8 +68,7 @@ def ellipsoid(
     scale: Any = None,
 ) -> Ellipsoid:
     """The ellipsoid of Jacobians (..., 6, n); see `Robot.velocity_ellipsoid`."""
-    if rows not in ("linear", "angular"):
-        raise BrazoError(f"rows '{rows}' is not one of linear, angular")
+    one_of(rows, ("linear", "angular"), "rows")
     n = J.shape[-1]
     try:
         unit = np.broadcast_to(np.asarray(1.0 if scale is None else scale, dtype=float), (n,))

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from brazo.errors import BrazoError
+from brazo.checks import one_of
 
 Rows = Literal["all", "linear", "angular"]
 ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
@@ -42,8 +42,7 @@ def dexterity(
     tolerance: float = 1e-9,
 ) -> Dexterity:
     """Measures from Jacobians (..., 6, n); `tolerance` is relative, for the rank."""
-    if rows not in ROWS:
-        raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
+    one_of(rows, ROWS, "rows")
     J = np.array(J, dtype=float)
     J[..., 3:, :] *= length
     sigma = np.linalg.svd(J[..., ROWS[rows], :], compute_uv=False)

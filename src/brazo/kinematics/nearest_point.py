@@ -28,6 +28,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.kinematics.closed_form.five_axis import FiveAxis
 
@@ -52,8 +53,7 @@ def nearest_point(
     solver: Any, limits: np.ndarray, xyz: np.ndarray, pitch: float, roll: float, rule: NearestRule
 ) -> NearestPoint:
     """The nearest configuration of an arm with this closed form; see `Robot.nearest_point`."""
-    if rule not in RULES:
-        raise BrazoError(f"nearest_point: rule '{rule}' is not one of {', '.join(RULES)}")
+    one_of(rule, RULES, "nearest_point: rule")
     if not isinstance(solver, FiveAxis):
         raise BrazoError(
             "nearest_point is for arms of five joints: yaw, three parallel joints and roll; use ik"

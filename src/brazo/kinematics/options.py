@@ -9,6 +9,7 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 
 from brazo.arrays import float_array
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 
 Orientation = Literal["full", "nearest", "free"]
@@ -67,8 +68,8 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
             raise BrazoError(f"ik has no option '{name}'; options: {', '.join(_NAMES)}")
         if name == "redundancy" and not isinstance(value, str):
             continue
-        if name in _CHOICES and value not in _CHOICES[name]:
-            raise BrazoError(f"{name} '{value}' is not one of {', '.join(_CHOICES[name])}")
+        if name in _CHOICES:
+            one_of(value, _CHOICES[name], name)
     if not isinstance(given.get("redundancy", ""), str):
         given = {**given, "redundancy": _values(given["redundancy"])}
     options = IKOptions(**given)

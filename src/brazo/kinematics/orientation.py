@@ -20,14 +20,11 @@ All functions take leading batch dimensions: matrices (..., 3, 3), angles (..., 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.errors import BrazoError
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

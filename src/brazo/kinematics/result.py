@@ -10,15 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.model.description import JointKind
 from brazo.text import html_table
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ def with_drives(model: Model, kind: DriveKind) -> Model:
 
     With backlash the rotor moves on its own in the gap, so its inertia is not part of the joint's.
     """
-    if kind not in DRIVE_KINDS:
-        raise BrazoError(f"drives '{kind}' is not one of {', '.join(DRIVE_KINDS)}")
+    one_of(kind, DRIVE_KINDS, "drives")
     if kind == "ideal":
         return model.with_each_drive(_ideal) if model.real_drives else model
     require_actuators(model)

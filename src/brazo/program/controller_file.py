@@ -48,9 +48,7 @@ def read_controllers(root: Field) -> dict[str, Controller | str]:
     """Read the controllers by robot; they are not yet bound to robots."""
     found: dict[str, Controller | str] = {}
     for robot, block in {} if root.is_null else root.mapping().items():
-        fields = block.mapping(_FIELDS)
-        if "controller" not in fields:
-            block.missing("controller")
+        fields = block.mapping(_FIELDS, required=("controller",))
         name = fields["controller"].choice(*controller_types(), IDEAL)
         if name == IDEAL:
             found[robot] = IDEAL

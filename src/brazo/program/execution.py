@@ -18,6 +18,7 @@ from typing import Literal
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
 from brazo.program import steps as s
@@ -419,8 +420,7 @@ def _check_start(sim: Simulation) -> None:
 
 
 def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
-    if not (np.isfinite(force) and force > 0.0):
-        raise BrazoError(f"grip force {force:g} N: must be finite and greater than 0")
+    positive(force, "grip force (N)")
     for name, steps in flat.items():
         gripper = sim.world.robots[name].gripper
         if gripper is None or not any(isinstance(step, s.Grip) for step in steps):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from brazo.arrays import float_array
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.program.collision import FINE, Checker, Hit, MovingRobot
 from brazo.program.motions import motion_limits, straight, through
@@ -161,8 +162,7 @@ class FreeSpace:
         self, q0: Any, q1: Any, *, speed: float = 1.0, planner: str = "rrt", seed: int = 0
     ) -> Trajectory:
         """A free motion from q0 to q1; see `plan`."""
-        if planner not in ("rrt", "ompl"):
-            raise BrazoError(f"planner '{planner}' is not one of rrt, ompl")
+        one_of(planner, ("rrt", "ompl"), "planner")
         if not isinstance(speed, (int, float)) or not 0.0 < speed <= 1.0:
             raise BrazoError(f"speed is {speed!r}; it must be greater than 0 and at most 1")
         start, end = self._values(q0, "q0"), self._values(q1, "q1")

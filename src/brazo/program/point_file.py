@@ -46,9 +46,7 @@ def points_yaml(points: PointLists) -> str:
 def _robot_points(block: Field) -> list[Point]:
     found: list[Point] = []
     for item in [] if block.is_null else block.items(MOST):
-        given = item.mapping(("name", "q", "xyz", "rpy", "in"))
-        if "name" not in given:
-            item.missing("name")
+        given = item.mapping(("name", "q", "xyz", "rpy", "in"), required=("name",))
         name = given["name"].identifier()
         if len(name) > LONGEST_NAME:
             given["name"].fail(f"longer than {LONGEST_NAME} characters")

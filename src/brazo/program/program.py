@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from brazo.checks import one_of
 from brazo.deprecation import renamed_option
 from brazo.errors import BrazoError
 from brazo.model.description import Finding
@@ -102,10 +103,8 @@ class Program:
             raise BrazoError(
                 f"clearance is {self.clearance:g} m; must be greater than 0 and at most 0.1 m"
             )
-        if self.watch not in WATCHES:
-            raise BrazoError(f"watch '{self.watch}' is not one of {', '.join(WATCHES)}")
-        if self.planner not in PLANNERS:
-            raise BrazoError(f"planner '{self.planner}' is not one of {', '.join(PLANNERS)}")
+        one_of(self.watch, WATCHES, "watch")
+        one_of(self.planner, PLANNERS, "planner")
 
     def robot(self, name: str) -> StepList:
         """The step list of a robot, to add steps to."""

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from brazo import units
-from brazo.errors import BrazoError
 from brazo.formats.document import Field, parse_document, read_document
 from brazo.formats.library import FileLibrary
 from brazo.program.point_file import read_points
@@ -55,10 +54,7 @@ def read_program(root: Field) -> Program:
     """Read the fields of a program file."""
     if not root.is_mapping:
         root.fail("expected a program file: fields such as name, cell, robots")
-    fields = root.mapping(_PROGRAM)
-    for name in ("name", "robots"):
-        if name not in fields:
-            root.missing(name)
+    fields = root.mapping(_PROGRAM, required=("name", "robots"))
     robots = fields["robots"].mapping()
     if not 1 <= len(robots) <= MAX_ROBOTS:
         fields["robots"].fail(f"{len(robots)} robots; expected 1 to {MAX_ROBOTS}, each with steps")
@@ -79,10 +75,8 @@ def read_program(root: Field) -> Program:
     for name, dimension in (("speed", units.NUMBER), ("clearance", units.LENGTH)):
         if name in fields:
             setattr(program, name, fields[name].number(dimension))
-            try:
+            with fields[name].errors_here():
                 program.__post_init__()
-            except BrazoError as error:
-                fields[name].fail(str(error))
     program.findings = tuple(root.doubts.values())
     return program
 
@@ -106,8 +100,6 @@ def _goals(field: Field) -> list[Goal]:
         if "free" in given:
             values["free"] = given["free"].choice("on", "off", "true", "false") in ("on", "true")
         body = given["body"].identifier()
-        try:
+        with item.errors_here():
             found.append(Goal(body, **values))
-        except BrazoError as error:
-            item.fail(str(error))
     return found

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from brazo.checks import one_of, positive
 from brazo.deprecation import renamed_names
 from brazo.errors import BrazoError
 
@@ -66,7 +67,7 @@ class Speed:
         if len(given) > 1:
             raise BrazoError(f"give one of speed, time and tool_speed, not {' and '.join(given)}")
         for name, value in given.items():
-            _above(value, name)
+            positive(value, name)
         if self.fraction is not None and self.fraction > 1.0:
             raise BrazoError(
                 f"speed is {self.fraction:g}; it is a fraction of the drives' limits: 0 to 1"
@@ -81,7 +82,7 @@ class Tolerance:
     timeout: float = 2.0  # s after the planned end of the motion; then the program fails
 
     def __post_init__(self) -> None:
-        _above(self.within, "within")
+        positive(self.within, "within")
         _seconds(self.timeout, "timeout")
 
 
@@ -135,7 +136,7 @@ class MoveJoints(Step):
             _finite(self.to, "to", len(self.to) or 1)
         if self.speed.tool_speed is not None:
             raise BrazoError("move_joints has no tool_speed; give speed (a fraction) or time")
-        _one_of(self.plan, PLANS, "plan")
+        one_of(self.plan, PLANS, "plan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +159,8 @@ class MoveTo(Step):
     def __post_init__(self) -> None:
         if self.speed.tool_speed is not None:
             raise BrazoError("move_to has no tool_speed; give speed or time, or use line")
-        _one_of(self.plan, PLANS, "plan")
-        _one_of(self.orientation, ORIENTATIONS, "orientation")
+        one_of(self.plan, PLANS, "plan")
+        one_of(self.orientation, ORIENTATIONS, "orientation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +175,7 @@ class Line(Step):
 
     def __post_init__(self) -> None:
         _fixed_path(self.plan, "line")
-        _one_of(self.orientation, ORIENTATIONS, "orientation")
+        one_of(self.orientation, ORIENTATIONS, "orientation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +198,7 @@ class FollowPath(Step):
 
     def __post_init__(self) -> None:
         _fixed_path(self.plan, "path")
-        _one_of(self.orientation, ORIENTATIONS, "orientation")
+        one_of(self.orientation, ORIENTATIONS, "orientation")
         if self.rpy is not None:
             _finite(self.rpy, "rpy", 3)
 
@@ -222,7 +223,7 @@ class Grip(Step):
 
     def __post_init__(self) -> None:
         if self.force is not None:
-            _above(self.force, "force")
+            positive(self.force, "force")
         _seconds(self.settle, "settle")
         _seconds(self.timeout, "timeout")
 
@@ -236,7 +237,7 @@ class Release(Step):
 
     def __post_init__(self) -> None:
         if self.opening is not None:
-            _above(self.opening, "opening")
+            positive(self.opening, "opening")
         _seconds(self.timeout, "timeout")
 
 
@@ -414,23 +415,13 @@ def _finite(values: Any, name: str, count: int) -> None:
         raise BrazoError(f"{name}: expected {count} finite numbers, got {values}")
 
 
-def _above(value: float, name: str) -> None:
-    if not (math.isfinite(value) and value > 0.0):
-        raise BrazoError(f"{name} is {value:g}; it must be finite and greater than 0")
-
-
 def _seconds(value: float, name: str) -> None:
     if not 0.0 <= value <= MAX_SECONDS:
         raise BrazoError(f"{name} is {value:g} s; expected 0 to {MAX_SECONDS:g} s")
 
 
-def _one_of(value: str, allowed: tuple[str, ...], name: str) -> None:
-    if value not in allowed:
-        raise BrazoError(f"{name} '{value}' is not one of {', '.join(allowed)}")
-
-
 def _fixed_path(plan: str, verb: str) -> None:
-    _one_of(plan, PLANS, "plan")
+    one_of(plan, PLANS, "plan")
     if plan == "free":
         raise BrazoError(
             f"the path of a {verb} is fixed: plan must be 'direct' or 'unchecked', not 'free'"

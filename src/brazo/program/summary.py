@@ -89,12 +89,7 @@ class Summary:
             ],
             "internal_force": self.internal_force,
             "real_time_factor": self.costs.real_time_factor,
-            "costs": {
-                "engine": self.costs.engine,
-                "control": self.costs.control,
-                "recording": self.costs.recording,
-                "other": self.costs.other,
-            },
+            "costs": self.costs.parts,
         }
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.recording.display import display_unit, number
@@ -115,9 +116,7 @@ class Comparison:
     ) -> None:
         if not runs:
             raise BrazoError("compare: no runs; give at least one recording")
-        if not (math.isfinite(after) and after >= 0.0):
-            raise BrazoError(f"compare: after is {after:g} s; it must be 0 or more")
-        self.after = after
+        self.after = positive(after, "compare: after (s)", zero=True)
         wanted = robot
         if wanted is None:
             wanted = next(iter(_robots(*next(iter(runs.items())))))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.recording.names import choose
 from brazo.recording.part_file import (
@@ -79,8 +80,7 @@ class ColumnSource:
 
     def at_rate(self, rate: float) -> ColumnSource:
         """Return a source with the first row of every 1/rate seconds, and all events."""
-        if not (np.isfinite(rate) and rate > 0.0):
-            raise BrazoError(f"rate is {rate:g} Hz; it must be greater than 0")
+        positive(rate, "rate (Hz)")
         blocks = [t for (t,) in self.read([self.time])]
         t = np.concatenate(blocks) if blocks else np.empty(0)
         slots = np.floor((t - t[:1]) * rate + 1e-6)  # tolerates rounding

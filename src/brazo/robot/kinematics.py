@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from brazo.arrays import float_array
+from brazo.checks import one_of
 from brazo.codegen.method import bind, compiled
 from brazo.errors import BrazoError
 from brazo.kinematics.measures import ROWS, Dexterity, Rows, dexterity
@@ -165,8 +166,7 @@ class KinematicMethods:
         `q` is (..., n), rad and m; `rows` is "all", "linear" (m) or "angular" (rad).  The
         values of the result are (...,).
         """
-        if rows not in ROWS:
-            raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
+        one_of(rows, ROWS, "rows")
         return dexterity(self.jacobian(q), rows, self._kinematics.mobility_of(rows))
 
     def configuration(self, q: ArrayLike) -> str:

@@ -24,9 +24,14 @@ class Costs:
     steps: int
 
     @property
+    def parts(self) -> dict[str, float]:
+        """Computing time per step (µs) of each part."""
+        return {name: getattr(self, name) for name in ("engine", "control", "recording", "other")}
+
+    @property
     def total(self) -> float:
         """Total computing time per step (µs)."""
-        return self.engine + self.control + self.recording + self.other
+        return sum(self.parts.values())
 
     @property
     def control_share(self) -> float:

@@ -22,6 +22,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.world import WorldRobot
 
@@ -171,8 +172,7 @@ class EncoderNoise(JointFault):
     def check(self, robot: WorldRobot, dt: float) -> None:
         self.index(robot)
         for value in (self.std, self.rate_std):
-            if not (math.isfinite(value) and value >= 0.0):
-                raise BrazoError(f"noise {value:g}: must be finite, 0 or more")
+            positive(value, "noise", zero=True)
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         return _Noise(self.index(robot), self.std, self.rate_std, rng)
@@ -205,8 +205,7 @@ class CommandDelay(Fault):
         return f"{self.robot}: command delay {1e3 * self.delay:g} ms"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
-        if not (math.isfinite(self.delay) and self.delay >= 0.0):
-            raise BrazoError(f"delay {self.delay:g} s: must be finite, 0 s or more")
+        positive(self.delay, "delay (s)", zero=True)
         if round(self.delay / dt) > MAX_QUEUED:
             raise BrazoError(f"delay {self.delay:g} s: at most {MAX_QUEUED * dt:g} s")
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.program import Program, load_program, program_names
 from brazo.program.steps import FollowPath
@@ -176,8 +176,7 @@ class CellStudy(StudyPlan):
             if not parts:
                 raise BrazoError(f"study: no {what}; give at least one")
         self.check_numbers()
-        if not (math.isfinite(self.until) and self.until > 0.0):
-            raise BrazoError(f"study: until = {self.until}; it must be finite and greater than 0")
+        positive(self.until, "study: until")
         for name, factor in self.factors.items():
             factor_dimension(self.cell, name)
             # A normal distribution has no limits: what was drawn from it counts.
@@ -189,10 +188,7 @@ class CellStudy(StudyPlan):
                 check_values(name, np.array([value]))
                 if name in self.factors:
                     raise BrazoError(f"'{name}' is a factor and a value of case '{case}'")
-        for name, limit in self.success.items():
-            self.check_metric(name)
-            if not math.isfinite(limit):
-                raise BrazoError(f"success: {name}: the limit must be finite")
+        self.check_success()
 
 
 def _program(given: str | Path | Program | None, cell: Cell) -> Program:

@@ -9,7 +9,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.simulation.cell_arm import arm_of
-from brazo.study.delay_study import DelayStudy
+from brazo.study.delay_study import METRICS, DelayStudy
 from brazo.study.plan import ChunkTable
 from brazo.teleop.bilateral import (
     DelayLine,
@@ -82,14 +82,7 @@ def delay_run(
     world = World(study.cell)
     pair = Pair(world, made, Hand(strokes(PRESS)), task_map, delay=delay, seed=seed, **line)
     report = pair.run(study.duration).report()
-    return {
-        "tracking_rms": report.tracking_rms,
-        "tracking_max": report.tracking_max,
-        "lag": report.lag,
-        "moving": report.moving,
-        "min_energy": report.min_energy,
-        "max_force": report.max_force,
-    }
+    return {name: getattr(report, name) for name in METRICS if name != "held"}
 
 
 def _unilateral(

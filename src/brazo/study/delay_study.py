@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.study.factors import Factor, Sampling
 from brazo.study.plan import ChunkTable, RunGroup, StudyPlan
@@ -145,8 +146,7 @@ class DelayStudy(StudyPlan):
         if not self.schemes:
             raise BrazoError("study: no schemes; give at least one")
         for scheme in self.schemes:
-            if scheme not in SCHEMES:
-                raise BrazoError(f"scheme '{scheme}' is not one of {', '.join(SCHEMES)}")
+            one_of(scheme, SCHEMES, "scheme")
         if not (math.isfinite(self.duration) and self.duration >= 4.0):
             raise BrazoError(f"duration = {self.duration:g} s; it must be at least 4 s")
         for name, factor in self.factors.items():
@@ -156,7 +156,4 @@ class DelayStudy(StudyPlan):
             most = {"delay": math.inf, "jitter": 1.0, "loss": 0.99}[name]
             if values.min() < 0.0 or values.max() > most:
                 raise BrazoError(f"factor '{name}': values must be from 0 to {most:g}")
-        for name, limit in self.success.items():
-            self.check_metric(name)
-            if not math.isfinite(limit):
-                raise BrazoError(f"success: {name}: the limit must be finite")
+        self.check_success()

@@ -8,6 +8,7 @@ the same conditions.
 from __future__ import annotations
 
 import abc
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -179,6 +180,13 @@ class StudyPlan(abc.ABC):
         return run_study(self, folder, **options)
 
     # ---- checks ----------------------------------------------------------------------------
+
+    def check_success(self) -> None:
+        """Check the max values of metrics."""
+        for name, limit in self.success.items():
+            self.check_metric(name)
+            if not math.isfinite(limit):
+                raise BrazoError(f"success: {name}: the limit must be finite")
 
     def check_metric(self, name: str) -> None:
         """Raise if the results have no such metric."""

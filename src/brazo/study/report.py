@@ -20,7 +20,6 @@ from brazo.study.report_parts import grid_table, interval_text, legend, logarith
 from brazo.study.results import RANKED, Interval, Rank, StudyResults
 
 MOST_FAILURES = 40
-MOST_CASES = 8  # with an own colour
 
 
 def write_study_report(results: StudyResults, path: str | Path) -> Path:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.control import Controller, controllers
 from brazo.control.benchmark import quintic, sines
 from brazo.errors import BrazoError
@@ -41,8 +42,7 @@ class StudyFault:
     value: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in FAULTS:
-            raise BrazoError(f"fault '{self.kind}' is not one of {', '.join(FAULTS)}")
+        one_of(self.kind, FAULTS, "fault")
         if self.kind == "torque loss" and not 0.0 <= self.value <= 1.0:
             raise BrazoError(f"torque loss {self.value:g}: must be from 0 to 1")
         if not (math.isfinite(self.at) and self.at >= 0.0 and math.isfinite(self.value)):
@@ -75,8 +75,7 @@ class Case:
     def __post_init__(self) -> None:
         for name in ("payload", "position_noise", "velocity_noise", "start_error", "delay"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0.0):
-                raise BrazoError(f"{name} = {value}; it must be finite and 0 or more")
+            positive(value, name, zero=True)
         if not (math.isfinite(self.mass_error) and self.mass_error > -1.0):
             raise BrazoError(f"mass_error = {self.mass_error}; it must be greater than -1")
         if not self.disturbance_start < self.disturbance_stop:

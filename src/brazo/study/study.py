@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -276,10 +275,7 @@ class Study(StudyPlan):
         sample_times(self.duration, self.dt)
         for name in self.factors:
             self.check_factor(name)
-        for name, limit in self.success.items():
-            self.check_metric(name)
-            if not math.isfinite(limit):
-                raise BrazoError(f"success: {name}: the limit must be finite")
+        self.check_success()
         for case in self.cases:
             for name in self.factors.keys() & CASE_FACTORS:
                 if getattr(case, name):

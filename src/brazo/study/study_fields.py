@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from brazo import units
 from brazo.control import controllers
 from brazo.errors import BrazoError
-from brazo.formats.document import Field, Mistake
-from brazo.study.factors import DISTRIBUTIONS, Factor, grid, values
+from brazo.formats.document import Field
+from brazo.study.factors import DISTRIBUTIONS, SAMPLINGS, Factor, grid, values
 from brazo.study.scenario import ControllerChoice
 
 MAX_VALUES = 10_000
@@ -18,17 +19,61 @@ Made = TypeVar("Made")
 
 def located(field: Field, make: Callable[[], Made]) -> Made:
     """What `make` returns, or its error at a field."""
-    try:
+    with field.errors_here():
         return make()
-    except Mistake:
-        raise
-    except BrazoError as error:
-        field.fail(str(error))
 
 
-def stem_of(root: Field) -> str:
-    """Name of a study file without its suffix."""
-    return "study" if root.path is None else root.path.stem
+def folder_of(root: Field) -> Path:
+    """Folder to which the paths in a study file are relative."""
+    return Path() if root.path is None else root.path.parent
+
+
+def loaded(field: Field, folder: Path, load: Callable[[str | Path], Made]) -> Made:
+    """What a name, or a path relative to the study file, names."""
+    text = field.text(300).strip()
+    local = folder / text
+    with field.errors_here():
+        return load(local if Path(text).suffix and local.is_file() else text)
+
+
+def common_options(root: Field, fields: Mapping[str, Field]) -> dict[str, Any]:
+    """Options that several kinds of studies have; the others are read by each kind."""
+    stem = "study" if root.path is None else root.path.stem
+    options: dict[str, Any] = {
+        "name": fields["name"].identifier() if "name" in fields else stem,
+        "about": fields["about"].text().strip() if "about" in fields else "",
+    }
+    for name in ("duration", "dt", "until"):
+        if name in fields:
+            options[name] = fields[name].number(units.TIME, above=0.0)
+    for name, least in (("substeps", 1), ("samples", 1), ("repetitions", 1), ("seed", 0)):
+        if name in fields:
+            options[name] = whole_number(fields[name], least)
+    if "sampling" in fields:
+        options["sampling"] = fields["sampling"].choice(*SAMPLINGS)
+    return options
+
+
+def factors_of(
+    fields: Mapping[str, Field],
+    dimensions: Callable[[str, Field], tuple[units.Dimension, ...]],
+    made: Callable[..., Any],
+) -> dict[str, Factor]:
+    """Factors of a study; `made(factors=…)` makes it, to check each where the file gives it."""
+    factors: dict[str, Factor] = {}
+    for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
+        factors[name] = factor_of(field, *dimensions(name, field))
+        located(field, lambda: made(factors=factors))
+    return factors
+
+
+def success_of(fields: Mapping[str, Field], made: Callable[..., Any]) -> dict[str, float]:
+    """Max values of metrics; `made(success=…)` makes the study, to check each."""
+    success: dict[str, float] = {}
+    for name, field in fields["success"].mapping().items() if "success" in fields else ():
+        success[name] = field.quantity().value
+        located(field, lambda: made(success=success))
+    return success
 
 
 def items_of(field: Field) -> list[Field]:
@@ -67,10 +112,8 @@ def controllers_of(field: Field) -> dict[str, ControllerChoice]:
                 "'controller'"
             )
         choice = ControllerChoice(kind, {key: _option(item) for key, item in given.items()})
-        try:
+        with block.errors_here():
             choice.make()
-        except BrazoError as error:
-            block.fail(str(error))
         found[name] = choice
     if not found:
         field.fail("no controllers; give at least one")
@@ -101,7 +144,7 @@ def factor_of(field: Field, *dimensions: units.Dimension) -> Factor:
         one.number(*dimensions) if dimensions and i < count else one.quantity().value
         for i, one in enumerate(item.items(MAX_VALUES))
     ]
-    try:
+    with item.errors_here():
         if kind == "values":
             if not numbers:
                 item.fail("no values; give at least one")
@@ -113,7 +156,3 @@ def factor_of(field: Field, *dimensions: units.Dimension) -> Factor:
         if len(numbers) != 2:
             item.fail("expected two numbers")
         return Factor(kind, (numbers[0], numbers[1]))  # pyright: ignore[reportArgumentType]
-    except Mistake:
-        raise
-    except BrazoError as error:
-        item.fail(str(error))

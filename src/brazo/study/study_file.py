@@ -27,23 +27,23 @@ from pathlib import Path
 from typing import Any
 
 from brazo import units
-from brazo.errors import BrazoError
-from brazo.formats.document import Field, Mistake, parse_document, read_document
+from brazo.formats.document import Field, parse_document, read_document
 from brazo.formats.library import FileLibrary
 from brazo.robot import Robot, load
 from brazo.study.cell_study import CellStudy
 from brazo.study.cell_study_file import read_cell_study, read_delay_study
 from brazo.study.delay_study import DelayStudy
-from brazo.study.factors import SAMPLINGS, Factor
 from brazo.study.scenario import FAULTS, TASKS, VALUED, Case, StudyFault
 from brazo.study.study import PHYSICS, Study
 from brazo.study.study_fields import (
+    common_options,
     controllers_of,
-    factor_of,
+    factors_of,
+    folder_of,
     items_of,
+    loaded,
     located,
-    stem_of,
-    whole_number,
+    success_of,
 )
 
 AnyStudy = Study | CellStudy | DelayStudy
@@ -82,25 +82,12 @@ def read_study(root: Field) -> AnyStudy:
         return read_delay_study(root)
     if "cell" in root.mapping():
         return read_cell_study(root)
-    fields = root.mapping(_FIELDS)
-    for name in ("robots", "controllers"):
-        if name not in fields:
-            root.missing(name)
-    folder = Path() if root.path is None else root.path.parent
-    robots = [_robot(item, folder) for item in items_of(fields["robots"])]
-    options: dict[str, Any] = {
-        "name": fields["name"].identifier() if "name" in fields else stem_of(root),
-        "about": fields["about"].text().strip() if "about" in fields else "",
-    }
-    for name in ("duration", "dt"):
-        if name in fields:
-            options[name] = fields[name].number(units.TIME, above=0.0)
-    for name, least in (("substeps", 1), ("samples", 1), ("repetitions", 1), ("seed", 0)):
-        if name in fields:
-            options[name] = whole_number(fields[name], least)
-    for name, allowed in (("sampling", SAMPLINGS), ("physics", PHYSICS)):
-        if name in fields:
-            options[name] = fields[name].choice(*allowed)
+    fields = root.mapping(_FIELDS, required=("robots", "controllers"))
+    folder = folder_of(root)
+    robots = [loaded(item, folder, load) for item in items_of(fields["robots"])]
+    options = common_options(root, fields)
+    if "physics" in fields:
+        options["physics"] = fields["physics"].choice(*PHYSICS)
     chosen = controllers_of(fields["controllers"])
     tasks = ["sines"]
     if "tasks" in fields:
@@ -112,26 +99,9 @@ def read_study(root: Field) -> AnyStudy:
         return Study(robots, chosen, tasks, **options, **more)
 
     located(root, made)
-    factors: dict[str, Factor] = {}
-    for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
-        factors[name] = factor_of(field)
-        located(field, lambda: made(factors=factors))
-    success: dict[str, float] = {}
-    for name, field in fields["success"].mapping().items() if "success" in fields else ():
-        success[name] = field.quantity().value
-        located(field, lambda: made(success=success))
-    return located(root, lambda: made(factors=factors, success=success))
-
-
-def _robot(field: Field, folder: Path) -> Robot:
-    text = field.text(300).strip()
-    local = folder / text
-    try:
-        return load(local if Path(text).suffix and local.is_file() else text)
-    except Mistake:
-        raise
-    except BrazoError as error:
-        field.fail(str(error))
+    factors = factors_of(fields, lambda name, field: (), made)
+    options["success"] = success_of(fields, made)
+    return located(root, lambda: made(factors=factors))
 
 
 def _task(field: Field, folder: Path) -> str | Path:
@@ -169,33 +139,24 @@ def _case(name: str, block: Field, robots: list[Robot]) -> Case:
         options["disturbance_joint"] = _joint(given["disturbance_joint"], robots)
     if "faults" in given:
         options["faults"] = tuple(_fault(item, robots) for item in given["faults"].items())
-    try:
+    with block.errors_here():
         return Case(**options)
-    except BrazoError as error:
-        block.fail(str(error))
 
 
 def _fault(item: Field, robots: list[Robot]) -> StudyFault:
-    given = item.mapping(("kind", "joint", "at", "value"))
-    for name in ("kind", "joint"):
-        if name not in given:
-            item.missing(name)
+    given = item.mapping(("kind", "joint", "at", "value"), required=("kind", "joint"))
     kind = given["kind"].choice(*FAULTS)
     if kind in VALUED and "value" not in given:
         item.missing("value")
     if kind not in VALUED and "value" in given:
         given["value"].fail(f"'{kind}' has no value")
-    try:
+    with item.errors_here():
         return StudyFault(
             kind,  # pyright: ignore[reportArgumentType]
             _joint(given["joint"], robots),
             given["at"].number(units.TIME, at_least=0.0) if "at" in given else 0.0,
             given["value"].quantity().value if "value" in given else 0.0,
         )
-    except Mistake:
-        raise
-    except BrazoError as error:
-        item.fail(str(error))
 
 
 def _joint(field: Field, robots: list[Robot]) -> str | int:

@@ -17,7 +17,6 @@ when `samples_per_cell` is below about 20.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.kinematics.measures import ROWS, Rows
 from brazo.kinematics.sampling import sampling_box
@@ -110,10 +110,9 @@ def workspace(
     arm = robot if isinstance(robot, Robot) else load(robot)
     if not isinstance(samples, int) or samples < 1:
         raise BrazoError(f"samples = {samples!r}; it must be an integer of at least 1")
-    if rows not in ROWS:
-        raise BrazoError(f"rows '{rows}' is not one of {', '.join(ROWS)}")
-    if size is not None and not (math.isfinite(size) and size > 0.0):
-        raise BrazoError(f"size = {size}; it must be finite and greater than 0")
+    one_of(rows, ROWS, "rows")
+    if size is not None:
+        positive(size, "size")
     p, w = sampled(arm, joint_samples(arm, samples, seed), rows)
     if not len(p):
         raise BrazoError(f"{arm.name}: no joint position within the limits has a pose")

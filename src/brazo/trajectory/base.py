@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
-from brazo.trajectory.reading import positive
 
 Array = np.ndarray
 MAX_SAMPLES = 20_000_000

@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between
 from brazo.trajectory.base import Trajectory, even_times, read_times
 from brazo.trajectory.curves import Affine, Curve
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 from brazo.trajectory.tool_orientation import ToolOrientation
 
 Array = np.ndarray

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
 from brazo.kinematics.result import LIMIT_TOLERANCE, violations
@@ -37,7 +38,7 @@ from brazo.trajectory.go_to import GoTo
 from brazo.trajectory.jerk_limited import RuckigPlanner, reach
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits, at_limit
-from brazo.trajectory.reading import choice, positive, vector
+from brazo.trajectory.reading import vector
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -139,7 +140,7 @@ class CartesianJog:
 
         In base axes, or in the current axes of the tool.
         """
-        choice(frame, ("base", "tool"), "frame")
+        one_of(frame, ("base", "tool"), "frame")
         wanted = vector(velocity, 6, "velocity")
         for part, what, most in (
             (wanted[:3], "speed", self.tool.speed),

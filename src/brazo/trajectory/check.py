@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample, Trajectory
 from brazo.trajectory.limits import Limits, drives_of
-from brazo.trajectory.reading import positive
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

@@ -146,10 +146,8 @@ def read_curve(curve: str, block: Field) -> dict[str, Any]:
     known = CURVES[curve]
     fields = block.mapping(known)
     values = {name: _value(known[name], one) for name, one in fields.items()}
-    try:
+    with block.errors_here():
         check_curve(curve, values)
-    except BrazoError as error:
-        block.fail(str(error))
     try:
         # What can be wrong in the contents of an argument.
         if curve == "text":

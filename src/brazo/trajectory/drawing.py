@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.curves import Affine, Curve, Polynomial, Straight, by_length, joined
-from brazo.trajectory.reading import array, positive
+from brazo.trajectory.reading import array
 
 Array = np.ndarray
 Stroke = tuple[Curve, ...]
@@ -90,18 +91,6 @@ class Drawing:
     def placed(self, axes: Array, origin: Array) -> Drawing:
         """In space: the plane of the first two columns of `axes` (3, 3) through `origin`."""
         return self._affine(axes, origin)
-
-    def polylines(self, count: int = 12) -> list[Array]:
-        """Points (k, 2) of each stroke, for display."""
-        x = np.linspace(0.0, 1.0, count)
-        found = []
-        for stroke in self.strokes:
-            parts = [
-                piece.at(x[[0, -1]] if isinstance(piece, Straight) else x)[0, :, :2]
-                for piece in stroke
-            ]
-            found.append(np.concatenate([parts[0], *[part[1:] for part in parts[1:]]]))
-        return found
 
     def _affine(self, A: Array, b: Array) -> Drawing:
         return Drawing(

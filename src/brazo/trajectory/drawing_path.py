@@ -18,12 +18,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.trajectory.cartesian import CartesianPath, SequencePath
 from brazo.trajectory.curves import Curve, Straight
 from brazo.trajectory.drawing import Drawing, drawing_of_points, sections
 from brazo.trajectory.paths import Z, along, plane_axes
-from brazo.trajectory.reading import choice, positive, vector
+from brazo.trajectory.reading import vector
 from brazo.trajectory.svg_drawing import read_svg
 from brazo.trajectory.text_drawing import text_drawing
 from brazo.trajectory.timing import Timing, read_timing
@@ -80,7 +81,7 @@ def draw(
             "a drawing needs an orientation that does not depend on the direction of the path: a "
             "rotation matrix, or Radial"
         )
-    choice(retract, RETRACTS, "retract")
+    one_of(retract, RETRACTS, "retract")
     lift = positive(lift, "lift")
     axes = plane_axes(normal, start)
     placed = drawing.placed(axes, vector(centre, 3, "centre"))

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import angle_between, rotvec_from_matrix
 from brazo.kinematics.result import joint_text, range_text, violations
@@ -30,7 +31,6 @@ from brazo.trajectory.base import MAX_SAMPLES, Trajectory
 from brazo.trajectory.cartesian import CartesianPath, PathSample
 from brazo.trajectory.joint_rates import Rates, ToolMotion
 from brazo.trajectory.piecewise import Piecewise, quintic_pieces
-from brazo.trajectory.reading import choice, positive
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -114,7 +114,7 @@ def follow_times(
     singular: float = SINGULAR,
 ) -> Piecewise:
     """The joint motion that is exact at times (m,), which include all breaks of the path."""
-    choice(orientation, ORIENTATIONS, "orientation")
+    one_of(orientation, ORIENTATIONS, "orientation")
     # Just before and after each time, beyond its rounding: the acceleration jumps at breaks.
     near = _NEXT * np.spacing(path.duration)
     now = path.sample(np.minimum(t + near, path.duration))

@@ -21,11 +21,11 @@ from typing import Any, Literal
 import numpy as np
 import ruckig
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.moves import SYNCHRONISE, Synchronise, ends, quintic
 from brazo.trajectory.piecewise import Piecewise, merge
-from brazo.trajectory.reading import choice
 
 Array = np.ndarray
 Interface = Literal["position", "velocity"]
@@ -62,7 +62,7 @@ def jerk_limited(q0: Any, q1: Any, limits: Limits, synchronise: Synchronise = "t
 
     All joints arrive together; `"line"` also keeps them on a straight line in joint space.
     """
-    choice(synchronise, SYNCHRONISE, "synchronise")
+    one_of(synchronise, SYNCHRONISE, "synchronise")
     q0, q1 = ends(q0, q1)
     if limits.n != len(q0):
         raise BrazoError(f"limits are for {limits.n} joints; q0 has {len(q0)}")

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
 from brazo.trajectory.jerk_limited import SHORT, RuckigPlanner, fastest, phases_of, reach
 from brazo.trajectory.limits import Limits
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 
 Array = np.ndarray
 

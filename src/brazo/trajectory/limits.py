@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.result import joint_text
 from brazo.model.description import Drive
-from brazo.trajectory.reading import bounds, floats, positive
+from brazo.trajectory.reading import bounds, floats
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -83,15 +84,7 @@ class Limits:
         share = positive(share, "share")
         if share > 1.0:
             raise BrazoError(f"share is {share:g}; max 1")
-        return Limits(
-            speed=share * self.speed,
-            acceleration=self.acceleration,
-            jerk=self.jerk,
-            position=self.position,
-            torque=self.torque,
-            assumed=self.assumed,
-            n=self.n,
-        )
+        return replace(self, speed=share * self.speed)
 
 
 def limits_of(

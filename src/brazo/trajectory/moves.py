@@ -22,10 +22,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
 from brazo.trajectory.piecewise import Piecewise, cubic_pieces, merge, quintic_pieces
-from brazo.trajectory.reading import bounds, choice, floats, positive, vector
+from brazo.trajectory.reading import bounds, floats, vector
 
 Array = np.ndarray
 Synchronise = Literal["time", "line"]
@@ -77,7 +78,7 @@ def trapezoid(
     q0: Any, q1: Any, speed: Any, acceleration: Any, synchronise: Synchronise = "time"
 ) -> Piecewise:
     """The fastest synchronised motion from q0 to q1 (n,) within speed and acceleration limits."""
-    choice(synchronise, SYNCHRONISE, "synchronise")
+    one_of(synchronise, SYNCHRONISE, "synchronise")
     q0, q1 = ends(q0, q1)
     n = len(q0)
     v = bounds(speed, n, "speed", finite=True)

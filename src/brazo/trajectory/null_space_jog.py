@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.result import violations
 from brazo.trajectory.base import Sample
@@ -30,7 +31,7 @@ from brazo.trajectory.jacobian_rate import jacobian_rate
 from brazo.trajectory.jerk_limited import RuckigPlanner
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits, at_limit
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

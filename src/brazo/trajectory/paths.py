@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.trajectory.cartesian import CartesianPath, CurvePath, SequencePath
 from brazo.trajectory.curves import (
@@ -28,7 +29,7 @@ from brazo.trajectory.curves import (
     corner,
     joined,
 )
-from brazo.trajectory.reading import array, choice, direction, pose, positive, vector
+from brazo.trajectory.reading import array, direction, pose, vector
 from brazo.trajectory.series import series
 from brazo.trajectory.timing import Timing, progress, read_timing
 from brazo.trajectory.tool_orientation import (
@@ -74,7 +75,7 @@ def polyline(
     it leaves each line `blend` metres before the corner and rounds it without a stop and with
     continuous acceleration; between two poses the orientation then starts and ends smoothly.
     """
-    choice(corners, ("stop", "blend"), "corners")
+    one_of(corners, ("stop", "blend"), "corners")
     points, rotations = _poses(poses, orientation)
     timing = read_timing(timing)
     turning = None if rotations is not None else read_orientation(orientation)

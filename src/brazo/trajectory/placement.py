@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.codegen.checkpoint import checkpoint
 from brazo.errors import BrazoError
 from brazo.trajectory.cartesian import CartesianPath
 from brazo.trajectory.follow import Orientation, PathInfeasible
 from brazo.trajectory.piecewise import Piecewise
 from brazo.trajectory.plan_path import STEP, TOLERANCE, plan_path
-from brazo.trajectory.reading import choice
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -66,7 +66,7 @@ def nearest_placement(
 
     Raises `BrazoError` if no shift up to 0.4 m, or no scale down to 4 %, makes it feasible.
     """
-    choice(by, BY, "by")
+    one_of(by, BY, "by")
     times = np.linspace(0.0, path.duration, SAMPLES)
     p = path.pose(times)[:, :3, 3]
     centre = 0.5 * (p.min(axis=0) + p.max(axis=0))

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.result import violations
 from brazo.trajectory.cartesian import CartesianPath
@@ -28,7 +29,6 @@ from brazo.trajectory.follow import (
     step_times,
 )
 from brazo.trajectory.piecewise import Piecewise
-from brazo.trajectory.reading import positive
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

@@ -6,7 +6,6 @@ are refused: neither `"1"` nor `True` is a number.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -80,19 +79,6 @@ def times(value: Any, what: str = "t") -> Array:
     return t
 
 
-def positive(value: Any, what: str) -> float:
-    """A finite number greater than 0."""
-    try:
-        if isinstance(value, (bool, np.bool_, str, bytes)):
-            raise TypeError
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise BrazoError(f"{what} is {value!r}; expected a number greater than 0") from None
-    if not (math.isfinite(number) and number > 0.0):
-        raise BrazoError(f"{what} is {number:g}; it must be finite and greater than 0")
-    return number
-
-
 def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
     """Limits (n,) > 0 from one number for all joints or one per joint; may be infinite."""
     numbers = floats(value, what)
@@ -105,12 +91,6 @@ def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
         wanted = "finite and greater than 0" if finite else "greater than 0"
         raise BrazoError(f"{what} of joint {i + 1} is {numbers[i]:g}; it must be {wanted}")
     return numbers
-
-
-def choice(value: str, allowed: tuple[str, ...], what: str) -> None:
-    """Check a value against the allowed ones."""
-    if value not in allowed:
-        raise BrazoError(f"{what} '{value}' is not one of {', '.join(allowed)}")
 
 
 def rotation(value: Any, what: str) -> Array:

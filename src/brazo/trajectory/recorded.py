@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.cartesian import CartesianPath, PathSample
-from brazo.trajectory.reading import array, pose, positive, times
+from brazo.trajectory.reading import array, pose, times
 
 if TYPE_CHECKING:
     from brazo.recording import Recording

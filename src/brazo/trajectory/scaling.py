@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample, Trajectory
 from brazo.trajectory.check import Violation, check, grid, torques
 from brazo.trajectory.limits import Limits, drives_of
 from brazo.trajectory.piecewise import Piecewise
-from brazo.trajectory.reading import positive
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

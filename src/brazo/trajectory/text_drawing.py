@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.text import one_line
 from brazo.trajectory.curves import Curve
 from brazo.trajectory.drawing import Drawing, Stroke, bezier, chain, stroke_of_points
-from brazo.trajectory.reading import choice, positive
 
 FONTS = ("single-stroke", "script", "outline")
 _HERSHEY = {"single-stroke": "futural", "script": "scripts"}
@@ -30,7 +30,7 @@ def text_drawing(text: str, height: float, font: str = "single-stroke") -> Drawi
     `font` is `"single-stroke"` (for a pen), `"script"` (the same, joined letters) or `"outline"`
     (the contours of DejaVu Sans).
     """
-    choice(font, FONTS, "font")
+    one_of(font, FONTS, "font")
     height = positive(height, "height")
     if not isinstance(text, str) or not text.strip():
         raise BrazoError("text is empty; expected at least one letter")

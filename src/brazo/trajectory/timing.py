@@ -17,12 +17,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
+from brazo.checks import one_of, positive
 from brazo.deprecation import warn_renamed
 from brazo.errors import BrazoError
 from brazo.trajectory import moves
 from brazo.trajectory.limits import Limits
 from brazo.trajectory.piecewise import Piecewise
-from brazo.trajectory.reading import choice, positive
 
 Profile = Literal["quintic", "cubic", "trapezoid", "jerk_limited", "constant"]
 PROFILES = ("quintic", "cubic", "trapezoid", "jerk_limited", "constant")
@@ -50,7 +50,7 @@ class Timing:
     angular_jerk: float | None = None  # rad/s³
 
     def __post_init__(self) -> None:
-        choice(self.profile, PROFILES, "profile")
+        one_of(self.profile, PROFILES, "profile")
         for name in ("duration", *_LIMITS):
             value = getattr(self, name)
             if value is not None:

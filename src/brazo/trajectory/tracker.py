@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.kinematics.ik import read_target
 from brazo.kinematics.orientation import matrix_from_rotvec
@@ -29,7 +30,7 @@ from brazo.kinematics.result import LIMIT_TOLERANCE, violations
 from brazo.trajectory.follow import Orientation, onto, pose_shift
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits, at_limit, limits_of
-from brazo.trajectory.reading import choice, positive, vector
+from brazo.trajectory.reading import vector
 
 if TYPE_CHECKING:
     from brazo.robot import Robot
@@ -156,7 +157,7 @@ class Tracker:
             raise BrazoError(f"limits are for {self.limits.n} joints; '{robot.name}' has {robot.n}")
         if orientation is None:
             orientation = "full" if robot.mobility == 6 else "nearest"
-        choice(orientation, ("full", "nearest", "free"), "orientation")
+        one_of(orientation, ("full", "nearest", "free"), "orientation")
         self.orientation: Orientation = orientation
         self.singular = positive(singular, "singular")
         self._motion = ToolMotion(robot, turning=orientation != "free")

@@ -19,9 +19,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.trajectory.piecewise import Piecewise, cubic_pieces, quintic_pieces
-from brazo.trajectory.reading import array, choice, table, times
+from brazo.trajectory.reading import array, table, times
 
 Array = np.ndarray
 Rule = Literal["average", "monotone", "smooth"]
@@ -57,7 +58,7 @@ def automatic_speeds(
     t: Array, q: Array, rule: Rule = "average", qd: Array | None = None, given: Array | None = None
 ) -> Array:
     """Velocities (points, n) by a rule; rows of `qd` with `given` (points,) true are kept."""
-    choice(rule, RULES, "rule")
+    one_of(rule, RULES, "rule")
     given = np.zeros(len(t), dtype=bool) if given is None else given
     kept = np.zeros_like(q) if qd is None else np.where(given[:, None], qd, 0.0)
     h = np.diff(t)[:, None]
@@ -107,7 +108,7 @@ def _accelerations(t: Array, q: Array, qd: Array) -> Array:
 
 
 def _states(t: Any, q: Any, qd: Any, rule: str) -> tuple[Array, Array, Array]:
-    choice(rule, RULES, "rule")
+    one_of(rule, RULES, "rule")
     t = times(t)
     q = table(q, len(t), None, "q")
     speeds, given = _rows(qd, q.shape, "qd")

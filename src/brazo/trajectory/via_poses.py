@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.kinematics.options import Orientation
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.piecewise import Piecewise
-from brazo.trajectory.reading import array, choice, times, vector
+from brazo.trajectory.reading import array, times, vector
 from brazo.trajectory.via_points import Rule, cubic_via_points, quintic_via_points
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def via_poses(
     axes); without one joint velocities follow the `rule` of via points.  All poses are solved in
     the branch of the first, which is the one nearest to `q0`, or the named one.
     """
-    choice(degree, ("cubic", "quintic"), "degree")
+    one_of(degree, ("cubic", "quintic"), "degree")
     t = times(t)
     q = solve_poses(robot, t, poses, q0, branch, orientation)
     qd = joint_speeds(robot, q, velocities, orientation)

@@ -185,10 +185,8 @@ def _yaml_key(item: Field) -> Key:
         values["distance"] = fields["distance"].number(units.LENGTH, above=0.0)
     target = fields["look_at"].numbers(3, units.LENGTH) if "look_at" in fields else None
     position = fields["position"].numbers(3, units.LENGTH) if "position" in fields else None
-    try:
+    with item.errors_here():
         return _key(values, position, target)
-    except BrazoError as error:
-        item.fail(str(error))
 
 
 def _csv_keys(path: Path) -> list[Key]:

@@ -62,9 +62,7 @@ def read_cell(root: Field) -> Cell:
     """Read the fields of a cell file."""
     if not root.is_mapping:
         root.fail("expected a cell file: fields such as name, robots, bodies")
-    fields = root.mapping(_CELL, renamed={"clamp": "gripper"})
-    if "name" not in fields:
-        root.missing("name")
+    fields = root.mapping(_CELL, renamed={"clamp": "gripper"}, required=("name",))
     names = Names()
     robots = tuple(_robot(block, names) for block in _blocks(fields, "robots", MAX_ROBOTS))
     bodies = tuple(read_body(block, names) for block in _blocks(fields, "bodies", MAX_SOLIDS))
@@ -132,10 +130,8 @@ def _robot(block: Field, names: Names) -> CellRobot:
     given |= _tcps(fields, source.model)
     if "drives" in fields:
         given["drives"] = cast(DriveKind, fields["drives"].choice(*DRIVE_KINDS))
-        try:
+        with fields["drives"].errors_here():
             with_drives(source.model, given["drives"])
-        except BrazoError as error:
-            fields["drives"].fail(str(error))
     return CellRobot(name, source, start=_start(fields.get("start"), source.model), **given)
 
 
@@ -184,10 +180,8 @@ def _tcps(fields: dict[str, Field], model: Model) -> dict[str, Any]:
     found: list[Tcp] = []
     if "tcps" in fields and not fields["tcps"].is_null:
         block = fields["tcps"]
-        try:
+        with block.errors_here():
             own_tcp(model)
-        except BrazoError as error:
-            block.fail(str(error))
         given = block.mapping()
         if len(given) > MAX_TCPS:
             block.fail(f"{len(given)} tool centre points; at most {MAX_TCPS}")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.deprecation import renamed_attributes
 from brazo.errors import BrazoError
 from brazo.formats.mjcf.engine import engine
@@ -54,8 +55,7 @@ class World:
     """
 
     def __init__(self, cell: Cell | str | Path, mode: Mode = "contact") -> None:
-        if mode not in ("contact", "exact"):
-            raise BrazoError(f"mode '{mode}' is not one of contact, exact")
+        one_of(mode, ("contact", "exact"), "mode")
         self.cell = cell if isinstance(cell, Cell) else load_cell(cell)
         self.mode: Mode = mode
         self._excluded = ExcludedPairs()

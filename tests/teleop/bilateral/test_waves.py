@@ -284,9 +284,9 @@ def test_decreasing_time_is_rejected():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"impedance": 0.0}, "impedance is 0.0; expected a finite number greater than 0"),
+        ({"impedance": 0.0}, "impedance is 0; it must be finite and greater than 0"),
         ({"stiffness": float("nan")}, "stiffness"),
-        ({"damping": -1.0}, "damping is -1.0; expected a finite number at least 0"),
+        ({"damping": -1.0}, "damping is -1; it must be finite and at least 0"),
         ({"drag": float("inf")}, "drag"),
         ({"smoothing": -0.1}, "smoothing"),
     ],

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import sympy as sp
 
+from brazo.checks import one_of
 from brazo.dynamics.coriolis import coriolis_matrix
 from brazo.dynamics.symbolic.equations import Equations, Form
 from brazo.dynamics.symbolic.from_model import mechanism_of
@@ -59,10 +60,8 @@ def derive(
     `progress(fraction, text)` is called while it works; when it returns False the derivation stops
     and raises `Cancelled`.
     """
-    if parameters not in ("symbolic", "numeric"):
-        raise BrazoError(f"parameters='{parameters}' is not one of symbolic, numeric")
-    if form not in ("auto", "expanded", "recursive"):
-        raise BrazoError(f"form='{form}' is not one of auto, expanded, recursive")
+    one_of(parameters, ("symbolic", "numeric"), "parameters")
+    one_of(form, ("auto", "expanded", "recursive"), "form")
     steps = _Steps(progress)
     steps(0.0, "reading the robot")
     mechanism = mechanism_of(getattr(robot, "model", robot))

@@ -19,10 +19,8 @@ def read_actuator(field: Field | None, kind: JointKind, context: ReadingContext)
     if field is None or field.is_null:
         return None
     names = context.names
-    fields = field.mapping(("motor", "pwm", "gear", "current_bandwidth", "servo"))
-    for key in ("motor", "pwm"):
-        if key not in fields:
-            field.missing(key)
+    allowed = ("motor", "pwm", "gear", "current_bandwidth", "servo")
+    fields = field.mapping(allowed, required=("motor", "pwm"))
     bandwidth = None
     if "current_bandwidth" in fields:
         entry = fields["current_bandwidth"]
@@ -43,12 +41,11 @@ def _motor(field: Field, names: Names) -> Motor:
         "torque_constant": units.TORQUE_CONSTANT,
         "inertia": units.INERTIA,
     }
-    fields = field.mapping((*required, "friction", "max_current"))
-    given = {}
-    for key, dimension in required.items():
-        if key not in fields:
-            field.missing(key)
-        given[key] = fields[key].number(dimension, names=names, above=0.0)
+    fields = field.mapping((*required, "friction", "max_current"), required=required)
+    given = {
+        key: fields[key].number(dimension, names=names, above=0.0)
+        for key, dimension in required.items()
+    }
     if "friction" in fields:
         friction = fields["friction"].mapping(("viscous", "coulomb"))
         if "viscous" in friction:
@@ -62,9 +59,7 @@ def _motor(field: Field, names: Names) -> Motor:
 
 
 def _pwm(field: Field, names: Names) -> Pwm:
-    fields = field.mapping(("supply", "steps", "frequency"))
-    if "supply" not in fields:
-        field.missing("supply")
+    fields = field.mapping(("supply", "steps", "frequency"), required=("supply",))
     supply = fields["supply"].number(units.VOLTAGE, names=names, above=0.0)
     steps, frequency = 0, math.inf
     if "steps" in fields:
@@ -97,8 +92,5 @@ def _gear(field: Field, kind: JointKind, names: Names) -> Gear:
 
 def _servo(field: Field, names: Names) -> Servo:
     allowed = ("position", "position_integral", "speed", "speed_integral", "encoder")
-    fields = field.mapping(allowed)
-    for key in ("position", "speed"):
-        if key not in fields:
-            field.missing(key)
+    fields = field.mapping(allowed, required=("position", "speed"))
     return Servo(**{key: one.number(names=names, at_least=0.0) for key, one in fields.items()})

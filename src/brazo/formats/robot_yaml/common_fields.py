@@ -10,7 +10,6 @@ import numpy as np
 
 from brazo import units
 from brazo.body.generate import Style
-from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.formats.robot_yaml.joint_fields import (
     ReadingContext,
@@ -86,10 +85,8 @@ class CommonFields:
         field = self.fields.get("drives")
         if field is None or field.choice(*DRIVE_KINDS) == "ideal":
             return model
-        try:
+        with field.errors_here():
             return cast(AnyModel, with_drives(model, "real"))
-        except BrazoError as error:
-            field.fail(str(error))
 
     def _gripper(self) -> Gripper | None:
         if "gripper" not in self.fields or self.fields["gripper"].is_null:

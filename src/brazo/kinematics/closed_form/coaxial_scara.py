@@ -14,36 +14,15 @@ Reference: Yan, Xu, Jia (robot teleoperation), with the second branch and the he
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from brazo.codegen.ring import where
 from brazo.kinematics.chain import Chain
-from brazo.kinematics.closed_form.base import (
-    GEOMETRY_TOLERANCE,
-    Candidate,
-    ClosedForm,
-    Mismatch,
-    Scalar,
-)
-from brazo.kinematics.closed_form.pairs import Pair, angle_of, back, length, of_angle, times
-from brazo.kinematics.closed_form.planar import (
-    ParallelJoints,
-    bend_of,
-    headed,
-    nearest_turn,
-    reach_of,
-    two_links,
-    within,
-)
-from brazo.kinematics.closed_form.scara import ELBOW
-from brazo.kinematics.forward import Pose, compose, constant
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-Array = np.ndarray
+from brazo.kinematics.closed_form.base import GEOMETRY_TOLERANCE, Candidate, Mismatch, Scalar
+from brazo.kinematics.closed_form.pairs import angle_of, back, length, of_angle, times
+from brazo.kinematics.closed_form.planar import ParallelJoints, headed, two_links, within
+from brazo.kinematics.closed_form.scara import Scara
+from brazo.kinematics.forward import Pose
 
 FAMILY = "SCARA with two joints on its first axis"
 
@@ -63,35 +42,15 @@ def recognise(chain: Chain) -> CoaxialScara | Mismatch:
     return CoaxialScara(chain, joints)
 
 
-class CoaxialScara(ClosedForm):
+class CoaxialScara(Scara):
     """See the module docstring; created by `recognise`."""
 
     family = FAMILY
-    meets = "nearest"
-    flags = (ELBOW,)
-
-    def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
-        self.chain, self.joints = chain, joints
-        _, self.l1, self.l2 = joints.links
-        self.reach = reach_of(self.l1, self.l2)
-
-    def flag_values(self, q: Array) -> Array:
-        bend = bend_of(self.l1, self.l2, self.joints.turns(q)[2])
-        return (bend >= -1e-12).astype(int)[..., None]
-
-    def why_unreachable(self, T: ArrayLike) -> str | None:
-        W = self._wrist(constant(np.asarray(T, dtype=float).reshape(4, 4)))[0]
-        distance = float(length(*W))
-        if within(distance, self.reach) >= 0:
-            return None
-        return (
-            f"the last axis would be {distance:.4g} m from axis 1, the arm reaches "
-            f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
-        )
+    axis = "last"
 
     def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
         joints = self.joints
-        W, psi, slide = self._wrist(T)
+        W, psi, slide, _ = self._wrist(T)
         start, second = (
             sign * q0[j]
             for j, sign in zip(joints.revolute[:2], joints.turn_signs[:2].tolist(), strict=True)
@@ -112,11 +71,3 @@ class CoaxialScara(ClosedForm):
             ]
             found.append(Candidate(joints.fill(5, turns, slide), exists))
         return found
-
-    def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
-        """Position of the last axis relative to the first, heading and slide of a target."""
-        home = self.chain.home
-        R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
-        psi = nearest_turn(R, self.joints.plane.a)
-        W, slide = self.joints.aim(T[1], psi, home[:3, 3].tolist())
-        return W, psi, slide

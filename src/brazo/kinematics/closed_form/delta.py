@@ -26,9 +26,10 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen.ring import absolute
 from brazo.kinematics.closed_form.pairs import (
@@ -40,9 +41,6 @@ from brazo.kinematics.closed_form.pairs import (
     length,
     select,
 )
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen.linear import dot
 from brazo.codegen.ring import maximum, minimum, sqrt, where
@@ -23,9 +24,6 @@ from brazo.kinematics.closed_form.pairs import Pair
 from brazo.kinematics.closed_form.pose_error import errors_of
 from brazo.kinematics.forward import Pose, cross, subtract
 from brazo.model.description import DeltaModel, JointKind
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

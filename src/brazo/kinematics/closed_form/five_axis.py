@@ -30,9 +30,8 @@ without q0).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen import Graph, GraphFunction
 from brazo.codegen.circle import CircleMinimum
@@ -72,9 +71,6 @@ from brazo.kinematics.closed_form.planar import (
     within,
 )
 from brazo.kinematics.forward import Pose, compose, constant, subtract
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

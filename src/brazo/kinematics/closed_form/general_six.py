@@ -18,9 +18,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen import Graph, GraphFunction, Kernel, Refinement, compile_kernel, ring
 from brazo.codegen.zeros import TrigonometricZeros, zero_function
@@ -47,9 +48,6 @@ from brazo.kinematics.closed_form.pose_error import (
     newton_step,
 )
 from brazo.kinematics.forward import Pose
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

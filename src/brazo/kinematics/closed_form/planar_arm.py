@@ -11,9 +11,8 @@ keeps its value of q0 (0 without q0).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -36,9 +35,6 @@ from brazo.kinematics.closed_form.planar import (
 from brazo.kinematics.closed_form.scara import ELBOW
 from brazo.kinematics.forward import Pose, compose, constant
 from brazo.model.transforms import invert
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -12,9 +12,9 @@ above.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -31,9 +31,6 @@ from brazo.kinematics.closed_form.position import PositionArm, SlidingArm
 from brazo.kinematics.forward import Pose, compose, constant
 from brazo.model.description import JointKind
 from brazo.model.transforms import invert
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

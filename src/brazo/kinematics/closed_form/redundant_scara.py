@@ -27,9 +27,9 @@ remains reported, as for any SCARA.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen.ring import maximum, minimum, sqrt
 from brazo.kinematics.chain import Chain
@@ -65,9 +65,6 @@ from brazo.kinematics.closed_form.scara import ELBOW
 from brazo.kinematics.closed_form.search import lowest_on_circle
 from brazo.kinematics.forward import Pose, compose, constant
 from brazo.kinematics.result import into_limits, violations
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -20,9 +20,10 @@ the wrist on axis 1 joint 1 keeps its value of q0 (0 without q0).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -45,9 +46,6 @@ from brazo.kinematics.closed_form.planar import (
     within,
 )
 from brazo.kinematics.forward import Pose, compose, constant
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 
@@ -79,14 +77,16 @@ class Scara(ClosedForm):
     family = FAMILY
     meets = "nearest"
     flags = (ELBOW,)
+    axis: ClassVar[str] = "third"  # at the end of the two links
 
     def __init__(self, chain: Chain, joints: ParallelJoints) -> None:
         self.chain, self.joints = chain, joints
-        self.l1, self.l2 = joints.links
+        self.l1, self.l2 = joints.links[-2:]
         self.reach = reach_of(self.l1, self.l2)
+        self.pitches = chain.n > len(joints.revolute) + 1  # with a last perpendicular joint
 
     def flag_values(self, q: Array) -> Array:
-        bend = bend_of(self.l1, self.l2, self.joints.turns(q)[1])
+        bend = bend_of(self.l1, self.l2, self.joints.turns(q)[-2])
         return (bend >= -1e-12).astype(int)[..., None]
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
@@ -95,13 +95,13 @@ class Scara(ClosedForm):
         if within(distance, self.reach) >= 0:
             return None
         return (
-            f"the third axis would be {distance:.4g} m from axis 1, the arm reaches "
+            f"the {self.axis} axis would be {distance:.4g} m from axis 1, the arm reaches "
             f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
     def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
         joints = self.joints
-        W, psi, theta, slide = self._wrist(T)
+        W, psi, slide, theta = self._wrist(T)
         free = of_angle(joints.first_turn(q0))
         right, left = two_links(self.l1, self.l2, W, free)
         exists = within(length(*W), self.reach)
@@ -109,19 +109,19 @@ class Scara(ClosedForm):
         for alpha, beta in (left, right):
             turns = [angle_of(alpha), angle_of(beta), headed(psi, alpha, beta)]
             q = joints.fill(self.chain.n, turns, slide)
-            if self.chain.n == 5:
+            if self.pitches:
                 q[4] = angle_of(theta)
             found.append(Candidate(q, exists))
         return found
 
-    def _wrist(self, T: Pose) -> tuple[Pair, Pair, Pair, Scalar]:
-        """Position of the third axis relative to the first, heading, pitch and slide of a
+    def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar, Pair]:
+        """Position of the last axis relative to the first, heading, slide and pitch of a
         target."""
         plane, home = self.joints.plane, self.chain.home
         R, p = T[0], T[1]
         R, _ = compose((R, [0.0] * 3), constant(np.linalg.inv(home)))
         tool, theta = home[:3, 3].tolist(), (1.0, 0.0)
-        if self.chain.n == 5:
+        if self.pitches:
             b, point = (part[4] for part in self.chain.home_axes)
             psi, theta = nearest_two_turns(R, plane.a, b)
             beside = turned_about(b.tolist(), theta, (home[:3, 3] - point).tolist())
@@ -129,4 +129,4 @@ class Scara(ClosedForm):
         else:
             psi = nearest_turn(R, plane.a)
         W, slide = self.joints.aim(p, psi, tool)
-        return W, psi, theta, slide
+        return W, psi, slide, theta

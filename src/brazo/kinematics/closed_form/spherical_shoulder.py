@@ -10,18 +10,14 @@ branches have the names of that arm's: ARM is the part from the tool to the shou
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form import spherical_wrist
 from brazo.kinematics.closed_form.base import Candidate, ClosedForm, Mismatch, Scalar
 from brazo.kinematics.forward import Pose, rotate_back
 from brazo.model.transforms import invert
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -28,9 +28,8 @@ q0): q₄ where axes 4 and 6 are in line, q₁ with the wrist centre on axis 1, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen import Across, Graph, GraphFunction
 from brazo.codegen.ring import maximum, sqrt
@@ -59,9 +58,6 @@ from brazo.kinematics.closed_form.point_arm import NamedArm, meridian, places
 from brazo.kinematics.closed_form.position import NEARLY, feet
 from brazo.kinematics.forward import Pose, compose, constant
 from brazo.model.transforms import invert, translate
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -28,9 +28,8 @@ Reference: Hawkins, *Analytic inverse kinematics for the Universal Robots UR-5/U
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brazo.codegen import Across, Graph, GraphFunction, Guarded
 from brazo.codegen.ring import absolute, maximum, minimum, sqrt, where
@@ -60,9 +59,6 @@ from brazo.kinematics.closed_form.planar import Plane, bend_of, reach_of, two_li
 from brazo.kinematics.closed_form.position import NEARLY, feet
 from brazo.kinematics.forward import Pose, compose, constant
 from brazo.model.transforms import invert, translate
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
 
 Array = np.ndarray
 

@@ -25,7 +25,7 @@ takes longer than about 0.1 s must run in `context.jobs`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -158,6 +158,29 @@ class Panel:
         self.context.channel.on(
             name, handler, *kinds, free=free, now=now, still=still, passive=passive
         )
+
+    def on_setting(
+        self,
+        event: str,
+        attribute: str,
+        allowed: Container[str] | None = None,
+        *,
+        owner: object = None,
+        then: Callable[[], Any] = lambda: None,
+        **how: bool,
+    ) -> None:
+        """Store the value of an event in an attribute of `owner` (the panel), then call `then`.
+
+        The value is one of the words in `allowed`, or on or off; other words are ignored, because a
+        page may still show the choices of another state.
+        """
+
+        def store(value: Any) -> None:
+            if allowed is None or value in allowed:
+                setattr(owner or self, attribute, value)
+                then()
+
+        self.on(event, store, bool if allowed is None else str, **how)
 
     def on_number(
         self, event: str, handler: Callable[..., Any], *kinds: type, unit: Quantity = "number"

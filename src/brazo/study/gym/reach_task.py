@@ -24,6 +24,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.codegen import Graph, maximum, minimum, where
 from brazo.codegen.loop import Loop, compile_loop
 from brazo.control.base import torque_limits
@@ -71,11 +72,9 @@ class ReachTask:
         from brazo.control.lqr import read_pose
 
         self.robot = robot if isinstance(robot, Robot) else load(robot)
-        if action not in ACTIONS:
-            raise BrazoError(f"action '{action}' is not one of {', '.join(ACTIONS)}")
+        one_of(action, ACTIONS, "action")
         for name, value in (("dt", dt), ("tolerance", tolerance), ("spread", spread)):
-            if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0.0):
-                raise BrazoError(f"{name} = {value!r}; it must be finite and greater than 0")
+            positive(value, name)
         for name, value in (("substeps", substeps), ("steps", steps)):
             if not isinstance(value, int) or value < 1:
                 raise BrazoError(f"{name} = {value!r}; it must be an integer of at least 1")

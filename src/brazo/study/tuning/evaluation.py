@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.control import CompiledController
 from brazo.control.closed_loop import ClosedLoopRuns
 from brazo.control.loop_stability import MARGINAL, LinearLoops, operating_points, with_gains
@@ -217,8 +218,7 @@ def check_objectives(objectives: Sequence[str]) -> list[str]:
     """The objectives, or an error."""
     found = [objectives] if isinstance(objectives, str) else list(objectives)
     for one in found:
-        if one not in OBJECTIVES:
-            raise BrazoError(f"tune: objective '{one}' is not one of {', '.join(OBJECTIVES)}")
+        one_of(one, OBJECTIVES, "tune: objective")
     if not found or len(set(found)) < len(found):
         raise BrazoError("tune: give each objective once, and at least one")
     return found

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from brazo.checks import one_of
 from brazo.control import CompiledController, Controller
 from brazo.control.design_rules import design_gains
 from brazo.control.loop_stability import with_gains
@@ -137,8 +138,7 @@ def tune(
                 f"tune: {label} = {value!r}; it must be an integer of at least {least}"
             )
     kind = sampler or ("cmaes" if len(chosen) == 1 else "nsga2")
-    if kind not in SAMPLERS:
-        raise BrazoError(f"tune: sampler '{kind}' is not one of {', '.join(SAMPLERS)}")
+    one_of(kind, SAMPLERS, "tune: sampler")
     if kind == "cmaes" and len(chosen) > 1:
         raise BrazoError("tune: the sampler cmaes has one objective; use nsga2 or tpe")
     if rule is not None:

@@ -17,9 +17,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.teleop.bilateral.packet import Packet
-from brazo.teleop.bilateral.scheme import positive
 
 Kind = Literal["scattered", "ordered", "drifting"]
 _EPSILON = 1e-9  # s, tolerance between sums of time steps and sums of delays
@@ -47,8 +47,7 @@ class DelayLine:
         self.jitter = positive(jitter, "jitter", zero=True)
         if self.jitter > self.delay:
             raise BrazoError(f"jitter {jitter:g} s exceeds the delay {delay:g} s")
-        if kind not in get_args(Kind):
-            raise BrazoError(f"kind '{kind}' is not one of {', '.join(get_args(Kind))}")
+        one_of(kind, get_args(Kind), "kind")
         for share, what in ((loss, "loss"), (twice, "twice")):
             if not 0.0 <= share < 1.0:
                 raise BrazoError(f"{what} is {share!r}; it must be at least 0 and below 1")

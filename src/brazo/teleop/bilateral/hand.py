@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
-from brazo.teleop.bilateral.scheme import Array, positive
+from brazo.teleop.bilateral.scheme import Array
 from brazo.trajectory import Trajectory, quintic_via_points
 
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.teleop.bilateral.packet import Packet
 from brazo.teleop.bilateral.scheme import (
     Array,
@@ -25,7 +26,6 @@ from brazo.teleop.bilateral.scheme import (
     SchemeEnd,
     Side,
     limited,
-    positive,
 )
 
 

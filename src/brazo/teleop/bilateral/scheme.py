@@ -154,15 +154,6 @@ class SchemeEnd:
         )  # fmt: skip
 
 
-def positive(value: float, what: str, *, zero: bool = False) -> float:
-    """Return `value` if it is finite and greater than 0 (at least 0 if `zero`); raise otherwise."""
-    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-    if not ok or value < 0.0 or (value == 0.0 and not zero):
-        least = "at least 0" if zero else "greater than 0"
-        raise BrazoError(f"{what} is {value!r}; expected a finite number {least}")
-    return float(value)
-
-
 def limited(force: Array, most: float) -> Array:
     """Return the force, scaled to a norm of at most `most`."""
     length = math.sqrt(float(force @ force))

@@ -11,7 +11,8 @@ master.  Any other g > 0 is passive as well, because it scales all energies by t
 
 from __future__ import annotations
 
-from brazo.teleop.bilateral.scheme import Array, positive
+from brazo.checks import positive
+from brazo.teleop.bilateral.scheme import Array
 from brazo.teleop.mapping.base import IncrementMap
 
 

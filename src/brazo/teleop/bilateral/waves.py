@@ -40,6 +40,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.teleop.bilateral.packet import Packet
 from brazo.teleop.bilateral.scheme import (
     Array,
@@ -48,7 +49,6 @@ from brazo.teleop.bilateral.scheme import (
     SchemeEnd,
     Side,
     limited,
-    positive,
 )
 
 _NOTHING = np.zeros(3)

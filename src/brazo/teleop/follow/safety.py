@@ -31,6 +31,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 
 
@@ -81,8 +82,7 @@ class Rules:
 
         The delay is added to all age limits, so HOLD is guaranteed later by the same time.
         """
-        if not (math.isfinite(delay) and delay >= 0.0):
-            raise BrazoError(f"a delay of {delay} s; expected a finite number from 0")
+        positive(delay, "delay (s)", zero=True)
         plain = cls()
         return cls(
             plain.degrade + delay, plain.recover + delay, plain.stale + delay, plain.late,
@@ -92,8 +92,7 @@ class Rules:
     def __post_init__(self) -> None:
         for name in ("degrade", "recover", "stale", "late", "slowest"):
             value = getattr(self, name)
-            if not (math.isfinite(value) and value > 0.0):
-                raise BrazoError(f"{name} is {value}; it must be finite and greater than 0")
+            positive(value, name)
         if not self.recover <= self.degrade < self.stale:
             raise BrazoError(
                 f"recover {self.recover:g}, degrade {self.degrade:g} and stale {self.stale:g} s "

@@ -22,10 +22,11 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.trajectory.base import Sample
 from brazo.trajectory.jog import Jog
 from brazo.trajectory.limits import Limits
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 
 Array = np.ndarray
 AHEAD = 0.03  # s

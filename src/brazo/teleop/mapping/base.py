@@ -22,8 +22,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from brazo.arrays import float_array
+from brazo.checks import positive
 from brazo.errors import BrazoError
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 
 DIRECTIONS = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
 DIRECTIONS.flags.writeable = False

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.teleop.mapping.base import JointTarget, MasterPoint, Plausible
 from brazo.teleop.mapping.walls import JOINT_WALL, Soft
 from brazo.trajectory.limits import Limits
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 
 Array = np.ndarray
 SETTINGS = ("gain", "absolute")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec, rotvec_from_matrix
 from brazo.kinematics.result import range_text, violations
@@ -27,7 +28,6 @@ from brazo.teleop.mapping.walls import Workspace
 from brazo.trajectory.cartesian_jog import ToolLimits
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import Limits
-from brazo.trajectory.reading import positive
 from brazo.trajectory.tracker import LAGS, pursue
 
 if TYPE_CHECKING:

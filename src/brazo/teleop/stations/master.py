@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix, wxyz_from_matrix
 from brazo.kinematics.result import violations
@@ -45,7 +46,7 @@ from brazo.teleop.stations.diary import Diary, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import at_limit, limits_of
-from brazo.trajectory.reading import positive, vector
+from brazo.trajectory.reading import vector
 
 if TYPE_CHECKING:
     from brazo.robot import Robot

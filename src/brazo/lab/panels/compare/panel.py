@@ -95,7 +95,7 @@ class ComparePanel(Panel):
         self.on("add-recording", self._add_recording, str)
         self.on("save", self._save)
         self.on("robot", context.session.select, str)
-        self.on("mode", self._choose_mode, str)
+        self.on_setting("mode", "_mode", MODES, then=self._renew)
         self.on("signal", self._choose_signal, str)
         self.on("x", self._choose_x, str)
         self.on("y", self._choose_y, str)
@@ -407,11 +407,6 @@ class ComparePanel(Panel):
         )
 
     # ---- choices ---------------------------------------------------------------------------------
-
-    def _choose_mode(self, mode: str) -> None:
-        if mode in MODES:
-            self._mode = mode
-            self._renew()
 
     def _choose_signal(self, signal: str) -> None:
         self._signal = signal

@@ -125,10 +125,7 @@ def _listed(project: Project) -> list[tuple[str, str, bool]]:
     if not text:
         return []
     for item in parse_document(text, project.folder / COMPARE).items(MOST_RUNS):
-        fields = item.mapping(("file", "name", "named"))
-        for name in ("file", "name"):
-            if name not in fields:
-                item.missing(name)
+        fields = item.mapping(("file", "name", "named"), required=("file", "name"))
         file = fields["file"].text()
         if Path(file).name != file or not file.endswith(".parquet"):
             fields["file"].fail(f"must be the name of a .parquet file in {COMPARED}")

@@ -83,14 +83,14 @@ class ControlPanel(Panel):
         self.on("defaults", self._defaults)
         self.on("scale", self._scale, float)
         self.on("joint", self._choose_joint, str)
-        self.on("what", self._choose_what, str)
-        self.on("compare", self._set_compare, bool)
-        self.on("window", self._set_window, str)
+        self.on_setting("what", "_what", WHAT, then=self._draw_lines)
+        self.on_setting("compare", "_compare", then=self._draw_lines)
+        self.on_setting("window", "_window", WINDOWS)
         self.on("step/size", self._set_size, Typed)
         self.on("step/start", self._step)
         self.on("torque", self._set_torque, int, str)
         self.on("torque-apply", self._apply_torques)
-        self.on("torque-zero", self._zero_torque)
+        self.on("torque-zero", lambda: self._use(self.session.robot, TorqueFunctions()))
 
     # ---- display ---------------------------------------------------------------------------------
 
@@ -332,9 +332,6 @@ class ControlPanel(Panel):
         robot = self.session.robot
         self._use(robot, TorqueFunctions("; ".join(self._torques_of(robot))))
 
-    def _zero_torque(self) -> None:
-        self._use(self.session.robot, TorqueFunctions())
-
     def _edit_gains(self, label: str, key: str, change: Callable[[Controller], None]) -> None:
         """Change gains of the selected robot's controller, as an edit that can be undone."""
         controller, robot = self._controller(), self.session.robot.name
@@ -406,19 +403,6 @@ class ControlPanel(Panel):
         robot = self.session.robot
         if which.isdecimal() and int(which) < robot.n:
             self.session.select(robot.name, int(which))
-
-    def _choose_what(self, what: str) -> None:
-        if what in WHAT:
-            self._what = what
-            self._draw_lines()
-
-    def _set_compare(self, on: bool) -> None:
-        self._compare = on
-        self._draw_lines()
-
-    def _set_window(self, window: str) -> None:
-        if window in WINDOWS:
-            self._window = window
 
     # ---- step response ---------------------------------------------------------------------------
 

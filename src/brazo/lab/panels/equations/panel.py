@@ -37,8 +37,8 @@ class EquationsPanel(Panel):
         self._sheets: dict[tuple[str, ...], tuple[Any, Sheet]] = {}  # with their models
         self._job: Job | None = None
         self.on("robot", context.session.select, str)
-        self.on("parameters", self._set_parameters, str)
-        self.on("form", self._set_form, str)
+        self.on_setting("parameters", "parameters", PARAMETERS)
+        self.on_setting("form", "form", FORMS)
         self.on("derive", self._derive)
         self.on("export", self._export, str)
 
@@ -92,14 +92,6 @@ class EquationsPanel(Panel):
         self.refresh()
 
     # ---- internal --------------------------------------------------------------------------
-
-    def _set_parameters(self, which: str) -> None:
-        if which in PARAMETERS:
-            self.parameters = which
-
-    def _set_form(self, which: str) -> None:
-        if which in FORMS:
-            self.form = which
 
     def _key(self) -> tuple[str, ...]:
         return (self.session.robot.name, self.parameters, self.form)

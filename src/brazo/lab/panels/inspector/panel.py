@@ -72,7 +72,7 @@ class InspectorPanel(Panel):
         self.on("angles", lambda which: self._set("angles", which, ANGLES), str)
         self.on("frame", lambda which: self._set("frame", which, FRAMES), str)
         self.on("jacobian-in", lambda which: self._set("jacobian_in", which, JACOBIANS), str)
-        self.on("precise", self._set_precise, bool)
+        self.on_setting("precise", "precise")
         self.on("branch", self._take_branch, str)
         self.on("branch-hover", self._show_branch, str, still=True, passive=True)
         self.on("branch-hover-end", context.scene.target.hide, still=True, passive=True)
@@ -323,9 +323,6 @@ class InspectorPanel(Panel):
             setattr(self, what, which)
             if what == "angles":
                 self.refresh()
-
-    def _set_precise(self, on: bool) -> None:
-        self.precise = on
 
     def _forget(self) -> None:
         self._branches, self._branches_due, self._branch_pose = (), 0.0, None

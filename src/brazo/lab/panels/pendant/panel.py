@@ -89,25 +89,25 @@ class PendantPanel(Panel):
         self.on("mode", self._set_mode, str)
         self.on("frame", self._set_user_frame, str)
         self.on("robot", context.session.select, str)
-        self.on("step", self._set_step, str)
-        self.on("angles", self._set_angles, str)
+        self.on_setting("step", "step", STEPS)
+        self.on_setting("angles", "angles", ANGLES, then=self.refresh)
         self.on("units", self._set_units, str)
         self.on_number("override", self._set_override, unit="percent")
-        self.on("reduced", self._set_reduced, bool)
+        self.on_setting("reduced", "reduced", owner=context.mover)
         self.on("jog", self._jog, int, int, bool, now=True)
         self.on("jog-end", self._jog_end, now=True)
         self.on("stick", self._stick, list, bool, now=True)
         self.on("stick-world", self._stick_in_world, list, bool, now=True)
         self.on("stick-end", self._jog_end, now=True)
         self.on("move", self._move, list, str)
-        self.on("nearest", self._set_nearest, str)
+        self.on_setting("nearest", "nearest", NEAREST)
         self.on("slide", self._slide, int, float)
         self.on("pose", self._go_to_pose, str)
         self.on("zero", self._go_to_zero)
         self.on("joint", lambda i: context.session.select(self.robot.name, i), int)
-        self.on("gizmo", self._set_gizmo, bool)
-        self.on("clicks", self._set_clicks, bool)
-        self.on("grip", self._grip)
+        self.on_setting("gizmo", "_gizmo_on", then=self._show_gizmo)
+        self.on_setting("clicks", "_clicks")
+        self.on("grip", lambda: self.robot.grip())
         self.on("release", lambda: self.robot.open())
         self.on_number("opening", lambda value: self.robot.open(value), unit="mm")
         self.on("teach", self._teach, still=True)
@@ -293,24 +293,12 @@ class PendantPanel(Panel):
             return np.eye(4)
         return self.context.mover.frame_pose(self.robot, self._frame)
 
-    def _set_step(self, step: str) -> None:
-        if step in STEPS:
-            self.step = step
-
-    def _set_angles(self, angles: str) -> None:
-        if angles in ANGLES:
-            self.angles = angles
-            self.refresh()
-
     def _set_units(self, units: str) -> None:
         self.si = units == "si"
         self.refresh()
 
     def _set_override(self, share: float) -> None:
         self.context.mover.override = share
-
-    def _set_reduced(self, on: bool) -> None:
-        self.context.mover.reduced = on
 
     # ---- jogging ---------------------------------------------------------------------------
 
@@ -429,10 +417,6 @@ class PendantPanel(Panel):
         self.say(f"nearest pose: {away}, tool pitch {pitch:.1f}°", "warn")
         return arm.fk(found.q)
 
-    def _set_nearest(self, rule: str) -> None:
-        if rule in NEAREST:
-            self.nearest = rule
-
     def _slide(self, joint: int, shown: float) -> None:
         robot = self.robot
         if self.mode == "joint" and 0 <= joint < robot.n:
@@ -460,15 +444,8 @@ class PendantPanel(Panel):
 
     # ---- gizmo and gripper -----------------------------------------------------------------
 
-    def _set_gizmo(self, on: bool) -> None:
-        self._gizmo_on = on
-        self._show_gizmo()
-
     def _show_gizmo(self) -> None:
         self._gizmo.show(self.robot if self._gizmo_on and self.sim.robots else None)
-
-    def _set_clicks(self, on: bool) -> None:
-        self._clicks = on
 
     def clicked(self, robot: str, joint: int, shift: bool) -> bool:
         if not self._clicks:
@@ -485,9 +462,6 @@ class PendantPanel(Panel):
         """Keep the gizmo at the tool and report why a jog ended; called on every frame."""
         self._gizmo.follow()
         self._settle()
-
-    def _grip(self) -> None:
-        self.robot.grip()
 
     # ---- points ----------------------------------------------------------------------------
 

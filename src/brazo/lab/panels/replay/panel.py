@@ -41,7 +41,7 @@ class ReplayPanel(Panel):
         self._folders = JobFolders()  # of videos
         self.on("seek", self._seek, float)
         self.on("back", lambda: self._go_by(-1))
-        self.on("contacts", self._set_contacts, bool)
+        self.on_setting("contacts", "_contacts", then=self._list_events)
         self.on("render", self._render)
 
     @property
@@ -110,10 +110,6 @@ class ReplayPanel(Panel):
 
     def closed(self) -> None:
         self._folders.close()
-
-    def _set_contacts(self, on: bool) -> None:
-        self._contacts = on
-        self._list_events()
 
     def _list_events(self) -> None:
         left_out = NOT_LISTED if self._contacts else (*NOT_LISTED, *CONTACTS)

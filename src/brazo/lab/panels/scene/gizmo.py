@@ -6,16 +6,16 @@ changes once, at the end of the drag, so that a running simulation is interrupte
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from brazo.kinematics.orientation import matrix_from_rpy, matrix_from_wxyz, rpy_from_matrix
+from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
 from brazo.lab.app.context import PanelContext
-from brazo.lab.scene.scene import STILL, placed
+from brazo.lab.panels.common.dragging import Dragging
+from brazo.lab.scene.scene import placed
 from brazo.lab.server import hooks
 from brazo.model.transforms import invert
 
@@ -34,24 +34,18 @@ class DraggedElement:
     turns: bool = True  # whether it can be rotated about all axes
 
 
-class ElementGizmo:
+class ElementGizmo(Dragging):
     """Gizmo of the selected element.  Use on the lab's thread only.
 
     `moved(name, T)` is called at the end of a drag.
     """
 
     def __init__(self, context: PanelContext, moved: Callable[[str, np.ndarray], None]) -> None:
-        self._context, self._moved = context, moved
+        super().__init__(context)
+        self._moved = moved
         self.snap = 0.0  # m, step of positions; 0 does not snap
-        self._handle: Any = None
         self._root = ""
         self._held: DraggedElement | None = None
-        self._sent = np.full((4, 4), np.nan)
-        self._lock = threading.Lock()
-        self._wanted: np.ndarray | None = None  # target (4, 4), set by the network thread
-        self._taken: tuple[int, int] | None = None  # STOP count and page in control, at the grab
-        self.dragging = False
-        context.channel.on_refused(self.resend)
 
     def show(self, held: DraggedElement | None) -> None:
         """Place the gizmo at an element; None removes it.  A drag in progress is not disturbed."""
@@ -65,15 +59,10 @@ class ElementGizmo:
         self._held = held
         if self._handle is None:
             self._root = scene.root
-            self._handle = scene.server.scene.add_transform_controls(
-                f"{scene.root}/element-gizmo", scale=SCALE * scene.size, depth_test=False
-            )
-            self._handle.on_update(self._dragged)
-            self._sent[:] = np.nan
+            self._add_handle("element-gizmo", SCALE)
         self._place(held.pose)
 
     def resend(self) -> None:
-        """Send the pose again, to undo a drag on a page that is not in control."""
         self._sent[:] = np.nan
         if self._held is not None and not self.dragging:
             self._place(self._held.pose)
@@ -89,32 +78,15 @@ class ElementGizmo:
         self.resend()
 
     def _remove(self) -> None:
-        if self._handle is not None:
-            self._handle.remove()
-            self._handle = None
+        self._remove_handle()
         self._held, self.dragging = None, False
         self._context.scene.displace((), None)
 
-    def _place(self, T: np.ndarray) -> None:
-        if self._handle is not None and not np.abs(T - self._sent).max() <= STILL:
-            self._sent = np.array(T)
-            hooks.move(self._context.scene.server, placed([self._handle.name], T[None]))
-
-    # viser calls this on the network thread: only store the target and post the work.
-
     async def _dragged(self, event: Any) -> None:
         with self._lock:
-            if event.phase == "start" or self._taken is None:
-                self._taken = self._now()
-            T = np.eye(4)
-            T[:3, :3] = matrix_from_wxyz(np.asarray(event.target.wxyz, float))
-            T[:3, 3] = event.target.position
-            self._wanted = T
+            self._store(event)
         end = event.phase == "end"
         self._context.post(self._context.channel.unless_stopped(self._end if end else self._go))
-
-    def _now(self) -> tuple[int, int]:
-        return self._context.channel.stops, self._context.channel.driving.driver
 
     def _target(self) -> np.ndarray | None:
         """The last target of the drag, snapped; None if STOP or another page ended the drag."""

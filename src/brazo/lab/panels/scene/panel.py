@@ -99,9 +99,9 @@ class ScenePanel(Panel):
         self.on("duplicate", self._duplicate)
         self.on("delete", self._delete)
         self.on("drop", self._drop)
-        self.on("gizmo", self._set_gizmo, bool)
+        self.on_setting("gizmo", "_moves")
         self.on("snap", self._set_snap, str)
-        self.on("from-current", self._set_from_current, bool)
+        self.on_setting("from-current", "_from_current")
         self.on("save", self._save)
 
     # ---- display ---------------------------------------------------------------------------
@@ -452,17 +452,11 @@ class ScenePanel(Panel):
 
     # ---- moving ----------------------------------------------------------------------------
 
-    def _set_gizmo(self, on: bool) -> None:
-        self._moves = on
-
     def _set_snap(self, text: str) -> None:
         if text.isdigit() and len(text) <= 4:
             self._gizmo.snap = int(text) / 1000.0
 
     # ---- saving ----------------------------------------------------------------------------
-
-    def _set_from_current(self, on: bool) -> None:
-        self._from_current = on
 
     def _save(self) -> None:
         files = self._cell_files(self._from_current)

@@ -9,7 +9,6 @@ from typing import Any, cast
 
 from brazo.errors import BrazoError
 from brazo.lab.app.quantities import Quantity
-from brazo.model.description import Gripper
 from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere
 from brazo.world import CellRobot, Chute, Fixture, FreeBody
 from brazo.world.attachment import AttachedGripper, AttachedTool
@@ -112,32 +111,68 @@ def fixed_in_place(element: FreeBody, pose: Any) -> Fixture:
     return Fixture.of(element.name, element.shape, pose, element.friction, element.color)
 
 
+# ---- fields of an element and of its parts -------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of an element whose fields are properties: how it is read and put back."""
+
+    of: Callable[[Any], Any]
+    put: Callable[[Any, Any], Element]
+
+    def number(
+        self,
+        id: str,
+        label: str,
+        unit: Quantity,
+        field: str,
+        low: float = LEAST_SIZE,
+        high: float = GREATEST_SIZE,
+        digits: int = 1,
+        item: int | None = None,
+    ) -> Property:
+        """A property that is a field of this part, or an item of a field."""
+
+        def get(element: Any) -> float:
+            value = getattr(self.of(element), field)
+            return value if item is None else value[item]
+
+        def put(element: Any, value: float) -> Element:
+            part, new = self.of(element), value
+            if item is not None:
+                old = getattr(part, field)
+                new = (*old[:item], value, *old[item + 1 :])
+            return self.put(element, replace(part, **{field: new}))
+
+        return Property(id, label, unit, get, put, low, high, digits)
+
+
+def _attach(robot: CellRobot, attachment: Any) -> CellRobot:
+    return replace(robot, source=robot.source.attached(attachment))
+
+
+_ELEMENT = _Part(lambda element: element, lambda _, new: new)
+_SHAPE = _Part(lambda element: element.shape, reshaped)
+_ATTACHMENT = _Part(lambda robot: robot.source.attachment, _attach)
+_GRIPPER = _Part(
+    lambda robot: robot.source.attachment.gripper,
+    lambda robot, new: _attach(robot, replace(robot.source.attachment, gripper=new)),
+)
+
+
 # ---- solids --------------------------------------------------------------------------------
 
 
-def _shaped(change: Callable[[Any, float], Any]) -> Callable[[Any, float], Element]:
-    return lambda element, value: reshaped(element, change(element.shape, value))
-
-
 def _sized(i: int, label: str) -> Property:
-    def put(shape: Any, value: float) -> Any:
+    def put(element: Any, value: float) -> Element:
+        shape = element.shape
         size = tuple(value if k == i else old for k, old in enumerate(shape.size))
         most = min(size) / 2  # of walls, as cell files require
         thick = [k for k in ("wall", "top", "leg") if getattr(shape, k, 0.0) > most]
-        return replace(shape, size=size, **dict.fromkeys(thick, most))
+        return reshaped(element, replace(shape, size=size, **dict.fromkeys(thick, most)))
 
-    return Property(f"size-{i}", label, "mm", lambda e: e.shape.size[i], _shaped(put))
-
-
-def _of_field(name: str, label: str, high: float = GREATEST_SIZE) -> Property:
-    return Property(
-        name,
-        label,
-        "mm",
-        lambda e: getattr(e.shape, name),
-        _shaped(lambda shape, value: replace(shape, **{name: value})),
-        high=high,
-    )
+    return Property(f"size-{i}", label, "mm", lambda e: e.shape.size[i], put)
 
 
 def _of_shape(shape: Any) -> list[Property]:
@@ -147,37 +182,29 @@ def _of_shape(shape: Any) -> list[Property]:
         case TableShape():
             return [_sized(0, "Length (x)"), _sized(1, "Width (y)"), _sized(2, "Height")]
         case BinShape(size):
-            wall = _of_field("wall", "Wall", min(size) / 3)
+            wall = _SHAPE.number("wall", "Wall", "mm", "wall", high=min(size) / 3)
             return [_sized(0, "Length (x)"), _sized(1, "Width (y)"), _sized(2, "Height"), wall]
         case Cylinder() | Capsule():
-            return [_of_field("radius", "Radius"), _of_field("length", "Height (z)")]
+            return [_RADIUS, _SHAPE.number("length", "Height (z)", "mm", "length")]
         case Sphere():
-            return [_of_field("radius", "Radius")]
+            return [_RADIUS]
         case Mesh():
             return [_SCALE]
     return []
 
 
+_RADIUS = _SHAPE.number("radius", "Radius", "mm", "radius")
 _SCALE = Property(
     "scale",
     "Scale",
     "number",
     lambda e: e.shape.scale[0],
-    _shaped(lambda shape, value: replace(shape, scale=(value, value, value))),
+    lambda e, value: reshaped(e, replace(e.shape, scale=(value, value, value))),
     1e-6,
     1e6,
     4,
 )
-_MASS = Property(
-    "mass",
-    "Mass",
-    "kg",
-    lambda e: e.mass,
-    lambda e, value: replace(e, mass=value),
-    LEAST_MASS,
-    GREATEST_MASS,
-    3,
-)
+_MASS = _ELEMENT.number("mass", "Mass", "kg", "mass", LEAST_MASS, GREATEST_MASS, 3)
 _FRICTION = Property(
     "friction",
     "Friction",
@@ -189,132 +216,35 @@ _FRICTION = Property(
     2,
 )
 _CHUTE = [
-    Property(
-        "inner-width",
-        "Inner width",
-        "mm",
-        lambda e: e.inner[0],
-        lambda e, value: replace(e, inner=(value, e.inner[1])),
-    ),
-    Property(
-        "inner-height",
-        "Inner height",
-        "mm",
-        lambda e: e.inner[1],
-        lambda e, value: replace(e, inner=(e.inner[0], value)),
-    ),
-    Property(
-        "length", "Length", "mm", lambda e: e.length, lambda e, value: replace(e, length=value)
-    ),
-    Property(
-        "slope",
-        "Slope",
-        "deg",
-        lambda e: e.angle,
-        lambda e, value: replace(e, angle=value),
-        0.0,
-        math.pi / 2,
-    ),
+    _ELEMENT.number("inner-width", "Inner width", "mm", "inner", item=0),
+    _ELEMENT.number("inner-height", "Inner height", "mm", "inner", item=1),
+    _ELEMENT.number("length", "Length", "mm", "length"),
+    _ELEMENT.number("slope", "Slope", "deg", "angle", 0.0, math.pi / 2),
 ]
 
 
 # ---- grippers and tools --------------------------------------------------------------------
 
 
-def _mounted(robot: CellRobot, **changes: Any) -> CellRobot:
-    attachment = robot.source.attachment
-    assert attachment is not None
-    return replace(robot, source=robot.source.attached(replace(cast(Any, attachment), **changes)))
-
-
-def _gripping(robot: CellRobot, **changes: Any) -> CellRobot:
-    attachment = robot.source.attachment
-    assert isinstance(attachment, AttachedGripper)
-    gripper: Gripper = replace(attachment.gripper, **changes)
-    return _mounted(robot, gripper=gripper)
-
-
-def _attached(robot: CellRobot) -> Any:
-    return robot.source.attachment
-
-
 def _of_attachment(robot: CellRobot) -> list[Property]:
     attachment = robot.source.attachment
     if isinstance(attachment, AttachedGripper):
-        low = attachment.gripper.opening[0]
-        x, y, z = attachment.gripper.finger
+        least = attachment.gripper.opening[0] + 1e-3
         return [
-            Property(
-                "opening",
-                "Opening",
-                "mm",
-                lambda r: _attached(r).gripper.opening[1],
-                lambda r, value: _gripping(r, opening=(low, value)),
-                low + 1e-3,
-                1.0,
-            ),
-            Property(
-                "force",
-                "Max force",
-                "N",
-                lambda r: _attached(r).gripper.max_force,
-                lambda r, value: _gripping(r, max_force=value),
-                0.1,
-                10_000.0,
-            ),
-            Property(
-                "finger-length",
-                "Finger length",
-                "mm",
-                lambda r: _attached(r).gripper.finger[2],
-                lambda r, value: _gripping(r, finger=(x, y, value)),
-                5e-3,
-                1.0,
-            ),
-            Property(
-                "finger-width",
-                "Finger width",
-                "mm",
-                lambda r: _attached(r).gripper.finger[0],
-                lambda r, value: _gripping(r, finger=(value, y, z)),
-                1e-3,
-                1.0,
-            ),
+            _GRIPPER.number("opening", "Opening", "mm", "opening", least, 1.0, item=1),
+            _GRIPPER.number("force", "Max force", "N", "max_force", 0.1, 10_000.0),
+            _GRIPPER.number("finger-length", "Finger length", "mm", "finger", 5e-3, 1.0, item=2),
+            _GRIPPER.number("finger-width", "Finger width", "mm", "finger", 1e-3, 1.0, item=0),
             _attached_mass("Gripper mass"),
         ]
     if isinstance(attachment, AttachedTool):
         return [
-            Property(
-                "tool-length",
-                "Tool length",
-                "mm",
-                lambda r: _attached(r).length,
-                lambda r, value: _mounted(r, length=value),
-                1e-3,
-                10.0,
-            ),
-            Property(
-                "tool-radius",
-                "Tool radius",
-                "mm",
-                lambda r: _attached(r).radius,
-                lambda r, value: _mounted(r, radius=value),
-                1e-3,
-                1.0,
-            ),
+            _ATTACHMENT.number("tool-length", "Tool length", "mm", "length", 1e-3, 10.0),
+            _ATTACHMENT.number("tool-radius", "Tool radius", "mm", "radius", 1e-3, 1.0),
             _attached_mass("Tool mass"),
         ]
     return []
 
 
 def _attached_mass(label: str) -> Property:
-    return Property(
-        "attached-mass",
-        label,
-        "kg",
-        lambda r: _attached(r).mass,
-        lambda r, value: _mounted(r, mass=value),
-        0.0,
-        1000.0,
-        3,
-    )
+    return _ATTACHMENT.number("attached-mass", label, "kg", "mass", 0.0, 1000.0, 3)

@@ -61,7 +61,7 @@ class StudiesPanel(Panel):
         self.on("choose", self._choose, str, still=True)
         self.on("run", self._run, still=True)
         self.on("cancel", self._cancel, still=True)
-        self.on("replace", self._set_replace, bool, still=True)
+        self.on_setting("replace", "_replace", still=True)
         self.on_number("jobs", self._set_jobs)
         self.on("report", self._report, still=True)
         self.on("csv", self._csv, still=True)
@@ -167,9 +167,6 @@ class StudiesPanel(Panel):
         if not 1 <= round(count) <= most:
             raise BrazoError(f"{count:g} processes: from 1 to {most}, the number of processors")
         self._jobs = round(count)
-
-    def _set_replace(self, on: bool) -> None:
-        self._replace = on
 
     # ---- runs ------------------------------------------------------------------------------
 

@@ -120,9 +120,7 @@ def _pose(T: np.ndarray) -> dict[str, Any]:
 
 
 def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points) -> Row:
-    given = item.mapping(("t", "point", "q", "xyz", "rpy", "qd", "qdd"))
-    if "t" not in given:
-        item.missing("t")
+    given = item.mapping(("t", "point", "q", "xyz", "rpy", "qd", "qdd"), required=("t",))
     t = given["t"].number()
     if "point" in given:
         name = given["point"].identifier()
@@ -145,10 +143,7 @@ def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points
 
 def _read_curve(field: Field) -> ToolCurve:
     known = ("kind", "plane", "time", "xyz", "rpy", "sizes", "strokes", "recorded", *_CONTENTS)
-    given = field.mapping(known)
-    for name in ("kind", "plane", "time"):
-        if name not in given:
-            field.missing(name)
+    given = field.mapping(known, required=("kind", "plane", "time"))
     named = [f"{kind}.{name}" for kind, sizes in KINDS.items() for name in sizes]
     sizes = given["sizes"].mapping(named) if "sizes" in given else {}
     curve = ToolCurve(
@@ -178,10 +173,7 @@ def _read_curve(field: Field) -> ToolCurve:
 
 
 def _read_recorded(field: Field) -> tuple[np.ndarray, np.ndarray]:
-    given = field.mapping(("time", "poses"))
-    for name in ("time", "poses"):
-        if name not in given:
-            field.missing(name)
+    given = field.mapping(("time", "poses"), required=("time", "poses"))
     rows = np.array([one.numbers(6) for one in given["poses"].items(MOST_POSES)])
     if len(rows) < 6:
         given["poses"].fail(f"{len(rows)} poses; expected at least 6")
