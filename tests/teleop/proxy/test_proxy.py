@@ -48,7 +48,7 @@ def test_script_lists_faults_over_time():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("steps: [{at: 1s}]", "bad.yaml:1: steps[0]: a step does something"),
+        ("steps: [{at: 1s}]", "bad.yaml:1: steps[0]: a step must set at least one of"),
         ("steps:\n  - {delay: 1ms}", "bad.yaml:2: steps[0]: a step needs its start time"),
         ("steps: [{at: 0, delay: 1m}]", "expected a time"),
         ("steps: [{at: 0, loss: 2}]", "expected a fraction, 0 to 1"),
