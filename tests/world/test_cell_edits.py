@@ -96,7 +96,7 @@ def test_a_chute_is_turned_and_tilted_but_not_upwards(cell):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("table", "is the name of a fixture already"),
+        ("table", "is already the name of a fixture"),
         ("a/b", "must not contain '/'"),
         ("floor", "a reserved name"),
         ("tool", "a reserved name"),

@@ -26,7 +26,7 @@ def arm_of(given: CellRobot, gravity: Array) -> Robot:
 
 @dataclass(frozen=True, eq=False)
 class InGravity:
-    """Callable that rebuilds a cell's robot with other parameters, in its gravity and with its TCP."""
+    """Function that rebuilds a cell's robot with other parameters, in its gravity with its TCP."""
 
     source: RobotSource
     gravity: Array

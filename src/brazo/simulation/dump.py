@@ -113,8 +113,8 @@ def replay_dump(path: str | Path) -> Replay:
     mujoco = engine()
     if about["mujoco"] != mujoco.__version__:
         raise BrazoError(
-            f"{path}: written with MuJoCo {about['mujoco']}, but {mujoco.__version__} is installed; "
-            "only the same version repeats a run"
+            f"{path}: written with MuJoCo {about['mujoco']}, but {mujoco.__version__} is "
+            "installed; a replay needs the same version"
         )
     model = model_of(model_data)
     data = mujoco.MjData(model)

@@ -20,7 +20,8 @@ Array = np.ndarray
 def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | None = None) -> Cell:
     """Return a cell with one robot at its pose `home`, else its first pose, in its own gravity.
 
-    `source` is the source of the robot (default: `robot` itself); `floor` is the floor's height (m).
+    `source` describes where the robot was read from (default: `robot`); `floor` is the height (m)
+    of the floor.
     """
     source = source or source_of(robot)
     start = default_start(source.model, source.model.limits)

@@ -120,8 +120,8 @@ class RobotControl:
             controller = known[controller]()
         if not isinstance(controller, Controller):
             raise BrazoError(
-                f"robot '{robot.name}': a controller must be a brazo.control.Controller, the name of "
-                f"one, '{IDEAL}' or None, not {controller!r}"
+                f"robot '{robot.name}': a controller must be a brazo.control.Controller, the name "
+                f"of one, '{IDEAL}' or None, not {controller!r}"
             )
         if not robot.arm.has_dynamics:
             raise BrazoError(

@@ -83,7 +83,7 @@ class RobotRecord:
         return True
 
     def _take_controller(self, controller: Controller, motion: Motion) -> bool:
-        """Write the addresses of a controller's kernel and data; return False if it has no kernel."""
+        """Write the addresses of a controller's kernel and data; return False if there is none."""
         robot, words = self._robot, self._words
         live, torque = robot.world.live, robot.world.torque
         if not isinstance(controller, CompiledController) or live is None:

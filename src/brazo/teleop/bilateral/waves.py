@@ -11,9 +11,9 @@ it cannot deliver more energy than it received: both ends together are passive f
 
 **Matching.**  A wave is not reflected at an end whose impedance equals that of the line.  The
 follower is therefore damped by D = b: in free motion it repeats the master's path after the delay,
-and the operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant: with a
-one-way delay T the operator feels K, b/T and K in series.  B = b absorbs components faster than
-K/b.
+and the operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant:
+with a one-way delay T the operator feels K, b/T and K in series.  B = b absorbs components faster
+than K/b.
 
 **Varying delay.**  Repeated samples would add energy when the delay grows.  Therefore the sums ∫
 out dt and ∫ ½ out² dt are sent instead of samples (Niemeyer & Slotine 1998).  Let U and E be the
