@@ -186,7 +186,7 @@ def test_parts_with_other_names_are_mapped_or_left_out(tmp_path, arm):
         ({"density": 0.0}, "density: 0 kg"),
         ({"density": float("nan")}, "density"),
         ({"density": {"arm": 7850.0}}, "no part is named 'arm'"),
-        ({"mass": -1.0}, "a total mass is above 0"),
+        ({"mass": -1.0}, "the total mass must be above 0"),
         ({"scale": 0.0}, "scale: 0"),
         ({"up": "w"}, "one of z, y, x"),
         ({"pose": "down"}, "no pose 'down'; it has: zero, up"),

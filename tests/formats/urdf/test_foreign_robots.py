@@ -48,10 +48,10 @@ IMPLAUSIBLE = {
     "xarm6.xacro": {"link2": "triangle inequality", "link3": "triangle inequality"},
     "kr210l150.urdf": {"link_1": "mass 1385.5 kg", "link_2": "mass 958.62", "link_3": "mass 710"},
     "al5d_robot.urdf": {f"link{i}": "point mass" for i in (1, 2, 3, 4)},
-    "kr120r2500pro.urdf": {"link_1, link_2": "the very same inertial"},
-    "kr120r2500pro.xacro": {"link_1, link_2": "the very same inertial"},
-    "kr16_2.urdf": {"link_1, link_2": "the very same inertial"},
-    "kr16_2.xacro": {"link_1, link_2": "the very same inertial"},
+    "kr120r2500pro.urdf": {"link_1, link_2": "exactly the same inertial"},
+    "kr120r2500pro.xacro": {"link_1, link_2": "exactly the same inertial"},
+    "kr16_2.urdf": {"link_1, link_2": "exactly the same inertial"},
+    "kr16_2.xacro": {"link_1, link_2": "exactly the same inertial"},
 }
 
 
