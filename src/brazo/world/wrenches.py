@@ -49,7 +49,7 @@ class WrenchReader:
         return wrench
 
     def on_links(self, contacts: Contacts, tip: int, gripper: WorldGripper | None) -> Array:
-        """Wrenches of `on_bodies`, with those on a gripper's fingers included in that of its tip."""
+        """Wrenches of `on_bodies`, with those on a gripper's fingers included in the tip's."""
         wrench = self.on_bodies(contacts)
         if gripper is not None:
             origin = self._data.xpos[tip]
