@@ -137,7 +137,7 @@ def _between_rows(t: Array, reference: Array) -> float:
 def _along(
     t: Array, tool: Array, reference: Array, start: float, stop: float, n: int
 ) -> tuple[float, float, float]:
-    """Path accuracy, repeatability (m), and the time (s) of the worst accuracy in the first cycle."""
+    """Path accuracy, repeatability (m), and the time (s) of the worst accuracy in cycle 1."""
     length = (stop - start) / n
     phase = length * (np.arange(POINTS) + 0.5) / POINTS
     h = min(0.25 * length / POINTS, 1e-3)
