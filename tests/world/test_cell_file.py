@@ -101,7 +101,7 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("noslip: 5", "solref: [0, 1]", "contact.solref[0]: 0 must be greater than 0"),
         ("noslip: 5", "solimp: [1, 1, 1, 1, 1]", "contact.solimp: expected [d0, d1"),
         ("noslip: 5", "pad_dimension: 5", "contact.pad_dimension: 5 is not one of 3, 4, 6"),
-        ("warning: 10mm", "warning: 2m", "contact.warning: 2 m; a warning zone is at most 1 m"),
+        ("warning: 10mm", "warning: 2m", "contact.warning: 2 m; must be at most 1 m"),
         ("hold_force: 5N", "hold_force: 5m", "gripper.hold_force: '5m' is a length, expected"),
         ("angle: 15deg", "angle: 80deg", "gripper.angle: must be at most 45deg"),
         ("robot: scara1", "robot: scara9", "cell.yaml:10: robots[0].robot: no robot named"),

@@ -408,7 +408,7 @@ def test_invalid_calls_state_what_is_expected():
     world = World("cooperative")
     robot = world.robots["scara1"]
     for call, said in (
-        (lambda: world.step(-1), "cannot step -1 times"),
+        (lambda: world.step(-1), "cannot make -1 steps"),
         (lambda: World("cooperative", mode="fast"), "mode 'fast' is not one of contact, exact"),  # type: ignore[arg-type]
         (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); expected \(5,\)"),
         (lambda: robot.set_torque([np.nan] * 5), "torque of 'scara1': every value must be finite"),

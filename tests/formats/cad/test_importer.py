@@ -206,7 +206,7 @@ def test_only_a_serial_robot_file_takes_parts(tmp_path, arm):
     for robot, output, said in (
         ("delta", "out.yaml", "closed loops"),
         (tmp_path / "a.urdf", "out.yaml", r"robot file \(.yaml\)"),
-        (arm, "out.urdf", "ends in .yaml"),
+        (arm, "out.urdf", "must end in .yaml"),
         (arm, arm, "is the robot's source file"),
     ):
         with pytest.raises(BrazoError, match=said):

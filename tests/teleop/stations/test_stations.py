@@ -232,7 +232,7 @@ def test_recovery_message_names_the_keys_of_the_device():
     ("text", "said"),
     [
         ("again: true", "no steps"),
-        ("steps: [{move: [0, 0, 0]}]", "needs its start time"),
+        ("steps: [{move: [0, 0, 0]}]", "needs a start time"),
         ("steps: [{at: 0s}]", "exactly one action"),
         ("steps: [{at: 0s, engage: true, release: true}]", "exactly one action"),
         ("steps: [{at: 0s, move: [0, 0, 0]}]", "'move' needs a duration"),
