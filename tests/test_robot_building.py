@@ -253,7 +253,7 @@ def test_changes_of_a_robot_file_stay_in_its_text():
     assert np.isinf(brazo.loads(unlimited.to_yaml()).limits).all()
     with pytest.raises(brazo.BrazoError, match="no joint named 'elbw'; joints: shoulder"):
         arm.with_limits({"elbw": (0, 1)})
-    with pytest.raises(brazo.BrazoError, match="both or none"):
+    with pytest.raises(brazo.BrazoError, match="both limits or none"):
         arm.with_limits({"elbow": (0, np.inf)})
 
 

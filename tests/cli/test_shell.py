@@ -338,7 +338,7 @@ def test_export_keeps_the_source_file_and_requires_the_suffix(tmp_path):
     assert (tmp_path / "own.urdf").read_bytes() == before
     for option, ending in (("--urdf", ".urdf"), ("--mjcf", ".xml")):
         refused = run("export", "scara1", option, "-o", "arm.yaml", "-f", cwd=tmp_path)
-        assert refused.returncode == 2 and f"file name ends in {ending}" in refused.stderr
+        assert refused.returncode == 2 and f"file name must end in {ending}" in refused.stderr
     assert not (tmp_path / "arm.yaml").exists()
 
 

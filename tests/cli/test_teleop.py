@@ -58,7 +58,7 @@ def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
     for arguments, message in (
         (("proxy", "--to", "nowhere"), "address 'nowhere'"),
         (("proxy", "--to", "a:1", "--script", script), "bad.yaml:1: steps[0].loss: loss is 7.0"),
-        (("measure", "--rate", "0"), "expected up to a day"),
+        (("measure", "--rate", "0"), "expected up to 86400 s"),
     ):
         monkeypatch.setattr(sys, "argv", ["brazo", "teleop", *map(str, arguments)])
         with pytest.raises(SystemExit) as exit_:

@@ -91,7 +91,7 @@ def test_what_is_computed_from_a_wrong_parameter_is_not_reported():
 def test_number_of_reported_mistakes_is_limited():
     joint = "  - {name: a%d, a: long, alpha: up, limits: [-1, 1]}\n"
     found = reported("name: arm\njoints:\n" + "".join(joint % i for i in range(60)))
-    assert len(found) == 101 and found[-1] == "and more: correct these first"
+    assert len(found) == 101 and found[-1] == "there are more mistakes: correct these first"
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_cells_and_programs_report_missing_units():
 
 def test_rejected_size_suggests_the_unit():
     text = "name: x\nbodies: [{name: b, box: [500, 30, 30], mass: 1}]\n"
-    with pytest.raises(BrazoError, match=r"sizes lie between .* did you mean 500mm\?"):
+    with pytest.raises(BrazoError, match=r"sizes must be between .* did you mean 500mm\?"):
         parse_cell(text)
 
 

@@ -85,8 +85,8 @@ def test_verdict_reports_a_program_without_goals():
 @pytest.mark.parametrize(
     ("goal", "wanted"),
     [
-        ("{body: box}", "a goal is {body: NAME, through: CHUTE}"),
-        ("{body: box, on: shelf, free: on}", "a goal is {body"),
+        ("{body: box}", "a goal must be {body: NAME, through: CHUTE}"),
+        ("{body: box, on: shelf, free: on}", "a goal must be {body"),
         ("{on: shelf}", "field 'body' is missing"),
         ("{body: box, on: shelf, within: 1mm}", "is allowed only with 'at'"),
         ("{body: bux, on: shelf}", "no free body 'bux'; did you mean 'box'?"),

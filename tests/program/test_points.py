@@ -87,7 +87,7 @@ def test_unknown_name_is_rejected_with_the_known_ones(sim, line, wanted):
         ("[{name: a, xyz: [0, 0, 0]}]", "rpy"),
         ("[{name: a, q: [0], in: base}]", "is allowed only with 'xyz'"),
         ("[{name: a, q: [0]}, {name: a, q: [1]}]", "two points named 'a'"),
-        ("[{name: a, q: [1kg]}]", "a joint value is an angle or a length"),
+        ("[{name: a, q: [1kg]}]", "a joint value must be an angle or a length"),
     ],
 )
 def test_invalid_points_are_rejected(points, wanted):

@@ -118,11 +118,14 @@ def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
         ("- line: {by: [0, 0, 1cm], xyz: [0, 0, 0]}", "'xyz' (position) or 'by'"),
         ("- line: {in: bar}", "a target needs 'xyz', 'by', 'rpy' or 'to'"),
         ("- line: {by: [0, 0, 1cm], plan: free}", "the path of a line is fixed"),
-        ("- move_to: {xyz: [0, 0, 0], speed: 2}", "it is a fraction of the drives' limits: 0 to 1"),
+        (
+            "- move_to: {xyz: [0, 0, 0], speed: 2}",
+            "it must be a fraction of the drives' limits, above 0 and at most 1",
+        ),
         ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give one of speed, time"),
         ("- move_to: {xyz: [0, 0], speed: 1}", "expected a list of 3 numbers"),
         ("- move_to: {xyz: [0, 0, 0], plan: fast}", "choose direct or free or unchecked"),
-        ("- move_joints: [1N, 0]", "a joint value is an angle or a length, not a force"),
+        ("- move_joints: [1N, 0]", "a joint value must be an angle or a length, not a force"),
         ("- grip: {force: -3}", "force is -3; it must be finite and greater than 0"),
         ("- wait: -1s", "time is -1 s; expected 0 to"),
         ("- wait_until: {held: a, signal: b}", "give exactly one of held"),
@@ -136,8 +139,8 @@ def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
         ("- for_each: {as: 3x, of: [a], do: []}", "is not a valid variable name"),
         ("- for_each: {as: x, of: [], do: []}", "'of' is empty"),
         ("- set_controller: {}", "give a 'controller', 'gains', or both"),
-        ("- {wait: 1s, note: x}", "a step has one verb, not 2"),
-        ("- wait", "a step is 'verb: value'"),
+        ("- {wait: 1s, note: x}", "a step must have one verb, not 2"),
+        ("- wait", "a step must be 'verb: value'"),
     ],
 )
 def test_refused_with_place_and_what_is_allowed(text, wanted):
@@ -155,7 +158,7 @@ def test_refused_with_place_and_what_is_allowed(text, wanted):
         ("name: x\nspeed: 3\nrobots: {a: []}", "task.yaml:2: speed: speed is 3"),
         ("name: x\nclearance: 1m\nrobots: {a: []}", "task.yaml:2: clearance:"),
         ("name: x\nwatch: no\nrobots: {a: []}", "task.yaml:2: watch: 'no' is not allowed"),
-        ("name: x\ngoals: [{body: b}]\nrobots: {a: []}", "a goal is {body: NAME, through"),
+        ("name: x\ngoals: [{body: b}]\nrobots: {a: []}", "a goal must be {body: NAME, through"),
         ("- 3", "expected a program file"),
     ],
 )
@@ -385,7 +388,7 @@ def test_every_program_survives_the_way_to_text(program):
         ),
         ("set_controller: {controller: ideal, gains: {kp: 1}}", "controller 'ideal' has no gains"),
         ("set_controller: {gains: {stiffness: 1}}", "'stiffness'; available: "),
-        ("grip: 0.5N", "force 0.5 N is too low: a body is held from 2 N"),
+        ("grip: 0.5N", "force 0.5 N is too low: a grasp needs at least 2 N"),
     ],
 )
 def test_slips_are_reported_before_the_first_step(step, wanted):

@@ -179,7 +179,7 @@ def test_an_ideal_robot_with_a_locked_joint_leaves_it_where_it_is():
         (EncoderBias("arm", "elbow", float("nan")), "must be finite"),
         (CommandDelay("arm", -1.0), "is -1; it must be finite"),
         (CommandDelay("arm", 1e9), "at most 100 s"),
-        ("rust", "a fault is one of"),
+        ("rust", "a fault must be an object of"),
     ],
 )
 def test_invalid_faults_are_rejected(fault, match):
@@ -191,7 +191,7 @@ def test_invalid_faults_are_rejected(fault, match):
 def test_fault_at_a_past_time_is_rejected():
     sim = Simulation(cell(ARM))
     sim.step(100)
-    with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: the time is 0\.1 s already"):
+    with pytest.raises(brazo.BrazoError, match=r"a fault at 0\.05 s: the time is already 0\.1 s"):
         sim.inject(JointLocked("arm", "elbow"), at=0.05)
 
 

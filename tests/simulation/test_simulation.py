@@ -175,8 +175,8 @@ def test_grasp_is_an_event_and_known_load_removes_the_droop():
     ("call", "match"),
     [
         (lambda s: s.robots["scara9"], "no robot named 'scara9'.*scara1, scara2"),
-        (lambda s: s.step(-1), "time only increases"),
-        (lambda s: s.tasks.add(3), "a task has a method tick"),
+        (lambda s: s.step(-1), "the number must be 0 or more"),
+        (lambda s: s.tasks.add(3), "a task must have a method tick"),
         (
             lambda s: s.robots["scara1"].control.use("Magic"),
             "no controller named 'Magic'.*ComputedTorque",

@@ -109,8 +109,8 @@ def test_a_fixture_stops_a_robot_of_a_cell() -> None:
         (lambda: ReachEnv("scara2", spread=1e-3).reset(), "with spread = 0.001; use a smaller"),
         (lambda: ReachVectorEnv(0, "scara2"), "num_envs = 0; it must be an integer of at least 1"),
         (lambda: CellReachEnv("cooperative", "arm9"), "arm9"),
-        (lambda: CellReachEnv("cooperative", dt=0.0015), "no multiple of the step of the cell"),
-        (lambda: ReachEnv("scara2").step([0.0, 1.0]), r"action of shape \(2,\); expected"),
+        (lambda: CellReachEnv("cooperative", dt=0.0015), "a multiple of the step of the cell"),
+        (lambda: ReachEnv("scara2").step([0.0, 1.0]), r"the action has shape \(2,\); expected"),
     ],
 )
 def test_bad_input(make, message) -> None:

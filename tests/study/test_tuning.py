@@ -217,7 +217,10 @@ class InPython(Controller):
         ({"cases": [Case("late", delay=0.06)]}, r"delay = 0.06 s; max 0.049 s, 49 control"),
         ({"tasks": []}, "no tasks; give at least one"),
         ({"sampler": "grid"}, "sampler 'grid' is not one of cmaes, tpe"),
-        ({"sampler": "cmaes", "objectives": ["error", "energy"]}, "cmaes has one objective"),
+        (
+            {"sampler": "cmaes", "objectives": ["error", "energy"]},
+            "cmaes supports only one objective",
+        ),
         ({"storage": "sqlite:////nowhere/at/all.db"}, "storage 'sqlite:////nowhere/at/all.db' can"),
         ({"storage": "redis://here:6379"}, "data in Redis can run code when it is read"),
         ({"storage": "tuning.db"}, "storage 'tuning.db' cannot be used.*e.g. sqlite:///tuning.db"),

@@ -96,13 +96,13 @@ def test_a_chute_is_turned_and_tilted_but_not_upwards(cell):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("table", "is the name of a fixture already"),
+        ("table", "is already the name of a fixture"),
         ("a/b", "must not contain '/'"),
         ("floor", "a reserved name"),
         ("tool", "a reserved name"),
-        ("", "is not a name"),
+        ("", "is not a valid name"),
         (" box", "without spaces at its ends"),
-        ("a\nb", "is not a name"),
+        ("a\nb", "is not a valid name"),
         ("x" * 81, "1 to 80 printable characters"),
     ],
 )

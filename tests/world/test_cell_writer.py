@@ -192,12 +192,12 @@ def test_content_that_a_cell_file_cannot_describe_is_rejected(tmp_path):
     cell = load_cell("solo-puma560")
     part = cell.bodies[0].shape
     double = Fixture("two", (Part("a", part), Part("b", part)), frozen(np.eye(4)))
-    with pytest.raises(BrazoError, match=r"'two'.*one of every part"):
+    with pytest.raises(BrazoError, match=r"'two'.*one fixture of each part"):
         cell_files(replace(cell, fixtures=(double,)))
     round_box = replace(cell.bodies[0], shape=Box((0.1, 0.1, 0.1), bevel=0.01))
     with pytest.raises(BrazoError, match="'box' has rounded edges"):
         cell_files(replace(cell, bodies=(round_box,)))
-    with pytest.raises(BrazoError, match=r"ends in \.yaml"):
+    with pytest.raises(BrazoError, match=r"end in \.yaml"):
         save_cell(cell, tmp_path / "cell.txt")
     with pytest.raises(BrazoError, match="cannot be written"):
         save_cell(cell, tmp_path / "nowhere" / "cell.yaml")

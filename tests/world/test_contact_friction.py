@@ -24,7 +24,7 @@ BALLS = "{{name: {0}, sphere: 0.1, mass: 1, xyz: [{1}, 0, 0.1], friction: {2}}}"
 def test_a_bodys_friction_that_decides_no_contact_is_reported(robots, bodies, idle):
     listed = ", ".join(BALLS.format(*body) for body in bodies)
     world = World(parse_cell(f"name: x\nrobots: {robots}\nbodies: [{listed}]\n"))
-    found = [str(f) for f in world.findings if "acts in no contact" in str(f)]
+    found = [str(f) for f in world.findings if "has no effect in this cell" in str(f)]
     assert [text.split("'")[1] for text in found] == idle
 
 

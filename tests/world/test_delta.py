@@ -85,7 +85,9 @@ def test_angles_at_which_the_rods_do_not_meet_are_refused():
         "floor: none\nrobots: [{name: d, robot: delta, parameters: {L2: 0.3}, "
         "start: [50deg, 50deg, 50deg]}]\n"
     ))  # fmt: skip
-    with pytest.raises(BrazoError, match=r"the rods do not meet at 0.0, 0.0, 0.0 degrees"):
+    with pytest.raises(
+        BrazoError, match=r"the rods do not meet at arm angles of 0.0, 0.0, 0.0 degrees"
+    ):
         world.robots["d"].set_state([0, 0, 0])
 
 

@@ -35,7 +35,7 @@ def test_a_field_is_written_into_the_file_and_read_again():
         ({"joints[0].weight": 1.0}, "unknown field 'weight'"),
         ({"joints[0].mass": float("nan")}, "an edit must be a finite number, got nan"),
         ({"joints[0].mass": "rm -rf"}, "an edit must be a finite number, got 'rm -rf'"),
-        ({"joints 0": 1.0}, "'joints 0' is no field of a robot file"),
+        ({"joints 0": 1.0}, "'joints 0' is not a field of a robot file"),
         ({"joints[0].com": [1.0, 2.0]}, "expected a list of 3 numbers, got a list of 2"),
     ],
 )

@@ -94,7 +94,7 @@ def test_names_of_tools_are_checked():
     tip = Tcp("tip", np.eye(4))
     for tcps, selected, why in (
         ([tip, tip], "", "two tool centre points"),
-        ([Tcp(" ", np.eye(4))], "", "not a name"),
+        ([Tcp(" ", np.eye(4))], "", "not a valid name"),
         ([tip], "nail", "no tool centre point 'nail'"),
         ([Tcp("tip", np.zeros((4, 4)))], "", "rotation"),
     ):

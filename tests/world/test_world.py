@@ -348,7 +348,7 @@ def test_a_delta_is_closed_again_after_an_edit():
         ({"width": -1.0}, "body.width: -1 must be greater than 0"),
         ({"finger": (0.0, 0.01, 0.06)}, "gripper.finger: finger sizes must be greater than 0"),
         ({"opening": (0.05, 0.01)}, "gripper.opening"),
-        ({"base": np.eye(3)}, "a pose is a 4x4 matrix"),
+        ({"base": np.eye(3)}, "a pose must be a 4x4 matrix"),
         ({"base": np.diag([2.0, 1, 1, 1])}, "must be a rotation"),
     ],
 )
@@ -408,19 +408,19 @@ def test_invalid_calls_state_what_is_expected():
     world = World("cooperative")
     robot = world.robots["scara1"]
     for call, said in (
-        (lambda: world.step(-1), "cannot step -1 times"),
+        (lambda: world.step(-1), "cannot make -1 steps"),
         (lambda: World("cooperative", mode="fast"), "mode 'fast' is not one of contact, exact"),  # type: ignore[arg-type]
         (lambda: robot.set_torque([1, 2]), r"torque of 'scara1' has shape \(2,\); expected \(5,\)"),
         (lambda: robot.set_torque([np.nan] * 5), "torque of 'scara1': every value must be finite"),
         (lambda: robot.set_state("abc"), "q of 'scara1': not an array of numbers"),
-        (lambda: robot.gripper.grip(500), "a force of 500 N; at most 120 N"),
-        (lambda: robot.gripper.open(0.2), "an opening of 0.2 m; from 0 to 0.08 m"),
+        (lambda: robot.gripper.grip(500), "the force is 500 N; it must be at most 120 N"),
+        (lambda: robot.gripper.open(0.2), "the opening is 0.2 m; it must be 0 to 0.08 m"),
         (lambda: world.edit("scara3"), "no robot named 'scara3' in this cell; robots: scara1"),
         (lambda: world.pose("bar 9"), "nothing named 'bar 9' here; there are: "),
         (lambda: world.place("platform", np.eye(4)), "no free body named 'platform'"),
         (lambda: world.distance("scara1", "x"), "nothing named 'x' here; there are: floor"),
-        (lambda: world.on_contact(print, ["robot"]), "no class of contact 'robot'; choose from"),  # type: ignore[list-item]
-        (lambda: world.on_grasp(3), "a callback is a function of the event"),  # type: ignore[arg-type]
+        (lambda: world.on_contact(print, ["robot"]), "no contact class 'robot'; choose from"),  # type: ignore[list-item]
+        (lambda: world.on_grasp(3), "a callback must be a function that takes the event"),  # type: ignore[arg-type]
         (lambda: World("solo-puma560").grasp("puma560"), "robot 'puma560' has no gripper"),
     ):  # fmt: skip
         with pytest.raises(BrazoError, match=said):

@@ -236,7 +236,7 @@ class _MuJoCo:
         tau: np.ndarray,
         threads: int,
     ) -> Any:
-        """Functions that run one robot per start, and return the last positions."""
+        """Return two functions: run one robot per start, and return the last positions."""
         from brazo.bench.peers.mujoco_peer import bare_model
 
         mj: Any = self.mujoco

@@ -132,7 +132,7 @@ def _batch(
 
 
 def _unfit(arm: Robot, peer: InversePeer, T: np.ndarray) -> str | None:
-    """Why a peer is not timed."""
+    """Return why a peer is not timed; None if it is."""
     ours = arm.ik_batch(T).valid.sum(axis=1)
     for target, count in zip(T[:20], ours, strict=False):
         q = peer.solve(target)

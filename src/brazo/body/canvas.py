@@ -40,7 +40,7 @@ class Canvas:
     def cap(
         self, body: int, name: str, frame: np.ndarray, face: float, outward: float, radius: float
     ) -> None:
-        """Add the dark cover of a joint, on a face at z = `face` with the normal outward · z."""
+        """Add the dark cover of a joint, on the face at z = `face` with normal `outward` · z."""
         span = (face - 0.1 * outward * radius, face + 0.08 * outward * radius)
         color = self.style.joint
         self.cylinder(body, name, frame, span, 0.68 * radius, color, bevel=0.05, collides=False)

@@ -49,7 +49,7 @@ def convex_pieces(
 
 
 def _moderate(vertices: Array, faces: Array) -> Array:
-    """Return triangles (f, 3, 3), of a large mesh with its vertices moved to a grid."""
+    """Return triangles (f, 3, 3); the vertices of a large mesh are moved to a grid."""
     if len(faces) > _MOST_TRIANGLES:
         cell = float(np.ptp(vertices, axis=0).max()) / _GRID
         vertices = np.round(vertices / cell) * cell

@@ -57,7 +57,7 @@ def draw_base(canvas: Canvas, plan: DrawingPlan) -> None:
 
 
 def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, has_gripper: bool) -> float:
-    """Return +1 if the tool leaves along z of the last exit, -1 if against it."""
+    """Return +1 if the tool points along z of the last exit frame, -1 if against it."""
     if tool[2, 2] < -0.5 or tool[2, 3] < -0.2 * radius:
         return -1.0
     undecided = not has_gripper and abs(tool[2, 3]) < 0.2 * radius
@@ -69,7 +69,7 @@ def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, has_gripper:
 def tool_end(
     bones: Sequence[Bone], radius: float, tool: np.ndarray, gripper: Gripper | None
 ) -> EndFace:
-    """Return the required end of the last body, so that flange and gripper meet the tool frame."""
+    """Return the end face of the last body with which flange and gripper reach the tool frame."""
     sign = outward(bones, radius, tool, gripper is not None)
     z = float(tool[2, 3]) - sign * (gripper_length(gripper) + flange_thickness(radius))
     flip = math.copysign(1.0, bones[-1].cosine)

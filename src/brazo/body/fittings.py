@@ -32,7 +32,7 @@ def draw_joint(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
 
 
 def _hub(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
-    """Draw a hub against the child; the remaining gap is a tube or a collar of the parent."""
+    """Draw a hub next to the child; a tube or collar of the parent fills the remaining gap."""
     r, style, side = plan.r[k], canvas.style, plan.side(k)
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
     parent, child = plan.gap(k)

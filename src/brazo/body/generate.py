@@ -57,8 +57,8 @@ def generate_parts(
     sizes = (sizes or proportions(rows, limits, tool)).scaled(style.width)
     if len(sizes.radii) != len(rows) + 1:
         raise BrazoError(
-            f"sizes of an arm with {len(sizes.radii) - 1} joints were given for one with "
-            f"{len(rows)}: take them from proportions(rows)"
+            f"sizes of an arm with {len(sizes.radii) - 1} joints were given for an arm with "
+            f"{len(rows)}: use proportions(rows)"
         )
     bones, axes = skeleton(rows, convention, limits, base)
     end = ends.tool_end(bones, sizes.radii[-1], tool, gripper)

@@ -256,7 +256,7 @@ def _stack(
     run: tuple[int, int],
     end: EndFace,
 ) -> None:
-    """Choose the plane of bodies first..last, as one coordinate s along their common direction."""
+    """Place the bodies of a run of parallel axes, each at a coordinate s along the axes."""
     first, last = run
     n = len(axes)
     on_floor = first == 1 and upright(bones[0])

@@ -1,9 +1,9 @@
 """Reader of VRML 2.0 (VRML97, `.wrl`) geometry: shapes with their names, poses and colours.
 
-Read are Transform, Group and the other grouping nodes, Shape with IndexedFaceSet, Box, Cylinder,
-Cone or Sphere, DEF and USE, and the diffuse colour of a Material.  Nodes without a surface (lights,
-sensors, routes, scripts) are skipped.  PROTO, Inline, Extrusion, ElevationGrid and VRML 1.0 are
-rejected, because what they draw would be missing.
+These are read: Transform, Group and the other grouping nodes, Shape with IndexedFaceSet, Box,
+Cylinder, Cone or Sphere, DEF and USE, and the diffuse colour of a Material.  Nodes without a
+surface (lights, sensors, routes, scripts) are skipped.  PROTO, Inline, Extrusion, ElevationGrid and
+VRML 1.0 are rejected, because what they draw would be missing.
 
     Transform   T · C · R · SR · S · SR⁻¹ · C⁻¹     (ISO/IEC 14772-1, 6.52)
 

@@ -245,7 +245,9 @@ def export(
         path = output or Path(f"{safe_stem(arm.name)}.xml")
     ending = ".urdf" if urdf else ".xml"
     if path.suffix.lower() != ending:
-        raise BrazoError(f"{path}: {'a URDF' if urdf else 'an MJCF'} file name ends in {ending}")
+        raise BrazoError(
+            f"{path}: {'a URDF' if urdf else 'an MJCF'} file name must end in {ending}"
+        )
     if arm.model.path is not None and path.resolve() == arm.model.path.resolve():
         raise BrazoError(f"{path}: is the robot's source file; choose another name")
     require_replaceable(path, *mesh_folder(path).glob("*.stl"), force=force)

@@ -165,9 +165,9 @@ class _LinkTree:
             if connection.child in above:
                 complaints.fail(
                     connection.source,
-                    f"link '{connection.child}' already hangs on joint "
-                    f"'{above[connection.child].name}'; a link has one parent, closed loops are "
-                    "not read",
+                    f"link '{connection.child}' is already the child of joint "
+                    f"'{above[connection.child].name}'; a link must have one parent, closed loops "
+                    "are not supported",
                 )
             above[connection.child] = connection
             self._below[connection.parent].append(connection)

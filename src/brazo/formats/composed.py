@@ -35,8 +35,8 @@ def composed(
 ) -> tuple[list[Connection], list[FileLink]]:
     """Return the joints that replace a planar or floating one, and the links between them.
 
-    `normal` (3,) is the normal of the plane; x and y of the plane are those of the joint frame if
-    it is z.
+    `normal` (3,) is the normal of the plane.  If it is z, the two translations are along x and y
+    of the joint frame.
     """
     turned = align_z(normal)[:3, :3] if kind == "planar" else np.eye(3)
     connections: list[Connection] = []

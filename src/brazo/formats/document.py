@@ -50,8 +50,8 @@ class Mistake(BrazoError):
     """A field that is invalid.
 
     `value`, or `key` for an unknown field, is a replacement with which a reader can continue to the
-    next mistake.  `rests` names other fields: if one of them is wrong, this mistake is only a
-    consequence.
+    next mistake.  `rests` names the fields on which this one depends: if one of them is wrong, this
+    mistake is only a consequence.
     """
 
     def __init__(
@@ -166,7 +166,7 @@ def _compose(text: str, path: Path | None) -> Node:
             if event.tag is not None:
                 fail(line, f"tag '{_short(event.tag)}' is not allowed; write plain values")
             if len(stack) >= MAX_DEPTH:
-                fail(line, f"nested more than {MAX_DEPTH} deep")
+                fail(line, f"nested more than {MAX_DEPTH} levels deep")
             node = Node(line, [] if isinstance(event, yaml.SequenceStartEvent) else {})
             if event.anchor:
                 anchors[event.anchor] = node
@@ -318,7 +318,9 @@ class Field:
         if not isinstance(self.node.value, str):
             self.fail(f"expected text, got {self._what()}")
         if len(self.node.value) > at_most:
-            self.fail(f"text of {len(self.node.value)} characters; at most {at_most}")
+            self.fail(
+                f"the text has {len(self.node.value)} characters; at most {at_most} are allowed"
+            )
         return self.node.value
 
     def identifier(self) -> str:

@@ -47,7 +47,7 @@ class Fixed:
         if overrides:
             raise BrazoError(
                 f"robot '{self.model.name}' was read from {self.model.path} and has no parameters; "
-                "only robot files (.yaml) have"
+                "only robot files (.yaml) have parameters"
             )
         return self.model
 

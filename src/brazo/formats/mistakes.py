@@ -47,14 +47,14 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
             break
     texts = [text for _, text in sorted(found, key=lambda one: one[0])]
     return (
-        [*texts[:MAX_REPORTED], "and more: correct these first"]
+        [*texts[:MAX_REPORTED], "there are more mistakes: correct these first"]
         if len(texts) > MAX_REPORTED
         else texts
     )
 
 
 def _follows(mistake: Mistake, touched: set[str]) -> bool:
-    """Return whether a mistake may be only a consequence of others."""
+    """Return whether a mistake may be only a consequence of earlier ones."""
     names = {mistake.field.name, *mistake.rests}
     names |= {f"parameters.{name}" for name in _mentioned(mistake.field.node)}
     return any(_within(a, b) or _within(b, a) for a in names for b in touched)

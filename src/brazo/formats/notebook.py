@@ -64,7 +64,7 @@ def _limits(kind: str, low: float, high: float) -> str:
 
 
 def _masses(model: Model) -> list[str]:
-    """The mass of the body that each joint moves; empty where it is not given or not one body."""
+    """Mass of the body that each joint moves, as text; empty if unknown or not a single body."""
     if model.closed_loops:
         return [""] * model.n
     bodies = zip(model.body_joints[1:], model.inertias, strict=True)

@@ -100,7 +100,8 @@ class _TreeFields:
         for i, (low, high) in enumerate(value.tolist()):
             if np.isinf(low) != np.isinf(high):
                 raise BrazoError(
-                    f"limits of joint {i + 1}: {low:g} .. {high:g}; a robot file has both or none"
+                    f"limits of joint {i + 1}: {low:g} .. {high:g}; "
+                    "a robot file needs both limits or none"
                 )
             fields[f"joints[{i}].limits"] = None if np.isinf(low) else [low, high]
         return fields

@@ -20,7 +20,7 @@ _IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 def unintended(contacts: Contacts) -> np.ndarray:
-    """Return a mask of the contacts that are touching pairs that should not touch."""
+    """Return a mask of the contacts that touch and are unintended."""
     return (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
 
 

@@ -1,6 +1,6 @@
 """`JogKeys`: the jog keys and the gamepad of a pendant, of which at most one is down.
 
-A key moves one axis at full jog speed.  The sticks of a gamepad move any axes at a share of it, and
+A key moves one axis at full jog speed.  The sticks of a gamepad move axes at a fraction of it, and
 its hold-to-run button is the key.  A press while the robot still moves brakes it and waits; the
 renewals of the key start the jog when the robot is at rest.  A jog ended by a contact needs a new
 press, which may move on against the same contact.
@@ -75,7 +75,7 @@ class JogKeys:
         return self._renew(_STICK)
 
     def shares(self, n: int) -> np.ndarray:
-        """Return the velocity (n,) of each axis as a share of the jog speed, -1 to 1."""
+        """Return the velocity (n,) of each axis as a fraction of the jog speed, -1 to 1."""
         given = self._shares[:n]
         found = np.zeros(n)
         found[: len(given)] = np.clip(given, -1.0, 1.0)

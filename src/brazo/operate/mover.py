@@ -201,7 +201,7 @@ class Mover:
         """Jog while a press of the switch is held; None if the robot must come to rest first.
 
         `shares(n)` returns the velocities (n,) of the joints, or (7,) of the tool, linear, angular,
-        and of the elbow of a redundant arm, as shares of the jog speed; it is called in every
+        and of the elbow of a redundant arm, as fractions of the jog speed; it is called in every
         update.  The jog ends at any contact except those that exist now or are `known`.
         """
         self._may_move(robot)

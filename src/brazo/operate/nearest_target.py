@@ -1,7 +1,8 @@
 """Tool targets that a five-joint arm cannot reach: the nearest configuration by one of two rules.
 
-The rules are those of `Robot.nearest_point`: the pitch of the tool is kept, or the position is the
-nearest of any pitch.  The pitch of a target pose is the elevation of its z axis, away from axis 1.
+The rules are those of `Robot.nearest_point`: keep the pitch of the tool, or take the nearest
+position with any pitch.  The pitch of a target pose is the elevation of its z axis, away from axis
+1.
 """
 
 from __future__ import annotations

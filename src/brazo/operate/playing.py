@@ -73,7 +73,7 @@ class Playing:
         if sim.robots.get(robot.name) is not robot:
             self._why = self._why or "the robot was removed"
         if not self._why and self._motion is not None and robot.motion is not self._motion:
-            self._why = "something else moves the robot"
+            self._why = "another motion of the robot was started"
         if self._why:
             return self._end()
         if self.on_path:

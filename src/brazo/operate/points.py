@@ -111,14 +111,14 @@ class Points:
         self._points[number] = replace(self.get(number), q=_copied(q), T=_copied(T))
 
     def rename_frames(self, renamed: Mapping[str, str]) -> None:
-        """Use the new names of frames in which poses are given, by old name."""
+        """Rename the frames in which poses are given; `renamed` maps old names to new ones."""
         self._points = {
             number: replace(point, frame=renamed.get(point.frame, point.frame))
             for number, point in self._points.items()
         }
 
     def move(self, number: int, by: int) -> None:
-        """Move a point by so many places in the list, towards the end if positive."""
+        """Move a point by `by` places in the list, towards the end if positive."""
         self.get(number)
         order = list(self._points)
         at = order.index(number)

@@ -45,7 +45,7 @@ def tcp_from_touches(flanges: Sequence[np.ndarray]) -> TcpFit:
     """Return the tip position from flange poses (4, 4), at least four, that touch one point."""
     F = np.array(flanges, dtype=float)
     if F.ndim != 3 or F.shape[1:] != (4, 4) or not np.isfinite(F).all():
-        raise BrazoError(f"touches are poses (k, 4, 4), got shape {F.shape}")
+        raise BrazoError(f"touches must be poses (k, 4, 4), got shape {F.shape}")
     k = len(F)
     if k < MIN_TOUCHES:
         raise BrazoError(

@@ -68,7 +68,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovingRobot:
-    """A robot and its held bodies by name, with T_tool_body."""
+    """A robot and its held bodies by name, each with its pose T_tool_body in the tool frame."""
 
     robot: WorldRobot
     arm: Robot
@@ -203,7 +203,7 @@ class Checker:
 
     @property
     def weights(self) -> Array:
-        """w (n,) of `length`."""
+        """Weights w (n,) of the bound Σ wᵢ|Δqᵢ| that `length` returns."""
         return self._weights
 
     def edge(self, q0: Array, q1: Array) -> Hit | None:
@@ -246,7 +246,7 @@ class Checker:
     # ---- helpers ---------------------------------------------------------------------------
 
     def _look(self, q: Array, t: float | None) -> tuple[Hit | None, float]:
-        """The collision at q, if any, and the distance (m) the robot may move from there."""
+        """The collision at q, if any, and the distance (m) to move before the next check."""
         self._place(q)
         if not self._data.ncon:
             return None, LOOK

@@ -3,6 +3,9 @@
     outside     a body is not in a chute               max(−x, x − L, |y| − w/2, |z| − h/2)
     in_hand     a body keeps its pose in the hand      min(s² − |Δp|², tr ΔR − 1 − 2 cos φ)
 
+(x, y, z) is the position of the body in the frame of a chute of length L, width w and height h; Δp
+and ΔR are the change of its pose in the hand, s and φ the largest allowed shift and angle.
+
 They are evaluated with a margin far above rounding; closer to a limit the monitor polls.
 """
 

@@ -28,7 +28,7 @@ _FIELDS = ("controller", "options", "gains")
 
 
 def controllers_yaml(chosen: Mapping[str, Controller | str]) -> str:
-    """Text of the file, from the controllers by robot."""
+    """YAML text of the controllers by robot."""
     lines = []
     for robot, controller in chosen.items():
         lines.append(f"{plain_text(robot)}:")
@@ -89,7 +89,7 @@ def write_controllers(path: str | Path, chosen: Mapping[str, Controller | str]) 
 def controllers_in(
     cell: Cell, chosen: Mapping[str, Controller | str]
 ) -> dict[str, Controller | str]:
-    """Controllers of the robots of a cell; those of deleted robots, which a file may have, not."""
+    """The chosen controllers, without those of robots that are not in the cell."""
     names = {robot.name for robot in cell.robots}
     return {name: one for name, one in chosen.items() if name in names}
 

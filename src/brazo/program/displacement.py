@@ -1,5 +1,4 @@
-"""Upper bound on the displacement of any point of a robot: metres per radian or metre of each
-joint.
+"""Upper bound on the displacement of any point of a robot, as a weight for each joint.
 
 For a joint of body b let F(b) be the max distance from its anchor to any point it moves, over all
 poses.  A point is on a geom of b itself, or beyond the anchor of a child body c:
@@ -105,7 +104,7 @@ class _Reach:
         return (self._tool @ T)[:3, 3] - self._tip_anchor
 
     def weights(self, loads: list[float]) -> Array:
-        """w with held bodies that extend up to `loads` (m) from the anchor of the link."""
+        """Weights w (n,) if held bodies extend up to `loads` (m) from the anchor of the link."""
         load = max(loads, default=-math.inf)
         w = self._slides.copy()
         for i, share, farthest, to_tip in self._turns:

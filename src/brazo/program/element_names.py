@@ -41,7 +41,7 @@ def with_element_renamed(text: str, old: str, new: str) -> str:
 
 
 def _references(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
-    """Scalars of the fields that name elements."""
+    """Yield the scalar nodes of the fields that name elements."""
     for key, value in _entries(node):
         if key.value in _FIELDS:
             listed = value.value if isinstance(value, yaml.SequenceNode) else [value]

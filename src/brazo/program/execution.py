@@ -183,7 +183,7 @@ class Execution:
 
     @property
     def watch(self) -> Monitor:
-        """The old name of `monitor`."""
+        """Deprecated name of `monitor`."""
         warn_renamed("watch", "monitor")
         return self.monitor
 
@@ -255,7 +255,7 @@ class Execution:
             return
         replaced = [n for n, one in self._lists.items() if one.robot is not self.sim.robots[n]]
         if replaced:
-            self.stop(f"the cell was changed: '{replaced[0]}' is another robot")
+            self.stop(f"the cell was changed: '{replaced[0]}' was replaced by another robot")
         else:
             self.monitor.cell_changed()
 

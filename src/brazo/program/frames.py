@@ -38,16 +38,16 @@ def reference_tool(robot: SimRobot) -> Array:
 class FrameErrors:
     """Errors with which robots know the frames of a cell, by name: transforms (4, 4).
 
-    A body is believed to be where its error moves it in world axes, about its own origin.  A robot
-    believes that everything which is not fixed to itself has been moved by the error of its base,
-    in world axes about the base: the effect of a wrong calibration of the base.
+    The error of a body moves the pose that all robots assume for it, in world axes about its
+    origin.  The error of a robot's base moves the pose that this robot assumes for everything not
+    fixed to itself, in world axes about the base: the effect of a wrong calibration of the base.
     """
 
     bodies: Mapping[str, Array] = field(default_factory=dict)
     bases: Mapping[str, Array] = field(default_factory=dict)
 
     def apply(self, robot: SimRobot, name: str, T: Array) -> Array:
-        """Pose (4, 4) at which a robot believes a frame that is at T."""
+        """Pose (4, 4) that a robot assumes for a frame whose true pose is T."""
         found = T
         if name in self.bodies:
             found = _moved_about(self.bodies[name], found, T[:3, 3])
@@ -128,7 +128,7 @@ def tool_at(target: Target, T_frame: Array, T_tool: Array, T_tool_body: Array = 
 
 
 def to_base(robot: SimRobot, T: Array) -> Array:
-    """A pose in the world expressed in the robot's base frame."""
+    """The pose T (4, 4), given in the world, in the robot's base frame."""
     return np.linalg.inv(robot.base) @ T
 
 

@@ -101,7 +101,7 @@ def plan(
 def space_of(
     arm: Robot, cell: CellLike, robot: str | None = None, clearance: float = 0.003
 ) -> FreeSpace:
-    """Return the free space of a robot in a cell; the last ones are kept."""
+    """Return the free space of a robot in a cell; recent ones are cached."""
     key = (cell, robot, clearance)
     # Kept in the robot, since they refer to it: a table of robots would keep them alive.
     spaces: list[tuple[Any, FreeSpace]] = vars(arm).setdefault("_free_spaces", [])
@@ -241,7 +241,7 @@ class FreeSpace:
 
 
 def _stamps(cell: Cell) -> list[tuple[int, int, int] | None]:
-    """Return what changes when the file of a cell or of one of its robots is written."""
+    """Return stamps of the files of a cell and its robots, which change when a file is written."""
     stamps: list[tuple[int, int, int] | None] = []
     for path in (cell.path, *(robot.model.path for robot in cell.robots)):
         try:

@@ -85,7 +85,7 @@ def ik_candidates(
 def _solve(
     arm: Robot, T: Array, q0: Array, branch: str | None, orientation: Orientation
 ) -> IKResult:
-    """Solve IK; a full orientation may be missed by the tilt of a resting body."""
+    """Solve IK; accept an orientation error of up to `_TILT`, as of a body that rests tilted."""
     answer = arm.ik(T, q0, branch, orientation=orientation)
     if answer.success or orientation != "full":
         return answer

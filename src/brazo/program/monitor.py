@@ -51,7 +51,7 @@ class Collision:
 
     @property
     def rides_through(self) -> bool:
-        """The old name of `passes_through`."""
+        """Deprecated name of `passes_through`."""
         warn_renamed("rides_through", "passes_through")
         return self.passes_through
 
@@ -297,9 +297,9 @@ class Monitor:
                 self._lost.pop(event.robot, None)
 
     def _initial_contacts(self) -> None:
-        """Count contacts present when the program starts as starting then.
+        """Report contacts that exist when the program starts as contacts that begin then.
 
-        Except contacts of fingers after t = 0: they may touch a body they have just released.
+        Contacts of fingers after t = 0 are excepted: they may touch a body they just released.
         """
         pairs: set[tuple[str, str]] = set()
         for contact in self._sim.world.contacts():

@@ -127,7 +127,7 @@ class _Overlapped(Trajectory):
 
 
 class Slowed(Trajectory):
-    """A motion with scaled time: q(t) of the inner motion at s(t)."""
+    """A motion with scaled time: at time t it is where the inner motion is at time s(t)."""
 
     def __init__(self, inner: Trajectory, clock: Piecewise) -> None:
         self._inner, self._clock = inner, clock
@@ -190,7 +190,7 @@ def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
 
 
 def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
-    """Stretched or sped up until a speed, acceleration or jerk is at its limit."""
+    """Scale the time of a motion until a velocity, acceleration or jerk is at its limit."""
     t = np.unique(np.concatenate([np.linspace(a, b, 33) for a, b in pairwise(motion.breaks)]))
     s = motion.sample(t)
     factor = max(

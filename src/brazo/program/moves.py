@@ -369,7 +369,7 @@ class Moves:
 
 
 class _BlockedByRobot(BrazoError):
-    """A moving robot is in the path."""
+    """Error: a moving robot is in the path."""
 
     def __init__(self, message: str, robot: str) -> None:
         super().__init__(message)
@@ -382,5 +382,5 @@ def _same(T0: Array, T1: Array) -> bool:
 
 
 def _salt(name: str, count: int) -> int:
-    """A number for a planning problem of a robot, the same in every run."""
+    """Number of the `count`-th planning problem of a robot, the same in every run."""
     return sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 2**31 + count

@@ -49,7 +49,7 @@ def _robot_points(block: Field) -> list[Point]:
         given = item.mapping(("name", "q", "xyz", "rpy", "in"), required=("name",))
         name = given["name"].identifier()
         if len(name) > LONGEST_NAME:
-            given["name"].fail(f"longer than {LONGEST_NAME} characters")
+            given["name"].fail(f"the name is longer than {LONGEST_NAME} characters")
         if any(one.name == name for one in found):
             given["name"].fail(f"there are two points named '{name}'; names must differ")
         q = _joint_values(given["q"]) if "q" in given else None
@@ -77,7 +77,7 @@ def _joint_values(field: Field) -> np.ndarray:
         quantity = item.quantity()
         if quantity.dimension not in (None, units.ANGLE, units.LENGTH):
             name = units.dimension_name(quantity.dimension)
-            item.fail(f"a joint value is an angle or a length, not {name}")
+            item.fail(f"a joint value must be an angle or a length, not {name}")
         values.append(quantity.value)
     return np.array(values)
 

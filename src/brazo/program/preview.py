@@ -97,7 +97,7 @@ class Preview:
     speed
         Default speed, as a fraction of the drives' limits.
     timed
-        Whether motions are planned; without, steps take no time and only targets are computed.
+        Whether motions are planned; if False, steps take no time and only targets are computed.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Preview:
         return self._tracks[robot].steps[index]
 
     def state(self, robot: str, time: float) -> PreviewStep:
-        """The step of a robot at a time (s), which has the body in its gripper."""
+        """The step of a robot at a time (s); it includes the body in the gripper."""
         found = self._start[robot]
         for one in self._tracks[robot].done:
             if one.start > time:
@@ -232,7 +232,7 @@ class Preview:
                 self._finish(track)
                 return True
         for track in active:
-            self._fail(track, "waits for something that never happens")
+            self._fail(track, "waits for an event that never occurs")
         return False
 
     def _carry_out(self, track: _Track) -> bool:

@@ -1,7 +1,8 @@
 """Collisions of a kinematic preview: the planned motions of its steps, checked against the cell.
 
 Each motion is checked like that of a run (`brazo.program.collision`): with the body in the gripper,
-and with the other robots and bodies where the preview has them at the same time.  Not reported are
+and with the other robots and bodies where the preview has them at the same time.  The following are
+not reported:
 
 - motions with `plan: free`, because a run plans another path if the direct one collides;
 - contacts with a robot that moves at the same time, because a run waits for it;
@@ -56,7 +57,7 @@ def _planned_free(step: s.Step) -> bool:
 def _hit(
     preview: Preview, sim: Simulation, robot: str, step: PreviewStep, clearance: float
 ) -> Hit | None:
-    """Return the first collision of a step; parts with other bodies in a gripper one by one."""
+    """Return the first collision of a step, checked in parts between grips and releases."""
     times = np.array(sorted({step.start, step.end, *preview.grasp_times(step.start, step.end)}))
     for begin, end in pairwise(times):
         count = max(2, int(np.ceil((end - begin) / CHECK_DT)) + 1)

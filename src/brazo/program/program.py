@@ -37,7 +37,10 @@ PLANNERS: tuple[PlannerName, ...] = ("rrt", "ompl")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal of a program: the final state of a body.  Exactly one of the four is given."""
+    """A goal of a program: the final state of a body.
+
+    Exactly one of `chute`, `at`, `on` and `free` is given.
+    """
 
     body: str
     chute: str | None = None  # passed through this chute
@@ -51,7 +54,8 @@ class Goal:
         given = (self.chute is not None, self.at is not None, self.on is not None, self.free)
         if sum(given) != 1:
             raise BrazoError(
-                "a goal is {body: NAME, through: CHUTE}, {body: NAME, at: [x, y, z], within: 5mm}, "
+                "a goal must be {body: NAME, through: CHUTE}, "
+                "{body: NAME, at: [x, y, z], within: 5mm}, "
                 "{body: NAME, on: NAME} or {body: NAME, free: on}"
             )
         if not 0.0 < self.within < math.inf:
@@ -97,7 +101,8 @@ class Program:
     def __post_init__(self) -> None:
         if not 0.0 < self.speed <= 1.0:
             raise BrazoError(
-                f"speed is {self.speed:g}; it is a fraction of the drives' limits: 0 to 1"
+                f"speed is {self.speed:g}; it must be a fraction of the drives' limits, "
+                "above 0 and at most 1"
             )
         if not 0.0 < self.clearance <= 0.1:
             raise BrazoError(

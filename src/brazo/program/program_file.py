@@ -41,7 +41,7 @@ _PROGRAM = (
 
 
 def load_program(name_or_path: str | Path) -> Program:
-    """Read a shipped program's name or a path to a program file."""
+    """Read a program, given the name of a shipped program or the path of a program file."""
     return read_program(read_document(find_program(name_or_path)))
 
 

@@ -34,11 +34,12 @@ def read_steps(field: Field, variables: frozenset[str] = frozenset()) -> list[s.
 
 def _step(item: Field, variables: frozenset[str]) -> s.Step:
     if not item.is_mapping:
-        item.fail(f"a step is 'verb: value'; verbs: {', '.join(s.VERBS)}")
+        item.fail(f"a step must be 'verb: value'; verbs: {', '.join(s.VERBS)}")
     given = item.mapping()
     if len(given) != 1:
         item.fail(
-            f"a step has one verb, not {len(given)} ({', '.join(given)}); write one step per entry"
+            f"a step must have one verb, not {len(given)} ({', '.join(given)}); "
+            "write one step per entry"
         )
     ((verb, field),) = given.items()
     if verb not in s.VERBS:
@@ -167,7 +168,7 @@ def _move_joints(r: _StepReader, place: s.Place) -> s.Step:
         for item, quantity in zip(field.items(100), quantities, strict=True):
             if quantity.dimension not in (None, units.ANGLE, units.LENGTH):
                 item.fail(
-                    f"a joint value is an angle or a length, not "
+                    f"a joint value must be an angle or a length, not "
                     f"{units.dimension_name(quantity.dimension)}"
                 )
         names = {units.ANGLE: "angle", units.LENGTH: "length"}
@@ -181,7 +182,7 @@ def _move_joints(r: _StepReader, place: s.Place) -> s.Step:
 
 
 def _point(r: _StepReader) -> str | None:
-    """The field of the short form `line: P1`."""
+    """Name of the field that a single value stands for, as in `line: P1`; None for other forms."""
     return None if r.field.is_mapping or r.field.is_list or r.field.is_null else "to"
 
 

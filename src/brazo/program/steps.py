@@ -70,7 +70,8 @@ class Speed:
             positive(value, name)
         if self.fraction is not None and self.fraction > 1.0:
             raise BrazoError(
-                f"speed is {self.fraction:g}; it is a fraction of the drives' limits: 0 to 1"
+                f"speed is {self.fraction:g}; it must be a fraction of the drives' limits, "
+                "above 0 and at most 1"
             )
 
 
@@ -253,7 +254,7 @@ class Wait(Step):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A body is held by robot `by` (default: this robot); with `off`, it is not held."""
+    """Condition: a body is held by robot `by` (default: this robot); with `off`, it is not held."""
 
     body: str
     by: str | None = None
@@ -262,7 +263,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """Two robots, bodies, fixtures or parts are in contact."""
+    """Condition: two robots, bodies, fixtures or parts are in contact."""
 
     first: str
     second: str
@@ -277,14 +278,14 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """The simulation time has reached `time` (s)."""
+    """Condition: the simulation time has reached `time` (s)."""
 
     time: float
 
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """A body has passed completely through a chute."""
+    """Condition: a body has passed completely through a chute."""
 
     body: str
     chute: str

@@ -141,7 +141,7 @@ def force_mistake(force: float, gripper: WorldGripper, minimum: float) -> str:
         return f"force {force:g} N; the max of the gripper is {maximum:g} N"
     if force < minimum and not gripper.weld:
         return (
-            f"force {force:g} N is too low: a body is held from {minimum:g} N on each pad "
+            f"force {force:g} N is too low: a grasp needs at least {minimum:g} N on each pad "
             "(hold_force of the cell's gripper)"
         )
     return ""

@@ -1,5 +1,4 @@
-"""Writes a `Program` as a program file, in SI units and radians; reading it back gives an equal
-one.
+"""Writes a `Program` as a program file, in SI units and radians, which reads back as equal.
 
 Fields with default values are omitted; each step is one line, loops are nested.
 """
@@ -122,7 +121,7 @@ def _value(step: s.Step) -> Any:
 
 
 def _rest(step: s.Step, *names: str) -> dict[str, Any]:
-    """Fields with a non-default value."""
+    """The fields of `names` that have a value other than the default."""
     found = {}
     for f in fields(step):
         value = getattr(step, f.name)

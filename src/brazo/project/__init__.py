@@ -1,1 +1,1 @@
-"""What a person keeps: the files of a project, named points, and the history of edits."""
+"""Projects of a user: their files, named points, and the history of edits."""

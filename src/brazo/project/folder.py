@@ -233,7 +233,7 @@ class Project:
         return archive.getvalue()
 
     def clear(self) -> None:
-        """Delete everything but the recordings: the project starts again from its source."""
+        """Delete all but the recordings, so that the project starts again from its source."""
         self._written.clear()
         try:
             for path in self.folder.iterdir():

@@ -1,4 +1,4 @@
-"""The user's projects: where they are, which were opened last, and those without a name.
+"""The user's projects: their folder, the recently opened ones, and those without a name.
 
 Work on a shipped cell or robot, or on a file, that was not saved under a name is kept in the
 untitled project of that source.

@@ -1,7 +1,7 @@
 """Path accuracy and repeatability of the tool over cycles, with the names of ISO 9283.
 
-Of n cycles of a commanded path, points c_i are taken at equal intervals of time.  x_ij is where the
-tool crosses, in cycle j, the plane through c_i normal to the path, and x̄_i the mean over the
+c_i are points on the commanded path at equal intervals of time.  x_ij is the point at which the
+tool crosses the plane through c_i normal to the path in cycle j of n, and x̄_i is its mean over the
 cycles:
 
     path accuracy AT_p         max_i |x̄_i − c_i|
@@ -137,7 +137,7 @@ def _between_rows(t: Array, reference: Array) -> float:
 def _along(
     t: Array, tool: Array, reference: Array, start: float, stop: float, n: int
 ) -> tuple[float, float, float]:
-    """Path accuracy, repeatability (m), and the time (s) in the first cycle of the former."""
+    """Path accuracy, repeatability (m), and the time (s) of the worst accuracy in cycle 1."""
     length = (stop - start) / n
     phase = length * (np.arange(POINTS) + 0.5) / POINTS
     h = min(0.25 * length / POINTS, 1e-3)
@@ -168,7 +168,7 @@ def _along(
 def _crossing(
     t: Array, tool: Array, point: Array, normal: Array, moment: float, window: float
 ) -> Array:
-    """Where the tool crosses a plane, nearest in time to a moment; NaN if it does not."""
+    """Point (3,) at which the tool crosses a plane nearest to time `moment`; NaN if it does not."""
     low, high = np.searchsorted(t, [moment - window, moment + window])
     beyond = (tool[low:high] - point) @ normal
     change = np.flatnonzero((beyond[:-1] <= 0.0) & (beyond[1:] > 0.0))

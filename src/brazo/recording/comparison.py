@@ -70,7 +70,7 @@ class ComparedRun:
         return {name[start:]: name for name in self.robot.errors()}
 
     def end(self, after: float = AFTER) -> float:
-        """Time (s) since the start at which the motion, and `after` seconds behind it, are over."""
+        """Time (s) since the start at which the motion has ended, plus `after` seconds."""
         return min(self.stop - self.start + after, float(self.t[-1]))
 
     def values(self, signal: str) -> np.ndarray:

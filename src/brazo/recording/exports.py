@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """Methods of `Recording` for results that can be given as one."""
+    """Mixin with methods of `Recording` for results that have a `recording`."""
 
     __slots__ = ()
 
@@ -75,7 +75,7 @@ class Exports:
 
 
 def _full_name(recording: Recording, name: str) -> str:
-    """Return a name or pattern with the robot's name before it, if it matches only then."""
+    """Return a name or pattern, with the robot's name as prefix if it matches only then."""
     try:
         choose(recording.names, name)
         return name

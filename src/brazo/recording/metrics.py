@@ -54,8 +54,8 @@ def peak(values: Array) -> Array:
 def overshoot(y: Array, reference: Array) -> float:
     """Overshoot of y (m,) or (m, k) as a fraction of the range of its reference.
 
-    An end of the range that the reference only leaves, at the start, does not count: an arm that
-    sags before it moves up does not overshoot.
+    The end of the range at which the reference starts, if it does not return to it, does not count:
+    an arm that sags before it moves up does not overshoot.
     """
     y, r = _rows(y), _rows(reference)
     if not len(y) or not len(r) or not (span := range_of(r)) > CHANGED:
@@ -68,7 +68,7 @@ def overshoot(y: Array, reference: Array) -> float:
 def overshoot_bounds(reference: Array) -> tuple[Array, Array]:
     """Bounds low, high (k,) beyond which y overshoots its reference (m,) or (m, k).
 
-    Infinite at an end of the range that the reference only leaves, at the start.
+    A bound is infinite at the end of the range where the reference starts and never returns to.
     """
     r = _rows(reference)
     low, high = np.fmin.reduce(r), np.fmax.reduce(r)
@@ -225,7 +225,7 @@ def _tool(robot: RecordedRobot, stop: float) -> MotionMetrics:
 
 
 def _after(t: Array, error: Array, stop: float) -> Array:
-    """The error, 0 before the reference stops: only the rows from then on decide the settling."""
+    """The error, set to 0 before the reference stops, so that it does not affect settling."""
     error = error.copy()
     error[t < stop - CHANGED] = 0.0
     return error

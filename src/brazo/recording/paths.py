@@ -36,7 +36,7 @@ def xyz(recording: Recording, prefix: str) -> np.ndarray:
 
 
 def holds(recording: Recording) -> dict[str, list[Span]]:
-    """Map each robot to the spans in which it held a body (the text of the span)."""
+    """Map each robot to the spans in which it held a body; the text of a span is the body."""
     end = float(recording.t[-1]) if len(recording) else 0.0
     found = lanes(recording.events_of("grasped", "released"), end)
     return {lane.name.removesuffix(" holds"): lane.spans for lane in found}

@@ -26,7 +26,7 @@ def arm_of(given: CellRobot, gravity: Array) -> Robot:
 
 @dataclass(frozen=True, eq=False)
 class InGravity:
-    """The `rebuild` function of a cell's robot, with gravity (3,) in base axes and its TCP."""
+    """Function that rebuilds a cell's robot with other parameters, in its gravity with its TCP."""
 
     source: RobotSource
     gravity: Array

@@ -15,7 +15,7 @@ from brazo.codegen import Kernel
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """A kernel with one number as result, and its inputs: arrays that the engine writes."""
+    """Condition `result > 0` of a kernel with one result; its inputs are arrays of the engine."""
 
     kernel: Kernel
     inputs: tuple[np.ndarray, ...]

@@ -91,7 +91,7 @@ def save_dump(
 ) -> Diverged:
     """Write a dump into a folder; return the error with its path, or the reason why there is none.
 
-    `name` is that of the cell; the other arguments are those of `write_dump`.
+    `name` is the name of the cell; the other arguments are those of `write_dump`.
     """
     dump = None
     try:
@@ -113,14 +113,14 @@ def replay_dump(path: str | Path) -> Replay:
     mujoco = engine()
     if about["mujoco"] != mujoco.__version__:
         raise BrazoError(
-            f"{path}: written with MuJoCo {about['mujoco']}, here is {mujoco.__version__}; "
-            "only the same version repeats a run"
+            f"{path}: written with MuJoCo {about['mujoco']}, but {mujoco.__version__} is "
+            "installed; a replay needs the same version"
         )
     model = model_of(model_data)
     data = mujoco.MjData(model)
     kind = mujoco.mjtState.mjSTATE_INTEGRATION
     if states.ndim != 2 or states.shape[1] != mujoco.mj_stateSize(model, kind):
-        raise BrazoError(f"{path}: its states do not belong to its model")
+        raise BrazoError(f"{path}: the states do not match the model; the file is damaged")
     guard = DivergenceGuard(model, data)
     rows: list[tuple[float, Array, Array, Array]] = []
     exact, broke = True, None
@@ -180,5 +180,5 @@ def _read(path: Path) -> tuple[Array, Array, dict[str, Any]]:
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise BrazoError(f"{path}: not a dump of a diverged simulation ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise BrazoError(f"{path}: a dump of another version of brazo")
+        raise BrazoError(f"{path}: the dump was written by an incompatible version of brazo")
     return model, states, about

@@ -84,7 +84,9 @@ class EventLog:
 
     def listen(self, callback: Callable[[Event], object]) -> Listening:
         if not callable(callback):
-            raise BrazoError(f"a callback is a function of the event, not {callback!r}")
+            raise BrazoError(
+                f"a callback must be a function that takes the event, not {callback!r}"
+            )
         listener = Listening(self, callback)
         self._listeners.append(listener)
         return listener

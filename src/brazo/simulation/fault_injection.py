@@ -31,12 +31,16 @@ class FaultInjection:
         sim = self._sim
         with sim.lock:
             if not isinstance(fault, Fault):
-                raise BrazoError(f"a fault is one of brazo.simulation.faults, not {fault!r}")
+                raise BrazoError(
+                    f"a fault must be an object of brazo.simulation.faults, not {fault!r}"
+                )
             fault.check(sim.robots[fault.robot].world, sim.dt)
             if at is None:
                 self._activate(fault)
             elif not np.isfinite(at) or at < sim.time - 0.5 * sim.dt:
-                raise BrazoError(f"a fault at {at:g} s: the time is {sim.time:g} s already")
+                raise BrazoError(
+                    f"cannot inject a fault at {at:g} s: the time is already {sim.time:g} s"
+                )
             else:
                 self._scheduled.append((float(at), fault))
                 self._scheduled.sort(key=lambda entry: entry[0])

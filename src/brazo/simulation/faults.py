@@ -207,7 +207,7 @@ class CommandDelay(Fault):
     def check(self, robot: WorldRobot, dt: float) -> None:
         positive(self.delay, "delay (s)", zero=True)
         if round(self.delay / dt) > MAX_QUEUED:
-            raise BrazoError(f"delay {self.delay:g} s: at most {MAX_QUEUED * dt:g} s")
+            raise BrazoError(f"delay {self.delay:g} s: must be at most {MAX_QUEUED * dt:g} s")
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         return _Delay(round(self.delay / dt), robot.torque.copy())

@@ -91,5 +91,5 @@ def alone(source: RobotSource, robot: Robot) -> Cell:
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
-    """Height (m) of the floor for a robot at `q` (n,), by the parts that the lab draws."""
+    """Height (m) of the floor for a robot at `q` (n,), from the parts that the lab draws."""
     return floor_height(robot, q, visible_parts(robot.model, robot.parts))

@@ -22,7 +22,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class LockRule:
-    """Thresholds for a locked joint: (revolute in rad, prismatic in m)."""
+    """Thresholds for a locked joint, each for revolute joints (rad) and prismatic joints (m)."""
 
     error: tuple[float, float] = (0.01, 0.003)
     still: tuple[float, float] = (0.005, 0.001)  # per s

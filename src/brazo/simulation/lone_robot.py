@@ -20,7 +20,8 @@ Array = np.ndarray
 def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | None = None) -> Cell:
     """Return a cell with one robot at its pose `home`, else its first pose, in its own gravity.
 
-    `source` is where the robot comes from, by default that of `robot`; `floor` is its height (m).
+    `source` describes where the robot was read from (default: `robot`); `floor` is the height (m)
+    of the floor.
     """
     source = source or source_of(robot)
     start = default_start(source.model, source.model.limits)
@@ -35,7 +36,7 @@ def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | No
 
 
 def source_of(robot: Robot) -> RobotSource:
-    """Return a robot as the source of one in a cell; its parameters can still be edited."""
+    """Return a `RobotSource` made from a robot; its parameters can still be edited."""
     source, edits = robot._source, Edits(dict(robot._overrides))
     if isinstance(source.rebuild, InGravity):  # a robot of another cell
         return source.rebuild.source.edited(edits)

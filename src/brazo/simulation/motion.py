@@ -128,8 +128,8 @@ class Live:
             self._ask = lambda: updating(dt)
         else:
             raise BrazoError(
-                f"{type(source).__name__} cannot be followed: a live source has next() or "
-                "update(dt), which gives q, qd and qdd"
+                f"{type(source).__name__} cannot be followed: a live source must have next() or "
+                "update(dt) that returns q, qd and qdd"
             )
         self.source = source
         n = len(q)

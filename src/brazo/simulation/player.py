@@ -1,9 +1,10 @@
 """`Player`: runs a simulation in real time, in a separate thread.
 
-At wall-clock time w the simulation time should be  s₀ + v (w − w₀)  for the speed v (0..4).  The
-thread makes the steps that are due, then sleeps until the next one is due.  If it lags by more than
-`LAG`, this is counted as a missed deadline and the schedule restarts from the current time, so that
-a slow machine shows slow motion instead of catching up in bursts.
+A player that was started at wall-clock time w₀ and simulation time s₀ with the speed v (0..4)
+should be at simulation time  s₀ + v (w − w₀)  at wall-clock time w.  The thread makes the steps
+that are due, then sleeps until the next one is due.  If it lags by more than `LAG`, this is counted
+as a missed deadline and the schedule restarts from the current time, so that a slow machine shows
+slow motion instead of catching up in bursts.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ for along these poses; position has priority, orientation is solved in the remai
 
     Δq = J_p⁺ e_p + (J_o N)⁺ (e_o − J_o J_p⁺ e_p)        N = 1 − J_p⁺ J_p
 
-over the joints that are not locked.  A redundant arm can reach the poses exactly; others approach
-them as closely as possible, and `Recovery` contains the remaining error.  A quintic connects the
-current state of the robot to the tool path, which keeps its own timing.
+J_p and J_o are the position and orientation rows of the Jacobian, with only the columns of joints
+that are not locked; e_p and e_o are the errors of the pose.  A redundant arm can reach the poses
+exactly; others approach them as closely as possible, and `Recovery` contains the remaining error.
+A quintic connects the current state of the robot to the tool path, which keeps its own timing.
 """
 
 from __future__ import annotations

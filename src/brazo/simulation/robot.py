@@ -150,7 +150,7 @@ class SimRobot(Declared):
         """
         if not isinstance(trajectory, Trajectory):
             raise BrazoError(
-                f"robot '{self.name}': a motion is a brazo.trajectory.Trajectory, "
+                f"robot '{self.name}': a motion must be a brazo.trajectory.Trajectory, "
                 f"not a {type(trajectory).__name__}"
             )
         with self._sim.lock:

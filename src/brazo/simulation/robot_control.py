@@ -61,7 +61,7 @@ class RobotControl:
 
     @property
     def plain(self) -> bool:
-        """Whether only the controller drives it, from its true state: no fault, no ideal drive."""
+        """Whether a controller drives the robot without active faults or ideal positioning."""
         return not (self.ideal or self.faults.in_step or self.measured is not None)
 
     def event(self) -> tuple[str, dict[str, Any]]:
@@ -120,8 +120,8 @@ class RobotControl:
             controller = known[controller]()
         if not isinstance(controller, Controller):
             raise BrazoError(
-                f"robot '{robot.name}': a controller is a brazo.control.Controller, the name of "
-                f"one, '{IDEAL}' or None, not {controller!r}"
+                f"robot '{robot.name}': a controller must be a brazo.control.Controller, the name "
+                f"of one, '{IDEAL}' or None, not {controller!r}"
             )
         if not robot.arm.has_dynamics:
             raise BrazoError(

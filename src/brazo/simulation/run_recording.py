@@ -71,7 +71,7 @@ class RunRecording:
                 recorder.abandon()
 
     def rebind(self) -> None:
-        """Continue with a changed world; the recording ends if its signals are others."""
+        """Continue with a changed world; the recording ends if the set of signals differs."""
         sim, recorder = self._sim, self.recorder
         if recorder is None:
             return

@@ -48,8 +48,8 @@ REPORTED = ("robot-robot", "self", "robot-object", "robot-fixture")  # contacts 
 class Simulation:
     """Simulation of the controlled robots of a cell.
 
-    `cell` is a name, a path, a `Cell` or a `World`, or a `Robot`: a cell with only this robot on a
-    floor, under its own name.  `controllers` maps robot names to a
+    `cell` is a name, a path, a `Cell`, a `World`, or a `Robot`, which gives a cell with only this
+    robot on a floor.  `controllers` maps robot names to a
     controller, its name, `"ideal"` or None (see `SimRobot.controller`).  By default robots use
     computed torque, or ideal positioning if their masses are unknown.  `mode="exact"` disables
     contacts and integrates with Runge–Kutta.
@@ -157,7 +157,7 @@ class Simulation:
     def step(self, n: int = 1) -> None:
         """Make `n` steps."""
         if n < 0:
-            raise BrazoError(f"cannot step {n} times; time only increases")
+            raise BrazoError(f"cannot make {n} steps; the number must be 0 or more")
         while n > 0:
             with self.lock.inner:
                 n -= self.step_locked(n)

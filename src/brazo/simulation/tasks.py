@@ -54,7 +54,7 @@ class Tasks(Sequence[Task]):
     def add(self, task: Task) -> None:
         """Call `task.tick(sim)` before the controllers in every step, until it returns False."""
         if not callable(getattr(task, "tick", None)):
-            raise BrazoError(f"a task has a method tick(sim); {task!r} has none")
+            raise BrazoError(f"a task must have a method tick(sim); {task!r} has none")
         with self._lock:
             self._active.append(task)
 

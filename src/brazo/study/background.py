@@ -1,14 +1,14 @@
-"""A study in a process of its own, so that a program with other duties never waits for it.
+"""Study in a separate process, so that the calling program never waits for it.
 
     study = StudyProcess("compare", "results/compare")
     while study.running:
         print(study.progress)             # a `StudyProgress`, or None before the first runs
         time.sleep(0.1)
-    study.outcome                         # an `StudyOutcome`: state, message, tables
+    study.outcome                         # a `StudyOutcome`: state, message, tables
 
 The process runs at low priority.  It ends when it is cancelled, and when the process that started
 it ends: its standard input is then closed.  Finished chunks are kept, so the same study continues.
-The folder also has the report and `summary.json`, the tables of the last call.
+The folder also has the report and `summary.json`, the result tables of the last call.
 
 Messages have a pipe of their own: what a study prints, in this process or its workers, goes to the
 file of error messages.
@@ -196,7 +196,7 @@ def work(job: dict[str, Any]) -> None:
 
 
 class _BackgroundRun:
-    """A study in this process; the end of the input stops it as Ctrl+C does."""
+    """Runs a study in this process; the end of standard input stops it as Ctrl+C does."""
 
     def __init__(self, job: dict[str, Any], messages: IO[bytes]) -> None:
         self._job, self._messages, self.total = job, messages, 0

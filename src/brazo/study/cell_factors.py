@@ -1,4 +1,4 @@
-"""Factors of a study of a cell: how one run differs from the cell and the program as they are.
+"""Factors of a study of a cell: how one run differs from the given cell and program.
 
 Errors are drawn for each run from normal distributions, whose standard deviations are factors:
 

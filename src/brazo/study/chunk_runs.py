@@ -93,7 +93,7 @@ def _compiled_runs(
 def start_loop(
     study: Study, chunk: RunChunk, controller: CompiledController, reference: Array
 ) -> None:
-    """Compile the loop of a chunk: its first run, for two periods."""
+    """Compile the loop of a chunk by computing two periods of its first run."""
     few = slice(0, min(len(chunk.rows), 16))
     first = replace(chunk, rows=chunk.rows[few], repetitions=chunk.repetitions[few])
     robot = study.robots[chunk.group.robot]
@@ -161,7 +161,7 @@ def _value(study: Study, chunk: RunChunk, case: Case, name: str) -> Any:
 
 
 def start_offsets(study: Study, chunk: RunChunk, n: int) -> Array:
-    """Standard normal offsets (count, n) of the starts; not those of the noise."""
+    """Standard normal offsets (count, n) of the starts, drawn independently of the noise."""
     seeds = study.run_seeds(chunk.rows, chunk.repetitions).tolist()
     return np.array([np.random.default_rng([seed, 1]).standard_normal(n) for seed in seeds])
 

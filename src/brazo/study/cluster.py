@@ -2,7 +2,7 @@
 
 Every task carries the study and the number of its chunk, so that the scheduler can repeat the tasks
 of a worker that is lost.  Results return to this process, which writes them as in a local run.
-Tasks are pickled objects: scheduler and workers can run any code of their clients, and the reverse.
+Tasks are pickled objects: clients can run any code on scheduler and workers, and these on clients.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def delay_run(
 def _unilateral(
     study: DelayStudy, delay: float, line: dict[str, Any], seed: int
 ) -> dict[str, float]:
-    """A master whose joints swing, and the reference of a follower of the same kind."""
+    """Metrics of a run without force feedback: a follower repeats the joints of a master."""
     robot = next(one for one in study.cell.robots if one.name == "follower")
     arm = arm_of(robot, study.cell.gravity)
     limits = limits_of(arm)
@@ -122,7 +122,9 @@ def _unilateral(
         engaged = engaged or int(step.state is SafetyState.ENGAGED)
         held += engaged and step.state is SafetyState.HOLD
     if not engaged:
-        raise BrazoError("the follower never followed; the link is worse than its safety rules")
+        raise BrazoError(
+            "the follower never engaged: the link is slower than its safety rules allow"
+        )
     tool, goal = (np.asarray(arm.fk(q))[:, :3, 3] for q in (found, master))
     lag, error = _best_lag(tool, goal)
     end = t > study.duration - 0.5
@@ -138,7 +140,7 @@ def _unilateral(
 
 
 def _best_lag(tool: np.ndarray, goal: np.ndarray, most: float = 2.0) -> tuple[float, np.ndarray]:
-    """Lag (s) for which the path of a follower fits that of its master best; the errors then."""
+    """Lag (s) at which the follower's path fits the master's best, and the errors at this lag."""
     best: tuple[float, float, np.ndarray] | None = None
     for n in range(0, min(round(most / PERIOD), len(goal) // 2), 2):
         before = np.concatenate([np.repeat(goal[:1], n, axis=0), goal[: len(goal) - n]])

@@ -5,7 +5,7 @@ follower's tool on a wall (`brazo.teleop.bilateral.Pair`).  Schemes are compared
 
     follower         unilateral: the follower repeats the joints of a master, with all its limits
                      and safety rules (`brazo.teleop.follow.Follower`); nothing returns
-    position-force   position there, force back, as they are
+    position-force   position to the follower and force back to the master, without compensation
     wave-variables   passive for every delay
 
     study = DelayStudy(factors={"delay": grid(0.0, 0.4, 9), "jitter": values(0.0, 0.5)})
@@ -48,7 +48,7 @@ class DelayStudy(StudyPlan):
     schemes : of "follower", "position-force", "wave-variables".
     factors : `delay` (s, one way), `jitter` (fraction of the delay, uniform), `loss` (fraction).
     duration : of a run (s).
-    success : max value of metrics; default: the master comes to rest to 1 mm.
+    success : max value of metrics; default: the master moves by less than 1 mm at the end.
     """
 
     GROUPS = ("controller",)

@@ -99,7 +99,7 @@ def sensitivity(
     if not arm.parameters:
         raise BrazoError(f"{arm.name}: the robot file has no parameters to vary")
     if not 0.0 < step < 0.5:
-        raise BrazoError(f"step = {step}; a fraction greater than 0 and below 0.5")
+        raise BrazoError(f"step = {step}; it must be a fraction greater than 0 and below 0.5")
     names = [name for name, value in arm.parameters.items() if value != 0.0]
     if parameters is not None:
         for name in parameters:

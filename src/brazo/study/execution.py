@@ -152,7 +152,7 @@ def _prepare(study: StudyPlan, folder: Path, replace: bool) -> None:
 
 
 class _locked:
-    """Holds the lock of a folder, so that two processes do not compute the same chunks."""
+    """Context that locks a folder, so that no two processes compute the same chunks."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -217,7 +217,7 @@ def _from_pool(
     jobs: int,
     end_workers: Callable[[], object] | None = None,
 ) -> Finished:
-    """Yield the tables of chunks as a pool finishes them; few wait in its queue.
+    """Yield the tables of chunks as a pool finishes them; only a few are queued at a time.
 
     If it is closed early, the chunks that are being computed are given up: processes end, threads
     finish without a result.
@@ -244,7 +244,7 @@ def _from_pool(
 
 
 def _start_worker(alive: Connection) -> None:
-    """In a worker: Ctrl+C is handled by the process that started it, with which the worker ends."""
+    """Prepare a worker: it ignores Ctrl+C and ends with the process that started it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["BRAZO_THREADS"] = "1"
     watch = threading.Thread(target=_end_with_parent, args=(alive,), name="brazo parent")
@@ -260,10 +260,10 @@ def _end_with_parent(alive: Connection) -> None:
 
 
 def _lost(study: StudyPlan, number: int) -> ChunkTable:
-    """The table of a chunk whose processes ended."""
+    """Table of failed runs for a chunk whose worker processes ended unexpectedly."""
     columns = study.empty_columns(study.chunks[number])
     columns["success"][:] = 0.0
-    text = f"its process ended {ATTEMPTS} times"
+    text = f"the worker process of this run ended unexpectedly {ATTEMPTS} times"
     return ChunkTable(columns, [{"t": run, "text": text} for run in columns["run"].tolist()])
 
 
@@ -297,7 +297,7 @@ def _collect(study: StudyPlan, folder: Path) -> None:
 
 
 def _about(study: StudyPlan) -> dict[str, str]:
-    """Description of the results, of which columns of numbers need the names."""
+    """Description of the results, with the names to which columns of indices refer."""
     return {
         "title": study.name,
         "description": study.about,

@@ -64,7 +64,7 @@ class Factor:
         return self.kind != "values"
 
     def quantile(self, u: np.ndarray) -> np.ndarray:
-        """Values at probabilities u, of a distribution."""
+        """Quantiles of the distribution at the probabilities u."""
         low, high = self.values
         if self.kind == "uniform":
             return low + (high - low) * u
@@ -99,7 +99,7 @@ def normal(mean: float, std: float) -> Factor:
 
 
 def loguniform(low: float, high: float) -> Factor:
-    """Factor whose logarithm is uniformly distributed between those of two positive values."""
+    """Factor whose logarithm is uniformly distributed, between two positive values."""
     return Factor("loguniform", (float(low), float(high)))
 
 
@@ -112,7 +112,7 @@ def factor_rows(
     count = samples if drawn else 1
     total = count * math.prod(len(v) for v in listed.values())
     if total > MAX_ROWS:
-        raise BrazoError(f"{total} combinations of factors; max {MAX_ROWS}")
+        raise BrazoError(f"the factors have {total} combinations; at most {MAX_ROWS} are allowed")
     rows = {name: np.empty(0) for name in factors}
     u = _unit_samples(len(drawn), count, sampling, seed)
     outer = total // count

@@ -1,4 +1,4 @@
-"""`StudyPlan`: the runs of a study, numbered and divided into chunks, whatever one run is.
+"""`StudyPlan`: the runs of any kind of study, numbered and divided into chunks.
 
 A study describes groups of runs, each with one run for every row of the factors and every
 repetition.  Row and repetition alone determine the random numbers of a run, so that all groups meet
@@ -54,7 +54,7 @@ class ChunkTable:
 
 
 class StudyPlan(abc.ABC):
-    """What the execution of a study needs to know about it."""
+    """Base class of studies: their runs, chunks and columns, as needed to execute them."""
 
     #: Columns of the results that are indices of names; `names` has their plurals.
     GROUPS: tuple[str, ...] = ("robot", "task", "case", "controller")
@@ -86,7 +86,7 @@ class StudyPlan(abc.ABC):
         self._forget()
 
     def _forget(self) -> None:  # noqa: B027 (a study need not derive anything)
-        """Start without what is derived from the description."""
+        """Discard all cached values that are derived from the description."""
 
     # ---- of each kind of study -------------------------------------------------------------
 
@@ -142,7 +142,7 @@ class StudyPlan(abc.ABC):
 
     @cached_property
     def chunks(self) -> list[RunChunk]:
-        """The runs in pieces that do not depend on the computer."""
+        """The runs, divided into chunks in the same way on every computer."""
         found: list[RunChunk] = []
         per_group = self.row_count * self.repetitions
         for k, group in enumerate(self.groups):
@@ -211,7 +211,7 @@ class StudyPlan(abc.ABC):
 def _known_rows(
     factors: tuple[tuple[str, Factor], ...], samples: int, sampling: str, seed: int
 ) -> dict[str, np.ndarray]:
-    """Rows of factors, kept: a worker is sent the same study with each of its chunks."""
+    """Rows of factors, cached: a worker receives the same study with each of its chunks."""
     found = factor_rows(dict(factors), samples, sampling, seed)
     for column in found.values():
         column.flags.writeable = False
@@ -219,5 +219,5 @@ def _known_rows(
 
 
 def compute_chunk(study: StudyPlan, number: int) -> ChunkTable:
-    """Compute the runs of a chunk; what threads, processes and workers are sent."""
+    """Compute the runs of a chunk; the function that threads, processes and workers call."""
     return study.compute(number)

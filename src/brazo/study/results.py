@@ -34,7 +34,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Rank:
-    """Place of a controller among those of a study, on one robot."""
+    """Rank of a controller of a study on one robot."""
 
     controller: str
     rank: int
@@ -47,7 +47,7 @@ class Rank:
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """Cost of the runs that were computed by a call."""
+    """Computing time of the runs of one call of `run_study`."""
 
     runs: int
     seconds: float  # wall-clock time
@@ -136,9 +136,9 @@ class StudyResults:
         return Interval(middle, middle - half, middle + half)
 
     def ranking(self, robot: str, metric: str = RANKED, seed: int = 0) -> list[Rank]:
-        """Controllers of a robot, the best first; those without runs are left out.
+        """Controllers of a robot, the best first; those without runs are omitted.
 
-        Of an incomplete study the tasks and cases are used that all of them have.
+        Of an incomplete study, only tasks and cases with runs of all controllers are used.
         The score is the geometric mean of the metric over all runs, so that every task and case
         has the same weight; a failed run counts as ten times the largest value of its task and
         case.  Intervals are from a bootstrap over rows and repetitions of the factors, drawn

@@ -118,7 +118,7 @@ class Study(StudyPlan):
         return f"<brazo.Study {self.name}: {self.runs} runs of {self.duration:g} s>"
 
     def _forget(self) -> None:
-        """Start without what is derived from the description."""
+        """Discard all cached values that are derived from the description."""
         self._bound: dict[tuple[int, int], Controller] = {}
         self._references: dict[tuple[int, int], np.ndarray] = {}
         self._locks: dict[tuple[int, int], threading.Lock] = {}
@@ -174,7 +174,7 @@ class Study(StudyPlan):
         return self._bound[key]
 
     def compiling(self, group: RunGroup) -> threading.Lock:
-        """Lock of the threads that may compile the same code."""
+        """Lock for compiling the code of a group, so that threads do not compile it twice."""
         return self._locks.setdefault((group.robot, group.controller), threading.Lock())
 
     def task(self, group: RunGroup) -> Task:
@@ -313,7 +313,7 @@ class Study(StudyPlan):
 
 
 def unit_of(metric: str, kind: str) -> str:
-    """Unit of a metric of a joint of a kind; a tool position is like a prismatic joint."""
+    """Unit of a metric of a joint of this kind; for the tool, `kind` is prismatic."""
     length = "rad" if kind == "revolute" else "m"
     units = {"rms_error": length, "max_error": length, "settling_time": "s", "energy": "J"}
     units |= {"peak_torque": "N m" if kind == "revolute" else "N", "jerk": f"{length}/s³"}

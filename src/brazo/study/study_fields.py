@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 
 
 def located(field: Field, make: Callable[[], Made]) -> Made:
-    """What `make` returns, or its error at a field."""
+    """Return the result of `make`; its errors get the location of the field."""
     with field.errors_here():
         return make()
 
@@ -29,7 +29,7 @@ def folder_of(root: Field) -> Path:
 
 
 def loaded(field: Field, folder: Path, load: Callable[[str | Path], Made]) -> Made:
-    """What a name, or a path relative to the study file, names."""
+    """Load the file of a name, or of a path relative to the study file."""
     text = field.text(300).strip()
     local = folder / text
     with field.errors_here():
@@ -59,7 +59,7 @@ def factors_of(
     dimensions: Callable[[str, Field], tuple[units.Dimension, ...]],
     made: Callable[..., Any],
 ) -> dict[str, Factor]:
-    """Factors of a study; `made(factors=…)` makes it, to check each where the file gives it."""
+    """Factors of a study; each is checked by `made(factors=…)`, with its location in the file."""
     factors: dict[str, Factor] = {}
     for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
         factors[name] = factor_of(field, *dimensions(name, field))
@@ -68,7 +68,7 @@ def factors_of(
 
 
 def success_of(fields: Mapping[str, Field], made: Callable[..., Any]) -> dict[str, float]:
-    """Max values of metrics; `made(success=…)` makes the study, to check each."""
+    """Max values of metrics; each is checked by making the study, `made(success=…)`."""
     success: dict[str, float] = {}
     for name, field in fields["success"].mapping().items() if "success" in fields else ():
         success[name] = field.quantity().value
@@ -108,7 +108,7 @@ def controllers_of(field: Field) -> dict[str, ControllerChoice]:
             kind = name
         else:
             block.fail(
-                f"'{name}' is no controller; choose {', '.join(known)}, or set the field "
+                f"'{name}' is not a controller; choose {', '.join(known)}, or set the field "
                 "'controller'"
             )
         choice = ControllerChoice(kind, {key: _option(item) for key, item in given.items()})

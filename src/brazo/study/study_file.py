@@ -110,7 +110,7 @@ def _task(field: Field, folder: Path) -> str | Path:
         return text
     path = folder / text
     if not path.is_file():
-        field.fail(f"'{text}' is no task; choose {', '.join(TASKS)}, or a file of via points")
+        field.fail(f"'{text}' is not a task; choose {', '.join(TASKS)}, or a file of via points")
     return path
 
 

@@ -17,7 +17,7 @@ SCALE = "viridis"
 
 
 def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any:
-    """Draw the slices y = 0 and at the fullest height, and the histogram of manipulability."""
+    """Draw the slice y = 0, the height with most cubes, and a histogram of manipulability."""
     with drawing():
         fig = new_figure(2.9, found.robot)
         left, middle, right = fig.subplots(1, 3, width_ratios=(1, 1, 0.8))
@@ -50,7 +50,7 @@ def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any
 def _slice(
     ax: Any, found: WorkspaceMap, mask: np.ndarray, axes: tuple[int, int], most: float
 ) -> Any:
-    """Image of the cubes in a mask, the best one where several are behind each other."""
+    """Image of the cubes in a mask; where several are behind each other, the best one is shown."""
     cells = np.round(found.points[mask][:, axes] / found.size - 0.5).astype(int)
     all_cells = np.round(found.points[:, axes] / found.size - 0.5).astype(int)
     low, high = all_cells.min(axis=0), all_cells.max(axis=0)

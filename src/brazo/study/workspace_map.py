@@ -10,8 +10,8 @@ From the cubes follow
 
     volume = Σ h³             reach = max |p|        manipulability volume = Σ w h³
 
-A cube at the boundary counts as a whole, and one that no sample hit is missing: take more samples
-when `samples_per_cell` is below about 20.
+A cube at the boundary counts with its full volume, and a cube without a sample is missing: use more
+samples if `samples_per_cell` is below about 20.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def joint_samples(arm: Robot, samples: int, seed: int = 0) -> Array:
 
 
 def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
-    """Tool positions (k, 3) and manipulability (k,) of those joint positions that have a pose."""
+    """Tool positions (k, 3) and manipulability (k,) of the joint positions with a valid pose."""
     places, values = [], []
     for at in range(0, len(q), BATCH):
         part = q[at : at + BATCH]

@@ -1,4 +1,4 @@
-"""`Extent`: what a picture has to show: the bounding box of a run, its floor and its grid."""
+"""`Extent`: region that a picture has to show: bounding box of a run, its floor and its grid."""
 
 from __future__ import annotations
 

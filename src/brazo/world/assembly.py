@@ -152,7 +152,7 @@ class Assembly:
                 model = self.spec.compile()
         except (ValueError, mujoco.FatalError) as error:
             text = " ".join(str(error).split())
-            raise BrazoError(f"the cell cannot be made a physical model: {text}") from error
+            raise BrazoError(f"the cell cannot be compiled to a physical model: {text}") from error
         for body, inertia in self.inertias:
             moments, axes = principal(inertia.tensor)
             b = body.id

@@ -70,9 +70,9 @@ class BodyPoses:
         return self._own[robot]
 
     def by_drawn(self, values: Array, robot: str) -> Array:
-        """Select the rows of a robot's bodies from rows by engine body.
+        """Select the rows of a robot's drawn bodies from an array with one row per engine body.
 
-        Of a body that is drawn twice, the second row is zero.
+        If a body is drawn twice, its second row is zero.
         """
         own = self._own[robot]
         ids = [int(self.drawn[i].body.id) for i in own]

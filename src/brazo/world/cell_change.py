@@ -1,4 +1,4 @@
-"""Differences between two descriptions of a cell: what keeps its state."""
+"""Differences between two descriptions of a cell, and the elements that keep their state."""
 
 from __future__ import annotations
 

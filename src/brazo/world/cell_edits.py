@@ -59,7 +59,7 @@ def kind_of(element: Element) -> Kind:
 
 
 def pose_of(element: Element) -> Array:
-    """Return the pose (4, 4) of an element at the start, of a robot its base."""
+    """Return the start pose (4, 4) of an element; for a robot, the pose of its base."""
     return element.base if isinstance(element, CellRobot) else element.pose
 
 
@@ -110,7 +110,7 @@ def rename(cell: Cell, name: str, new: str) -> Cell:
 
 
 def move(cell: Cell, name: str, pose: Array) -> Cell:
-    """Return the cell with an element at another pose (4, 4), of a robot that of its base."""
+    """Return the cell with an element at another pose (4, 4); for a robot, that of its base."""
     return replaced(cell, name, moved(element(cell, name), pose))
 
 
@@ -128,8 +128,8 @@ def moved(element: Element, pose: Array) -> Element:
     angle = math.asin(float(np.clip(-down[2], -1.0, 1.0)))
     if not -1e-9 <= angle <= math.pi / 2:
         raise BrazoError(
-            f"chute '{element.name}' would lead up by {math.degrees(-angle):.1f}°; it leads down "
-            "by 0 to 90°"
+            f"chute '{element.name}' would lead up by {math.degrees(-angle):.1f}°; it must lead "
+            "down by 0 to 90°"
         )
     flat = math.hypot(down[0], down[1])
     yaw = math.atan2(down[1], down[0]) if flat > 1e-9 else float(rpy_of(T[:3, :3])[2])
@@ -170,11 +170,14 @@ def with_tcps(cell: Cell, robot: str, tcps: Iterable[Tcp], selected: str = "") -
     if given:
         own_tcp(old.source.model)
     if len(given) > MAX_TCPS:
-        raise BrazoError(f"{len(given)} tool centre points of '{robot}'; at most {MAX_TCPS}")
+        raise BrazoError(
+            f"'{robot}' has {len(given)} tool centre points; at most {MAX_TCPS} are allowed"
+        )
     for name in names:
         if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
             raise BrazoError(
-                f"'{name[:MAX_NAME]}' is not a name: 1 to {MAX_NAME} printable characters"
+                f"'{name[:MAX_NAME]}' is not a valid name: "
+                f"it must have 1 to {MAX_NAME} printable characters"
             )
         if names.count(name) > 1:
             raise BrazoError(f"'{robot}' has two tool centre points named '{name}'")
@@ -189,7 +192,8 @@ def checked_name(cell: Cell, name: str) -> None:
     """Raise an error if a new element of the cell cannot have this name."""
     if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         raise BrazoError(
-            f"'{name[:MAX_NAME]}' is not a name: one line of 1 to {MAX_NAME} printable characters, "
+            f"'{name[:MAX_NAME]}' is not a valid name: it must be one line of "
+            f"1 to {MAX_NAME} printable characters, "
             "without spaces at its ends"
         )
     if "/" in name:
@@ -200,7 +204,7 @@ def checked_name(cell: Cell, name: str) -> None:
         raise BrazoError(f"'{name}' is a reserved name; choose another")
     for one in elements(cell):
         if one.name == name:
-            raise BrazoError(f"'{name}' is the name of a {kind_of(one)} already; choose another")
+            raise BrazoError(f"'{name}' is already the name of a {kind_of(one)}; choose another")
 
 
 def free_name(cell: Cell, wanted: str) -> str:

@@ -122,10 +122,12 @@ def read_chute(block: Field, names: Names) -> Chute:
     else:
         width = height = inner.number(units.LENGTH)
     if not LEAST_SIZE <= min(width, height) <= max(width, height) <= GREATEST_SIZE:
-        inner.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(inner)}")
+        inner.fail(f"sizes must be between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(inner)}")
     angle = fields["angle"].number(units.ANGLE)
     if not 0.0 <= angle <= math.pi / 2:
-        fields["angle"].fail(f"{math.degrees(angle):g} degrees; a chute leads down by 0 to 90")
+        fields["angle"].fail(
+            f"{math.degrees(angle):g} degrees; must be 0 to 90 (a chute leads down)"
+        )
     given |= {
         "inner": (width, height),
         "length": _between(fields["length"], units.LENGTH, LEAST_SIZE, GREATEST_SIZE),
@@ -156,7 +158,7 @@ def _shape(block: Field, fields: dict[str, Field], allowed: tuple[str, ...]) -> 
         return Sphere(_between(field, units.LENGTH, LEAST_SIZE, GREATEST_SIZE))
     sizes = field.numbers(2 if kind in ("cylinder", "capsule") else 3, units.LENGTH)
     if not LEAST_SIZE <= min(sizes) <= max(sizes) <= GREATEST_SIZE:
-        field.fail(f"sizes lie between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(field)}")
+        field.fail(f"sizes must be between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(field)}")
     given = {
         key: _between(fields[key], units.LENGTH, LEAST_SIZE, min(sizes) / 2)
         for key in ("wall", "top", "leg")
@@ -195,7 +197,7 @@ def read_attached_gripper(field: Field) -> AttachedGripper:
     if "finger" in fields:
         x, y, z = fields["finger"].numbers(3, units.LENGTH)
         if not LEAST_SIZE <= min(x, y, z) <= max(x, y, z) <= 1.0:
-            fields["finger"].fail(f"sizes lie between {LEAST_SIZE:g} and 1 m")
+            fields["finger"].fail(f"sizes must be between {LEAST_SIZE:g} and 1 m")
         given["finger"] = (x, y, z)
     return AttachedGripper(Gripper(**given), **_mounted(fields))
 
@@ -299,7 +301,7 @@ def read_contact(field: Field | None) -> ContactSettings:
     if "warning" in fields:
         given["warning"] = fields["warning"].number(units.LENGTH, at_least=0.0)
         if given["warning"] > 1.0:
-            fields["warning"].fail(f"{given['warning']:g} m; a warning zone is at most 1 m wide")
+            fields["warning"].fail(f"{given['warning']:g} m; must be at most 1 m")
     return ContactSettings(**given)
 
 
@@ -315,7 +317,9 @@ def read_gripper(field: Field | None) -> GripperSettings:
     fields = field.mapping(dimensions)
     given = {key: child.number(dimensions[key], above=0.0) for key, child in fields.items()}
     if given.get("angle", 0.0) > math.pi / 4:
-        fields["angle"].fail("a face is at most 45deg away from the fingers' direction")
+        fields["angle"].fail(
+            "must be at most 45deg: no face is farther from the fingers' direction"
+        )
     return GripperSettings(**given)
 
 

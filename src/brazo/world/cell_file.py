@@ -76,7 +76,7 @@ def read_cell(root: Field) -> Cell:
     if "step" in fields:
         step = fields["step"].number(units.TIME, above=0.0)
         if not 1e-5 <= step <= 1e-2:
-            fields["step"].fail(f"{step:g} s; a step lies between 0.01ms and 10ms")
+            fields["step"].fail(f"{1e3 * step:g} ms; must be from 0.01 ms to 10 ms")
     return Cell(
         name=fields["name"].identifier(),
         about=fields["about"].text().strip() if "about" in fields else "",
@@ -184,10 +184,10 @@ def _tcps(fields: dict[str, Field], model: Model) -> dict[str, Any]:
             own_tcp(model)
         given = block.mapping()
         if len(given) > MAX_TCPS:
-            block.fail(f"{len(given)} tool centre points; at most {MAX_TCPS}")
+            block.fail(f"{len(given)} tool centre points; at most {MAX_TCPS} are allowed")
         for name, child in given.items():
             if not name.strip() or not name.isprintable() or len(name) > 80:
-                child.fail("a name of a tool centre point has 1 to 80 printable characters")
+                child.fail("the name of a tool centre point must have 1 to 80 printable characters")
             found.append(Tcp(name, read_pose(child.mapping(("xyz", "rpy")))))
     selected = ""
     if "tcp" in fields and not fields["tcp"].is_null:

@@ -122,7 +122,7 @@ def save_cell(cell: Cell, path: str | Path) -> list[Path]:
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
-        raise BrazoError(f"{path}: a cell file ends in .yaml")
+        raise BrazoError(f"{path}: the name of a cell file must end in .yaml")
     read = {robot.name: robot.source.model.path for robot in cell.robots}
     for name, source in read.items():
         if source is not None and _same(source, path):
@@ -312,7 +312,7 @@ def _is_absolute(place: str) -> bool:
 def _edited_name(place: PurePosixPath, text: str) -> str:
     """Name of an edited robot file in the folder of the original.
 
-    It contains a digest of the text, so that robots with other edits of the same file keep theirs.
+    It contains a digest of the text, so that different edits of the same file have different names.
     """
     stem = re.sub(r"-[0-9a-f]{8}$", "", place.stem)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -353,8 +353,8 @@ def _fixture(fixture: Fixture, refer: Refer) -> dict[str, Any]:
         shape = part.shape if isinstance(part.shape, FixtureShape) else None
     if shape is None:
         raise BrazoError(
-            f"fixture '{fixture.name}': a cell file has fixtures of one box, cylinder, capsule, "
-            "sphere, bin, table or mesh each; make one of every part"
+            f"fixture '{fixture.name}': a fixture in a cell file must be a single box, cylinder, "
+            "capsule, sphere, bin, table or mesh; make one fixture of each part"
         )
     return {
         "name": fixture.name,
@@ -391,7 +391,7 @@ def _shape(name: str, shape: FixtureShape, refer: Refer) -> dict[str, Any]:
         other = {k: _number(v) for k, v in given.items() if v != getattr(usual, k)}
         return {"table": _numbers(shape.size), **other}
     if getattr(shape, "bevel", 0.0):
-        raise BrazoError(f"'{name}' has rounded edges: solids of a cell file have sharp ones")
+        raise BrazoError(f"'{name}' has rounded edges, which a cell file cannot describe")
     if isinstance(shape, Sphere):
         return {"sphere": _number(shape.radius)}
     if isinstance(shape, Box):
@@ -403,7 +403,7 @@ def _shape(name: str, shape: FixtureShape, refer: Refer) -> dict[str, Any]:
 def _mesh(name: str, mesh: Mesh, refer: Refer) -> dict[str, Any]:
     if mesh.path is None or len(set(mesh.scale)) > 1:
         raise BrazoError(
-            f"'{name}': a cell file has meshes from a file, with one scale for all axes"
+            f"'{name}': a mesh in a cell file must be a file, with one scale for all axes"
         )
     scale = {} if mesh.scale[0] == 1.0 else {"scale": _number(mesh.scale[0])}
     return {"mesh": refer(mesh.path), **scale}

@@ -22,10 +22,10 @@ def idle_frictions(cell: Cell) -> list[Finding]:
     """Return warnings for bodies whose specified friction affects no contact of the cell."""
     return [
         Finding(
-            f"the friction of body '{body.name}' ({body.friction[0]:g}) acts in no contact of this "
-            "cell: on fixtures and the floor their friction acts, in a gripper contact.pad_friction"
-            f", against links ({cell.contact.link_friction[0]:g}) and other bodies the larger one; "
-            "set the friction there",
+            f"the friction of body '{body.name}' ({body.friction[0]:g}) has no effect in this cell:"
+            " contacts with fixtures and the floor use their friction, contacts with a gripper use "
+            f"contact.pad_friction, contacts with links ({cell.contact.link_friction[0]:g}) and "
+            "other bodies use the larger friction of the two; change those values instead",
             cell.path,
             body.line,
         )

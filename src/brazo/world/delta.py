@@ -136,7 +136,9 @@ def closed_pose(model: Model, theta: Array) -> Array:
     height2 = model.L2**2 - to_centre @ to_centre
     if not height2 >= 0.0:
         shown = ", ".join(f"{math.degrees(t):.1f}" for t in theta)
-        raise BrazoError(f"robot '{model.name}': the rods do not meet at {shown} degrees")
+        raise BrazoError(
+            f"robot '{model.name}': the rods do not meet at arm angles of {shown} degrees"
+        )
     away = normal * math.sqrt(height2 / (normal @ normal))
     P = first + to_centre - math.copysign(1.0, away[2]) * away
     angles = []

@@ -77,8 +77,8 @@ def _closest(
 class Nearest:
     """Min distance between two robots, bodies or fixtures, for repeated evaluation.
 
-    `names` are those of the two, and `limit` (m) is the largest value.  An evaluation uses the
-    frames of the data it is given; after a step those of `World.mj_data` are one step old.
+    `names` are the two names, and `limit` (m) is the largest value returned.  An evaluation uses
+    the frames of the data it is given; after a step those of `World.mj_data` are one step old.
 
     The pair that was closest in the last evaluation gives an upper bound.  Pairs whose bounding
     spheres are farther apart than this bound are skipped, which excludes nearly all of them.

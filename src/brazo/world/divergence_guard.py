@@ -48,7 +48,7 @@ class DivergenceGuard:
             advice = "Lower the gains or the step, or look for bodies forced into each other"
             advice = self._stiffness.advice(self._model.opt.timestep) or advice
             if kind == kinds.mjWARN_INERTIA:
-                advice = "Its mass matrix is singular: look at the masses and inertias in its file"
+                advice = "Its mass matrix is singular: check the masses and inertias in its file"
             time = float(self._data.time)
             text = last_warning() or kind.name
             raise Diverged(

@@ -92,7 +92,9 @@ class Bus(Generic[Event]):
         wanted: Callable[[Event], bool] | None = None,
     ) -> Subscription[Event]:
         if not callable(callback):
-            raise BrazoError(f"a callback is a function of the event, not {callback!r}")
+            raise BrazoError(
+                f"a callback must be a function that takes the event, not {callback!r}"
+            )
         subscription = Subscription(self, callback, wanted)
         self._subscribers.append(subscription)
         return subscription
@@ -156,5 +158,5 @@ def wanted_classes(kinds: Collection[ContactClass] | None) -> frozenset[str]:
         return frozenset(CLASSES)
     unknown = [kind for kind in kinds if kind not in CLASSES]
     if unknown:
-        raise BrazoError(f"no class of contact '{unknown[0]}'; choose from {', '.join(CLASSES)}")
+        raise BrazoError(f"no contact class '{unknown[0]}'; choose from {', '.join(CLASSES)}")
     return frozenset(kinds)

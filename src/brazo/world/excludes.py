@@ -102,8 +102,8 @@ def always_touching(built: Built) -> tuple[Pairs, list[Finding]]:
         pairs.append(pair)
         findings.append(
             Finding(
-                f"robot '{robot.name}': '{pair[0]}' and '{pair[1]}' {reason}: their contacts are "
-                "left out",
+                f"robot '{robot.name}': '{pair[0]}' and '{pair[1]}' {reason}: contacts between "
+                "them are ignored",
                 robot.model.path,
             )
         )

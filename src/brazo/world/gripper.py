@@ -185,7 +185,8 @@ class WorldGripper:
         value = max_force if force is None else float(force)
         if not abs(value) <= max_force:
             raise BrazoError(
-                f"gripper of '{self.robot}': a force of {value:g} N; at most {max_force:g} N"
+                f"gripper of '{self.robot}': the force is {value:g} N; "
+                f"it must be at most {max_force:g} N"
             )
         self._command[:] = FORCE, value
 
@@ -195,7 +196,8 @@ class WorldGripper:
         value = high if opening is None else float(opening)
         if not low <= value <= high:
             raise BrazoError(
-                f"gripper of '{self.robot}': an opening of {value:g} m; from {low:g} to {high:g} m"
+                f"gripper of '{self.robot}': the opening is {value:g} m; "
+                f"it must be {low:g} to {high:g} m"
             )
         self._command[:] = OPENING, value
 

@@ -44,7 +44,7 @@ def checked_pose(T: Any) -> Array:
     """Return a pose (4, 4) as a read-only array; raise an error if it is none."""
     array = np.array(T, dtype=float)
     if array.shape != (4, 4) or not np.isfinite(array).all():
-        raise BrazoError(f"a pose is a 4x4 matrix of finite numbers, got shape {array.shape}")
+        raise BrazoError(f"a pose must be a 4x4 matrix of finite numbers, got shape {array.shape}")
     R = array[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
         raise BrazoError("a pose's upper left 3x3 block must be a rotation")

@@ -77,7 +77,7 @@ class RobotSource:
 
     @property
     def file(self) -> RobotFile | None:
-        """Return the robot file with edited fields and its original parameters; None for others.
+        """Return the robot file with edited fields and original parameters; None for other formats.
 
         The last body includes a payload.
         """
@@ -92,7 +92,7 @@ class RobotSource:
 
     @property
     def is_its_file(self) -> bool:
-        """Whether the file at the path of the model describes the robot, but for parameters."""
+        """Whether the robot differs from the file at the model's path at most in parameters."""
         path, file = self.model.path, self.file
         if path is None or replace(self.edits, parameters={}) != Edits():
             return False

@@ -115,7 +115,7 @@ def carry_over(
 
 
 def renamed_element(name: str, renamed: Mapping[str, str]) -> str:
-    """Return the name of an engine's element (`body`, `robot/joint`, `robot/weld body`)."""
+    """Return the new name of an engine element (`body`, `robot/joint`, `robot/weld body`)."""
     if not renamed or not name:
         return name
     owner, slash, rest = name.partition("/")

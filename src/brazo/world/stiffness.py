@@ -42,7 +42,7 @@ class Stiffness:
             return ""
         return (
             f"The friction of joint '{self.joint}' is too stiff for steps of {step:.3g} s: it "
-            f"decays a speed in {1.0 / self.rate:.3g} s. Take a step below "
+            f"damps a velocity within {1.0 / self.rate:.3g} s. Use a step below "
             f"{_STABLE / self.rate:.2g} s, less friction or more armature"
         )
 

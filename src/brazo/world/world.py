@@ -81,7 +81,7 @@ class World:
     def step(self, n: int = 1) -> None:
         """Make `n` steps; raise `Diverged` if the state diverges."""
         if n < 0:
-            raise BrazoError(f"cannot step {n} times; time only increases")
+            raise BrazoError(f"cannot make {n} steps; the number must be 0 or more")
         for _ in range(n):
             self.stepper.advance()
 

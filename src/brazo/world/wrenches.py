@@ -1,12 +1,12 @@
 """Contact wrenches on the links of a robot, and equivalent joint torques.
 
-    link b      w_b = Σ (±F_k, (p_k − o_b) × ±F_k ± N_k)     about the origin o_b of its frame
+    link b      w_b = Σ (±F_k, (p_k − o_b) × ±F_k ± m_k)     about the origin o_b of its frame
     joints      τ_ext = Nᵀ Σ_b J_bᵀ w_b                       to be added to τ in  M q̈ + C q̇ + G = τ
 
-J_b is the Jacobian of body b with respect to all joints of the engine.  N maps the rates of the
-robot's coordinates to those of all joints: mimic joints follow their master; rods and platform of a
-Delta follow from the loop constraints, J_loop N = 0.  Fingers are included in the link that carries
-them.
+F_k and m_k are the force and moment of contact k at the point p_k.  J_b is the Jacobian of body b
+with respect to all joints of the engine.  N maps the rates of the robot's coordinates to those of
+all joints: mimic joints follow their master; rods and platform of a Delta follow from the loop
+constraints, J_loop N = 0.  Fingers are included in the link that carries them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class WrenchReader:
         return wrench
 
     def on_links(self, contacts: Contacts, tip: int, gripper: WorldGripper | None) -> Array:
-        """The same, with the wrenches on the fingers of a gripper included in those of its tip."""
+        """Wrenches of `on_bodies`, with those on a gripper's fingers included in the tip's."""
         wrench = self.on_bodies(contacts)
         if gripper is not None:
             origin = self._data.xpos[tip]

@@ -186,7 +186,7 @@ def test_parts_with_other_names_are_mapped_or_left_out(tmp_path, arm):
         ({"density": 0.0}, "density: 0 kg"),
         ({"density": float("nan")}, "density"),
         ({"density": {"arm": 7850.0}}, "no part is named 'arm'"),
-        ({"mass": -1.0}, "a total mass is above 0"),
+        ({"mass": -1.0}, "the total mass must be above 0"),
         ({"scale": 0.0}, "scale: 0"),
         ({"up": "w"}, "one of z, y, x"),
         ({"pose": "down"}, "no pose 'down'; it has: zero, up"),
@@ -206,7 +206,7 @@ def test_only_a_serial_robot_file_takes_parts(tmp_path, arm):
     for robot, output, said in (
         ("delta", "out.yaml", "closed loops"),
         (tmp_path / "a.urdf", "out.yaml", r"robot file \(.yaml\)"),
-        (arm, "out.urdf", "ends in .yaml"),
+        (arm, "out.urdf", "must end in .yaml"),
         (arm, arm, "is the robot's source file"),
     ):
         with pytest.raises(BrazoError, match=said):

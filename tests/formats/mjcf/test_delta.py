@@ -143,5 +143,5 @@ def test_base_and_drives_of_a_delta(delta, old, new, message):
 
 def test_equal_inertias_of_a_delta(delta):
     first, last = write_mjcf(delta).rsplit('mass="0.4"', 1)
-    with pytest.raises(BrazoError, match="arm 3: its inertia differs from that of arm 1"):
+    with pytest.raises(BrazoError, match="arm 3: the inertia differs from that of 'arm 1'"):
         brazo.loads(f'{first}mass="0.5"{last}')

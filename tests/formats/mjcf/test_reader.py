@@ -169,7 +169,7 @@ def test_geoms_become_parts(read):
 
 def test_omitted_elements_are_reported(read):
     text = "\n".join(said(read()))
-    assert "floor: a plane is no part of a robot" in text
+    assert "floor: a plane is not supported as a part of a robot" in text
     assert "finger1, finger2: no inertial is given; MuJoCo made it from the geoms" in text
 
 
@@ -275,8 +275,8 @@ def test_a_missing_mesh_or_texture_is_reported_and_the_robot_loads(read):
     model = read(text)
     findings = "\n".join(said(model))
     for file in ("gone.stl", "lost.stl", "gone.png"):
-        assert f"{file}: no such file: what it shows is left out" in findings
-    assert "b: the inertia follows from a mesh that is not there: unknown" in findings
+        assert f"{file}: no such file: its geometry or texture is ignored" in findings
+    assert "b: the inertia is unknown, because it depends on a missing mesh" in findings
     assert model.bodies[1].inertia.mass == 2.0
     assert model.missing_inertia == ("b",)
     assert [[part.name for part in body.parts] for body in model.bodies] == [[], [], ["ball"]]
@@ -291,7 +291,7 @@ def test_only_the_bodies_of_a_missing_mesh_lose_their_inertia(read, tmp_path):
       </body></worldbody></mujoco>"""
     model = read(text)
     findings = "\n".join(said(model))
-    assert "body 1: the inertia follows from a mesh" in findings and "there.obj" not in findings
+    assert "body 1: the inertia is unknown" in findings and "there.obj" not in findings
     assert model.missing_inertia == ("body 1",)
     assert model.bodies[2].inertia.mass == pytest.approx(3.0)
 

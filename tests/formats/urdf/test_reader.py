@@ -163,7 +163,7 @@ def test_link_and_joint_order_does_not_matter(read):
         ('<axis xyz="1 0 0"/>', '<axis xyz="0 0 0"/>', "axis has no length"),
         ('<parent link="slide"/>', '<parent link="sled"/>', "no link is named 'sled'; links: base"),
         ('<parent link="slide"/>', "", 'joint name="spin": has no parent link'),
-        ('<child link="hand"/>', '<child link="upper"/>', "already hangs on joint 'pan'"),
+        ('<child link="hand"/>', '<child link="upper"/>', "is already the child of joint 'pan'"),
         ('<parent link="base_link"/>', '<parent link="hand"/>', "ring|no parent"),
         ('<link name="tcp"/>', '<link name="tcp"/><link name="lost"/>', "2 links have no parent"),
         ('<link name="tcp"/>', '<link name="tcp"/><link name="tcp"/>', "second link of this name"),
@@ -203,7 +203,7 @@ def test_errors_have_location_and_allowed_values(read, old, new, said):
         ('<box size="0.2 0.2 0.1"/>', '<mesh filename="package://no/a.stl"/>', "not found"),
         ('<box size="0.2 0.2 0.1"/>', '<mesh filename="https://x.org/a.stl"/>', "not found"),
         ('rgba="1 0.5 0.1 1"', 'rgba="255 128 0 1"', "from 0 to 1"),
-        ('<mass value="1"/>', '<mass value="1"/><mass value="2"/>', "the first one counts"),
+        ('<mass value="1"/>', '<mass value="1"/><mass value="2"/>', "the first one is used"),
     ],
 )  # fmt: skip
 def test_oddities_are_reported_and_the_robot_loads(read, old, new, said):

@@ -277,7 +277,7 @@ def test_decreasing_energy_is_rejected():
 def test_decreasing_time_is_rejected():
     scheme = WaveVariables()
     scheme.master(1.0, STILL, STILL, [])
-    with pytest.raises(BrazoError, match=r"time only increases: 0\.5"):
+    with pytest.raises(BrazoError, match=r"the time must increase: got 0\.5"):
         scheme.master(0.5, STILL, STILL, [])
 
 

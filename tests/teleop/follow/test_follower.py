@@ -361,7 +361,7 @@ def test_a_master_may_slow_the_tool_down_but_not_speed_it_up():
     mapping = PoseMap(arm, limits_of(arm), tool=ToolLimits(speed=0.2))
     mapping.set("tool_speed", 0.1)
     with pytest.raises(
-        BrazoError, match=r"tool_speed is 0\.3 m/s; the follower's own limit is 0\.2"
+        BrazoError, match=r"tool_speed is 0\.3 m/s; it must not exceed the follower's limit of 0\.2"
     ):
         mapping.set("tool_speed", 0.3)
     assert mapping.tool_speed == 0.1

@@ -196,7 +196,7 @@ def test_other_interfaces_always_require_a_token():
     made = FollowerLink("0.0.0.0").token
     assert made is not None and len(made) >= 32
     assert FollowerLink("0.0.0.0").token != made
-    with pytest.raises(BrazoError, match="a token of 5 characters"):
+    with pytest.raises(BrazoError, match="the token has 5 characters"):
         FollowerLink("0.0.0.0", token="short")
 
 

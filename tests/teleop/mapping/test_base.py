@@ -19,19 +19,17 @@ def test_golden_mapping(golden):
 
 def test_settings_are_reported_as_text():
     assert in_words(IncrementMap(scale=2.0).settings()) == (
-        "mapping by pose: scale 2, the master's X to Y, Y to -Z, Z to -X"
+        "mapping by pose: scale 2, master axes X to Y, Y to -Z, Z to -X"
     )
     turned = np.array([[0.8, -0.6, 0.0], [0.6, 0.8, 0.0], [0.0, 0.0, 1.0]])
     assert in_words(IncrementMap(turned).settings()).endswith(
-        "the master's X to (0.8, 0.6, 0), Y to (-0.6, 0.8, 0), Z to Z"
+        "master axes X to (0.8, 0.6, 0), Y to (-0.6, 0.8, 0), Z to Z"
     )
     joints = JointMap(limits_of(brazo.load("delta")))
-    assert in_words(joints.settings()) == "mapping by joints: by as much as the master's, gain 1"
+    assert in_words(joints.settings()) == "mapping by joints: incremental, gain 1"
     joints.set("gain", [1, 2, 0.5])
     joints.set("absolute", True)
-    assert in_words(joints.settings()) == (
-        "mapping by joints: to where the master's are, gains 1, 2, 0.5"
-    )
+    assert in_words(joints.settings()) == ("mapping by joints: absolute, gains 1, 2, 0.5")
 
 
 def test_lengths_scale_and_directions_turn():

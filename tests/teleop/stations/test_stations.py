@@ -232,12 +232,12 @@ def test_recovery_message_names_the_keys_of_the_device():
     ("text", "said"),
     [
         ("again: true", "no steps"),
-        ("steps: [{move: [0, 0, 0]}]", "needs its start time"),
-        ("steps: [{at: 0s}]", "does one thing"),
-        ("steps: [{at: 0s, engage: true, release: true}]", "does one thing"),
+        ("steps: [{move: [0, 0, 0]}]", "needs a start time"),
+        ("steps: [{at: 0s}]", "exactly one action"),
+        ("steps: [{at: 0s, engage: true, release: true}]", "exactly one action"),
         ("steps: [{at: 0s, move: [0, 0, 0]}]", "'move' needs a duration"),
         ("steps: [{at: 0s, for: 1s, move: [0, 0]}]", "a list of 3"),
-        ("steps: [{at: 0s, grip: 2}]", "0 is open, 1 closed"),
+        ("steps: [{at: 0s, grip: 2}]", r"0 \(open\) to 1 \(closed\)"),
         ("steps: [{at: 0s, for: 1s, circle: 1cm, plane: xz}]", "choose xy or yz or zx"),
     ],
 )
@@ -433,7 +433,7 @@ def test_a_page_of_the_session(session, tmp_path):
     follower = Recording.open(folder / "follower.parquet")
     acted, accepted = (int(follower[name].max()) for name in ("acted", "accepted"))
     assert len(np.unique(follower["seq"])) - 1 <= acted <= accepted and acted > 20
-    assert numbers["commands acted upon"].startswith(f"{acted} of {accepted} accepted (only while")
+    assert numbers["commands used"].startswith(f"{acted} of {accepted} accepted (only while")
     assert numbers["age of commands"].startswith("median ")
     rows = np.diff(follower["simulated"])  # in simulated time, independent of the wall clock
     assert rows == pytest.approx(rows[0], rel=1e-9) and rows[0] > 0.0
@@ -482,7 +482,7 @@ def test_lost_link_counts_in_the_time_to_hold():
             for axis in "xyz"
         },
     }
-    reported = "HOLD after the last good command, at most"
+    reported = "max time from the last valid command to HOLD"
     age[t > 1.995] = np.nan  # with the link the commands are forgotten
     assert follower_numbers(Recording(columns))[reported] == "125 ms"
     age[(t > 1.915) & (t < 1.995)] += 0.1

@@ -1,8 +1,9 @@
 """Other solvers of inverse kinematics, if they are installed.
 
-EAIK and ssik are given the axes of the arm at q = 0; their tool has no rotation there, so targets
-are turned back by ours.  Robotics Toolbox (its C++ Levenberg–Marquardt) and Pinocchio (the damped
-loop of its documentation) find one solution, started from zero.
+EAIK and ssik are given the axes of the arm at q = 0, where their tool frame has no rotation;
+targets are therefore rotated by the inverse of the arm's own tool rotation there.  Robotics Toolbox
+(its C++ Levenberg–Marquardt) and Pinocchio (the damped loop of its documentation) find one
+solution, started from zero.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ class InversePeer:
         raise NotImplementedError
 
     def caller(self, T: Array) -> Callable[[], Any]:
-        """A call that solves the next of some poses (N, 4, 4)."""
+        """Return a function that solves the next of the poses T (N, 4, 4) in each call."""
         targets = cycle(T)
         return lambda: self.solve(next(targets))
 
     def batch(self, T: Array, threads: int) -> Callable[[], Any] | None:
-        """A call that solves poses (N, 4, 4), if the solver has one."""
+        """Return a function that solves all poses T (N, 4, 4); None without a batch call."""
         return None
 
 

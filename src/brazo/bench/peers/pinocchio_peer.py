@@ -14,7 +14,7 @@ from brazo.robot import Robot
 
 
 class Pinocchio(Peer):
-    """Joints along x, y or z use the specialised types, which are faster in Pinocchio."""
+    """Pinocchio; joints along x, y or z use its specialised types, which are faster."""
 
     name = "Pinocchio"
 
@@ -121,7 +121,7 @@ class Pinocchio(Peer):
 
 
 def _whole(matrices: Any) -> np.ndarray:
-    """Three matrices; of the last one Pinocchio fills the upper triangle."""
+    """Return three full matrices; Pinocchio fills only the upper triangle of the last one."""
     a, b, c = (np.array(x) for x in matrices)
     return np.array([a, b, np.triu(c) + np.triu(c, 1).T])
 

@@ -136,7 +136,7 @@ def _read(
 
 
 def _joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Return triangles that share vertices at one point, without those of no area."""
+    """Merge vertices at the same point and remove triangles without area."""
     places = same_place(vertices)[faces]
     a, b, c = (vertices[places[:, k]] for k in range(3))
     places = places[np.cross(b - a, c - a).any(axis=1)]

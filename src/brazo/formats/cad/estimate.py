@@ -42,7 +42,7 @@ def estimates(
                 f"{MAX_DENSITY:g} (aluminium {ALUMINIUM:g}, steel 7850)"
             )
     if total is not None and not (math.isfinite(total) and total > 0.0):
-        raise BrazoError(f"mass: {total:g} kg; a total mass is above 0")
+        raise BrazoError(f"mass: {total:g} kg; the total mass must be above 0")
     unused = [n for n in densities if n and not any(_names(n, part) for part in parts)]
     if unused:
         known = ", ".join(f"'{part.name}'" for part in parts[:20])

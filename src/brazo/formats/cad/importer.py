@@ -201,7 +201,7 @@ def _reference(model: TreeModel, pose: str | Sequence[float] | None) -> tuple[Ar
 def _output(output: str | Path, file: RobotFile) -> Path:
     path = Path(output).expanduser()
     if path.suffix.lower() not in (".yaml", ".yml"):
-        raise BrazoError(f"{path}: a robot file name ends in .yaml")
+        raise BrazoError(f"{path}: the name of a robot file must end in .yaml")
     if file.root.path is not None and path.resolve() == file.root.path.resolve():
         raise BrazoError(f"{path}: is the robot's source file; choose another name")
     return path
@@ -265,7 +265,7 @@ def _bodies(
 
 
 def _merged(placed: Sequence[_Placed]) -> list[tuple[int, CadPart]]:
-    """Return body and part; the parts of a body with many are merged by colour."""
+    """Return (body, part) of each part; if a body has many parts, they are merged by colour."""
     found: list[tuple[int, CadPart]] = []
     for body in sorted({one.body for one in placed}):
         own = [one.part for one in placed if one.body == body]
@@ -303,7 +303,7 @@ def _link_fields(placed: Sequence[_Placed], bodies: int) -> dict[str, Any]:
 
 
 def _rounded(inertia: Inertia) -> Inertia:
-    """Return an inertia with the digits that an estimate deserves; rounding noise becomes 0."""
+    """Return an inertia rounded to the accuracy of an estimate; rounding noise becomes 0."""
 
     def few(values: Array) -> Array:
         size = float(np.abs(values).max()) or 1.0

@@ -1,4 +1,4 @@
-"""Which link a CAD part belongs to, by its name or as given by the user.
+"""Assignment of CAD parts to links, by their names or as given by the user.
 
 Names are compared without case, separators and instance numbers (`Arm_1:2`, `1 arm-1`, `ARM-01`).
 In order: the name of a link or joint of the robot (the link that the joint moves), then words of
@@ -43,7 +43,7 @@ class RobotLink:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Index of the body of a part, None if it is left out, and why."""
+    """Body to which a part is assigned (an index, None if it is omitted), and the reason."""
 
     body: int | None
     reason: str

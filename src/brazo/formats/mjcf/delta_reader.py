@@ -58,7 +58,7 @@ def delta_from(
     bodies = {wanted: index("BODY", wanted) for wanted in _NAMES}
     base = pose_of(m.body_pos[bodies["base"]], m.body_quat[bodies["base"]])
     if np.abs(base - np.eye(4)).max() > _EQUAL:
-        fail("base", "the base of a Delta is at the origin; remove the pose of this body")
+        fail("base", "the base of a Delta must be at the origin; remove the pose of this body")
     legs = []
     for k in _LEGS:
         x, y, z = m.body_pos[bodies[f"arm {k}"]]
@@ -73,7 +73,7 @@ def delta_from(
         max(np.abs(leg - legs[0][1]).max() for _, leg in legs) > _EQUAL
         or np.abs(off).max() > _EQUAL
     ):
-        fail(None, "the legs of the Delta differ; its three arms and rods must be alike")
+        fail(None, "the legs of the Delta differ; its three arms must be equal, and its rods too")
     joints = [int(m.body_jntadr[bodies[f"arm {k}"]]) for k in _LEGS]
     friction, drive = _drive(m, joints[0], max_torque)
     if any(_drive(m, j, max_torque) != (friction, drive) for j in joints[1:]):
@@ -86,7 +86,8 @@ def delta_from(
     for key, i in bodies.items():
         alike = {"arm": arm, "rod": rod}.get(key[:3])
         if alike is not None and not _equal(alike, inertia(i)):
-            fail(key, f"its inertia differs from that of {key[:3]} 1; those of a Delta are equal")
+            first = "rod 1a" if key.startswith("rod") else "arm 1"
+            fail(key, f"the inertia differs from that of '{first}'; they must be equal")
     T = np.eye(4)
     if tool is not None:
         site = index("SITE", tool)

@@ -19,7 +19,7 @@ _installed = False
 
 
 class _Heard(threading.local):
-    """MuJoCo warnings of one thread: the active collectors, and the last uncollected warnings."""
+    """MuJoCo warnings of one thread: the active collectors, and the last uncollected warning."""
 
     def __init__(self) -> None:
         self.collectors: list[list[str]] = []

@@ -38,7 +38,7 @@ def parts_of(
         shape = _shape(m, mujoco, g)
         if shape is None:
             kind = mujoco.mjtGeom(m.geom_type[g]).name.removeprefix("mjGEOM_").lower()
-            note(label, f"a {kind} is no part of a robot: left out")
+            note(label, f"a {kind} is not supported as a part of a robot: ignored")
             continue
         r, g_, b = (float(x) for x in _rgba(m, g)[:3])
         parts.append(

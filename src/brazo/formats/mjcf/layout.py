@@ -23,7 +23,7 @@ def axis_and_place(joint: Joint, after: Array) -> tuple[Array, Array]:
 
 
 def near_carriers(model: TreeModel, i: int, folded: Container[int] = ()) -> list[int]:
-    """Return the bodies that carry body i at most `APART` joints away; `folded` do not count."""
+    """Return the ancestors of body i up to `APART` joints away, not counting those in `folded`."""
     found: list[int] = []
     while len(found) < APART and (i := model.bodies[i].parent) >= 0:
         if i not in folded:

@@ -214,10 +214,7 @@ class _MjcfReader:
         return inertia
 
     def _connections(self, i: int) -> Iterator[tuple[FileLink | None, Connection]]:
-        """Yield the joints of a body in series.
-
-        Each before the last with the massless link it needs.
-        """
+        """Yield the joints of a body in series, each but the last with its massless link."""
         m, name = self.m, self.bodies[i]
         at = self.bodies[m.body_parentid[i]]
         T = pose_of(m.body_pos[i], m.body_quat[i])
@@ -365,7 +362,10 @@ class _MjcfReader:
             if not m.eq_active0[e]:
                 continue
             if m.eq_type[e] != mj.mjtEq.mjEQ_JOINT:
-                self._note(name, "ties bodies into a loop, which a tree cannot hold: left open")
+                self._note(
+                    name,
+                    "closes a loop, which a tree model does not support: the loop stays open",
+                )
                 continue
             first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
             c = [float(x) for x in m.eq_data[e, :5]]
@@ -418,11 +418,11 @@ class _MjcfReader:
     def _note_unread(self) -> None:
         m = self.m
         for file in self.missing.files:
-            self._note(file, "no such file: what it shows is left out")
+            self._note(file, "no such file: its geometry or texture is ignored")
         if self.missing.bodies:
             self._note(
                 ", ".join(self.bodies[i] for i in sorted(self.missing.bodies)),
-                "the inertia follows from a mesh that is not there: unknown",
+                "the inertia is unknown, because it depends on a missing mesh",
             )
         floating = [self.bodies[i] for i in range(m.nbody) if m.body_gravcomp[i]]
         if floating:

@@ -66,7 +66,7 @@ def _pwm(field: Field, names: Names) -> Pwm:
         count = fields["steps"].number(names=names, at_least=1.0)
         steps = round(count)
         if steps != count or steps > _MAX_STEPS:
-            fields["steps"].fail(f"{count:g}; a whole number from 1 to {_MAX_STEPS}")
+            fields["steps"].fail(f"{count:g}; must be a whole number from 1 to {_MAX_STEPS}")
     if "frequency" in fields:
         frequency = fields["frequency"].number(units.FREQUENCY, names=names, above=0.0)
     return Pwm(supply, steps, frequency)
@@ -83,7 +83,9 @@ def _gear(field: Field, kind: JointKind, names: Names) -> Gear:
     if "efficiency" in fields:
         given["efficiency"] = fields["efficiency"].number(names=names, above=0.0)
         if given["efficiency"] > 1.0:
-            fields["efficiency"].fail(f"{given['efficiency']:g}; at most 1, no gear adds energy")
+            fields["efficiency"].fail(
+                f"{given['efficiency']:g}; must be at most 1: no gear adds energy"
+            )
     if "backlash" in fields:
         entry = fields["backlash"]
         given["backlash"] = entry.number(position_of(kind), names=names, at_least=0.0)

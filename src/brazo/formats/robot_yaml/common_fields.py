@@ -142,7 +142,7 @@ class CommonFields:
             self.fields["body"].mapping()["radii"].fail(
                 f"{len(style.radii)} radii; expected {radii}: of every joint, then of the flange"
                 if radii > 1
-                else f"{len(style.radii)} radii; a Delta has one, that of its drives"
+                else f"{len(style.radii)} radii; a Delta has one radius, that of its drives"
             )
         return style
 

@@ -35,7 +35,9 @@ def place(name: str) -> list[str | int]:
     for part in name.split("."):
         match = _FIELD.fullmatch(part)
         if match is None:
-            raise BrazoError(f"'{name[:80]}' is no field of a robot file; write joints[1].mass")
+            raise BrazoError(
+                f"'{name[:80]}' is not a field of a robot file; write a path such as joints[1].mass"
+            )
         keys += [match[1], *(int(i) for i in re.findall(r"\d+", match[2]))]
     return keys
 

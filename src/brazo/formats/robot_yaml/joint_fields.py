@@ -126,7 +126,7 @@ def read_friction(field: Field | None, context: ReadingContext) -> Friction:
         if entry.is_list:
             plus, minus = entry.numbers(2, units.TORQUE, units.FORCE, names=context.names)
             if min(plus, minus) < 0.0:
-                entry.fail("both Coulomb values are magnitudes, at least 0")
+                entry.fail("both Coulomb values are magnitudes and must be at least 0")
             coulomb = (plus, minus)
         else:
             both = entry.number(units.TORQUE, units.FORCE, names=context.names, at_least=0.0)

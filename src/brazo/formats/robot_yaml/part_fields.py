@@ -44,7 +44,7 @@ def read_style(field: Field | None, names: Names) -> Style:
         else:
             given[key] = child.number(units.NUMBER, units.LENGTH, names=names, above=0.0)
             if given[key] > 20.0:
-                child.fail(f"{given[key]:g} is out of proportion; at most 20")
+                child.fail(f"{given[key]:g} is out of proportion; must be at most 20")
     return Style(**given)
 
 
@@ -53,7 +53,7 @@ def read_color(field: Field) -> Color:
     if field.is_list:
         r, g, b = field.numbers(3)
         if not all(0.0 <= value <= 1.0 for value in (r, g, b)):
-            field.fail("colour values go from 0 to 1")
+            field.fail("colour values must be from 0 to 1")
         return r, g, b
     text = field.text().lstrip("#")
     try:
@@ -134,7 +134,7 @@ def read_mesh(
 def _mesh_path(field: Field, what: str = "robot file") -> Path:
     text = field.text(at_most=300)
     if not text.isprintable():
-        field.fail("a file name is printable text")
+        field.fail("a file name must be printable text")
     if text.startswith(SHIPPED):
         path = _shipped(text.removeprefix(SHIPPED))
         return path or field.fail(f"'{text}': no such mesh is shipped")

@@ -57,7 +57,7 @@ def only(document: Document, parent: Element, name: str) -> Element | None:
     """Return the child of this name; with several, the first is used and a warning added."""
     found = children(parent, name)
     if len(found) > 1:
-        document.note(found[1], f"{name} is given {len(found)} times; the first one counts")
+        document.note(found[1], f"{name} is given {len(found)} times; the first one is used")
     return found[0] if found else None
 
 
@@ -310,10 +310,10 @@ def _rgba(document: Document, material: Element) -> tuple[float, float, float] |
         return None
     words = (element.get("rgba") or "").split()
     if len(words) not in (3, 4):
-        document.note(element, "rgba wants four numbers from 0 to 1; the colour is left out")
+        document.note(element, "rgba must be four numbers from 0 to 1; the colour is ignored")
         return None
     r, g, b = numbers(document, element, "rgba", len(words))[:3]
     if not (min(r, g, b) >= 0.0 and max(r, g, b) <= 1.0):
-        document.note(element, f"rgba {r:g} {g:g} {b:g}: from 0 to 1 is allowed, cut to that")
+        document.note(element, f"rgba {r:g} {g:g} {b:g}: values must be from 0 to 1; clipped")
     r, g, b = (min(max(x, 0.0), 1.0) for x in (r, g, b))
     return r, g, b

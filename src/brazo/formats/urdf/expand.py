@@ -211,7 +211,7 @@ def _replace_node(node: Any, by: Any, content_only: bool) -> None:
 def _read(path: Path) -> str:
     """Return the text of an included file; like the main file it must not declare entities."""
     if path.exists() and not path.is_file():
-        raise BrazoError(f"{path} is no file")
+        raise BrazoError(f"{path} is not a file")
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:

@@ -54,7 +54,7 @@ def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
     budget.spend(_EACH)
     value = _Walk(expression, names, budget).value(ast.parse(expression, mode="eval").body)
     if not is_data(value):
-        raise BrazoError(f"'{expression[:60]}' is a function, not a value; call it")
+        raise BrazoError(f"'{expression[:60]}' is a function, not a value; call it with ()")
     pay(value, budget)
     return value
 
@@ -96,7 +96,7 @@ class _Walk:
         """Return the value of a node, which must not be a function or a namespace."""
         value = self.value(node)
         if not is_data(value):
-            self._refuse("a function is no value; call it")
+            self._refuse("a function is not a value; call it with ()")
         return value
 
     def _paid(self, value: Any) -> Any:
@@ -112,7 +112,7 @@ class _Walk:
         """Return a key for a look-up; containers are rejected, because hashing them takes long."""
         key = None if node is None else self._data(node)
         if node is None or isinstance(key, list | tuple | dict):
-            self._refuse("an entry is known by a number or a text")
+            self._refuse("a key must be a number or a text")
         return key
 
     # -- names and values -----------------------------------------------------------------------
@@ -244,10 +244,10 @@ class _Walk:
             if not (_is_namespace(owner) or _is_dotted(owner)):
                 self._refuse(f"no '.{node.attr}()' here")
         elif not isinstance(node, ast.Name):
-            self._refuse("only functions known by name are called")
+            self._refuse("only functions can be called, by their name")
         function = self.value(node)
         if not isinstance(function, XacroFunction):
-            self._refuse("only functions known by name are called")
+            self._refuse("only functions can be called, by their name")
         return function
 
     # -- comprehensions -------------------------------------------------------------------------

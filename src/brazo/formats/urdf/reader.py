@@ -132,7 +132,7 @@ def _note_copies(document: Document, links: list[FileLink], connections: list[Co
     if len(names) >= 3 and 2 * len(names) > len(moving):
         document.note(
             document.root,
-            f"links {', '.join(names)} have the very same inertial: placeholders, most likely",
+            f"links {', '.join(names)} have exactly the same inertial: probably placeholders",
         )
 
 
@@ -156,7 +156,7 @@ def _connection(document: Document, joint: Element, base: str | None) -> Connect
     if kind == "fixed":
         return connection
     if kind == "floating" and parent == base:
-        document.note(joint, "a floating joint on the base: read as fixed where it stands")
+        document.note(joint, "a floating joint on the base: read as fixed at its origin")
         return connection
     if kind in COMPOSED:
         return connection  # see `_expanded`

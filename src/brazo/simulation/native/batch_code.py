@@ -3,9 +3,12 @@
     brazo_steps(batch) -> 0
 
 The order is that of a step in Python: controllers → row "before" → world → row "after" → next
-references.  The call returns before a step in which a controller gives no finite torque, after a
-step that was not quiet (see `world_code`), whose part after the engine is left to the caller, and
-after a step in which a condition of a task does not hold.
+references.  The call returns early
+
+    before a step in which a controller gives no finite torque
+    after a step in which a condition of a task does not hold
+    after a step that was not quiet (see `world_code`); the caller makes its part after the engine
+
 `done` is the number of steps made; `half` is 1 if the last one has to be completed.
 """
 
@@ -96,7 +99,7 @@ def _steps() -> str:
 
 
 def _next() -> str:
-    """`Sampled.advance`: the next reference, and after the last one the rest position."""
+    """Return the code of `Sampled.advance`: next reference; after the last, the rest position."""
     f = Flow("define internal void @brazo_next(ptr %s)")
     robots = f.get("ptr", "%s", BATCH.robots)
     with f.each(f.get("i64", "%s", BATCH.robot_count)) as i:
@@ -115,7 +118,7 @@ def _next() -> str:
 
 
 def _conditions() -> str:
-    """Whether the numbers of all conditions are above 0."""
+    """Return the code that checks whether the numbers of all conditions are above 0."""
     f = Flow("define internal i1 @brazo_conditions(ptr %s)")
     first = f.get("ptr", "%s", BATCH.conditions)
     with f.each(f.get("i64", "%s", BATCH.condition_count)) as i:
@@ -130,7 +133,7 @@ def _conditions() -> str:
 
 
 def _lap() -> str:
-    """Store the time given by the C library's `timespec_get`: seconds, then nanoseconds."""
+    """Return the code that stores the time of the C library's `timespec_get`: s, then ns."""
     f = Flow("define internal void @brazo_lap(ptr %s, i64 %place)")
     to = f.item(f.get("ptr", "%s", BATCH.laps), "%place", 2 * WORD)
     f.call("i32", f.get("ptr", "%s", BATCH.clock), f"ptr {to}", f"i32 {_TIME_UTC}")
@@ -139,7 +142,10 @@ def _lap() -> str:
 
 
 def _controllers() -> str:
-    """Write the torques of all robots; return false and change nothing if one is not finite."""
+    """Return the code that writes the torques of all robots.
+
+    It returns false and changes nothing if a torque is not finite.
+    """
     f = Flow("define internal i1 @brazo_controllers(ptr %s)")
     robots, count = f.get("ptr", "%s", BATCH.robots), f.get("i64", "%s", BATCH.robot_count)
     with f.each(count) as i:
@@ -181,7 +187,7 @@ def _controllers() -> str:
 
 
 def _before() -> str:
-    """`RawRows.before`."""
+    """Return the code of `RawRows.before`."""
     f = Flow("define internal void @brazo_before(ptr %s, ptr %world)")
     row = f.get("i64", "%s", BATCH.row)
     now = f.load("double", f.get("ptr", "%world", WORLD.time))
@@ -201,7 +207,7 @@ def _before() -> str:
 
 
 def _after() -> str:
-    """`RawRows.after`."""
+    """Return the code of `RawRows.after`."""
     f = Flow("define internal void @brazo_after(ptr %s, ptr %world)")
     model, data = (f"ptr {f.get('ptr', '%world', place)}" for place in (WORLD.model, WORLD.data))
     f.call("void", f.get("ptr", "%s", BATCH.sum_contacts), model, data)
@@ -213,7 +219,7 @@ def _after() -> str:
 
 
 def _copies(f: Flow, row: str, count: int, records: int) -> None:
-    """Copy arrays of the engine into a row of their columns."""
+    """Add the code that copies arrays of the engine into a row of their columns."""
     first = f.get("ptr", "%s", records)
     with f.each(f.get("i64", "%s", count)) as i:
         one = f.item(first, i, WORD * len(COPY))

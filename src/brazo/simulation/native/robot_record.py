@@ -83,7 +83,7 @@ class RobotRecord:
         return True
 
     def _take_controller(self, controller: Controller, motion: Motion) -> bool:
-        """Write the addresses of a controller's kernel, inputs and outputs."""
+        """Write the addresses of a controller's kernel and data; return False if there is none."""
         robot, words = self._robot, self._words
         live, torque = robot.world.live, robot.world.torque
         if not isinstance(controller, CompiledController) or live is None:
@@ -113,7 +113,7 @@ class RobotRecord:
         return True
 
     def _take_drives(self, drives: Drives, motion: Motion) -> bool:
-        """Write the addresses of the kernel of real drives."""
+        """Write the addresses of the kernel of real drives; return False if there is none."""
         control, world, words = self._robot.control, self._robot.world, self._words
         if drives.kernel.address is None or world.live is None:
             return False

@@ -178,7 +178,10 @@ class NativeSteps:
 
 
 def _conditions(conditions: list[Condition]) -> tuple[np.ndarray, object] | None:
-    """Return the records of conditions and what must be kept with them; None if one has none."""
+    """Return the records of conditions, and the arrays that they point to.
+
+    Return None if a condition has no machine code.
+    """
     rows, values = np.zeros((len(conditions), len(CONDITION)), np.int64), np.zeros(len(conditions))
     lists = []
     for i, (row, one) in enumerate(zip(rows, conditions, strict=True)):

@@ -78,7 +78,7 @@ def _advance() -> str:
 
 
 def _drive() -> str:
-    """`WorldGripper.drive` of all grippers."""
+    """Return the code of `WorldGripper.drive` for all grippers."""
     f = Flow("define internal void @brazo_drive(ptr %world)")
     grippers = f.get("ptr", "%world", WORLD.grippers)
     with f.each(f.get("i64", "%world", WORLD.gripper_count)) as i:
@@ -110,7 +110,10 @@ def _clip(f: Flow, x: str, greatest: str) -> str:
 
 
 def _contacts() -> str:
-    """`PatternReader.read`: 1 if a pad presses on a body, 0 if not, −1 if a level changed."""
+    """Return the code of `PatternReader.read`.
+
+    Its result is 1 if a pad presses on a body, 0 if not, −1 if a level changed.
+    """
     f = Flow("define internal i64 @brazo_contacts(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
     with f.each(f.get("i64", "%world", WORLD.slot_count)) as i:
@@ -177,7 +180,10 @@ def _level(f: Flow, pair: str, level: str, serial: str, matched: object) -> None
 
 
 def _grips() -> str:
-    """`GraspReader.grip` of all grippers: 1 if any holds a body, 0 if none, −1 on a change."""
+    """Return the code of `GraspReader.grip` for all grippers.
+
+    Its result is 1 if any gripper holds a body, 0 if none does, −1 on a change.
+    """
     f = Flow("define internal i64 @brazo_grips(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
     bodies, holds = f.get("i64", "%world", WORLD.body_count), f.variable("i64", 0)
@@ -225,7 +231,7 @@ def _grips() -> str:
 
 
 def _lies_well() -> str:
-    """`GraspReader._lies_well`: 1 or 0, −1 if the values are too close to decide."""
+    """Return the code of `GraspReader._lies_well`: 1 or 0, −1 if too close to decide."""
     f = Flow("define internal i64 @brazo_lies_well(ptr %grip, ptr %gripper)")
     kind = f.get("i64", "%grip", GRIP.kind)
     with f.when(f.binary("icmp eq i64", kind, BALL)):

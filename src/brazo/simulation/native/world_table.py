@@ -133,7 +133,7 @@ def world_table(world: World) -> WorldTable | None:
 
 
 class _Slots:
-    """Slots for the contacts between each pad and each body."""
+    """Slots: a number for each combination of a gripper pad and a body, to sum their contacts."""
 
     def __init__(self, readers: list[GraspReader], solids: int, reader: ContactReader) -> None:
         self.bodies = len(readers[0].bodies) if readers else 0

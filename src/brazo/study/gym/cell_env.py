@@ -44,7 +44,8 @@ class CellReachEnv(Env):
         periods = self.task.dt / self.sim.dt
         if abs(periods - round(periods)) > 1e-6 or periods < 0.5:
             raise BrazoError(
-                f"dt = {self.task.dt:g} s is no multiple of the step of the cell, {self.sim.dt:g} s"
+                f"dt = {self.task.dt:g} s; it must be a multiple of the step of "
+                f"the cell, {self.sim.dt:g} s"
             )
         self._periods = round(periods)
         self.observation_space, self.action_space = task_spaces(self.task)

@@ -88,12 +88,14 @@ class ReachVectorEnv(VectorEnv):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Start all episodes; a number as seed is that of the first, the others follow."""
+        """Start all episodes; environment i uses `seed` + i, or entry i of a list of seeds."""
         if isinstance(seed, (int, np.integer)):
             seed = [int(seed) + i for i in range(self.num_envs)]
         seeds = [None] * self.num_envs if seed is None else list(seed)
         if len(seeds) != self.num_envs:
-            raise BrazoError(f"{len(seeds)} seeds for {self.num_envs} environments")
+            raise BrazoError(
+                f"got {len(seeds)} seeds for {self.num_envs} environments; give one for each"
+            )
         if not self._generators:
             self._generators = [seeding.np_random(one)[0] for one in seeds]
         for i, one in enumerate(seeds):
@@ -133,7 +135,7 @@ def read_goal(task: ReachTask, rng: np.random.Generator, options: dict[str, Any]
         return task.goal(rng)
     goal = np.asarray(options["goal"], dtype=float)
     if goal.shape != (3,) or not np.isfinite(goal).all():
-        raise BrazoError(f"goal of shape {goal.shape}; expected 3 finite numbers (m)")
+        raise BrazoError(f"the goal has shape {goal.shape}; expected 3 finite numbers (m)")
     return goal
 
 
@@ -148,6 +150,6 @@ def _info(distance: float, reached: bool) -> dict[str, Any]:
 
 
 def _infos(distance: Array, reached: Array) -> dict[str, Any]:
-    """Information of all environments, with masks, as of Gymnasium's own vector environments."""
+    """Information of all environments, with masks, as Gymnasium's vector environments return it."""
     every = np.ones(len(distance), dtype=bool)
     return {"distance": distance, "_distance": every, "success": reached, "_success": every}

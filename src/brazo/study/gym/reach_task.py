@@ -137,7 +137,8 @@ class ReachTask:
         given = np.asarray(action, dtype=float)
         if given.shape[-1:] != (self.robot.n,) or np.isnan(given).any():
             raise BrazoError(
-                f"action of shape {given.shape}; expected (..., {self.robot.n}) numbers, −1 to 1"
+                f"the action has shape {given.shape}; "
+                f"expected (..., {self.robot.n}) numbers, −1 to 1"
             )
         return np.clip(given, -1.0, 1.0) * self.command_scale
 

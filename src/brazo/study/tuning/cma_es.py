@@ -17,7 +17,7 @@ SIGMA = 0.05  # initial standard deviation, of the logarithmic range
 
 
 class CmaEs:
-    """Candidates with factors from 1/span to span; the first are about `start`."""
+    """CMA-ES optimiser of factors from 1/span to span; the first candidates are near `start`."""
 
     def __init__(self, start: Mapping[str, float], span: float, batch: int) -> None:
         try:
@@ -40,7 +40,7 @@ class CmaEs:
         return [self._factors(self._optimizer.ask()) for _ in range(count)]
 
     def tell(self, factors: Sequence[Mapping[str, float]], scores: np.ndarray) -> None:
-        """Scores (batch,) of a whole batch; a shorter one, the last of a search, is ignored."""
+        """Update with the scores (batch,) of a full batch; a shorter last batch is ignored."""
         if len(factors) == self._batch:
             points = [self._point(one) for one in factors]
             self._optimizer.tell(list(zip(points, scores.tolist(), strict=True)))

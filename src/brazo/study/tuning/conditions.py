@@ -50,7 +50,7 @@ def harder(cases: Sequence[Case], dt: float) -> list[Case]:
 
 
 def plant_variants(cases: Sequence[Case], dt: float) -> list[PlantVariant]:
-    """The different robots of cases, for their linear models."""
+    """The distinct robots (payload, masses, delay) of the cases, for their linear models."""
     found: dict[tuple[float, float, int], PlantVariant] = {}
     for case in cases:
         delay = round(case.delay / dt)

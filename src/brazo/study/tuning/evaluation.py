@@ -1,7 +1,7 @@
 """Simulation of many gain sets at once, their scores, and the check of one set.
 
-A score is relative to the starting gains, mean over the cases, so that it has no unit and joints of
-any size have the same weight; 1 is as good as the start:
+A score is a metric relative to that of the starting gains, so it has no unit and joints of any size
+have the same weight; 1 is as good as the start:
 
     error         mean over joints and tool of the RMS error
     energy        energy of all drives                 peak_torque, jerk     mean over the joints
@@ -102,7 +102,7 @@ class Evaluation:
         return total + (UNSTABLE * self._growth(gains, total[:, 0] < FAILED))[:, None]
 
     def _growth(self, gains: Mapping[str, Array], wanted: Array) -> Array:
-        """The spectral radius of each set of `wanted` ones that is unstable, 0 for others."""
+        """Spectral radius of each gain set in the mask `wanted` whose loop is unstable, else 0."""
         found = np.zeros(len(wanted))
         try:
             some = {name: values[wanted] for name, values in gains.items()}
@@ -185,7 +185,7 @@ class Evaluation:
         return StabilityCheck(True, "", linear.radius)
 
     def _restless(self, gains: Mapping[str, Array], cases: Sequence[Case]) -> str | None:
-        """The case in which the robot still moves a time after a step of all joints, if any."""
+        """Name of the first case in which the robot does not come to rest after a step, or None."""
         quiet = [case for case in cases if not (case.position_noise or case.velocity_noise)]
         if not quiet:
             return None

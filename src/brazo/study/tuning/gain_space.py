@@ -14,7 +14,7 @@ SECONDARY = ("tf", "kt")  # filter and anti-windup of a PID: tuned only if they 
 
 
 class GainSpace:
-    """Factors of the gains of a bound controller: one for each entry, or one for each gain.
+    """Factors on the gains of a bound controller: one for each joint's entry, or one per gain.
 
     The factors are from 1/span to span; gains that are 0 stay 0.
     """
@@ -70,7 +70,7 @@ class GainSpace:
         return found
 
     def factors(self, gains: Mapping[str, Any]) -> dict[str, float]:
-        """The factors next to given gains, within the space."""
+        """Factors of the given gains, clipped to the search space."""
         found = {}
         for parameter, (gain, mask) in self.parameters.items():
             ratio = 1.0

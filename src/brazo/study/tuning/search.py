@@ -1,4 +1,4 @@
-"""What is tuned: robot, controller, trajectories and cases; and gain sets measured on them."""
+"""Setup of a tuning: robot, controller, trajectories and cases; and gain sets measured on them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GainSet:
 
 
 class TuningSearch:
-    """What is tuned: robot, controller, trajectories, cases."""
+    """Setup of a tuning: robot, controller, trajectories and cases."""
 
     def __init__(
         self,

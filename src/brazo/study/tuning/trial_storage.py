@@ -42,7 +42,7 @@ class TrialStorage:
         return [] if self._stored is None else list(self._stored.get_trials(deepcopy=False))
 
     def remember(self, trials: Sequence[Any]) -> None:
-        """Give the sampler trials of an earlier call."""
+        """Add trials of an earlier call to those that the sampler uses."""
         with quiet() as optuna:
             self._memory.add_trials([_copy(optuna, trial) for trial in trials])
 
@@ -81,7 +81,7 @@ class TrialStorage:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[Any]:
-    """Optuna without its messages on the terminal."""
+    """Import Optuna and suppress its messages on the terminal within the context."""
     try:
         import optuna
     except ImportError:
@@ -112,7 +112,7 @@ def _open(optuna: Any, url: str, name: str, directions: list[str], fingerprint: 
         if known is None:
             if study.get_trials(deepcopy=False):
                 raise BrazoError(
-                    f"tune: '{name}' in {url} is an Optuna study of something else; "
+                    f"tune: '{name}' in {url} is an Optuna study that brazo did not create; "
                     "use another name"
                 )
             study.set_user_attr(_KEY, fingerprint)

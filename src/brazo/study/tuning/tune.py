@@ -140,7 +140,7 @@ def tune(
     kind = sampler or ("cmaes" if len(chosen) == 1 else "nsga2")
     one_of(kind, SAMPLERS, "tune: sampler")
     if kind == "cmaes" and len(chosen) > 1:
-        raise BrazoError("tune: the sampler cmaes has one objective; use nsga2 or tpe")
+        raise BrazoError("tune: the sampler cmaes supports only one objective; use nsga2 or tpe")
     if rule is not None:
         return _by_rule(search, rule, chosen)
     space = GainSpace(search.controller, gains, per_joint, span)

@@ -29,7 +29,9 @@ class Hand:
 
     def __post_init__(self) -> None:
         if self.trajectory.n != 3:
-            raise BrazoError(f"a hand moves in 3 coordinates (x, y, z), not {self.trajectory.n}")
+            raise BrazoError(
+                f"trajectory has {self.trajectory.n} coordinates; it must have 3 (x, y, z)"
+            )
         positive(self.stiffness, "stiffness", zero=True)
         positive(self.damping, "damping", zero=True)
 

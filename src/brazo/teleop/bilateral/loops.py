@@ -34,7 +34,7 @@ class LoopState:
 
 
 class MasterLoop:
-    """Loop of the master; without a `Hand`, external forces move the handle."""
+    """Control loop of the master; without a `Hand`, external forces move the handle."""
 
     def __init__(self, port: ToolPort, scheme: Scheme, hand: Hand | None = None) -> None:
         self.port, self.scheme, self.hand = port, scheme, hand
@@ -57,7 +57,7 @@ class MasterLoop:
 
 
 class FollowerLoop:
-    """Loop of the follower."""
+    """Control loop of the follower."""
 
     def __init__(self, port: ToolPort, scheme: Scheme, task_map: TaskMap | None = None) -> None:
         self.port, self.scheme, self.map = port, scheme, task_map or TaskMap()

@@ -58,7 +58,7 @@ class Packet:
     held: float = 0.0  # s since that packet was received
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the packet as a tuple of floats for transmission: 19, or 17 without an echo."""
+        """Return the packet as a tuple of 19 floats (17 without an echo), for transmission."""
         values = (
             float(self.seq), self.sent, float(self.id), float(self.peer),
             *self.x.tolist(), *self.v.tolist(), *self.f.tolist(), *self.wave.tolist(), self.energy,
@@ -67,15 +67,17 @@ class Packet:
 
     @classmethod
     def read(cls, numbers: Sequence[float]) -> Packet:
-        """Return the packet of a sequence of 17 or 19 numbers; raise if they are invalid."""
+        """Return the packet encoded by 17 or 19 numbers; raise an error if they are invalid."""
         try:
             given = [float(x) for x in numbers]
         except (TypeError, ValueError, OverflowError):
-            raise BrazoError(f"a packet is 17 or 19 numbers, not {numbers!r}") from None
+            raise BrazoError(
+                f"a packet must be a sequence of 17 or 19 numbers, not {numbers!r}"
+            ) from None
         if len(given) not in (17, 19):
-            raise BrazoError(f"a packet has 17 or 19 numbers, not {len(given)}")
+            raise BrazoError(f"a packet must have 17 or 19 numbers, not {len(given)}")
         if not all(map(math.isfinite, given)):
-            raise BrazoError("a packet with a number that is not finite")
+            raise BrazoError("a packet contains a number that is not finite")
         seq, sent, id_, peer = given[:4]
         for value, what, least in ((seq, "number", 1.0), (id_, "id", 1.0), (peer, "peer", 0.0)):
             if not (least <= value <= MOST and value.is_integer()):
@@ -84,11 +86,11 @@ class Packet:
                 )
         for values, most in ((given[4:13], LARGEST), ([sent, *given[13:]], LARGEST_SUM)):
             if any(abs(value) > most for value in values):
-                raise BrazoError(f"a packet with a number beyond ±{most:g}")
+                raise BrazoError(f"a packet contains a number outside ±{most:g}")
         x, v, f, wave = (np.array(given[i : i + 3]) for i in (4, 7, 10, 13))
         if given[16] < 0.0:
             raise BrazoError(
-                f"a packet with a sent energy of {given[16]:g} J; it must be at least 0"
+                f"a packet reports a sent energy of {given[16]:g} J; it must be at least 0"
             )
         echo, held = given[17:] or (math.nan, 0.0)
         return cls(int(seq), sent, int(id_), int(peer), x, v, f, wave, given[16], echo, held)
@@ -106,7 +108,7 @@ class Delay:
 
 
 class Inflow:
-    """Receiver of one side: keeps the newest packet and counts the others.
+    """Receiver of one side: keeps the newest packet and counts all packets by outcome.
 
     Keys of `counts`: "used"; "late" (older than the newest); "twice" (duplicate); "before" (from
     before the last restart of the peer); "unpaired" (sums of another pairing); "refused" (the

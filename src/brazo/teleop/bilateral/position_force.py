@@ -30,7 +30,7 @@ from brazo.teleop.bilateral.scheme import (
 
 
 class PositionForce:
-    """Stiffness K (N/m), damping B (N s/m), and the maximum force of either side (N).
+    """Position–force scheme: stiffness K (N/m), damping B (N s/m), max force of either side (N).
 
     `id` is the initial id of both sides; see `packet`.
     """

@@ -111,7 +111,7 @@ class SchemeEnd:
         """
         first = math.isnan(self.t)
         if not (first or t > self.t):
-            raise BrazoError(f"time only increases: {t:.6f} s after {self.t:.6f} s")
+            raise BrazoError(f"the time must increase: got {t:.6f} s after {self.t:.6f} s")
         place = x - self.origin
         dt, moved = (0.0, np.zeros(3)) if first else (t - self.t, place - self.x)
         if not first:

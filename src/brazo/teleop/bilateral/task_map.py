@@ -17,7 +17,7 @@ from brazo.teleop.mapping.base import IncrementMap
 
 
 class TaskMap:
-    """Directions and scale of an `IncrementMap`, and a force gain."""
+    """Mapping between the task spaces of the two tools: an `IncrementMap` and a force gain."""
 
     def __init__(
         self, increments: IncrementMap | None = None, force_gain: float | None = None

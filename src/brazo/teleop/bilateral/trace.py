@@ -72,13 +72,13 @@ class BilateralReport:
                 f"{self.scheme}, delay {1e3 * self.delay:.0f} ± {1e3 * self.jitter:.0f} ms one way",
                 f"  measured one way      {mean:.1f} ms ({low:.1f} to {high:.1f})",
                 f"  measured round trip   {1e3 * self.round_trip:.1f} ms",
-                f"  follower is later by  {1e3 * self.lag:.0f} ms",
-                f"  tracking, lag out     {1e3 * self.tracking_rms:.2f} mm rms, "
-                f"{1e3 * self.tracking_max:.2f} mm at most",
-                f"  apart at the end      {1e3 * self.apart:.2f} mm",
+                f"  lag of the follower   {1e3 * self.lag:.0f} ms",
+                f"  tracking error        {1e3 * self.tracking_rms:.2f} mm rms, "
+                f"{1e3 * self.tracking_max:.2f} mm max, without the lag",
+                f"  distance at the end   {1e3 * self.apart:.2f} mm",
                 f"  force at the end      hand {self.force_master:.3f} N, "
                 f"contact {self.force_follower:.3f} N",
-                f"  still moving          {1e3 * self.moving:.3f} mm",
+                f"  motion at the end     {1e3 * self.moving:.3f} mm",
                 f"  min energy            {1e3 * self.min_energy:.3f} mJ",
             )
         )
@@ -96,12 +96,12 @@ class Trace:
 
     @property
     def energy(self) -> Array:
-        """(m,) J, put into the link by both robots together."""
+        """Energy (m,), J, that both robots together have put into the link."""
         return self.master.energy + self.follower.energy
 
     @property
     def free(self) -> Array:
-        """(m,) bool, true until the first contact of the follower."""
+        """Mask (m,) of the cycles before the first contact of the follower."""
         return ~np.logical_or.accumulate(self.follower.outside.any(axis=1))
 
     def lag(self, most: float = 1.0) -> float:

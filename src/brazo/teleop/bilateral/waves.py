@@ -1,6 +1,7 @@
 """Wave variables: the link as an elastic line, passive for any delay.
 
-Each end of the line moves with ẏ and pulls its robot with F through a spring and a damper,
+Each end of the line has a position y and pulls its robot, whose tool is at x, with the force F of a
+spring and a damper,
 
     F = K (y − x) + B (ẏ − ẋ),        in = (b ẏ + F)/√(2b),      out = (b ẏ − F)/√(2b),
 
@@ -8,11 +9,11 @@ and the outgoing wave of one end is the incoming wave of the other after the del
 1989, Niemeyer & Slotine 1991).  The line delivers the power F·ẏ = ½ in² − ½ out² to its robot, so
 it cannot deliver more energy than it received: both ends together are passive for every delay.
 
-**Matching.**  A wave is not reflected at a termination of its own impedance.  The follower is
-therefore damped by D = b: in free motion it repeats the master's path after the delay, and the
-operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant: with a
-one-way delay T the operator feels K, b/T and K in series.  B = b absorbs components faster than
-K/b.
+**Matching.**  A wave is not reflected at an end whose impedance equals that of the line.  The
+follower is therefore damped by D = b: in free motion it repeats the master's path after the delay,
+and the operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant:
+with a one-way delay T the operator feels K, b/T and K in series.  B = b absorbs components faster
+than K/b.
 
 **Varying delay.**  Repeated samples would add energy when the delay grows.  Therefore the sums ∫
 out dt and ∫ ½ out² dt are sent instead of samples (Niemeyer & Slotine 1998).  Let U and E be the
@@ -55,9 +56,10 @@ _NOTHING = np.zeros(3)
 
 
 class WaveVariables:
-    """Line impedance b (N s/m); stiffness K (N/m) and damping B (N s/m) between line and robots.
+    """Wave-variable scheme: line impedance b, and stiffness K and damping B at its two ends.
 
-    `drag` is D, the damping of the follower itself; B and D default to b.  `smoothing` is in s,
+    Units are N s/m for b and B and N/m for K.  `drag` is D, the damping of the follower itself; B
+    and D default to b.  `smoothing` is in s,
     `force_limit` is the maximum force of either side (N), `id` the initial id of both sides.
     """
 

@@ -73,7 +73,7 @@ class Script:
 
     @property
     def resume_hint(self) -> str:
-        """What resumes motion after a HOLD."""
+        """Instruction that describes how motion resumes after a HOLD."""
         if self._stop:
             return "start the script again"
         return "the script releases and engages again" if self.again else "the script's next engage"
@@ -169,10 +169,10 @@ def _script(root: Field, name: str) -> Script:
 def _step(item: Field) -> ScriptStep:
     given = item.mapping(("at", "for", "turns", "plane", *ACTIONS))
     if "at" not in given:
-        item.fail("a step needs its start time: at")
+        item.fail("a step needs a start time, as in at: 2s")
     chosen = [name for name in ACTIONS if name in given]
     if len(chosen) != 1:
-        item.fail(f"a step does one thing: {', '.join(ACTIONS)}")
+        item.fail(f"a step must have exactly one action of: {', '.join(ACTIONS)}")
     action, what = chosen[0], given[chosen[0]]
     at = given["at"].number(units.TIME, at_least=0.0)
     until = at + (given["for"].number(units.TIME, above=0.0) if "for" in given else 0.0)
@@ -188,7 +188,7 @@ def _step(item: Field) -> ScriptStep:
     elif action == "grip":
         value = what.number(at_least=0.0)
         if value > 1.0:
-            what.fail(f"{value:g}: 0 is open, 1 closed")
+            what.fail(f"{value:g}; it must be from 0 (open) to 1 (closed)")
     elif action == "set":
         value = {key: _setting(field) for key, field in what.mapping().items()}
     elif what.choice("true") != "true":

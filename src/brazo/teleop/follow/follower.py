@@ -90,9 +90,8 @@ class Follower:
     ) -> FollowerStep:
         """Run one cycle and return the joint reference for time `now` (s).
 
-        A non-empty `obstacle` is a reason of the station not to start following.  If the time of
-        the robot is not real time (a simulation that runs slower), `dt` (s) is the robot time that
-        passes.
+        A non-empty `obstacle` is the reason why following must not start.  If the robot's time is
+        not real time (a simulation that runs slower), `dt` (s) is the robot time of this cycle.
         """
         if dt is None:
             dt = min(max(now - self._now, 0.0), LONGEST_STEP)
@@ -173,7 +172,7 @@ class Follower:
             return
         if view.jumps != self._jumps:
             self._jumps = view.jumps
-            safety.fault(now, Cause.CLOCK, "the master's, against the follower's")
+            safety.fault(now, Cause.CLOCK, "the master's clock relative to the follower's")
         if view.missing != self._missing:
             skipped, self._missing = view.missing - self._missing, view.missing
             if skipped >= safety.rules.gap:
@@ -218,7 +217,10 @@ class Follower:
         self._used, self._warnings = None, ()
 
     def _follow(self, now: float, new: Received, share: float) -> int:
-        """Apply a command; return its number, or 0 if the master position is implausible."""
+        """Apply a command at the fraction `share` of full speed.
+
+        Return its sequence number, or 0 if it is implausible or cannot be followed.
+        """
         try:
             jump = self._go_along(new, share)
         except Exception as error:
@@ -234,7 +236,7 @@ class Follower:
         return new.command.seq
 
     def _go_along(self, new: Received, share: float) -> str:
-        """Set the joint target from a command; return the reason if the motion is not plausible."""
+        """Set the joint target from a command; return why it is implausible, "" if it is not."""
         assert self._used is not None and self._target is not None
         point = _point(new)
         # The duration follows from the master's clock, limited to the maximum age of data.

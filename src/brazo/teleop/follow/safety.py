@@ -99,7 +99,9 @@ class Rules:
                 "must be in ascending order: recover ≤ degrade < stale"
             )
         if self.slowest > 1.0:
-            raise BrazoError(f"slowest is {self.slowest:g}; a fraction of full speed, at most 1")
+            raise BrazoError(
+                f"slowest is {self.slowest:g}; it must be a fraction of full speed, at most 1"
+            )
         if self.gap < 1:
             raise BrazoError(f"gap is {self.gap}; it must be at least 1")
 
@@ -121,7 +123,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Permission of the follower for the current cycle."""
+    """Safety state of the current cycle, and the speed that it allows the follower."""
 
     state: SafetyState
     share: float  # fraction of full speed; 0 means brake and stay at rest
@@ -253,7 +255,7 @@ class Safety:
             self._now = now
             return True
         if self.moving:
-            detail = f"the follower's own went back by {1e3 * (self._now - now):.0f} ms"
+            detail = f"the follower's clock went back by {1e3 * (self._now - now):.0f} ms"
             self._stop(self._now, SafetyState.HOLD, Cause.CLOCK, detail)
         return False
 

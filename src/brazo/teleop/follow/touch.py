@@ -17,7 +17,7 @@ Array = np.ndarray
 
 
 class Touch:
-    """Contacts of one robot."""
+    """Sum of the contact forces on one robot."""
 
     def __init__(self, world: World, name: str) -> None:
         if name not in world.robots:

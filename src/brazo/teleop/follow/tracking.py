@@ -6,7 +6,7 @@ velocity
 
     q̇ = q̇_target + sign(e) min(k |e|, v_stop(c |e|)),   k = min(j/a, 20/s),   c = 0.3
 
-and, while the first term is the smaller, the acceleration q̈ = q̈_target + k (q̇_target − q̇).
+and, while k |e| is the smaller of the two, the acceleration q̈ = q̈_target + k (q̇_target − q̇).
 v_stop(d) is the speed from which a joint stops within the distance d with acceleration a and jerk
 j, so that it does not overshoot a target that jumped.  `Jog` moves the joint at this velocity: it
 keeps the limits of velocity, acceleration and jerk exactly, and takes no step after which the joint
@@ -99,7 +99,7 @@ class JointTracker:
         return self._state
 
     def _asked(self, goal: Array, dt: float) -> tuple[Array, Array]:
-        """Return velocities (n,) for the end of the next dt seconds, and their rates (n,)."""
+        """Return the velocities (n,) to reach after dt seconds, and the accelerations (n,)."""
         # Extrapolated target; after `ahead` it is assumed to be at rest.
         then = self._age + dt
         t = min(then, self.ahead)

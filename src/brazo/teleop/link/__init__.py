@@ -2,5 +2,5 @@
 
 frames                       all messages of wire format 1
 MasterLink, FollowerLink     the two peers, each in its own thread
-Inbox, View, Report          received frames, and the data exchanged with a control loop
+Inbox, LinkView, LinkReport  received frames, and the data exchanged with a control loop
 """

@@ -40,8 +40,8 @@ class LinkAccess:
         """
         if isinstance(token, str) and (len(token) < SHORTEST_TOKEN or len(token) > 256):
             raise BrazoError(
-                f"a token of {len(token)} characters; expected {SHORTEST_TOKEN} to 256, "
-                "or no token: one is then generated"
+                f"the token has {len(token)} characters; it must have {SHORTEST_TOKEN} to 256, "
+                "or be omitted, so that one is generated"
             )
         if not isinstance(token, str):
             token = secrets.token_urlsafe(24) if token or not is_loopback(host) else None

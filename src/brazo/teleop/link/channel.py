@@ -66,8 +66,8 @@ class LinkRules:
                 raise BrazoError(f"{name} is {getattr(self, name)}; it must be greater than 0")
         if self.silence < 2 * self.heartbeat:
             raise BrazoError(
-                f"silence of {self.silence:g} s with a heartbeat every {self.heartbeat:g} s; "
-                "expected at least two heartbeats"
+                f"silence is {self.silence:g} s; it must be at least two heartbeats, "
+                f"{2 * self.heartbeat:g} s"
             )
 
 
@@ -132,7 +132,7 @@ class LinkChannel:
     def read(
         self, message: bytes | str, decode: Callable[[bytes | str], Frame], now: int
     ) -> Command | Status | Ping | Pong | Setting | Answer | None:
-        """Return the frame of a message received at `now` (µs); None if it is not to be used.
+        """Return the frame of a message received at `now` (µs); None if it must be ignored.
 
         The rate limit is applied before a message is decoded.
         """

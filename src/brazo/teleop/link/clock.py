@@ -22,7 +22,7 @@ WINDOW = 64  # pings
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Clock of the peer minus the local clock, and the maximum error; all in µs."""
+    """Clock offset (peer minus local), its maximum error, and the round trip; all in µs."""
 
     offset: int
     error: int

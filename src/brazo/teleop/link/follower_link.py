@@ -3,7 +3,7 @@
     with FollowerLink(port=9000) as link:
         while True:                      # the control loop, at any rate
             view = link.view()           # the newest valid command; never blocks
-            link.publish(Report(...))    # the newest report; never blocks
+            link.publish(LinkReport(...))  # the newest report; never blocks
 
 One master is in control at a time; others may watch.  A new connection must send its hello within
 two seconds, or it is closed.  A master whose connection broke regains control at once by sending
@@ -76,9 +76,11 @@ class FollowerLink(InBackground):
         rules: LinkRules | None = None,
     ) -> None:
         if not 0 <= port <= 65535:
-            raise BrazoError(f"port {port}; expected 0 to 65535")
+            raise BrazoError(f"port is {port}; it must be 0 to 65535")
         if not 0 <= joints <= MAX_JOINTS:
-            raise BrazoError(f"{joints} joints; at most {MAX_JOINTS}")
+            raise BrazoError(
+                f"the follower has {joints} joints; the link supports at most {MAX_JOINTS}"
+            )
         super().__init__("teleop-follower")
         self.access = LinkAccess.on(host, token, origins)
         self.host, self.port, self.name, self.joints = host, port, name[:64], joints
@@ -242,7 +244,7 @@ class FollowerLink(InBackground):
             await asyncio.sleep(0.2)
             return "token", "wrong token"
         if hello.role not in ("master", "watch"):
-            return "role", "a role is 'master' or 'watch'"
+            return "role", "the role must be 'master' or 'watch'"
         watchers = len(self._channels) - (self._master is not None)
         if hello.role == "watch":
             return ("full", "too many watchers") if watchers >= self.rules.watchers else None

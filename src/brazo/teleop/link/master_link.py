@@ -194,9 +194,11 @@ class MasterLink(InBackground):
     ) -> None:
         """Send the master position: joints, or the handle pose as x, y, z (m) and w, x, y, z."""
         if len(q) > MAX_JOINTS:
-            raise BrazoError(f"{len(q)} joint values; at most {MAX_JOINTS}")
+            raise BrazoError(f"got {len(q)} joint values; at most {MAX_JOINTS} are allowed")
         if pose is not None and len(pose) != 7:
-            raise BrazoError(f"a pose of {len(pose)} numbers; expected x, y, z and w, x, y, z")
+            raise BrazoError(
+                f"the pose has {len(pose)} numbers; expected 7: x, y, z and w, x, y, z"
+            )
         self._pending = _Pending(
             now_us(),
             (RUN if run else 0) | (CLUTCH if clutch else 0),
@@ -272,7 +274,10 @@ class MasterLink(InBackground):
                 self.refusal = f"{body or 'refused'} ({error.response.status_code})"
                 self._over = 400 <= error.response.status_code < 500
             except ssl.SSLCertVerificationError as error:
-                self.refusal, self._over = f"its certificate: {error.verify_message}", True
+                self.refusal, self._over = (
+                    f"invalid certificate of the follower: {error.verify_message}",
+                    True,
+                )
             except (OSError, TimeoutError, InvalidHandshake, ConnectionClosed, EOFError) as error:
                 self.refusal = in_words(error, urlsplit(self.url).netloc)
             except Malformed as error:

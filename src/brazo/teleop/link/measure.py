@@ -5,7 +5,7 @@ processes read the same monotonic clock, so the one-way latency is measured and 
 
     latency  from `send` at the master to arrival in the follower's process
     age      of the newest command at each cycle of the follower's loop
-    jitter   difference between the intervals of arrival and of sending of two commands
+    jitter   difference between the arrival interval and the sending interval of two commands
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ JOINTS = 6
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Percentiles in milliseconds."""
+    """Percentiles and maximum of a duration, in milliseconds."""
 
     p50: float
     p99: float
@@ -64,7 +64,10 @@ def measure(
 ) -> Measurement:
     """Stream commands over the loopback interface for `seconds` at `rate` (Hz)."""
     if not (0.0 < seconds <= 86_400.0 and 1.0 <= rate <= 1000.0):
-        raise BrazoError(f"{seconds:g} s at {rate:g} Hz; expected up to a day, and 1 to 1000 Hz")
+        raise BrazoError(
+            f"cannot measure for {seconds:g} s at {rate:g} Hz; "
+            "expected up to 86400 s (a day) and 1 to 1000 Hz"
+        )
     command = [sys.executable, "-m", "brazo.teleop.link.measure", str(1.0 / rate)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -1,6 +1,6 @@
 """Data exchanged between the thread of the link and the control loop: small frozen objects.
 
-Each side only reads or writes one reference, which needs no lock and never blocks.
+Each thread only reads or replaces one object reference, which needs no lock and never blocks.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ Frame: TypeAlias = Hello | Welcome | Refused | Command | Status | Ping | Pong | 
 
 
 class Malformed(Exception):
-    """Bytes that are no valid frame of this version; the reason is for a counter or a log."""
+    """Error for bytes that are no valid frame of this version; its text is for logs."""
 
 
 # Texts of a peer that are shown or logged here, and their maximum lengths.
@@ -208,7 +208,7 @@ def read_from_follower(message: bytes | str) -> FromFollower:
 
 
 def now_us() -> int:
-    """Return the monotonic clock of frames, in microseconds."""
+    """Return the time of the monotonic clock used in frames, in microseconds."""
     return time.perf_counter_ns() // 1000
 
 

@@ -8,8 +8,8 @@ S maps directions and must be a rotation (a reflection would swap left and right
 k is the ratio of master to follower displacement: above 1 the follower moves finer, below 1 wider.
 The default S is that of the Delta and SCARA pair: master X to follower Y, Y to −Z, Z to −X.
 
-`JointMap` (equal mechanisms, joint to joint) and `PoseMap` (different mechanisms: joint, pose,
-pose, joint) are based on increments.  Commands carry the absolute master position; an increment is
+`JointMap` (equal mechanisms: joint to joint) and `PoseMap` (different mechanisms: handle pose to
+tool pose) are based on increments.  Commands carry the absolute master position; an increment is
 the difference to the last command used.  A lost command therefore loses no motion, and a change of
 direction, scale or clutch causes no motion by itself.
 """
@@ -41,7 +41,7 @@ def scale_of(value: Any, what: str, least: float = SCALES[0], most: float = SCAL
 
 @dataclass(frozen=True, eq=False)
 class IncrementMap:
-    """Direction matrix S (3, 3) and scale k."""
+    """Mapping of increments by a direction matrix S (3, 3) and a scale k."""
 
     directions: np.ndarray = field(default_factory=lambda: DIRECTIONS)
     scale: float = 1.0
@@ -97,11 +97,11 @@ def in_words(settings: dict[str, Any]) -> str:
     """Return the settings of a mapping as text for users."""
     if "directions" in settings:
         scale, leads = settings["scale"], axes(settings["directions"])
-        return f"mapping by pose: scale {scale:g}, the master's {leads}"
+        return f"mapping by pose: scale {scale:g}, master axes {leads}"
     if "gain" in settings:
         gains = [f"{gain:g}" for gain in settings["gain"]]
         gain = f"gains {', '.join(gains)}" if len(set(gains)) > 1 else f"gain {gains[0]}"
-        how = "to where the master's are" if settings["absolute"] else "by as much as the master's"
+        how = "absolute" if settings["absolute"] else "incremental"
         return f"mapping by joints: {how}, {gain}"
     return "mapping: " + ", ".join(f"{name} {value}" for name, value in settings.items())
 

@@ -89,13 +89,13 @@ class JointMap:
         return ""
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
-        """Start following from here: the master and q (n,) correspond."""
+        """Start following from here: the master position corresponds to q (n,)."""
         assert master.q is not None
         self.absolute = self._absolute_next
         self._last, self._q = master.q.copy(), q.copy()
 
     def step(self, master: MasterPoint, dt: float) -> JointTarget:
-        """Return the target of the joints for the new state of the master, dt (s) later."""
+        """Return the joint target for the master position, dt seconds after the last step."""
         if master.q is None or self._last is None or len(master.q) != len(self._last):
             return JointTarget(self._q, jump="the joint values are missing")
         moved = master.q - self._last

@@ -1,4 +1,4 @@
-"""`PoseMap`: joint, pose, pose, joint, for a master and a follower with different mechanisms.
+"""`PoseMap`: handle pose to tool pose, for a master and a follower with different mechanisms.
 
 The master's joints give its handle pose (or the master sends the pose).  The motion of the handle
 between two commands gives a step of the follower's tool,
@@ -81,7 +81,8 @@ class PoseMap:
             speed = positive(value, name)
             if speed > self.tool.speed:
                 raise BrazoError(
-                    f"tool_speed is {speed:g} m/s; the follower's own limit is {self.tool.speed:g}"
+                    f"tool_speed is {speed:g} m/s; it must not exceed the follower's limit of "
+                    f"{self.tool.speed:g}"
                 )
             self.tool_speed = speed
         elif name == "orientation":
@@ -114,14 +115,14 @@ class PoseMap:
         return f"joint {i + 1} ({name}) is past its limit: allowed {allowed}"
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
-        """Start following from here: the master and q (n,) correspond."""
+        """Start following from here: the master position corresponds to q (n,)."""
         T = self._handle(master)
         assert T is not None
         self._last = T
         self._q, self._T = q.copy(), self.follower.fk(q).copy()
 
     def step(self, master: MasterPoint, dt: float) -> JointTarget:
-        """Return the target of the joints for the new state of the master, dt (s) later."""
+        """Return the joint target for the master position, dt seconds after the last step."""
         T = self._handle(master)
         if T is None:
             return JointTarget(self._q, jump="the pose is missing")

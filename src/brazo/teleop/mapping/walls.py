@@ -6,8 +6,8 @@ as
     dr/ds = −r / width,   r(s) = r₀ exp(−s / width),
 
 which is solved exactly: no step of any size passes the edge.  Inward steps are not scaled, and
-nothing accumulates behind a wall, so reversing the motion has an immediate effect.  Below `warn` of
-room a warning is given.
+nothing accumulates behind a wall, so reversing the motion has an immediate effect.  A warning is
+given when less than `warn` of room remains.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ AXES = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Soft:
-    """Width of a wall and distance of its warning, in the unit of the bounded value.
+    """Soft wall: its width, and the distance at which it warns, in the unit of the bounded value.
 
     A width of 0 is a hard wall.
     """
@@ -42,7 +42,7 @@ class Soft:
             )
 
     def step(self, x: float, dx: float, low: float, high: float) -> float:
-        """Return the end of a step of dx from x between the edges."""
+        """Return the end of a step dx from x, shortened near the edges `low` and `high`."""
         room = high - x if dx > 0.0 else x - low
         travel = abs(dx)
         free = max(room - self.width, 0.0)
@@ -69,7 +69,7 @@ class Workspace(Protocol):
     """Region of the tool point, in the follower's base frame."""
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Return the end (3,) of a step dp from p."""
+        """Return the end (3,), m, of a step dp from p that the walls may shorten."""
         ...
 
     def warnings(self, p: Array) -> tuple[str, ...]:
@@ -92,12 +92,12 @@ class BoxWall:
             _ordered(low, high, axis)
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Return the step (3,) that the wall allows from p for a requested step dp, m."""
+        """Return the end (3,), m, of a step dp from p that the walls may shorten."""
         axes = zip(p.tolist(), dp.tolist(), self.low, self.high, strict=True)
         return np.array([self.wall.step(*axis) for axis in axes])
 
     def warnings(self, p: Array) -> tuple[str, ...]:
-        """Return a text for each side that p (3,) is close to."""
+        """Return a warning for each edge near p (3,)."""
         found = []
         for axis, x, low, high in zip(AXES, p.tolist(), self.low, self.high, strict=True):
             room = self.wall.warning(x, low, high)
@@ -124,14 +124,16 @@ class CylinderWall:
             _ordered(low, high, name)
             object.__setattr__(self, name, (low, high))
         if self.r[0] < 0.0:
-            raise BrazoError(f"r begins at {self.r[0]:g} m; a radius is at least 0")
+            raise BrazoError(
+                f"the range of r begins at {self.r[0]:g} m; it must begin at 0 m or more"
+            )
 
     @property
     def _radii(self) -> tuple[float, float]:
         return (self.r[0] or -math.inf, self.r[1])
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Return the step (3,) that the wall allows from p for a requested step dp, m."""
+        """Return the end (3,), m, of a step dp from p that the walls may shorten."""
         z = self.wall.step(float(p[2]), float(dp[2]), *self.z)
         x, y = (p[:2] + dp[:2]).tolist()
         before, after = math.hypot(p[0], p[1]), math.hypot(x, y)
@@ -142,7 +144,7 @@ class CylinderWall:
         return np.array([share * x, share * y, z])
 
     def warnings(self, p: Array) -> tuple[str, ...]:
-        """Return a text for each side that p (3,) is close to."""
+        """Return a warning for each edge near p (3,)."""
         found = []
         r = math.hypot(p[0], p[1])
         room = self.wall.warning(r, *self._radii)

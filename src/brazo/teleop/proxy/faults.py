@@ -148,7 +148,7 @@ def _step(item: Field) -> FaultStep:
     allowed = ("at", "for", "direction", *_NAMES, *_EVENTS)
     given = item.mapping(allowed, renamed={"way": "direction"})
     if "at" not in given:
-        item.fail("a step needs its start time: at")
+        item.fail("a step needs a start time, as in at: 2s")
     at = given["at"].number(units.TIME, at_least=0.0)
     until = math.inf
     if "for" in given:
@@ -173,5 +173,5 @@ def _step(item: Field) -> FaultStep:
         name: name in given and given[name].choice("true", "false") == "true" for name in _EVENTS
     }
     if not faults and not any(events.values()):
-        item.fail(f"a step does something: {', '.join((*_NAMES, *_EVENTS))}")
+        item.fail(f"a step must set at least one of: {', '.join((*_NAMES, *_EVENTS))}")
     return FaultStep(at, until, directions, faults, **events)  # type: ignore[arg-type]

@@ -64,5 +64,5 @@ class Splitter:
         if more:
             length = int.from_bytes(held[2 : 2 + more], "big")
         if length > LONGEST:
-            raise BrazoError(f"a websocket frame of {length} bytes")
+            raise BrazoError(f"a websocket frame has {length} bytes; at most {LONGEST} are allowed")
         return 2 + more + mask + length

@@ -156,7 +156,7 @@ class FollowerStation:
         return None
 
     def move_to(self, q: Any, share: float = BY_HAND) -> None:
-        """Move the robot to q (n,) from the follower itself, while no master is in control."""
+        """Move the robot to q (n,) at a fraction of full speed, while no master is in control."""
         with self.sim.lock:
             if self.follower.safety.moving:
                 raise BrazoError(f"'{self.link.master}' is in control: press STOP first")

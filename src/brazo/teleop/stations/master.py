@@ -77,9 +77,11 @@ class MasterStation:
         replace: bool = False,
     ) -> None:
         if not 10.0 <= rate <= 1000.0:
-            raise BrazoError(f"{rate:g} commands a second; expected 10 to 1000")
+            raise BrazoError(f"the rate is {rate:g} commands per second; it must be 10 to 1000")
         if not 0.0 < valid <= 10.0:
-            raise BrazoError(f"commands valid for {valid:g} s; expected up to 10 s")
+            raise BrazoError(
+                f"commands are valid for {valid:g} s; it must be above 0 s and at most 10 s"
+            )
         self.link, self.device, self.robot, self.rate = link, device, robot, rate
         self.valid = valid  # s until a command expires
         self._motion = None if robot is None else ToolMotion(robot)

@@ -39,7 +39,7 @@ def is_scene_name(name: object) -> bool:
 
 
 def _parts(cell: Cell) -> list[tuple[object, ...]]:
-    """What a drawing of a cell depends on."""
+    """Return the properties of a cell that determine how it is drawn."""
     robots = [(one.name, one.source.edits, one.base.tobytes()) for one in cell.robots]
     fixed = [(one.name, one.pose.tobytes()) for one in (*cell.fixtures, *cell.chutes)]
     return [*robots, *fixed]

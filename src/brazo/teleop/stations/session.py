@@ -41,15 +41,15 @@ def session_report(
     whole = Recording(columns, followed.events, followed.about)
     holds = [event for event in followed.events if "→ HOLD" in str(event.get("text", ""))]
     figures = {
-        "Tool and where it was to be": ["tool.*", "target.*"],
+        "Tool position and its target": ["tool.*", "target.*"],
         "Age of the newest command, latency": ["age", "latency"],
         "State": ["state"],
-        "Share of full speed": ["share"],
+        "Fraction of full speed": ["share"],
         "Joints": ["q.*", "reference.*"],
     }
     if "max contact force" in numbers:
         figures["Contact force"] = ["force.*"]
-    if "felt over contact force" in numbers:
+    if "felt force / contact force" in numbers:
         figures["Force felt at the hand"] = ["felt.*"]
     if master is not None:
         figures = {"The master's handle": ["handle.*"], **figures}
@@ -122,7 +122,7 @@ def follower_numbers(followed: Recording) -> dict[str, str]:
         "following": f"{float(dt[following].sum()):.1f} s",
         "at reduced speed": f"{float(dt[state == SafetyState.DEGRADED].sum()):.2f} s",
         "holds": str(len(holds)),
-        "commands acted upon": _acted(followed),
+        "commands used": _acted(followed),
     }
     if following.any():
         found |= {
@@ -137,7 +137,7 @@ def follower_numbers(followed: Recording) -> dict[str, str]:
     waits = np.where(np.isfinite(age[holds]), age[holds], age[holds - 1] + dt[holds])
     if np.isfinite(waits).any():
         worst = 1e3 * float(np.nanmax(waits))
-        found["HOLD after the last good command, at most"] = f"{worst:.0f} ms"
+        found["max time from the last valid command to HOLD"] = f"{worst:.0f} ms"
     return found
 
 
@@ -146,8 +146,8 @@ def _acted(followed: Recording) -> str:
         return str(len(np.unique(followed["seq"][followed["seq"] > 0])))
     acted, accepted = (int(_largest(followed[name])) for name in ("acted", "accepted"))
     return (
-        f"{acted} of {accepted} accepted (only while following, and of those that come between "
-        "two steps of the robot only the newest)"
+        f"{acted} of {accepted} accepted (only while following, and only the newest in each step "
+        "of the robot)"
     )
 
 
@@ -158,10 +158,10 @@ def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
     if len(trips):
         found["min round trip"] = f"{1e3 * float(trips.min()):.2f} ms"
     if (share := fidelity(both)) is not None:
-        found["felt over contact force"] = f"{100.0 * share:.0f} %"
+        found["felt force / contact force"] = f"{100.0 * share:.0f} %"
     lag = delay(both)
     if math.isfinite(lag):
-        found["tool behind the hand"] = f"{1e3 * lag:.0f} ms"
+        found["lag of the tool"] = f"{1e3 * lag:.0f} ms"
     return found
 
 

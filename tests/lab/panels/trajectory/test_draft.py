@@ -164,5 +164,5 @@ def test_what_takes_the_robot_over_ends_it(how):
         playing.pause()
     robot.stop()
     sim.step(400)
-    assert ended == ["stopped" if how == "stop" else "something else moves the robot"]
+    assert ended == ["stopped" if how == "stop" else "another motion of the robot was started"]
     assert not robot.moving and playing not in sim.tasks
