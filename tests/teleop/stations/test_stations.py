@@ -237,7 +237,7 @@ def test_recovery_message_names_the_keys_of_the_device():
         ("steps: [{at: 0s, engage: true, release: true}]", "exactly one action"),
         ("steps: [{at: 0s, move: [0, 0, 0]}]", "'move' needs a duration"),
         ("steps: [{at: 0s, for: 1s, move: [0, 0]}]", "a list of 3"),
-        ("steps: [{at: 0s, grip: 2}]", r"0 \(open\) to 1 \(closed\)"),
+        ("steps: [{at: 0s, grip: 2}]", "0 (open) to 1 (closed)"),
         ("steps: [{at: 0s, for: 1s, circle: 1cm, plane: xz}]", "choose xy or yz or zx"),
     ],
 )
