@@ -133,7 +133,8 @@ globalThis.brazoCrawl = (() => {
     const seen = boxes.filter(([, b]) => b.right - b.left > 1 && b.bottom - b.top > 1);
     for (const [a, b] of crossing(seen)) {
       if (a.matches(BOXES) && b.matches(BOXES)) continue; // inspectBoxes
-      if ([a, b].some((one) => one.matches(".unit")) && a.parentElement === b.parentElement) continue; // in its field
+      // A unit in its field, the key of a button on it.
+      if ([a, b].some((one) => one.matches(".unit, kbd")) && a.closest("div") === b.closest("div")) continue;
       found.push(`text overlap: ${describe(a)} and ${describe(b)}`);
     }
     found.push(...outside(seen, root));

@@ -119,7 +119,7 @@ class Crawl:
         """Go through the tour of the first visit."""
         while one := self._step(TOUR, "tour", [SKIP])["next"]:
             self.where = f"tour, {one['key']}"
-            self._use(one)
+            self._use(TOUR, "tour", one)
             self.used += 1
 
     def place(self, roots: str, name: str, only: str | None = None) -> list[str]:
@@ -139,7 +139,7 @@ class Crawl:
                     self.page.wait_for_timeout(250)
                     continue
                 self.note(f"covered: {key} by {one['covered']}")
-            elif self._use(one):
+            elif self._use(roots, name, one):
                 self.used += 1
                 if self.listed:
                     print(f"    {key}", flush=True)
@@ -149,7 +149,7 @@ class Crawl:
                 # The button of a menu is pressed again for each of its entries.
                 menu = one["popup"] and self._step(roots, name, [*done, key])["next"]
                 if menu and menu["role"] == "menuitem" and not menu["covered"]:
-                    self._use(menu)
+                    self._use(roots, name, menu)
                     self.used += 1
                     done.append(menu["key"])
                     continue
@@ -188,14 +188,20 @@ class Crawl:
             self.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
             self.page.locator(f"#panel-{name}").wait_for()
 
-    def _use(self, one: dict[str, Any]) -> bool:
+    def _choose(self, roots: str, name: str, one: dict[str, Any]) -> None:
+        """Choose the last option and, when the lab has processed that, the earlier one again."""
+        for value in dict.fromkeys([*one["options"][-1:], one["value"]]):
+            if value in one["options"]:  # not the text that stands for none
+                self.page.evaluate("(given) => brazoCrawl.choose(...given)", [one["key"], value])
+                self._step(roots, name, [], one["key"])
+
+    def _use(self, roots: str, name: str, one: dict[str, Any]) -> bool:
         """Use a control as a hand would; False for what only a file dialog of the system does."""
         tag, kind, keyboard = one["tag"], one["type"], self.page.keyboard
         if tag == "input" and kind in ("file", "color"):
             return False
         if tag == "select":
-            for value in dict.fromkeys([*one["options"][-1:], one["value"]]):
-                self.page.evaluate("(given) => brazoCrawl.choose(...given)", [one["key"], value])
+            self._choose(roots, name, one)
             return True
         self.page.mouse.click(one["x"], one["y"])
         if tag == "textarea":
@@ -281,7 +287,9 @@ def crawl(
         try:
             with _opened(browser, lab, width, height, lab.sim.cell.name, tour) as one:
                 one.pause()
-                every = ["tour", *one.page.evaluate(PANELS), "bar"]
+                # Scene adds a robot, which the other panels would show from then on.
+                others = [name for name in one.page.evaluate(PANELS) if name != "scene"]
+                every = ["tour", *others, "scene", "bar"]
                 places = panels or every
                 if unknown := {*places} - {*every}:
                     sys.exit(f"no panel {', '.join(unknown)}; panels: {', '.join(every)}")

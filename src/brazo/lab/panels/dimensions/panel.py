@@ -60,6 +60,7 @@ from brazo.lab.panels.dimensions.joint_table import (
     with_inertia,
 )
 from brazo.model.description import frozen
+from brazo.model.shapes import Mesh
 from brazo.world import cell_edits as edits
 
 if TYPE_CHECKING:
@@ -192,10 +193,15 @@ class DimensionsPanel(Panel):
         return "".join(tracks)
 
     def _body_html(self, first: RobotSource) -> str:
-        parts = [
-            f'<brazo-dimension name="width" event="width" label="Width" unit="×" digits="2" '
-            f'min="{WIDTHS[0]}" max="{WIDTHS[1]}" first="{first.width!r}"></brazo-dimension>'
-        ]
+        parts = []
+        solids = (part for _, each in first.model.solids for part in each)
+        if any(not isinstance(part.shape, Mesh) for part in solids):
+            parts.append(
+                f'<brazo-dimension name="width" event="width" label="Width" unit="×" digits="2" '
+                f'min="{WIDTHS[0]}" max="{WIDTHS[1]}" first="{first.width!r}"></brazo-dimension>'
+            )
+        else:
+            parts.append(note("The body consists of meshes, which follow the parameters."))
         if first.model.gripper is not None:
             fields = [
                 number(f"finger/{i}", label=f"Finger {axis}", event="finger", args=[i], digits=1)

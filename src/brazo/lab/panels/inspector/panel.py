@@ -101,8 +101,9 @@ class InspectorPanel(Panel):
                 robot_choice(robots),
                 section("Tool", self._tool_html()),
                 section("Joints", *(self._bar(arm, i) for i in range(arm.n))),
-                section("Dexterity", self._dexterity_html()),
                 section("IK solutions", BRANCHES, id="branches"),
+                # Below the solutions: its warning, which comes and goes, must not move them.
+                section("Dexterity", self._dexterity_html()),
                 self._table_html(arm),
                 section("Transforms", self._transforms_html(arm), open=False),
                 section("Jacobian", self._jacobian_html(arm), open=False),

@@ -16,6 +16,7 @@ from brazo.lab.panels.common.html import (
     column,
     escape,
     gamepad,
+    note,
     number,
     row,
     section,
@@ -242,6 +243,7 @@ class Layout:
                 empty="No points taught yet.",
                 hover="point-hover",
             ),
+            note("Points are saved in the project. The brazo menu shows its folder."),
         )
 
     def _gamepad(self) -> str:
