@@ -15,6 +15,7 @@ import sys
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _SERVER = """
 import gc, json, os, runpy, sys
@@ -52,6 +53,15 @@ for line in iter(sys.stdin.readline, ""):
     answers.write(f"{os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])}\\n")
     answers.flush()
 """
+
+
+class Process(subprocess.Popen[str]):
+    """A process that does not outlive a failed test; the `with` block would wait for its end."""
+
+    def __exit__(self, kind: Any, value: Any, trace: Any) -> None:
+        if kind is not None:
+            self.kill()
+        super().__exit__(kind, value, trace)
 
 
 @cache

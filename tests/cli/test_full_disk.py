@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from brazo.recording import Recording
-from tests.cli.command import brazo
+from tests.cli.command import Process, brazo
 
 resource = pytest.importorskip("resource", reason="no limit on file sizes on this system")
 BRAZO = [sys.executable, "-m", "brazo"]
@@ -26,7 +26,7 @@ def limited(*arguments, cwd, size):
 
 def started(*arguments, cwd, size, output=subprocess.PIPE):
     """Start a shell command whose files are limited to `size` bytes."""
-    return subprocess.Popen(
+    return Process(
         [*BRAZO, *arguments],
         cwd=cwd,
         stdout=output,

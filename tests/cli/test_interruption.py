@@ -15,14 +15,14 @@ from brazo.cli import interruption
 from brazo.cli.interruption import GRACE
 from brazo.recording import Recording
 from brazo.recording.source import open_source
-from tests.cli.command import brazo
+from tests.cli.command import Process, brazo
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends SIGINT")
 ENDLESS = "name: endless\ncell: cooperative\nrobots: {scara1: [wait: 500s]}\n"
 
 
 def started(*arguments, cwd):
-    return subprocess.Popen(
+    return Process(
         [sys.executable, "-m", "brazo", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd,
         env={**os.environ, "COLUMNS": "200", "PYTHONUNBUFFERED": "1"},

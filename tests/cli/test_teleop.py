@@ -11,15 +11,13 @@ import pytest
 
 from brazo.cli.main import main
 from brazo.teleop import FollowerLink, MasterLink
-from tests.cli.command import brazo
+from tests.cli.command import Process, brazo
 from tests.teleop.rig import until
 
 
 def started(*arguments, **options):
     command = [sys.executable, "-m", "brazo.cli.main", "teleop", *map(str, arguments)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
+    return Process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
 
 
 def test_proxy_runs_its_script(tmp_path):
