@@ -12,7 +12,7 @@ import numpy as np
 
 from brazo.codegen import Graph
 from brazo.codegen.derivative import derivative, directional
-from brazo.codegen.evaluation import Evaluation
+from brazo.codegen.evaluation import GraphEvaluation
 from brazo.dynamics.energy import kinetic_energy, potential_energy
 from brazo.dynamics.links import links_of
 from brazo.dynamics.newton_euler import joint_transforms
@@ -36,7 +36,7 @@ class Lagrange:
         G = [derivative([P], x)[0] for x in q]
         outputs = [m for row in zip(*M, strict=True) for m in row]
         outputs += [a - b for a, b in zip(along, slope, strict=True)] + G
-        self.evaluation = Evaluation(outputs)
+        self.evaluation = GraphEvaluation(outputs)
 
     def __call__(self, q, qd) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         n = self.n

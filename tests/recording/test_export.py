@@ -15,7 +15,7 @@ from brazo.recording.recording import Recording
 from tests.recording import stepping
 from tests.recording.stepping import Stepping
 
-ROWS, WIDTH = 30_000, 40
+ROWS, WIDTH = 60_000, 40
 
 
 def made(rows, width=WIDTH):
@@ -27,19 +27,19 @@ def made(rows, width=WIDTH):
 
 
 @pytest.fixture(scope="module")
-def long_run():
-    """30 s at 1 kHz, 40 columns."""
+def minute():
+    """60 s at 1 kHz, 40 columns."""
     return made(ROWS)
 
 
-def test_export_does_not_delay_a_1_khz_loop(long_run, tmp_path):
+def test_export_does_not_delay_a_1_khz_loop(minute, tmp_path):
     """A loop during an export is as punctual as one in a process that exports nothing."""
     alone = subprocess.Popen(
         [sys.executable, stepping.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     seen = []
     with Stepping() as beside:
-        long_run.to_xlsx(tmp_path / "run.xlsx", progress=seen.append)
+        minute.to_xlsx(tmp_path / "run.xlsx", progress=seen.append)
     out, _ = alone.communicate()
     reference = json.loads(out)
     # With an export in a thread of this process half of the steps would be missed.
@@ -49,7 +49,7 @@ def test_export_does_not_delay_a_1_khz_loop(long_run, tmp_path):
 
     book = python_calamine.CalamineWorkbook.from_path(tmp_path / "run.xlsx")
     found = np.array(book.get_sheet_by_name("data").to_python()[2:])
-    wanted = np.column_stack([long_run[name] for name in long_run])
+    wanted = np.column_stack([minute[name] for name in minute])
     assert np.array_equal(found, wanted)
 
 
@@ -78,8 +78,8 @@ def test_memory_is_independent_of_the_length(tmp_path, ending):
     assert (long - short < 0.7e6).all()
 
 
-def test_export_can_be_cancelled(long_run, tmp_path):
-    export = long_run.export(tmp_path / "run.xlsx")
+def test_export_can_be_cancelled(minute, tmp_path):
+    export = minute.export(tmp_path / "run.xlsx")
     while export.fraction < 0.05:
         time.sleep(0.01)
     export.cancel()
@@ -107,8 +107,8 @@ def test_errors_of_the_process_are_raised_here(tmp_path):
         Export(tmp_path / "missing.parquet", tmp_path / "run.csv").wait()
 
 
-def test_killed_process_raises(long_run, tmp_path):
-    export = long_run.export(tmp_path / "run.xlsx")
+def test_killed_process_raises(minute, tmp_path):
+    export = minute.export(tmp_path / "run.xlsx")
     while export.fraction < 0.02:
         time.sleep(0.01)
     export._process.kill()
