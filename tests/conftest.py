@@ -69,9 +69,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude what the collection has left from garbage collections: it stays to the end."""
+    """Exclude what the collection has left from garbage collections: it stays to the end.
+
+    Collections are rarer than by default: graphs of kernels are large and have no garbage.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 20, 10)
 
 
 @pytest.hookimpl(wrapper=True)

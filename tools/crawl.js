@@ -37,7 +37,7 @@ globalThis.brazoCrawl = (() => {
     const found = controls(roots).find(([key]) => (only ? key === only : !done.includes(key)));
     if (!found) return null;
     const [key, node] = found;
-    const told = {
+    const answer = {
       key,
       tag: node.tagName.toLowerCase(),
       type: node.type ?? "",
@@ -46,7 +46,7 @@ globalThis.brazoCrawl = (() => {
       value: node.value ?? "",
       options: [...(node.options ?? [])].filter((one) => !one.disabled).map((one) => one.value),
     };
-    return { ...told, ...spot(target(node)) };
+    return { ...answer, ...spot(target(node)) };
   }
 
   // Where to click, and what covers that place.

@@ -127,8 +127,8 @@ class Crawl:
         done: list[str] = []
         covered = ("", 0.0)  # a control, and the time when it was first found covered
         while True:
-            told = self._step(roots, name, done, only)
-            one = told["next"]
+            answer = self._step(roots, name, done, only)
+            one = answer["next"]
             if one is None:
                 return done
             key = one["key"]
@@ -165,16 +165,16 @@ class Crawl:
         """Wait for the lab, inspect the page, handle dialogs, and find the next control."""
         while True:
             self.steps += 1
-            told = self.page.evaluate(
+            answer = self.page.evaluate(
                 "(given) => brazoCrawl.step(...given)", [roots, done, self.steps, only]
             )
-            for what in [*self.errors, *told["found"]]:
+            for what in [*self.errors, *answer["found"]]:
                 self.note(what)
             self.errors.clear()
             self.pause()
-            if told["over"] is None or told["over"][0] == roots:
-                return told
-            self._dialog(*told["over"])
+            if answer["over"] is None or answer["over"][0] == roots:
+                return answer
+            self._dialog(*answer["over"])
             if roots.startswith("#panel-"):
                 self._front(name)
 

@@ -35,12 +35,12 @@ def objects(tmp_path, monkeypatch):
     return tmp_path / "objects"
 
 
-def test_eight_processes_compile_the_same_robot_concurrently(objects):
+def test_twenty_processes_compile_the_same_robot_concurrently(objects):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", NEW_ROBOT]
     runs = [
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
-        for _ in range(8)
+        for _ in range(20)
     ]
     outputs = [run.communicate(timeout=120)[0].split() for run in runs]
     assert all(run.returncode == 0 for run in runs)
