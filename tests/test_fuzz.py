@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
 from brazo.recording.source import event_time
@@ -55,7 +56,7 @@ def test_integer_too_large_for_a_double_is_rejected_or_ignored():
     with pytest.raises(BrazoError, match="q: not an array of numbers"):
         reading.array([1.0, huge], "q")
     with pytest.raises(BrazoError, match="expected a number greater than 0"):
-        reading.positive(huge, "dt")
+        positive(huge, "dt")
     assert event_time({"t": huge}) == 0.0
     assert event_time({"t": float("nan")}) == 0.0
     columns = {"t": (np.arange(2.0), "s")}

@@ -15,6 +15,7 @@ INNER = {
     *("__main__", "bench", "cli", "library", "project", "robot"),
     *(
         "arrays",
+        "checks",
         "connections",
         "deprecation",
         "errors",

@@ -440,7 +440,7 @@ def test_a_page_of_the_session(session, tmp_path):
     text = page.read_text(encoding="utf-8")
     for state in SafetyState:
         assert f">{state.name}<" in text  # at the axis
-    assert "mapping by pose: scale 2, the master" in text and "directions&quot;" not in text
+    assert "mapping by pose: scale 2, master axes" in text and "directions&quot;" not in text
     for part in ("Teleoperation of teleop-scara", "one-way latency", "master&#x27;s handle"):
         assert part in text or part.replace("&#x27;", "'") in text, part
     alone = session_report(folder / "follower.parquet", tmp_path / "alone.html")
