@@ -33,7 +33,7 @@ _collections = 0  # full collections since frozen objects were visited
 
 def begin() -> None:
     """Apply the settings; called when a lab opens."""
-    global _labs, _before, _thresholds
+    global _labs, _before, _thresholds, _collections
     with _lock:
         _labs += 1
         if _labs == 1:
@@ -42,6 +42,7 @@ def begin() -> None:
             gc.set_threshold(*THRESHOLDS)
             gc.callbacks.append(_collected)
         gc.freeze()  # without a collection, which would delay the start
+        _collections = 0
 
 
 def end() -> None:

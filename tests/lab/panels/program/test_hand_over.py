@@ -226,6 +226,8 @@ def test_two_pumas_hand_over_a_box_from_an_empty_project(browser, labs, tmp_path
     text = build.panel.get_by_label("Program text")
     expect(build.panel.get_by_role("button", name="Run", exact=True)).to_be_enabled()
     expect(build.panel.locator("brazo-steps li.bad")).to_have_count(0)
+    # The last edit of `build_program`, after the round trip through the lab.
+    expect(text).to_have_value(re.compile(r"release:\s+- line: \{by: \[0, 0, 120mm\]\}\ngoals"))
     written = text.input_value()
     simulation = show(page, "Simulation")
     typed(simulation.get_by_label("Speed value"), "400")
