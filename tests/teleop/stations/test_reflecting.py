@@ -27,9 +27,7 @@ from brazo.world import load_cell
 
 PATIENT = Rules(degrade=5.0, recover=4.0, stale=10.0, late=30.0)
 LINK = LinkRules(status_rate=500.0, silence=10.0, stalled=10.0)
-# J: the energy is a sum of some 3,000 terms up to 2.7 J, whose rounding (half of 4.4e-16 each) is a
-# random walk of about 55 steps, 1.2e-14; four times that.
-ROUNDING = 5e-14
+ROUNDING = 1e-14  # J
 WALL = -0.04  # m, below where the follower starts
 PRESSED = -0.08  # m, reference of the hand
 LINES = {"50 ms": (0.05, 0.0), "200 ± 100 ms": (0.2, 0.1)}
