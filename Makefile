@@ -27,7 +27,7 @@ run: $(VENV)/run.stamp ## start the lab; pass arguments to brazo with ARGS="robo
 	@$(BIN)/brazo $(ARGS)
 
 check: lint ## format, lint, types and layers, without changing a file
-	$(BIN)/pyright
+	$(BIN)/python tools/type_check.py
 
 lint: $(VENV)/dev.stamp $(VENV)/page.stamp ## all of check but the types
 	$(BIN)/ruff format --check .

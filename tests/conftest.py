@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,27 +20,20 @@ settings.register_profile("dev", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-CHROMIUM_PLACES = (
-    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
-    "/Applications/Chromium.app/Contents/MacOS/Chromium",
-    "C:/Program Files/Google/Chrome/Application/chrome.exe",
-)
-
 # A shell lets its background jobs ignore Ctrl+C, and the commands that tests start would inherit
 # that: a test that interrupts one would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-THAWED = pytest.StashKey[int]()  # how often a lab has unfrozen all objects
-COLLECTED = 10  # labs
+COLLECTED = 10  # calls of `gc.unfreeze`, by labs that close or are idle
 
 # Files that take half a minute or more, the longest first.
 LONG = (
     "tests/test_types.py", "program/test_hand_over.py", "server/test_page.py",
     "panels/test_station_pages.py",
     "dynamics/test_dynamics.py", "symbolic/test_derivation.py", "bench/test_bench.py",
-    "server/test_floods.py", "recording/test_export.py", "closed_form/test_spherical_wrist.py",
+    "server/test_floods.py", "recording/test_export_process.py",
+    "closed_form/test_spherical_wrist.py",
     "tests/test_examples.py", "cli/test_run.py",
 )  # fmt: skip
 
@@ -78,16 +70,36 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(10_000, 20, 10)
 
 
+class Unfreezing:
+    """`gc.unfreeze`, with a count of its calls.
+
+    `gc.get_freeze_count` would visit every frozen object, which takes 50 ms after each test.
+    """
+
+    def __init__(self) -> None:
+        self._unfreeze = gc.unfreeze
+        self.calls = 0  # since the last collection
+        self.frozen = True  # since the last call of `freeze`
+
+    def __call__(self) -> None:
+        self._unfreeze()
+        self.calls += 1
+        self.frozen = False
+
+
+unfreezing = gc.unfreeze = Unfreezing()
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+def pytest_runtest_teardown() -> Iterator[None]:
     """Freeze again what a closed lab has unfrozen: a full collection takes half a second."""
     yield
-    if gc.get_freeze_count() == 0:
-        thawed = item.config.stash.get(THAWED, 0) + 1
-        item.config.stash[THAWED] = thawed
-        if thawed % COLLECTED == 0:  # frees closed labs
-            gc.collect()
+    if not unfreezing.frozen:
+        if unfreezing.calls >= COLLECTED:
+            gc.collect()  # frees closed labs
+            unfreezing.calls = 0
         gc.freeze()
+        unfreezing.frozen = True
 
 
 def pytest_sessionfinish() -> None:
@@ -117,12 +129,6 @@ def golden() -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """The Chromium the browser tests drive; a machine without one fails them, it skips nothing."""
-    named = os.environ.get("BRAZO_CHROMIUM")
-    candidates = [named] if named else [*CHROMIUM_NAMES, *CHROMIUM_PLACES]
-    for candidate in candidates:
-        if found := shutil.which(candidate):
-            return found
-    pytest.fail(
-        f"no Chromium found (looked for {', '.join(candidates)}): run `make setup`, "
-        "install Chromium or Google Chrome, or set BRAZO_CHROMIUM to its executable"
-    )
+    import browsing  # imports Playwright
+
+    return browsing.chromium_path() or pytest.fail(browsing.NOT_FOUND)

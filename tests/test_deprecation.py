@@ -137,7 +137,7 @@ def test_keys_of_cell_files_under_their_old_names():
     assert [(one.line, one.field) for one in cell.findings] == [
         (2, "clamp"), (3, "robots[0].force_feedback"),
     ]  # fmt: skip
-    with pytest.raises(BrazoError, match="'clamp' is now 'gripper', which is given too"):
+    with pytest.raises(BrazoError, match="'clamp' is now 'gripper', and both are given"):
         parse_cell("name: both\nclamp: {hold_force: 5N}\ngripper: {hold_force: 5N}")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from brazo.errors import BrazoError
 from brazo.folders import runs_folder
-from brazo.private import check_private, make_private
+from brazo.permissions import check_private, make_private
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="owners and modes of POSIX")
 

@@ -20,7 +20,7 @@ FORMATS = BASE | {"model", "body", "formats"}
 KINEMATICS = FORMATS | {"codegen", "kinematics"}
 DYNAMICS = KINEMATICS | {"dynamics", "robot"}
 CONTROL = DYNAMICS | {"trajectory", "control"}
-SIMULATION = CONTROL | {"world", "recording", "simulation", "private", "internals"}
+SIMULATION = CONTROL | {"world", "recording", "simulation", "permissions", "internals"}
 MAY_IMPORT = {
     "arrays": {"errors"},
     "checks": {"errors"},
@@ -34,11 +34,11 @@ MAY_IMPORT = {
     "etree": set(),
     "folders": {"errors"},
     "hosts": {"errors"},
-    "peers": set(),
-    "private": {"errors"},
+    "socket_owner": set(),
+    "permissions": {"errors"},
     "units": {"errors"},
     "library": set(),
-    "codegen": {"errors", "folders", "internals", "private"},
+    "codegen": {"errors", "folders", "internals", "permissions"},
     "model": BASE,
     "body": BASE | {"model"},
     "formats": FORMATS | {"internals"},  # xacro
@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "program": SIMULATION | {"operate"},  # the points that steps name
     "project": SIMULATION | {"folders", "operate", "program"},
     "recording": {"checks", "deprecation", "errors", "text", "files", "units"},
-    "teleop": SIMULATION | {"operate", "connections", "hosts", "peers"},
+    "teleop": SIMULATION | {"operate", "connections", "hosts", "socket_owner"},
 }
 
 

@@ -25,8 +25,8 @@ INNER = {
         "folders",
         "hosts",
         "internals",
-        "peers",
-        "private",
+        "socket_owner",
+        "permissions",
         "text",
     ),
 }

@@ -100,7 +100,7 @@ def test_names_of_poses_are_accepted_as_joint_values(arm):
 
 def test_robot_attributes_cannot_be_assigned(arm):
     for name, message in {
-        "gravity": "gravity is a method and cannot be assigned. Give another gravity to the call",
+        "gravity": "gravity is a method and cannot be assigned. Pass another gravity to the method",
         "fk": "fk is a method and cannot be assigned. A robot is read-only: with_parameters",
         "limits": "limits is read-only. with_limits(limits)",
         "parameters": "with_parameters",

@@ -15,7 +15,7 @@ from brazo.cli.output import print_json, print_line, table
 from brazo.recording import Recorder, Recording
 from brazo.teleop.link import wire_format
 from brazo.teleop.link.wire_format import Answer, Hello, Refused, Setting, Status, Welcome
-from brazo.teleop.stations.diary import Diary
+from brazo.teleop.stations.station_log import StationLog
 from brazo.text import is_one_line, json_text, one_line, printable
 
 FORGED = "arm\n   1.000 s  STOP pressed\x1b[2J\x9b31m\u202egnp\u2028.\ud800"
@@ -56,9 +56,9 @@ def test_the_shell_prints_a_name_on_one_line(capsys):
 
 
 def test_diary_and_event_log_have_one_line_per_entry():
-    diary = Diary()
-    diary.add(f"'{FORGED}' is connected")
-    _, lines = diary.after(0)
+    log = StationLog()
+    log.add(f"'{FORGED}' is connected")
+    _, lines = log.after(0)
     assert len(lines) == 1 and safe(lines[0])
     sim = brazo.Simulation("solo-puma560", {"puma560": None})
     event = sim.log("link", f"'{FORGED}' is connected")

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 
 def test_pyright_finds_no_error() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "pyright"],
+        [sys.executable, "tools/type_check.py"],
         capture_output=True,
         text=True,
         cwd=ROOT,

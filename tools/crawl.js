@@ -247,13 +247,18 @@ globalThis.brazoCrawl = (() => {
     return { found: [...late, ...found], over, next: over && over[0] !== roots ? null : next(roots, done, only) };
   }
 
-  // Problems with the element that the Tab key reached.
-  function focused() {
-    const node = document.activeElement;
-    if (!node || node === document.body) return [];
-    const box = target(node).getBoundingClientRect();
-    const out = box.right <= 0 || box.bottom <= 0 || box.left >= innerWidth || box.top >= innerHeight;
-    return out ? [`focused outside the view: ${describe(node)}`] : [];
+  // Problems with the element that the Tab key reached, unless they end by themselves: values that
+  // arrive may change the height of a panel.
+  async function focused() {
+    for (const ms of [...RETRIES, 0]) {
+      const node = document.activeElement;
+      if (!node || node === document.body) return [];
+      const box = target(node).getBoundingClientRect();
+      const out = box.right <= 0 || box.bottom <= 0 || box.left >= innerWidth || box.top >= innerHeight;
+      if (!out) return [];
+      if (!ms) return [`focused outside the view: ${describe(node)}`];
+      await pause(ms);
+    }
   }
 
   return { keys: (roots) => controls(roots).map(([key]) => key), step, choose, focused, withoutScene };

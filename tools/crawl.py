@@ -41,6 +41,7 @@ from playwright.sync_api import Browser, Error, Page
 SIZES = {390: 844, 1366: 768, 1440: 900, 1920: 1080, 3840: 2160}
 ENOUGH = 300_000  # ms until a page answers; a busy machine is slow
 MOST = 500  # controls of a panel; more are a problem, since not all would be used
+ARRIVING = 500  # ms until the controls of a panel have arrived
 TEMPORARY = 15.0  # s; a control may be covered for so long, as by a notice
 BAR = ".brazo-bar, .brazo-status"
 TOUR, SKIP = ".brazo-welcome", "button button Skip #1"
@@ -90,6 +91,8 @@ class Crawl:
         """Use all controls of a panel."""
         self._front(name)
         done = self.place(f"#panel-{name}", name)
+        if not done:
+            self.note("no control was found")
         self._tab_through(name, len(done) + 10)
 
     def place_named(self, name: str, some: int = 0) -> None:
@@ -126,11 +129,19 @@ class Crawl:
         """Use the controls of some elements; returns their keys."""
         done: list[str] = []
         covered = ("", 0.0)  # a control, and the time when it was first found covered
+        ended = -1  # number of controls used when no other was found
         while True:
             answer = self._step(roots, name, done, only)
             one = answer["next"]
             if one is None:
-                return done
+                if only is not None or ended == len(done):
+                    return done
+                ended = len(done)
+                # A cell that was just opened rebuilds the panels, and another one may be in front.
+                self.page.wait_for_timeout(ARRIVING)
+                if roots.startswith("#panel-"):
+                    self._front(name)
+                continue
             key = one["key"]
             self.where = f"{name}, {key}"
             if one["covered"]:

@@ -5,6 +5,8 @@
 # those fail and say so.
 set -eu
 
+[ -r /etc/os-release ] && id=$(. /etc/os-release && echo "${ID:-}") || id=""
+
 has() {
     for name in "$@"; do
         if command -v "$name" >/dev/null 2>&1; then return 0; fi
@@ -35,6 +37,11 @@ if ! has_chromium; then
     missing="Chromium or Google Chrome (or set BRAZO_CHROMIUM to its executable)"
     packages="chromium"
 fi
+# Pages load faster in the shell without windows, which only Debian packages; it has no camera and no sensors.
+if [ "$id" = debian ] && ! has chromium-headless-shell; then
+    missing="${missing:+$missing, }Chromium's headless shell"
+    packages="$packages chromium-headless-shell"
+fi
 if ! has octave-cli; then
     missing="${missing:+$missing, }GNU Octave (octave-cli)"
     packages="$packages octave"
@@ -55,7 +62,6 @@ advice() {
     exit 0
 }
 
-[ -r /etc/os-release ] && id=$(. /etc/os-release && echo "${ID:-}") || id=""
 [ "$id" = debian ] || advice "this is not Debian."
 
 if [ "$(id -u)" -eq 0 ]; then

@@ -1,4 +1,4 @@
-"""`python -m brazo`: the same as the command `brazo`."""
+"""`python -m brazo`: run the `brazo` command-line program."""
 
 from brazo.cli.main import main
 

@@ -1,4 +1,4 @@
-"""User input as arrays of numbers."""
+"""Conversion of user input to arrays of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brazo.errors import BrazoError
 
 
 def float_array(value: Any, what: str) -> np.ndarray:
-    """Return a new float array; `what` names the argument in the message of an error."""
+    """Convert `value` to a new float array; `what` names the value in error messages."""
     try:
         return np.array(value, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Checks of values that a user gives; an error states what is wrong and what is allowed."""
+"""Checks of user input; error messages state what is wrong and what is allowed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from brazo.errors import BrazoError
 
 
 def one_of(value: Any, allowed: Iterable[str], what: str) -> None:
-    """Require one of the allowed words."""
+    """Raise a `BrazoError` unless `value` is in `allowed`; `what` names it in the message."""
     if value not in allowed:
         raise BrazoError(f"{what} '{value}' is not one of {', '.join(allowed)}")
 
 
 def positive(value: Any, what: str, *, zero: bool = False) -> float:
-    """Return a finite number greater than 0, or at least 0 with `zero`."""
+    """Return `value` as a finite float greater than 0, or at least 0 with `zero=True`.
+
+    Raise a `BrazoError` for any other value; `what` names the value in the message.
+    """
     least = "at least 0" if zero else "greater than 0"
     try:
         if isinstance(value, (bool, np.bool_, str, bytes)):

@@ -7,11 +7,12 @@
 - Connections are read round-robin in slices of about a millisecond, so that thousands of small
   frames on one connection do not delay the others.
 - Every frame counts, including pings and fragments.  A connection that exceeds its rate limit is
-  closed with a reason, unless `exempt(connection)`.
-- If an address opens connections faster than its rate limit, they are dropped when accepted,
-  before the handshake.
-- Pending connections (not yet identified) are limited in number and time.  When there are too
-  many, the oldest one of the address with the most pending connections is closed.
+  closed with a reason, unless `exempt(connection)` is true.
+- If an address opens connections faster than its rate limit, the server drops them when it
+  accepts them, before the handshake.
+- A connection is pending until the server has identified the client.  Pending connections are
+  limited in number and time.  If there are too many, the address with the most pending
+  connections is found and its oldest pending connection is closed.
 
 Reading in slices is implemented in `brazo.internals.websockets`.
 """
@@ -37,9 +38,10 @@ WAITING = 128  # connections waiting to be accepted
 
 
 def queue_connections(sockets: Iterable[socket.socket]) -> None:
-    """Set the length of the system's accept queue.
+    """Set the length of the operating system's accept queue of listening sockets.
 
-    The `backlog` of asyncio sets both this length and the number of connections accepted at once.
+    The option `backlog` of asyncio would set both this length and the number of connections that
+    are accepted per iteration of the event loop.
     """
     for sock in sockets:
         with socket.fromfd(sock.fileno(), sock.family, sock.type) as same:
@@ -54,7 +56,7 @@ class RateLimit:
         self._left, self._at = burst, 0
 
     def allows(self, now: int) -> bool:
-        """Whether one more frame is allowed at `now` (µs); counts it if so."""
+        """Return whether one more frame is allowed at the time `now` (µs), and count it if so."""
         self._left = min(self.burst, self._left + max(now - self._at, 0) * 1e-6 * self.rate)
         self._at = now
         if self._left < 1.0:
@@ -65,7 +67,7 @@ class RateLimit:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """Limits that a server applies to its clients."""
+    """Limits on the frames and connections of the clients of a server."""
 
     frames: float  # per second and connection
     burst: float  # frames, after a pause
@@ -76,7 +78,10 @@ class ConnectionLimits:
 
 
 class Gate:
-    """Shared state of a server's connections; `counts` maps reasons to rejected connections."""
+    """Limits and counters shared by all connections of a server.
+
+    `counts` maps a reason to the number of connections that were rejected for it.
+    """
 
     def __init__(
         self,
@@ -91,23 +96,26 @@ class Gate:
         self._opened: OrderedDict[str, RateLimit] = OrderedDict()  # by address
 
     def connection(self, *arguments: Any, **options: Any) -> ServerConnection:
-        """Create a connection; `create_connection` of `websockets.asyncio.server.serve`."""
+        """Create a connection; pass this method to `serve` of websockets as `create_connection`."""
         kind = LimitedConnection if internals.unusable() is None else CountedConnection
         return kind(self, *arguments, **options)
 
     def rate_limit(self) -> RateLimit:
-        """Return the rate limit of a new connection."""
+        """Return a new frame rate limit for one connection."""
         return RateLimit(self.limits.frames, self.limits.burst)
 
     def flooding(self, connection: ServerConnection) -> str | None:
-        """Return the reason to close a connection that exceeds its limit; None if exempt."""
+        """Return the reason to close a connection that exceeded its frame rate limit.
+
+        Return None if the connection is exempt from the limit.
+        """
         if self.exempt(connection):
             return None
         self.counts["flooding"] += 1
         return f"flooding: more than {self.limits.frames:g} messages per second"
 
     def admits(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether the address of a transport may open one more connection."""
+        """Return whether the client address of a transport may open one more connection now."""
         address = _address(transport)
         limit = self._opened.pop(address, None)
         if limit is None:
@@ -121,7 +129,11 @@ class Gate:
         return False
 
     def enter(self, connection: LimitedConnection) -> None:
-        """Register an accepted connection as pending; close the oldest if there are too many."""
+        """Register an accepted connection as pending.
+
+        If too many connections are pending, close the oldest pending connection of the address
+        with the most pending connections.
+        """
         self._pending[connection] = _address(connection.transport)
         if len(self._pending) > self.limits.pending:
             crowded, _ = Counter(self._pending.values()).most_common(1)[0]
@@ -131,7 +143,7 @@ class Gate:
             oldest.transport.abort()
 
     def identified(self, connection: ServerConnection) -> None:
-        """Remove a connection from the pending ones, because it is identified or closed."""
+        """Remove a connection from the pending ones after it was identified or closed."""
         if isinstance(connection, LimitedConnection):
             self._pending.pop(connection, None)
 

@@ -1,4 +1,4 @@
-"""Old names that still work for one release, with a `DeprecationWarning` that gives the new one."""
+"""Support for renamed API names: the old name works for one release with a `DeprecationWarning`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ T = TypeVar("T")
 
 
 def warn_renamed(old: str, new: str, where: str = "", stacklevel: int = 2) -> None:
-    """Warn that `old` is now `new`; `where` is a prefix such as `file:line: field: `."""
+    """Warn that `old` was renamed to `new`.
+
+    `where` is a prefix of the message, such as `file:line: field: `.
+    """
     text = f"{where}'{old}' is now '{new}'; '{old}' will be removed in {RELEASE}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel + 1)
 
@@ -22,10 +25,10 @@ def warn_renamed(old: str, new: str, where: str = "", stacklevel: int = 2) -> No
 def renamed_names(
     module: str, names: Mapping[str, str], stacklevel: int = 2
 ) -> Callable[[str], Any]:
-    """A module's `__getattr__` that reads old names (keys) as new ones of the module (values).
+    """Return a `__getattr__` for a module, which accepts old names and returns the renamed objects.
 
-    `stacklevel` is 3 if the module's own `__getattr__` calls it, so that the warning names the
-    user's line.
+    `names` maps old names to new names in the module.  Use `stacklevel=3` if another `__getattr__`
+    of the module calls the returned function, so that the warning shows the user's line.
     """
 
     def __getattr__(name: str) -> Any:
@@ -39,9 +42,10 @@ def renamed_names(
 
 
 def renamed_attributes(names: Mapping[str, str]) -> Callable[[Any, str], Any]:
-    """A class's `__getattr__` that reads old attributes (keys) as new ones (values).
+    """Return a `__getattr__` for a class, which accepts old attribute names.
 
-    A value is an attribute of the object, or of one of its attributes: `tasks.add`.
+    `names` maps old names to new names.  A new name may be a path of attributes, such as
+    `tasks.add`.
     """
 
     def __getattr__(self: Any, name: str) -> Any:
@@ -55,9 +59,9 @@ def renamed_attributes(names: Mapping[str, str]) -> Callable[[Any, str], Any]:
 
 
 def renamed_option(options: dict[str, Any], old: str, new: str, what: str) -> None:
-    """Move a keyword argument given under its old name to the new one, with a warning.
+    """Rename a keyword argument in `options` from `old` to `new` and warn, if it is present.
 
-    `what` is the function, for the message.
+    `what` is the name of the function in the warning.
     """
     if old in options:
         warn_renamed(f"{what}({old}=…)", f"{what}({new}=…)", stacklevel=3)
@@ -65,9 +69,10 @@ def renamed_option(options: dict[str, Any], old: str, new: str, what: str) -> No
 
 
 def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
-    """Class decorator for a dataclass that also accepts and reads old field names (keys).
+    """Class decorator for a dataclass with renamed fields.
 
-    The values of `names` are the new field names.
+    The constructor accepts the old names, and the old attributes can be read.  `names` maps old
+    field names to new ones.
     """
 
     def decorate(cls: type[T]) -> type[T]:
@@ -87,7 +92,7 @@ def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
 
 
 def renamed_property(old: str, new: str) -> Any:
-    """A property that reads and writes the attribute `new`."""
+    """Return a property for the old name, which warns and reads or writes the attribute `new`."""
 
     def read(self: Any) -> Any:
         warn_renamed(old, new)

@@ -1,8 +1,8 @@
 """Exceptions.  Every error that brazo raises for invalid user input is a `BrazoError`.
 
-A message states what is wrong, where (file, line, field), what is allowed and what to do.  `at`
-builds the prefix `file:line: field:` that all readers share, so that the shell and the lab can
-print any message unchanged.
+A message states what is wrong, where (file, line, field), what is allowed and what to do.  All file
+readers use `at` for the prefix `file:line: field:`, so command line and lab can print any message
+unchanged.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ class BrazoError(Exception):
 
 
 class RunFailed(BrazoError):
-    """A run failed after it started.  The shell exits with 1; with 2 for invalid input."""
+    """A run failed after it started.
+
+    The command-line program exits with status 1 for this error, and with 2 for other errors.
+    """
 
 
 def at(path: str | Path | None, line: int | None, field: str = "") -> str:
-    """Return the prefix `file:line: field: ` of a message; unknown parts are omitted."""
+    """Return the prefix `file:line: field: ` of a message; unknown parts are left out."""
     head = ""
     if path is not None:
         head = f"{path}:{line}: " if line else f"{path}: "
@@ -29,7 +32,7 @@ def at(path: str | Path | None, line: int | None, field: str = "") -> str:
 
 
 def user_place(error: BaseException) -> str:
-    """Return `file:line` of the user code that raised; empty if no user code is involved."""
+    """Return `file:line` of the user code that raised an error; empty if there is none."""
     import sysconfig
 
     libraries = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}

@@ -1,4 +1,4 @@
-"""lxml's element trees under one name; lxml has no type annotations, so `Element` is `Any`."""
+"""Import of `lxml.etree`; lxml has no type annotations, so `Element` is `Any`."""
 
 from __future__ import annotations
 

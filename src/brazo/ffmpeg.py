@@ -1,4 +1,4 @@
-"""The ffmpeg program, which comes with the package imageio-ffmpeg, as a process of this one."""
+"""Run ffmpeg, the program that comes with the package imageio-ffmpeg, as a child process."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def ffmpeg() -> str:
     except RuntimeError as error:
         raise BrazoError(
             f"no ffmpeg program found ({error}): pip install --force-reinstall imageio-ffmpeg, or "
-            "set IMAGEIO_FFMPEG_EXE to one"
+            "set IMAGEIO_FFMPEG_EXE to the path of an ffmpeg program"
         ) from None
 
 
 class Running:
-    """A running ffmpeg with pipes to its input and from its output."""
+    """A running ffmpeg process with pipes for its input and output."""
 
     def __init__(self, process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
         assert process.stdin is not None and process.stdout is not None
@@ -38,7 +38,10 @@ class Running:
         self._errors = errors
 
     def failure(self) -> str:
-        """Wait for its end; the last line of its messages if it failed, otherwise nothing."""
+        """Wait for the process to end and return the last line of its messages if it failed.
+
+        The result is empty if it succeeded.
+        """
         if self.process.wait() == 0:
             return ""
         self._errors.seek(0)
@@ -48,7 +51,7 @@ class Running:
 
 @contextlib.contextmanager
 def running(*arguments: str) -> Iterator[Running]:
-    """Run ffmpeg; it is ended with the block."""
+    """Context manager that starts ffmpeg and ends the process when the block ends."""
     command = [ffmpeg(), "-hide_banner", "-loglevel", "error", *arguments]
     with tempfile.TemporaryFile() as errors:
         process = None
@@ -69,9 +72,9 @@ def running(*arguments: str) -> Iterator[Running]:
 
 @contextlib.contextmanager
 def _deferred_interrupt() -> Iterator[None]:
-    """Raise a KeyboardInterrupt of this block at its end.
+    """Context manager that defers a KeyboardInterrupt to the end of the block.
 
-    Inside `Popen` it would leave a process that nothing ends, which writes the removed file again.
+    An interrupt inside `Popen` would leave an ffmpeg process that nothing ends.
     """
     if threading.current_thread() is not threading.main_thread():
         yield  # Ctrl+C raises nothing here

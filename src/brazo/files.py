@@ -1,7 +1,7 @@
 """Checks for regular files, atomic writes, and locks on files being written.
 
 A file is written under a temporary name in the same folder, synced, then renamed.  A lock belongs
-to an open file; the system releases it when the process ends, even if it is killed.
+to an open file.  The operating system releases it when the process ends, even if it is killed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _KINDS = {
 
 
 def require_regular(path: Path) -> os.stat_result:
-    """Return the status of a regular file; reject pipes, sockets and devices, which may block.
+    """Return the status of a regular file; raise an error for folders, pipes and devices.
 
-    Raises FileNotFoundError if the path does not exist.
+    Reading a pipe or device could block.  Raises FileNotFoundError if the path does not exist.
     """
     try:
         status = path.stat()
@@ -53,7 +53,7 @@ def require_file(path: Path) -> os.stat_result:
 
 
 def existing(path: str | Path) -> Path | None:
-    """The path with `~` expanded if it exists; None if it does not exist or is invalid."""
+    """Return the path with `~` expanded; None if it does not exist or is invalid."""
     try:
         expanded = Path(path).expanduser()
         return expanded if expanded.exists() else None
@@ -62,7 +62,7 @@ def existing(path: str | Path) -> Path | None:
 
 
 def is_regular(path: Path) -> bool:
-    """Whether a path is a regular file; False for a name that is invalid on this system."""
+    """Return whether a path is a regular file; False if the name is invalid on this system."""
     try:
         require_regular(path)
     except (BrazoError, FileNotFoundError):
@@ -72,9 +72,11 @@ def is_regular(path: Path) -> bool:
 
 @contextlib.contextmanager
 def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
-    """Yield a temporary path to write to; it replaces `path` only if no exception is raised.
+    """Context manager for writing a file atomically.
 
-    With `exclusive` an existing file is never replaced, even one that is created during the write.
+    It yields a temporary path, which replaces `path` at the end unless an exception is raised.
+    With `exclusive=True`, an existing file is never replaced, even if it was created in the
+    meantime.
     """
     path = Path(path)
     temporary = temporary_name(path)
@@ -101,12 +103,12 @@ def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
 
 
 def temporary_name(path: Path) -> Path:
-    """Return a new hidden name in the same folder, with the same suffix."""
+    """Return an unused hidden file name in the same folder, with the same suffix."""
     return path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}{path.suffix}")
 
 
 def rename_exclusive(temporary: Path, path: Path) -> None:
-    """Rename a file; raise FileExistsError if the new name exists."""
+    """Rename a file; raise FileExistsError if the new name already exists."""
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -118,9 +120,10 @@ def rename_exclusive(temporary: Path, path: Path) -> None:
 
 
 def lock(file: BinaryIO, *, shared: bool = False) -> bool:
-    """Acquire the lock of an open file without waiting; False if another process holds it.
+    """Try to lock an open file without waiting; return False if another process holds the lock.
 
-    Any number of processes may hold it `shared`.  Without file system locks the result is True.
+    Several processes may hold the lock if all use `shared=True`.  If the file system has no locks,
+    the result is True.
     """
     try:
         if os.name == "nt":
@@ -144,7 +147,7 @@ def lock(file: BinaryIO, *, shared: bool = False) -> bool:
 
 
 def lock_is_held(path: Path) -> bool:
-    """Whether a process holds the exclusive lock of a file."""
+    """Return whether a process holds the exclusive lock of a file; False if it cannot be read."""
     try:
         require_regular(path)
         with path.open("rb") as file:

@@ -1,11 +1,11 @@
 """Host names: parse `host:port`, and check whether a `Host` header names this machine.
 
-Any web page the user visits can send requests to a server on the user's machine through a host
-name whose DNS entry points to it (DNS rebinding).  Therefore the `Host` header of a request must
-name this machine:
+A web page that the user visits can send requests to a server on the user's machine, through a host
+name whose DNS entry points to this machine (DNS rebinding).  Therefore the `Host` header of a
+request must be one of:
 
-    listening on loopback     localhost, or a loopback address
-    listening elsewhere       also any IP address (which DNS cannot rebind) and the host name
+    server on a loopback address     localhost, or a loopback address
+    server on another address        also any IP address and the name of this machine
 """
 
 from __future__ import annotations
@@ -21,32 +21,35 @@ _HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?",
 
 
 def address(text: str) -> tuple[str, int]:
-    """Parse `host:port`, or an address that starts with ws://, into host and port."""
+    """Parse `host:port` or `ws://host:port` into host and port."""
     parts = address_parts(text, "ws")
     assert parts.hostname is not None and parts.port is not None
     return parts.hostname, parts.port
 
 
 def address_parts(text: str, *schemes: str) -> SplitResult:
-    """Split an address into its parts; the default scheme is the first one."""
+    """Split an address such as `ws://host:port` into its parts, or raise an error.
+
+    `schemes` are the allowed schemes; the first one is the default.
+    """
     whole = " or ".join(f"{scheme}://host:port" for scheme in schemes)
     wanted = f"expected host:port, such as 127.0.0.1:9000, or {whole}"
     try:
         parts = urlsplit(text if "://" in text else f"{schemes[0]}://{text}")
     except ValueError:
-        raise BrazoError(f"address '{text}'; {wanted}") from None
+        raise BrazoError(f"address '{text}' is invalid; {wanted}") from None
     try:
         port = parts.port
     except ValueError:
         raise BrazoError(f"address '{text}': the port must be from 0 to 65535; {wanted}") from None
     if parts.scheme not in schemes or not parts.hostname or port is None:
-        raise BrazoError(f"address '{text}'; {wanted}")
+        raise BrazoError(f"address '{text}' is invalid; {wanted}")
     check_name(parts.hostname, text)
     return parts
 
 
 def check_name(host: str, address: str) -> None:
-    """Raise if a host name is invalid."""
+    """Raise an error if a host name is invalid; the message quotes the whole address."""
     try:
         host.encode("idna")
     except UnicodeError:
@@ -57,16 +60,16 @@ def check_name(host: str, address: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is `localhost` or a loopback address."""
+    """Return whether a host is `localhost` or a loopback address."""
     return host.lower() == "localhost" or (
         _is_address(host) and ipaddress.ip_address(host).is_loopback
     )
 
 
 def names_this_machine(header: str, host: str) -> bool:
-    """Whether a `Host` header names this machine, for a server listening on `host`.
+    """Return whether a `Host` header names this machine, for a server listening on `host`.
 
-    The port is not compared, because a tunnel may forward another one.
+    The port is not compared, because a tunnel may forward a different port.
     """
     found = _HOST.fullmatch(header)
     name = "" if found is None else (found["v6"] or found["name"]).lower()

@@ -31,7 +31,7 @@ def printable(text: object) -> str:
 
 
 def is_one_line(text: str) -> bool:
-    """Whether text contains none of the characters that `one_line` escapes."""
+    """Return whether text contains none of the characters that `one_line` escapes."""
     return _UNSAFE.search(text) is None
 
 
@@ -43,7 +43,10 @@ def json_text(document: str) -> str:
 
 
 def html_table(title: str, header: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Return an HTML table with escaped texts; the first column is left-aligned."""
+    """Return an HTML table with escaped text.
+
+    The first column is left-aligned, the others are right-aligned.
+    """
 
     def cells(values: Sequence[object], tag: str) -> str:
         texts = [escape(one_line(value)) for value in values]
@@ -58,7 +61,7 @@ def html_table(title: str, header: Sequence[object], rows: Iterable[Sequence[obj
 
 
 def trace_text(error: BaseException) -> str:
-    """Return the traceback of an error, for a log."""
+    """Return the traceback of an exception as text for a log."""
     import traceback
 
     return printable("".join(traceback.format_exception(error)).rstrip())

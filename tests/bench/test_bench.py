@@ -150,7 +150,7 @@ def test_sections_can_be_selected_and_unknown_ones_are_rejected():
     bench.register(app)
     result = CliRunner().invoke(app, ["--only", "peak,speed"])
     assert isinstance(result.exception, BrazoError)
-    assert "no section speed; sections: " + ", ".join(SECTIONS) in str(result.exception)
+    assert "no section named speed; sections: " + ", ".join(SECTIONS) in str(result.exception)
 
 
 def test_installed_package_reports_where_the_benchmarks_are(monkeypatch):

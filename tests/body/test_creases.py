@@ -79,5 +79,5 @@ def test_normals_agree_with_trimesh_on_a_smooth_body():
 
 
 def test_a_mesh_without_area_is_refused():
-    with pytest.raises(BrazoError, match="no triangle with an area"):
+    with pytest.raises(BrazoError, match="all triangles of the mesh have zero area"):
         creased(np.zeros((3, 3)), np.array([[0, 1, 2]]))

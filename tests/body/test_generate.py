@@ -470,7 +470,7 @@ def test_any_table_gives_solid_connected_bodies(
 def test_arm_without_joints_and_foreign_sizes_are_refused(arms) -> None:
     with pytest.raises(BrazoError, match="at least one joint"):
         generate_parts([], "standard")
-    with pytest.raises(BrazoError, match="6 joints were given for an arm with 1"):
+    with pytest.raises(BrazoError, match="for 6 joints, but the D-H table has 1"):
         generate_parts([R()], "standard", sizes=proportions(arms["puma560"].rows))
 
 

@@ -105,12 +105,12 @@ def test_flat_triangles_do_not_trouble_stl(tmp_path):
     ("name", "data", "said"),
     [
         ("none.stl", None, "no such mesh file"),
-        ("a.stl", b"", "not a mesh that can be read|no triangles"),
-        ("a.stl", b"solid x\nendsolid", "not a mesh that can be read|no triangles"),
-        ("a.obj", b"v 0 0 0", "not a mesh that can be read|no triangles"),
-        ("a.dae", b"<x/>", "not a mesh that can be read"),
-        ("a.docx", b"words", "not a mesh that can be read"),
-        ("a.off", b"OFF\n3 1 0\nnan 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "finite|not a mesh|no tri"),
+        ("a.stl", b"", "cannot be read as a mesh|no triangles"),
+        ("a.stl", b"solid x\nendsolid", "cannot be read as a mesh|no triangles"),
+        ("a.obj", b"v 0 0 0", "cannot be read as a mesh|no triangles"),
+        ("a.dae", b"<x/>", "cannot be read as a mesh"),
+        ("a.docx", b"words", "cannot be read as a mesh"),
+        ("a.off", b"OFF\n3 1 0\nnan 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "finite|as a mesh|no tri"),
     ],
 )
 def test_bad_files_are_named(tmp_path, name, data, said):
@@ -126,10 +126,10 @@ def test_large_files_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "box.stl"
     trimesh.creation.box((1, 1, 1)).export(path)
     monkeypatch.setattr(meshes, "MAX_TRIANGLES", 5)
-    with pytest.raises(BrazoError, match="12 triangles; up to 5"):
+    with pytest.raises(BrazoError, match="12 triangles; the maximum is 5"):
         load_triangles(path)
     monkeypatch.setattr(meshes, "MAX_BYTES", 100)
-    with pytest.raises(BrazoError, match="up to 100 are read"):
+    with pytest.raises(BrazoError, match="the maximum for a mesh file is 100"):
         load_triangles(path)
 
 

@@ -124,11 +124,13 @@ def test_names_uses_colours_and_what_is_not_drawn():
         ("Shape { 5 }", "expected a field"),
         ("7", "expected a node"),
         ('WorldInfo { title "x', "a string does not end"),
-        ("Transform { translation 1 2 children [] }", "translation has not 3 numbers"),
+        ("Transform { translation 1 2 children [] }", "translation must have 3 numbers"),
         ("Shape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0 1] } "
-         "coordIndex [0 0 0] } }", "not a multiple of 3"),
+         "coordIndex [0 0 0] } }", "expected a multiple of 3"),
         ("Shape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0 1 1 1] } "
          "coordIndex [0 1 7 -1] } }", "vertices are 0 to 1"),
+        ("Shape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0 1 1 1] } "
+         "coordIndex [0 1 0.5 -1] } }", "not a whole number"),
     ],
 )  # fmt: skip
 def test_mistakes_are_reported_with_a_reason(text, said):

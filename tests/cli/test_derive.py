@@ -78,7 +78,7 @@ def test_errors_are_one_line(app, tmp_path):
             run(app, *arguments)
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(BrazoError, match="cannot be made"):
+    with pytest.raises(BrazoError, match="cannot be created"):
         run(app, "scara2", "--to", "c", "-o", str(blocked))
     assert blocked.read_text() == ""
 

@@ -56,7 +56,7 @@ def test_unknown_route_fails(run):
 
 def test_missing_llvm_fails_but_results_are_accurate(run, monkeypatch):
     monkeypatch.setattr(jit, "unusable", lambda: "llvmlite cannot be imported (missing)")
-    with pytest.warns(RuntimeWarning, match="interprets"):
+    with pytest.warns(RuntimeWarning, match="interpreted"):
         code, checks = run()
     assert code == 1 and not checks["LLVM"]["ok"] and not checks["route"]["ok"]
     assert checks["accuracy"]["ok"] and checks["puma560 inverse dynamics"]["ok"]

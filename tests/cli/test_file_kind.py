@@ -27,7 +27,7 @@ def test_kinds(folder):
     assert kind_of("cooperative") is None
     assert cell_of(folder / "task.yaml", "mine.yaml") == str(folder / "mine.yaml")
     assert cell_of(folder / "task.yaml", "cooperative") == "cooperative"
-    with pytest.raises(BrazoError, match="has no field cell"):
+    with pytest.raises(BrazoError, match="has no field 'cell'"):
         cell_of(folder / "task.yaml", None)
 
 
@@ -48,7 +48,7 @@ def test_other_yaml_files_are_rejected_with_the_kinds(tmp_path, text):
         assert isinstance(done.exception, BrazoError), done.output
         message = str(done.exception)
         assert message.startswith(f"{path}: not a robot")
-        assert "joints" in message and "cell (robots: a list" in message
-        assert "program (robots:" in message
+        assert "joints" in message and "a cell has 'robots' as a list" in message
+        assert "program has 'robots' as a map" in message
     done = CliRunner().invoke(app, ["check", "--json", str(path)])
     assert done.exit_code == 2 and '"ok": false' in done.output

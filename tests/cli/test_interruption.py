@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -54,7 +55,10 @@ def test_interrupted_run_is_a_complete_recording(tmp_path):
     assert "stopped by user" in output and "brazo replay out/run.parquet" in output
     assert f"out/run.parquet: {recording.duration:.2f} s, {len(recording)} rows" in output
     again = brazo(*command, cwd=tmp_path, columns=200)
-    assert again.returncode == 2 and "out/run.parquet: already exists; --force" in again.stderr
+    assert (
+        again.returncode == 2
+        and "out/run.parquet: already exists; replace it with --force" in again.stderr
+    )
 
 
 def test_interrupted_simulate_keeps_its_samples(tmp_path):
@@ -105,6 +109,39 @@ def test_interrupted_follower_reports_its_recording(tmp_path):
     assert f"s, {rows} rows" in output and not list(tmp_path.glob("*.part"))
 
 
+# Ctrl+C while the station starts, when its threads are already running.
+INTERRUPTED_START = """
+import os, signal, time
+from brazo.cli.main import main
+from brazo.teleop.stations import FollowerStation
+
+enter = FollowerStation.__enter__
+
+def interrupted(station):
+    entered = enter(station)
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.01)
+    return entered
+
+FollowerStation.__enter__ = interrupted
+main()
+"""
+
+
+def test_follower_interrupted_while_it_starts_completes_its_recording(tmp_path):
+    command = ("teleop", "follower", "--robot", "scara1", "--listen", "127.0.0.1:0", "--headless")
+    more = ("--record", "run.parquet")
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_START, *command, *more],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run.parquet").is_file() and not list(tmp_path.glob("*.part"))
+
+
 # A compiler that takes minutes and, like LLVM, releases the interpreter lock and ignores signals.
 SLOW_COMPILER = """
 import hashlib, sys, threading
@@ -134,9 +171,25 @@ def compiling(*arguments, cwd):
     return process
 
 
+def press_ctrl_c(process):
+    """Send SIGINT and wait until it is delivered: the kernel merges pending equal signals."""
+    process.send_signal(signal.SIGINT)
+    status = Path(f"/proc/{process.pid}/status")
+    if not status.exists():  # not Linux
+        time.sleep(0.2)
+        return
+    bit = 1 << (signal.SIGINT - 1)
+    while process.poll() is None and any(
+        int(line.split()[1], 16) & bit
+        for line in status.read_text().splitlines()
+        if line.startswith(("SigPnd:", "ShdPnd:"))
+    ):
+        time.sleep(0.01)
+
+
 def test_ctrl_c_ends_a_lab_that_is_opening(tmp_path):
     with compiling("lab", "puma560", "--port", "0", "--no-browser", cwd=tmp_path) as process:
-        process.send_signal(signal.SIGINT)
+        press_ctrl_c(process)
         _, error = process.communicate(timeout=60)
     assert process.returncode == 130 and error == "stopped by user\n"
 
@@ -145,9 +198,8 @@ def test_ctrl_c_ends_a_lab_that_is_opening(tmp_path):
 def test_a_second_ctrl_c_ends_a_command_that_is_compiling(command, tmp_path):
     options = ("--port", "0", "--no-browser") if command == ("lab",) else ()
     with compiling(*command, *options, cwd=tmp_path) as process:
-        process.send_signal(signal.SIGINT)
-        time.sleep(0.2)
-        process.send_signal(signal.SIGINT)
+        press_ctrl_c(process)
+        press_ctrl_c(process)
         process.communicate(timeout=60)
     assert process.returncode == 130
 
@@ -155,8 +207,7 @@ def test_a_second_ctrl_c_ends_a_command_that_is_compiling(command, tmp_path):
 def test_a_third_ctrl_c_does_not_wait(tmp_path):
     with compiling("fk", "puma560", "0", "0", "0", "0", "0", "0", cwd=tmp_path) as process:
         for _ in range(3):
-            process.send_signal(signal.SIGINT)
-            time.sleep(0.2)
+            press_ctrl_c(process)
         sent = time.monotonic()
         process.communicate(timeout=60)
     assert process.returncode == 130 and time.monotonic() - sent < GRACE

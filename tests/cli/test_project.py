@@ -80,4 +80,4 @@ def test_tuned_gains_are_written_to_a_project(folder, tmp_path):
     assert kept["scara2"].gains["kp"].tolist() == found["after"]["gains"]["kp"]
     assert not (tmp_path / "out" / CONTROLLERS).exists()
     done = brazo("study", "tune", "scara2", "--write", tmp_path, "-o", tmp_path / "out")
-    assert done.returncode == 2 and "a folder that is not a project" in done.stderr
+    assert done.returncode == 2 and "this folder is not a project" in done.stderr

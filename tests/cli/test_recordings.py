@@ -82,7 +82,7 @@ def test_plot_and_report(folder, tmp_path):
         (["convert", "run.parquet", "out.csv", "--from", "3kg"], "expected a time"),
         (["convert", "run.parquet", "out.csv", "--from", "9"], "no rows from 9 s"),
         (["convert", "run.parquet", "nowhere/out.csv"], "cannot be written"),
-        (["convert", "run.parquet", "run.parquet"], "the recording itself"),
+        (["convert", "run.parquet", "run.parquet"], "are the same file"),
         (["plot", "run.parquet", "a.bmp"], ".png, .svg, .pdf"),
         (["report", "run.parquet", "a.txt"], ".html"),
     ],

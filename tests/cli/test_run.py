@@ -145,7 +145,7 @@ def test_gains_of_a_file_are_used(tmp_path):
     gains.write_text(GAINS.replace("scara2", "scara9"), encoding="utf-8")
     done = run(*arguments)
     assert done.returncode == 2
-    assert "controllers of scara9; the cell has scara1, scara2" in done.stderr
+    assert "cell (scara1, scara2); it has controllers for: scara9" in done.stderr
 
 
 def test_run_stops_at_the_time_limit(tmp_path):

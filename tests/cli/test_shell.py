@@ -361,7 +361,7 @@ def test_limit_violations_of_a_fall_are_reported(tmp_path):
     fall = run("simulate", "scara1", "--q0", "home", "--t-end", "0.5")
     # The quill falls freely: 0.05 m + g t² / 2 = 0.2 m.
     reached = math.ceil(1000 * math.sqrt(2 * 0.15 / 9.81)) / 1000
-    message = f"joint limits exceeded: quill 0.2 m at {reached:g} s; --stops halts joints there"
+    message = f"joint limits exceeded: quill 0.2 m at {reached:g} s; --stops stops joints there"
     assert message in fall.stdout
     plain = json.loads(run("simulate", "scara1", "--t-end", "0.5", "--json").stdout)
     (violation,) = plain["limit_violations"]
@@ -424,7 +424,7 @@ def test_user_files_get_clear_errors(tmp_path, text, message):
 def test_misspelt_pose_gets_a_suggestion():
     result = run("id", "puma560", "--q", "nominall")
     assert result.returncode == 2
-    assert "no pose 'nominall'; did you mean 'nominal'?" in result.stderr
+    assert "no pose named 'nominall'; did you mean 'nominal'?" in result.stderr
 
 
 def test_t_end_cuts_a_trajectory_file(tmp_path):
@@ -444,7 +444,10 @@ def test_diverged_run_exits_with_1_not_2(tmp_path):
     forces.write_text("def torque(t, q, qd):\n    return [0, 1e9, 0, 0, 0, 0]\n")
     diverged = run("simulate", "puma560", "--torque", str(forces), "--dt", "0.5", "--t-end", "10")
     assert diverged.returncode == 1
-    assert diverged.stderr.startswith("error: joint ") and "is not finite" in diverged.stderr
+    assert (
+        diverged.stderr.startswith("error: the state of joint ")
+        and "is not finite" in diverged.stderr
+    )
     assert "Traceback" not in diverged.stderr
     refused = run("simulate", "puma560", "--method", "euler")
     assert refused.returncode == 2
@@ -493,4 +496,4 @@ def test_arguments_of_a_xacro_file(tmp_path):
         refused = run("check", "--arg", wrong)
         assert said in str(refused.exception)
     refused = CliRunner().invoke(app, ["fk", "puma560", "ready", "--arg", "a=b"])
-    assert "arguments apply to xacro files" in str(refused.exception)
+    assert "arguments are only allowed for xacro files" in str(refused.exception)

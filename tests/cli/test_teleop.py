@@ -53,10 +53,13 @@ def test_counts_as_json():
 def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
     script = tmp_path / "bad.yaml"
     script.write_text("steps: [{at: 0s, loss: 7}]", encoding="utf-8")
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("name: empty\nbodies: [{name: box, box: [1cm, 1cm, 1cm], mass: 1}]\n")
     for arguments, message in (
+        (("follower", "--cell", empty, "--listen", "127.0.0.1:0"), "the cell has no robots"),
         (("proxy", "--to", "nowhere"), "address 'nowhere'"),
         (("proxy", "--to", "a:1", "--script", script), "bad.yaml:1: steps[0].loss: loss is 7.0"),
-        (("measure", "--rate", "0"), "expected up to 86400 s"),
+        (("measure", "--rate", "0"), "at most 86400 s (a day)"),
     ):
         monkeypatch.setattr(sys, "argv", ["brazo", "teleop", *map(str, arguments)])
         with pytest.raises(SystemExit) as exit_:
@@ -105,7 +108,9 @@ def test_script_without_a_link_fails(tmp_path):
             "teleop", "master", "--connect", there, "--script", script, *here, columns=200
         )
     assert master.returncode == 1
-    message = f"error: the script ran without a link to ws://{there}/teleop: no answer from"
+    message = (
+        f"error: the script ended, but the follower at ws://{there}/teleop was never connected"
+    )
     assert message in master.stderr
 
 

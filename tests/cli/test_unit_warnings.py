@@ -45,6 +45,9 @@ def folder(tmp_path, monkeypatch):
         "simulate crane.yaml --t-end 0.01 --json",
         "derive crane.yaml",
         "export crane.yaml --mjcf -o out.xml",
+        "study tune crane.yaml --controller ComputedTorque --rule pole-placement --duration 0.1s",
+        "cad import parts.stl --robot crane.yaml",
+        "cad import parts.stl --robot crane.yaml --pose 10",
     ],
 )
 def test_command_on_robot_file_warns_once_on_stderr(folder, words):

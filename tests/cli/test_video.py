@@ -43,7 +43,7 @@ def test_a_part_of_a_recording_becomes_a_video(recording, tmp_path):
     assert reported["frames"] == 11 and reported["frames_per_second"] > 0
     assert imageio_ffmpeg.count_frames_and_secs(str(tmp_path / "a.mp4"))[0] == 11
     again = run("video", recording, "-o", "a.mp4", cwd=tmp_path)
-    assert again.returncode == 2 and "already exists; --force" in again.stderr
+    assert again.returncode == 2 and "already exists; replace it with --force" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_part_of_a_recording_becomes_a_video(recording, tmp_path):
     [
         (("-o", "a.avi"), "videos are written as .mp4, .webm, .gif"),
         (("--size", "97x64"), "must be even"),
-        (("--fps", "0"), "fps 0"),
+        (("--fps", "0"), "fps is 0"),
         (("--camera", "behind"), "expected default, front"),
         (("--camera", "none.yaml"), "none.yaml: no such file"),
     ],
@@ -86,8 +86,8 @@ def test_the_scope_is_a_figure(recording, tmp_path):
     text = (tmp_path / "scope.svg").read_text(encoding="utf-8")
     assert "Max error" in text and "1.000 mm" in text
     for options, said in (
-        (("--at", "1"), "apply to --scope only"),
-        (("--scope", "xy", "-s", "q"), "give one of them"),
+        (("--at", "1"), "--robot and --at need --scope"),
+        (("--scope", "xy", "-s", "q"), "give only one of them"),
         (("--scope", "zz"), "xy, xz, yz or all"),
     ):
         done = run("plot", recording, "other.svg", *options, cwd=tmp_path)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from brazo.codegen import (
-    Across,
     Graph,
     GraphFunction,
     Guarded,
     Refinement,
+    Vectorized,
     atan2,
     compile_kernel,
     sincos,
@@ -70,7 +70,7 @@ def test_parallel_and_sequential_sets_agree(count: int) -> None:
     a, (b,) = graph.inputs("a", 2), graph.inputs("b", 1)
     s, _ = sincos(a[0])
     function = GraphFunction("one", graph, {"x": [s * b + a[1], atan2(a[1], b)], "y": [sqrt(b)]})
-    across = Across("all", function, count)
+    across = Vectorized("all", function, count)
     graph = Graph()
     a, b = graph.inputs("a", 2 * count), graph.inputs("b", count)
     x, y = graph.call(across, a, b)
@@ -91,7 +91,7 @@ def test_inputs_that_sets_share_are_given_once(count: int) -> None:
     graph = Graph()
     (a,), b = graph.inputs("a", 1), graph.inputs("b", 2)
     function = GraphFunction("one", graph, {"x": [a * b[0] + b[1]]})
-    across = Across("all", function, count, shared=("b",))
+    across = Vectorized("all", function, count, shared=("b",))
     graph = Graph()
     a, b = graph.inputs("a", count), graph.inputs("b", 2)
     (x,) = graph.call(across, a, b)
@@ -109,7 +109,7 @@ def test_guard_replaces_only_sets_that_need_it() -> None:
     graph = Graph()
     x, (p,) = graph.inputs("x", 2), graph.inputs("p", 1)
     better = GraphFunction("better", graph, {"x": [sqrt(x[0]) * p, sqrt(x[1]) * p]})
-    guarded = Guarded("some", Across("each", better, 2, shared=("p",)), 2)
+    guarded = Guarded("some", Vectorized("each", better, 2, shared=("p",)), 2)
     graph = Graph()
     x, p, need = graph.inputs("x", 4), graph.inputs("p", 1), graph.inputs("need", 2)
     kernel = compile_kernel("guarded", graph, {"x": graph.call(guarded, x, p, need)[0]})

@@ -97,8 +97,8 @@ def test_no_steps_and_no_runs_are_fine():
         ({"u": np.full((9, 1), np.nan)}, "u has values that are not numbers"),
         ({"p": ["a"]}, "p: not an array of numbers"),
         ({"x": np.zeros((2, 2)), "p": np.zeros((3, 1))}, "do not broadcast"),
-        ({"every": -1}, "neither may be negative"),
-        ({"more": 1}, "give exactly these inputs by name: x, p, u"),
+        ({"every": -1}, "both must be at least 0"),
+        ({"more": 1}, "pass exactly these inputs as keywords: x, p, u"),
     ],
 )
 def test_bad_inputs_are_named(change, words):
@@ -110,7 +110,7 @@ def test_bad_inputs_are_named(change, words):
 def test_step_without_next_state_is_rejected():
     g = Graph()
     x = g.inputs("x", 2)
-    with pytest.raises(BrazoError, match="must be the next value of x"):
+    with pytest.raises(BrazoError, match="must have the size of the state x"):
         compile_loop("f", g, {"y": [x[0]]})
-    with pytest.raises(BrazoError, match="must be inputs after the first"):
+    with pytest.raises(BrazoError, match="must be inputs other than the first"):
         compile_loop("f", g, {"y": x}, streams=["x"])

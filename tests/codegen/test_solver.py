@@ -259,8 +259,8 @@ def test_invalid_calls_state_what_is_expected(call, words):
     ("change", "words"),
     [
         ({"lower": 1.0, "upper": 0.0}, r"x\[0\] has limits \[1.0, 0.0\]"),
-        ({"upper": np.inf, "periodic": True}, "both or neither"),
-        ({"upper": np.inf}, "give a finite box in sample"),
+        ({"upper": np.inf, "periodic": True}, "two finite limits or none"),
+        ({"upper": np.inf}, "pass finite limits as 'sample'"),
         ({"sample": [[0.0], [1.0]]}, r"sample has shape \(2, 1\); expected \(2, 2\)"),
         ({"J": [[1.0]]}, "J has shape"),
         ({"split": 5}, "split is 5"),

@@ -195,7 +195,7 @@ def test_state_can_be_restored(puma):
     then = [law.torque(0.0, q, q, r) for _ in range(3)]
     law.state = moment
     assert np.array_equal(then, [law.torque(0.0, q, q, r) for _ in range(3)])
-    with pytest.raises(brazo.BrazoError, match="state has integral, derivative"):
+    with pytest.raises(brazo.BrazoError, match="keys of the state must be: integral, derivative"):
         law.state = {"integral": np.zeros(6)}
     with pytest.raises(brazo.BrazoError, match="must be finite"):
         law.state = {"integral": np.full(6, np.nan), "derivative": np.zeros(6)}

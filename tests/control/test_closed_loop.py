@@ -170,3 +170,15 @@ def test_adaptive_on_a_delta_and_a_python_controller() -> None:
 def test_mistakes_are_named(scara, options, message) -> None:
     with pytest.raises(brazo.BrazoError, match=message):
         scara.closed_loop(PID(), sines(scara), 0.1, **options)
+
+
+@pytest.mark.parametrize("name", ["slope", "kd"])
+def test_gains_that_may_not_be_zero_are_refused_as_by_the_controller(scara, name) -> None:
+    controller = Adaptive()
+    controller.bind(scara, 1e-3)
+    wanted = rf"gain '{name}' for joint 2 .* is 0; it must be greater than 0 and finite"
+    values = controller.gains[name] * [[1, 1, 1, 1, 1], [1, 0, 1, 1, 1]]
+    with pytest.raises(brazo.BrazoError, match=wanted):
+        controller.gains[name] = values[1]
+    with pytest.raises(brazo.BrazoError, match=wanted):
+        scara.closed_loop(controller, sines(scara), 0.1, gains={name: values})

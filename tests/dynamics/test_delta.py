@@ -89,6 +89,6 @@ def test_all_methods_accept_lists_and_batches_and_reject_invalid_input():
         assert method(*(np.zeros((0, 3)) for _ in arguments)).shape[0] == 0
         with pytest.raises(brazo.BrazoError, match="finite"):
             method(*([np.nan, 0, 0] for _ in arguments))
-        with pytest.raises(brazo.BrazoError, match="no pose exists"):
+        with pytest.raises(brazo.BrazoError, match="the platform has no pose"):
             method([-2.56, -2.47, 1.70], *arguments[1:])
     assert arm.gravity(q, gravity=[0, 0, 0]) == pytest.approx([0, 0, 0])

@@ -244,7 +244,7 @@ def test_payload_acts_as_an_additional_body():
     lever = (arm.fk(q) @ point)[:3, 3] - arm.fk(q)[:3, 3]
     at_com = J[:3] - np.cross(lever, J[3:].T).T
     assert close(extra, -at_com.T @ (0.4 * arm.model.gravity))
-    with pytest.raises(brazo.BrazoError, match="at least 0"):
+    with pytest.raises(brazo.BrazoError, match="mass 0 or more"):
         arm.with_payload(-1.0)
 
 

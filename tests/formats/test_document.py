@@ -15,11 +15,11 @@ FILE = Path("arm.yaml")
     [
         ("a: 1\na: 2", "arm.yaml:2: field 'a' is given twice"),
         ("a: &x [*x]", "arm.yaml:1: '*x' contains itself"),
-        ("a: 1\nb: *y", "arm.yaml:2: '*y' is not defined"),
+        ("a: 1\nb: *y", "arm.yaml:2: '*y' refers to an anchor '&y' that is not"),
         ("a: !!python/object:os.system 1", "arm.yaml:1: tag"),
         ("[" * 500, "arm.yaml:1: nested more than"),
         ("a: 1\nb: [1", "arm.yaml:3: not valid YAML"),
-        ("a: 1\n---\nb: 2", "arm.yaml:2: a second document"),
+        ("a: 1\n---\nb: 2", "arm.yaml:2: a second YAML document"),
         ("? [1]\n: 2", "arm.yaml:1: a field name must be plain text"),
         ("a: \x00", "arm.yaml:1: not valid YAML"),
         (b"a: 1\nb: \xff\xfe", "arm.yaml:2: not UTF-8"),

@@ -32,7 +32,7 @@ def test_invalid_path_is_rejected(kind, path):
 @pytest.mark.parametrize("kind", LOADERS)
 def test_a_file_of_another_kind_and_a_folder_are_refused(kind, tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    with pytest.raises(BrazoError, match=f"unknown kind of file; {kind}s are read from .yaml"):
+    with pytest.raises(BrazoError, match=f"not a {kind} file; allowed file types: .yaml"):
         LOADERS[kind](tmp_path / "notes.txt")
     (tmp_path / "folder.yaml").mkdir()
     with pytest.raises(BrazoError, match="it is a folder"):

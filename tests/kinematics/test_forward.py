@@ -143,7 +143,7 @@ def test_unknown_link_and_frame_list_the_known_ones():
     arm = brazo.load("scara1")
     with pytest.raises(brazo.BrazoError, match="links: base, link 1"):
         arm.frame(np.zeros(5), "elbow")
-    with pytest.raises(brazo.BrazoError, match="base, tool"):
+    with pytest.raises(brazo.BrazoError, match="'base' or 'tool'"):
         arm.jacobian(np.zeros(5), frame="world")
 
 

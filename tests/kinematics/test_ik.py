@@ -390,7 +390,7 @@ def test_position_only_and_weighted_targets():
         ({"T": np.eye(4), "q0": [0, 0]}, r"expected \(6,\)"),
         ({"T": np.eye(4), "orientation": "some"}, "full, nearest, free"),
         ({"T": np.eye(4), "method": "magic"}, "auto, closed, numeric"),
-        ({"T": np.eye(4), "weights": [1, 2]}, "6 numbers"),
+        ({"T": np.eye(4), "weights": [1, 2]}, "6 non-negative numbers"),
     ],
 )
 def test_bad_targets_are_named(call, said):
@@ -467,8 +467,7 @@ def test_arm_with_three_joints_reports_the_feasible_part_of_a_pose(tmp_path):
     assert not refused.success
     assert refused.reason.startswith(
         "'rrr' has 3 degrees of freedom and cannot reach a full pose: it can reach the position, "
-        "with "
-        "the closest orientation (orientation nearest) or any (free); "
+        "with the closest orientation ('nearest') or any ('free'); "
     )
     assert arm.ik(T, orientation="nearest").success and arm.ik(T, orientation="free").success
 

@@ -202,7 +202,7 @@ def test_the_paper_keeps_the_wrist_on_the_sphere_of_its_reach():
 
 
 def test_other_arms_are_refused():
-    with pytest.raises(brazo.BrazoError, match="arms of five joints"):
+    with pytest.raises(brazo.BrazoError, match="arm with five joints"):
         brazo.load("puma560").nearest_point([0.4, 0.0, 0.3], 0.0)
     with pytest.raises(brazo.BrazoError, match="not one of pitch, position"):
         ARM.nearest_point([0.4, 0.0, 0.3], 0.0, rule="near")  # type: ignore[arg-type]
@@ -222,4 +222,4 @@ def test_the_shell_prints_the_nearest_configuration():
         )
         np.testing.assert_allclose(shown["q"], found.q, atol=1e-12)
         assert shown["distance"] == pytest.approx(found.distance)
-    assert "belong together" in str(ik("--nearest", "pitch").exception)
+    assert "must be given together" in str(ik("--nearest", "pitch").exception)

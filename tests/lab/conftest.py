@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from browsing import ARGUMENTS
+from browsing import ARGUMENTS, NOT_FOUND, chromium_path
 from playwright.sync_api import Browser, Playwright, sync_playwright
 from websockets.sync.client import connect
 
-from brazo.lab.app import display
 from brazo.lab.app.lab import Lab
 from brazo.lab.serving import serve
 from brazo.operate.hold_to_run import HoldToRun
+from tests.lab.rendering import render_rarely, update_rarely
 
 
 @contextmanager
@@ -208,6 +208,14 @@ def chromium(chromium_path) -> Iterator[Chromium]:
     chromium.close()
 
 
+@pytest.fixture(scope="session")
+def chromium_with_devices() -> Iterator[Chromium]:
+    """A Chromium with cameras and sensors, for the files that need them."""
+    chromium = Chromium(chromium_path(devices=True) or pytest.fail(NOT_FOUND))
+    yield chromium
+    chromium.close()
+
+
 @pytest.fixture(scope="module")
 def browser(chromium) -> Iterator[Browser]:
     """That Chromium for one file; its contexts are closed at the end of the file."""
@@ -216,15 +224,20 @@ def browser(chromium) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_frames(request) -> Iterator[None]:
-    """Let labs of browser tests update the scene once a second while something moves.
-
-    Chromium renders without a graphics card here: the frames of a page would take more processor
-    time than all that is tested.
-    """
+def few_updates(request) -> Iterator[None]:
+    """Let the labs of browser tests update their scenes rarely."""
     with pytest.MonkeyPatch.context() as patch:
         if request.node.get_closest_marker("browser"):
-            patch.setattr(display, "SOFTWARE_EVERY", 1.0)
+            update_rarely(patch.setattr)
+        yield
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_frames(request, tmp_path_factory) -> Iterator[None]:
+    """Let the pages of browser tests render few frames."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.node.get_closest_marker("browser"):
+            render_rarely(tmp_path_factory.mktemp("page"), patch.setitem)
         yield
 
 

@@ -148,6 +148,6 @@ def test_the_speed_is_shared_by_the_axes_of_a_stick(sim, rig):
 def test_an_unknown_frame_is_named_with_the_known_ones(rig):
     mover, _, robot = rig
     with pytest.raises(
-        BrazoError, match=r"no frame 'bench' in this cell; it has .*base, tool, tilted"
+        BrazoError, match=r"no frame 'bench' in this cell; frames: .*base, tool, tilted"
     ):
         mover.frame_pose(robot, "bench")

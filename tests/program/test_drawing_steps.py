@@ -37,12 +37,12 @@ robots:
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("text: {text: é, height: 1cm, centre: [0, 0, 0]}", r"p\.yaml:4: .*text.text: no letter"),
+        ("text: {text: é, height: 1cm, centre: [0, 0, 0]}", r"p\.yaml:4: .*text.text: the font"),
         ("svg: {file: ../a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
         ("svg: {file: /a.svg, centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
         (r"svg: {file: '\a.svg', centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
         ("svg: {file: 'C:a.svg', centre: [0, 0, 0]}", r"p\.yaml:4: .*svg.file: expected the name"),
-        ("svg: {centre: [0, 0, 0]}", r"p\.yaml:4: .*svg: an svg needs 'file' or 'data'"),
+        ("svg: {centre: [0, 0, 0]}", r"p\.yaml:4: .*svg: curve 'svg' needs either 'file'"),
         ("strokes: {points: [[[0, 0]]], centre: [0, 0, 0]}", r"p\.yaml:4: .*points\[0\]: 1 points"),
     ],
 )

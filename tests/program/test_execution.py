@@ -9,6 +9,7 @@ import brazo
 from brazo.errors import BrazoError
 from brazo.model.transforms import rot_x
 from brazo.program import Program
+from brazo.trajectory import quintic
 from tests.program.scenes import ARM, BAR, PILLAR, TWO, program_of, run, sim_of, texts
 
 DOWN = rot_x(np.pi)[:3, :3]
@@ -131,8 +132,8 @@ def test_an_orientation_the_arm_cannot_take_is_refused_as_by_ik(robot, rpy):
 @pytest.mark.parametrize(
     ("corners", "said"),
     [
-        ("corners: blend", "corners 'blend' need 'blend', the distance"),
-        ("blend: 5mm", "a blend needs corners 'blend'"),
+        ("corners: blend", "corners 'blend' needs 'blend': the distance"),
+        ("blend: 5mm", "'corners' must be 'blend', not 'stop'"),
     ],
 )
 def test_a_mistake_in_a_curve_is_reported_in_the_spelling_of_the_file(corners, said):
@@ -173,8 +174,8 @@ def test_displaced_body_is_named_before_its_consequences(steps, then):
     done = run(sim, program_of(steps))
     first, _, rest = done.failure.why.partition("); ")
     assert first == (
-        "bar is no longer at its start position (0.300, 0.200, 0.015) m; it was already at "
-        "(2.000, -1.000, 0.015) m before this run: reset first "
+        "bar was not at its start position (0.300, 0.200, 0.015) m when the program started, but "
+        "at (2.000, -1.000, 0.015) m: reset first "
         "(Reset and run in the lab, sim.reset() in Python"
     )
     assert then in rest
@@ -458,6 +459,34 @@ def test_pause_and_resume_end_at_the_same_pose():
         sim.step()
     assert execution.succeeded
     assert sim.robots["arm"].tool()[:3, 3] == pytest.approx(start + [-0.1, -0.1, 0.02], abs=1e-3)
+
+
+def test_no_robot_resumes_if_one_moves_or_was_moved_away():
+    sim = sim_of(TWO)
+    execution = program_of("""
+left: [{move_joints: {to: [60deg, 0, 0, 5cm, 0], time: 2s}}]
+right: [{move_joints: {to: [60deg, 0, 0, 5cm, 0], time: 2s}}]
+""").start(sim)
+    sim.step(800)
+    execution.pause()
+    sim.step(1000)
+    left, right = sim.robots["left"], sim.robots["right"]
+    rest = right.reference.q
+    away = rest + [0.2, 0, 0, 0, 0]
+    right.move(quintic(rest, away, 1.0))
+    with pytest.raises(BrazoError, match="'right' is still"):
+        execution.resume()
+    assert execution.paused and not left.moving
+    sim.step(1100)
+    with pytest.raises(BrazoError, match="'right' cannot continue: it was moved during the pause"):
+        execution.resume()
+    assert execution.paused and not left.moving
+    right.move(quintic(away, rest, 1.0))
+    sim.step(1100)
+    execution.resume()
+    while not execution.done:
+        sim.step()
+    assert execution.succeeded, execution.failure
 
 
 def test_a_robot_stopped_from_outside_fails_its_step():

@@ -82,7 +82,7 @@ def test_unknown_name_is_rejected_with_the_known_ones(sim, line, wanted):
 @pytest.mark.parametrize(
     ("points", "wanted"),
     [
-        ("[{name: a}]", "point 'a' needs joint values or a pose: q, or xyz and rpy"),
+        ("[{name: a}]", "point 'a' needs joint values or a pose: give 'q', or 'xyz' and 'rpy'"),
         ("[{q: [0]}]", "name"),
         ("[{name: a, xyz: [0, 0, 0]}]", "rpy"),
         ("[{name: a, q: [0], in: base}]", "is allowed only with 'xyz'"),

@@ -11,6 +11,7 @@ from brazo.program import parse_program
 from brazo.program.execution import first_steps
 from brazo.program.preview import Preview
 from brazo.program.validate import validate
+from tests.program.scenes import BAR, program_of, sim_of
 
 MOVES = """
 name: moves
@@ -65,6 +66,15 @@ def test_a_target_out_of_reach_is_reported_and_ends_the_preview(cell):
     text = "name: far\nrobots:\n  puma560:\n    - line: {by: [9m, 0, 0]}\n    - wait: 1s\n"
     (one,) = Preview(validate(parse_program(text), sim), sim, timed=False).steps["puma560"]
     assert "reach" in one.error
+
+
+def test_a_body_stays_in_the_gripper_after_a_step_that_fails():
+    sim = sim_of(BAR)
+    flat = validate(program_of("arm: [{grip: {body: bar}}, {line: {by: [9m, 0, 0]}}]"), sim)
+    preview = Preview(flat, sim)
+    gripped, failed = preview.steps["arm"]
+    assert failed.error and failed.held == "bar" and failed.opening == gripped.opening
+    assert preview.released(preview.duration) == set()
 
 
 def test_a_body_in_the_gripper_and_syncs_in_the_shipped_program():
@@ -123,7 +133,7 @@ def test_a_start_in_the_middle_skips_the_same_syncs_of_all_robots(sim):
     assert first_steps(flat, {"scara1": 5}) == {"scara1": 5, "scara2": 0}
     assert first_steps(flat, {"scara1": 6}) == {"scara1": 6, "scara2": 2}
     assert first_steps(flat, {"scara2": 4}) == {"scara1": 8, "scara2": 4}
-    with pytest.raises(BrazoError, match="no step 100 of 'scara1'"):
+    with pytest.raises(BrazoError, match="'scara1' cannot start at step 100"):
         first_steps(flat, {"scara1": 99})
     run = parse_program(WAITS).start(sim, first={"scara1": 6})
     sim.run(run)

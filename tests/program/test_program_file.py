@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from brazo.errors import BrazoError
 from brazo.program import Program, load_program, parse_program, program_names
 from brazo.program import steps as s
+from brazo.program.collision import LOOK
 from brazo.trajectory.curve_fields import CURVES
 from tests.program.scenes import ARM, program_of, sim_of
 
@@ -90,7 +91,7 @@ def test_an_old_key_is_read_with_a_warning_that_names_line_and_new_key(old, new)
     (finding,) = program.findings
     assert str(finding).startswith("task.yaml:4: ") and f"is now '{new}'" in str(finding)
     both = old.replace(f"{name}:", f"{new}: PID, {name}:")
-    assert f"'{name}' is now '{new}', which is given too" in complaint(f"- {both}")
+    assert f"'{name}' is now '{new}', and both are given" in complaint(f"- {both}")
 
 
 def test_an_old_key_is_not_offered_among_the_allowed_ones():
@@ -122,23 +123,23 @@ def test_old_keyword_arguments_of_the_step_list_are_read_with_a_warning():
             "- move_to: {xyz: [0, 0, 0], speed: 2}",
             "it must be a fraction of the drives' limits, above 0 and at most 1",
         ),
-        ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give one of speed, time"),
+        ("- move_to: {xyz: [0, 0, 0], speed: 1, time: 1s}", "give only one of 'speed', 'time'"),
         ("- move_to: {xyz: [0, 0], speed: 1}", "expected a list of 3 numbers"),
         ("- move_to: {xyz: [0, 0, 0], plan: fast}", "choose direct or free or unchecked"),
         ("- move_joints: [1N, 0]", "a joint value must be an angle or a length, not a force"),
         ("- grip: {force: -3}", "force is -3; it must be finite and greater than 0"),
         ("- wait: -1s", "time is -1 s; expected 0 to"),
-        ("- wait_until: {held: a, signal: b}", "give exactly one of held"),
+        ("- wait_until: {held: a, signal: b}", "give exactly one of 'held'"),
         ("- wait_until: {signal: b, by: c}", "is not allowed with 'signal'"),
-        ("- path: {circle: {centre: [0, 0, 0]}}", "a circle needs 'radius'"),
+        ("- path: {circle: {centre: [0, 0, 0]}}", "curve 'circle' needs 'radius'"),
         ("- path: {circle: {centre: [0, 0, 0], radius: 1, pitch: 2}}", "unknown field 'pitch'"),
-        ("- path: {rpy: [0, 0, 0]}", "give exactly one of circle"),
+        ("- path: {rpy: [0, 0, 0]}", "give exactly one curve: circle"),
         ("- note: at $bar", "no variable '$bar'; variables: none"),
         ("- repeat: {times: 0, do: []}", "times is 0; expected an integer"),
         ("- repeat: {times: 2.5, do: []}", "times is 2.5; expected an integer"),
         ("- for_each: {as: 3x, of: [a], do: []}", "is not a valid variable name"),
         ("- for_each: {as: x, of: [], do: []}", "'of' is empty"),
-        ("- set_controller: {}", "give a 'controller', 'gains', or both"),
+        ("- set_controller: {}", "give 'controller', 'gains' or both"),
         ("- {wait: 1s, note: x}", "a step must have one verb, not 2"),
         ("- wait", "a step must be 'verb: value'"),
     ],
@@ -157,6 +158,7 @@ def test_refused_with_place_and_what_is_allowed(text, wanted):
         ("name: x\nrobots: {}", "task.yaml:2: robots: 0 robots"),
         ("name: x\nspeed: 3\nrobots: {a: []}", "task.yaml:2: speed: speed is 3"),
         ("name: x\nclearance: 1m\nrobots: {a: []}", "task.yaml:2: clearance:"),
+        ("name: x\nclearance: 21mm\nrobots: {a: []}", "greater than 0 and at most 0.02 m"),
         ("name: x\nwatch: no\nrobots: {a: []}", "task.yaml:2: watch: 'no' is not allowed"),
         ("name: x\ngoals: [{body: b}]\nrobots: {a: []}", "a goal must be {body: NAME, through"),
         ("- 3", "expected a program file"),
@@ -366,7 +368,7 @@ any_steps = st.recursive(
         about=st.text(prose, max_size=20).map(str.strip),
         cell=st.none() | names,
         speed=st.floats(0.01, 1.0),
-        clearance=st.floats(1e-4, 0.1),
+        clearance=st.floats(1e-4, LOOK),
         watch=st.sampled_from(["stop", "warn"]),
         planner=st.sampled_from(["rrt", "ompl"]),
         steps=st.dictionaries(names, st.lists(any_steps, max_size=4), min_size=1, max_size=3),

@@ -156,7 +156,7 @@ def test_copy_and_archive_have_all_complete_files(project, tmp_path):
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        ("name: x\n", "expected 'brazo project 1', got 'nothing'"),
+        ("name: x\n", "field 'format' is missing"),
         ("format: brazo project 9\nname: x\n", "got 'brazo project 9'; update brazo"),
         ("format: brazo project 1\n", "name"),
         ("format: brazo project 1\nname: x\nedited: maybe\n", "edited"),

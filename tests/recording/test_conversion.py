@@ -114,7 +114,7 @@ def test_selected_signals_and_time_range(path):
         convert(path, target, start=7.0)
     with pytest.raises(brazo.BrazoError, match="no signal matches 'leg'"):
         convert(path, target, signals="leg")
-    with pytest.raises(brazo.BrazoError, match="itself"):
+    with pytest.raises(brazo.BrazoError, match="same file"):
         convert(path, path)
     with pytest.raises(brazo.BrazoError, match="unknown format"):
         convert(path, path.with_suffix(".txt"))

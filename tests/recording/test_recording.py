@@ -75,7 +75,7 @@ def test_resample(recording):
     for bad in (0.0, -1.0, float("nan")):
         with pytest.raises(brazo.BrazoError, match="positive"):
             recording.resample(bad)
-    with pytest.raises(brazo.BrazoError, match="linear or previous"):
+    with pytest.raises(brazo.BrazoError, match="'linear' or 'previous'"):
         recording.resample(0.1, "cubic")  # pyright: ignore[reportArgumentType]
     again = Recording({"t": (np.array([0.0, 1.0, 0.0]), "s")})
     with pytest.raises(brazo.BrazoError, match="reset"):
@@ -129,7 +129,7 @@ def test_events_are_read_by_key_and_as_attributes():
 
 
 def test_hint_for_names_joined_by_a_comma(recording):
-    with pytest.raises(brazo.BrazoError, match=r"one by one: -s arm\.q -s count"):
+    with pytest.raises(brazo.BrazoError, match=r"separately: -s arm\.q -s count"):
         recording.select("arm.q,count")
 
 

@@ -50,7 +50,7 @@ def mixed(recorder):
         expected.extend(buffer.tolist())
         buffer[:] = np.nan  # the block was copied
     recorder.append_block(np.empty((0, 2)))
-    with pytest.raises(brazo.BrazoError, match=r"\(3, 3\); expected 2 columns"):
+    with pytest.raises(brazo.BrazoError, match=r"\(3, 3\); expected \(rows, 2\)"):
         recorder.append_block(np.zeros((3, 3)))
     recorder.event(1.0, "mark", "é")
     return expected

@@ -75,7 +75,7 @@ def test_nonredundant_robot_reports_its_closest_pose():
     robot = sim.robots["scara1"]
     recovery = plan_recovery(robot, {1: robot.q[1]}, sim.dt)
     assert recovery.position_error > 1e-3
-    with pytest.raises(brazo.BrazoError, match="at least one of 5 must remain free"):
+    with pytest.raises(brazo.BrazoError, match="at least one joint that is not locked"):
         plan_recovery(robot, dict.fromkeys(range(5), 0.0), sim.dt)
 
 

@@ -169,11 +169,11 @@ def test_a_study_file_of_a_cell(folder) -> None:
     ("old", "new", "message"),
     [
         ("pad_friction: {un", "pat_friction: {un", "5: factors.pat_friction: unknown factor"),
-        ("bar.yaw", "bar.pitch", "6: factors.bar.pitch: .*no 'pitch'; one of x, y, z, yaw"),
+        ("bar.yaw", "bar.pitch", "6: .*no quantity 'pitch'; quantities: x, y, z, yaw"),
         ("[0, 5deg]", "[]", "6: factors.bar.yaw.values: no values"),
         ("[0, 5deg]", "[0, 5mm]", "6: .*is a length, expected an angle"),
         ("[0.2, 1]", "[-0.2, 1]", "5: .*pad_friction.*greater than 0"),
-        ("[0.2, 1]", "[1, 0.2]", "5: .*the first must be smaller"),
+        ("[0.2, 1]", "[1, 0.2]", "5: .*the first number must be the smaller"),
         ("bar.mass: 2kg", "pad_friction: 1", "9: .*is a factor and a value of case 'heavy'"),
         ("bar.mass: 2kg", "bar.mass: 0kg", "9: .*must be greater than 0"),
         ("collisions", "colisions", "12: success.colisions: no metric"),

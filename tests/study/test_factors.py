@@ -45,7 +45,7 @@ def test_latin_hypercube_has_one_value_in_each_interval() -> None:
     ("make", "message"),
     [
         (lambda: values([]), "no values"),
-        (lambda: uniform(2, 1), "the first must be smaller"),
+        (lambda: uniform(2, 1), "the first number must be the smaller"),
         (lambda: loguniform(0, 1), "greater than 0"),
         (lambda: normal(0, -1), "standard deviation"),
         (lambda: grid(0, 1, 0), "count = 0"),

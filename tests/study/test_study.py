@@ -103,6 +103,17 @@ def test_the_file_does_not_depend_on_threads_and_interruptions(finished, tmp_pat
         assert np.array_equal(column, done[name], equal_nan=True), name
 
 
+def test_a_changed_task_function_of_the_same_name_is_another_study() -> None:
+    def fingerprint(size: float) -> str:
+        def move(robot):
+            start = np.array(robot.poses["home"])
+            return brazo.trajectory.quintic(start, start + size, 0.1)
+
+        return Study("scara2", ["PID"], [move], duration=0.1).fingerprint
+
+    assert fingerprint(0.05) == fingerprint(0.05) != fingerprint(0.06)
+
+
 KILLED = """
 import sys, time
 from tests.study.test_study import small
@@ -171,7 +182,7 @@ def test_a_folder_of_another_study_is_rejected(tmp_path) -> None:
     assert len(small().run(tmp_path / "a", replace=True)) == small().runs
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "letter.txt").write_text("mine")
-    with pytest.raises(brazo.BrazoError, match="not empty and not a study"):
+    with pytest.raises(brazo.BrazoError, match="not empty and not a study folder"):
         small().run(tmp_path / "b")
 
 
@@ -233,13 +244,13 @@ def test_a_study_file_is_a_study() -> None:
         ("[0.5, 2]", "[]", "13: factors.PID.kp.scale.values: no values"),
         ("mass_error: {un", "mas_error: {un", "14: factors.mas_error: unknown factor"),
         ("PID.kp.scale", "PID.kx.scale", "13: factors.PID.kx.scale: .*has no gain 'kx'; gains: kp"),
-        ("[-0.1, 0.1]", "[0.1, -0.1]", "14: .*the first must be smaller"),
+        ("[-0.1, 0.1]", "[0.1, -0.1]", "14: .*the first number must be the smaller"),
         ("joint: elbow", "joint: knee", "11: .*joint: robot 'scara2' has no joint 'knee'"),
         ("max_error.tool", "max_eror.tool", "16: success.max_eror.tool: no metric"),
         ("tasks: [step]", "tasks: [jump]", "7: tasks.* choose sines, quintic, step"),
         ("wn: 20", "wm: 20", "5: controllers.PID: PID has no option 'wm'; options: wn"),
         ("controller: ComputedTorque", "controller: Computed", "6: .*choose"),
-        ("value: 0.4", "value: 4", "11: .*torque loss 4: must be from 0 to 1"),
+        ("value: 0.4", "value: 4", "11: .*torque loss: the value is 4; it must be from 0 to 1"),
         ("samples: 3", "samples: 2.5", "15: samples: 2.5 is not a whole number"),
         ("100ms", "100.5ms", "not a multiple of dt"),
         ("robots: [scara2]", "robots: []", "3: robots: the list is empty"),

@@ -85,7 +85,10 @@ def test_reach_and_volume_have_their_degree_in_lengths(tmp_path) -> None:
             "size is -1; it must be finite and greater than 0",
         ),
         (lambda: workspace("planar-2r", rows="both"), "rows 'both' is not one of all, linear"),
-        (lambda: sensitivity("planar-2r", ["L9"]), "no parameter 'L9'; parameters: L1, L2"),
+        (
+            lambda: sensitivity("planar-2r", ["L9"]),
+            "no parameter 'L9'; parameters that can vary: L1, L2",
+        ),
         (lambda: sensitivity("planar-2r", step=2.0), "step = 2.0"),
     ],
 )

@@ -12,7 +12,7 @@ import numpy as np
 from brazo.teleop.follow.follower import LONGEST_STEP, Follower
 from brazo.teleop.follow.safety import SafetyState
 from brazo.teleop.link.follower_link import FollowerLink
-from brazo.teleop.link.master_link import MasterLink
+from brazo.teleop.link.master_link import VALID, MasterLink
 from brazo.teleop.mapping.joint_map import JointMap
 from brazo.trajectory import Limits
 
@@ -139,6 +139,7 @@ class MasterRig(Loop):
         self.link = MasterLink(address, **options)
         self.run = self.clutch = False
         self.quiet = False
+        self.valid = VALID  # s
         self._swing = 0.0
         self.q = (0.0, 0.0)
 
@@ -158,7 +159,7 @@ class MasterRig(Loop):
         x = 0.4 * math.sin(2.0 * self._swing)
         self.q = (x, -x)
         if not self.quiet:
-            self.link.send(self.q, run=self.run, clutch=self.clutch)
+            self.link.send(self.q, run=self.run, clutch=self.clutch, valid=self.valid)
 
     def let_go(self, follower):
         """Release the switch and wait until the follower has received it and is at rest."""

@@ -152,7 +152,7 @@ def test_a_singularity_is_reported_with_its_joints():
     q = arm.poses["nominal"] + np.radians([0, 0, 0, 0, -35, 0])
     jog = CartesianJog(arm, limits_of(arm), q)
     held(jog, [0, 0, 0, 0, 0.3, 0], 300)
-    assert jog.reason == "the arm nears a singularity of joints 4 (wrist roll) and 6 (flange)"
+    assert jog.reason == "the arm approaches a singularity of joints 4 (wrist roll) and 6 (flange)"
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_it_runs_until_it_is_stopped():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda jog: jog.run([1, 0, 0, 0, 0, 0]), "the tool's speed is 1; at most 0.25"),
-        (lambda jog: jog.run([0, 0, 0, 0, 0, 2]), "the tool's angular speed is 2"),
+        (lambda jog: jog.run([1, 0, 0, 0, 0, 0]), "speed of the tool is 1 m/s; at most 0.25 m/s"),
+        (lambda jog: jog.run([0, 0, 0, 0, 0, 2]), "angular speed of the tool is 2"),
         (lambda jog: jog.run([0, 0, 0]), "velocity has shape (3,)"),
         (lambda jog: jog.run([0] * 6, "world"), "'world' is not one of base, tool"),
         (lambda jog: jog.update(0), "dt is 0"),

@@ -85,9 +85,9 @@ points:
 
 
 BAD = [
-    ("t: 3s", "t: 1s", "motion.yaml:6: points[2].t: 1 s is not later than the point before, 1.5 s"),
+    ("t: 3s", "t: 1s", "motion.yaml:6: points[2].t: 1 s is not later than the previous point, 1.5"),
     ("t: 3s", "t: 3m", "motion.yaml:6: points[2].t: '3m' is a length, expected a time"),
-    ("20deg]", "20deg, 1]", "motion.yaml:6: points[2].q: expected a list of 5 numbers: shoulder"),
+    ("20deg]", "20deg, 1]", "motion.yaml:6: points[2].q: expected a list of 5 numbers, one"),
     ("20deg]", "20cm]", "motion.yaml:6: points[2].q[4]: '20cm' is a length, expected an angle"),
     ("10cm", "10deg", "motion.yaml:5: points[1].q[3]: '10deg' is an angle, expected a length"),
     ("curve: cubic", "curve: septic", "motion.yaml:1: curve: 'septic' is not allowed"),

@@ -37,7 +37,7 @@ def test_missing_drives_are_listed_for_every_joint():
 
 
 def test_without_assumptions_a_missing_number_is_an_error():
-    with pytest.raises(BrazoError, match=r"no speed limit for joint 1 .* file gives none: pass"):
+    with pytest.raises(BrazoError, match=r"no speed limit for joint 1 .* in the robot file: pass"):
         limits_of(brazo.load("teleop-scara"), assume=None)
     with pytest.raises(BrazoError, match=r"no acceleration limit for joint 1"):
         limits_of(brazo.load("scara2"), assume=None)

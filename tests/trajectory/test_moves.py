@@ -205,7 +205,7 @@ def test_zero_distance_takes_zero_time():
             "acceleration 5 within the limits 1 (speed), 1 (acceleration), 1 (jerk)",
         ),
         (lambda: Limits(0.0), "speed of joint 1 is 0"),
-        (lambda: Limits(1.0, position=[[1, 0]]), "low ≤ high"),
+        (lambda: Limits(1.0, position=[[1, 0]]), "limit 1 must not exceed the upper limit 0"),
     ],
 )
 def test_invalid_input_is_rejected_with_a_message(call, words):

@@ -156,7 +156,7 @@ def test_a_recorded_motion_is_followed_again(tmp_path):
     wanted = ARM.fk(motion.sample(t).q)[:, :3, 3]
     found = ARM.fk(np.ascontiguousarray(again.sample(t).q))[:, :3, 3]
     assert np.linalg.norm(found - wanted, axis=1).max() < 1e-6
-    with pytest.raises(brazo.BrazoError, match="robots in it: rv2aj"):
+    with pytest.raises(brazo.BrazoError, match="robots in the recording: rv2aj"):
         recorded_path(rec, ARM, "other")
 
 

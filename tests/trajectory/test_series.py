@@ -37,7 +37,7 @@ def test_corners_and_jumps_are_refused(f):
     ("f", "words"),
     [
         (lambda x: [1.0, 2.0], r"returned shape \(2,\); expected \(1,\)"),
-        (lambda x: [1.0] if x == 0.5 else [1.0, 2.0], r"shape \(2,\), before that \(1,\)"),
+        (lambda x: [1.0] if x == 0.5 else [1.0, 2.0], r"shape \(2,\), but earlier \(1,\)"),
         (lambda x: [np.nan], "must be finite"),
         (lambda x: [1 / 0], "f raised ZeroDivisionError"),
     ],

@@ -190,7 +190,7 @@ def test_what_is_missing_is_reported(clip):
     with pytest.raises(BrazoError, match=r"circle\.mp4: no marker of colour red #ff0000 in 60 f"):
         track_video(clip, "red")
     still = pictures([(60.0, 60.0)] * 8)
-    with pytest.raises(BrazoError, match="is seen in 8 of 8 frames, but does not move by 2 %"):
+    with pytest.raises(BrazoError, match="is seen in 8 of 8 frames, but moves less than 2 %"):
         track_marker(still, 30.0, GREEN)
     with pytest.raises(BrazoError, match="no frames"):
         track_marker([], 30.0, GREEN)

@@ -50,7 +50,7 @@ def test_parameters_are_names():
         ("90degrees", "unknown unit 'degrees'"),
         ("L9", "unknown name 'L9' in 'L9'; expected a number, such as 0.4, 30deg or 5cm"),
         ("1/0", "divides by zero"),
-        ("1cm + 1deg", "adds a length and an angle"),
+        ("1cm + 1deg", "adds or subtracts a length and an angle"),
         ("5kg", "expected an angle"),
         ("(1", "')' is missing"),
         ("1 2", "unexpected"),

@@ -1,7 +1,9 @@
 """The cell in a recording: the same robot again, whatever became of its files."""
 
+import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -60,7 +62,7 @@ def test_a_cell_and_its_robots_are_those_of_the_run(tmp_path, change):
     assert np.allclose(again.robots[0].base, cell.robots[0].base)
     if change == "edited":
         (note,) = notes
-        assert str(tmp_path / "mine.yaml") in note and "text in the recording is used" in note
+        assert str(tmp_path / "mine.yaml") in note and "stored in the recording is used" in note
     else:
         assert notes == []
 
@@ -124,17 +126,28 @@ def test_a_text_that_is_too_long_is_left_out_with_the_reason(tmp_path, monkeypat
     monkeypatch.setattr(module, "LARGEST", 100)
     file = own_cell(tmp_path)
     about = {"cell": "bench", "cell_file": str(file)} | recorded_source(load_cell(file))
-    assert SOURCE not in about and "keeps up to" in about[LEFT_OUT]
+    assert SOURCE not in about and "stores up to" in about[LEFT_OUT]
     t = np.zeros(2)
     source = memory_source({"t": (t, "s")}, (), about)
     cell, (note,) = recorded_cell(source, tmp_path / "run.parquet")
-    assert cell.name == "bench" and "keeps up to" in note
+    assert cell.name == "bench" and "stores up to" in note
     file.unlink()
-    with pytest.raises(brazo.BrazoError, match=r"keeps up to .* --cell"):
+    with pytest.raises(brazo.BrazoError, match=r"stores up to .* --cell"):
         recorded_cell(source, tmp_path / "run.parquet")
 
 
 def test_a_damaged_text_is_refused():
     for text in ("{}", "[1]", '{"files": {"../a.yaml": ""}, "references": {}, "origins": {}}'):
-        with pytest.raises(brazo.BrazoError, match="not a cell"):
+        with pytest.raises(brazo.BrazoError, match="not a cell description"):
             restored_cell({SOURCE: text})
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [{}, {"digest": "", "path": "", "text": None, "meshes": 0}, {"digest": 1}, None, "text"],
+)
+def test_a_damaged_robot_of_a_stored_cell_is_refused_with_the_file(reference, tmp_path):
+    text = {"files": {"c.yaml": "robots: []"}, "references": {"a": reference}, "origins": {}}
+    source = SimpleNamespace(about={SOURCE: json.dumps(text)})
+    with pytest.raises(brazo.BrazoError, match=r"run\.parquet: .* cannot be loaded: .*--cell"):
+        recorded_cell(source, tmp_path / "run.parquet")

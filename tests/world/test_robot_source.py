@@ -92,7 +92,7 @@ def test_a_loaded_robot_can_be_edited_like_its_file():
     assert wide.model.bodies[-1].inertia.mass == mass
     assert RobotFile.parse(wide.text()).build().bodies[-1].inertia.mass == mass
     bare = brazo.loads(robot.to_urdf())
-    with pytest.raises(BrazoError, match="only robot files"):
+    with pytest.raises(BrazoError, match="was not read from a robot file"):
         RobotSource(bare.model, Edits(), _source=bare._source).edited(Edits(width=2.0))
 
 
@@ -106,7 +106,7 @@ def test_edits_are_taken_back_in_the_world():
     assert world.cell.robots[0].source is first
     robot = world.robots["scara1"]
     assert np.allclose(brazo.load("scara1").mass_matrix(robot.q), M)
-    with pytest.raises(BrazoError, match="the other description has"):
+    with pytest.raises(BrazoError, match="the new description has"):
         world.edit("scara1", source=world.cell.robots[1].source)
     world.step()
 

@@ -76,7 +76,7 @@ def test_a_joint_without_friction_takes_whole_steps():
 def test_friction_too_stiff_for_any_division_is_named(tmp_path):
     _, world = arm_in_cell(tmp_path, damping=200.0, dry=0.0)
     world.robots["a"].set_state(np.zeros(3), [0.0, 0.0, 1.0])
-    with pytest.raises(Diverged, match=r"friction of joint 'a/roll' is too stiff for steps of"):
+    with pytest.raises(Diverged, match=r"friction of joint 'a/roll' is too large for steps of"):
         world.step(200)
     assert world.compiled.substeps == MAX_SUBSTEPS
 

@@ -72,7 +72,7 @@ def test_the_fingers_of_a_gripper_stay_where_they_are():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("    tcp: nail\n", "no tool centre point 'nail'; tcps has probe, torch"),
+        ("    tcp: nail\n", "no tool centre point 'nail' in 'tcps'; available: probe, torch"),
         ("    tcp: probe\n    tcps: {}\n", "twice|duplicate|already"),
     ],
 )

@@ -1,9 +1,9 @@
-"""Benchmarks of brazo and its peers on this machine: `brazo bench`.
+"""Benchmarks of brazo and of other libraries (peers) on this machine: `brazo bench`.
 
-One module per section.  Every comparison gives the engines the same robot and inputs, checks that
-they agree (one that does not is omitted with a note), then times them round-robin in one process
-and keeps the best round of each, so that a disturbed round affects no result.  Peers are used if
-they are installed; none is a dependency.
+There is one module for each section of the report.  In every comparison, all libraries get the same
+robot and the same inputs.  A library whose results differ from those of brazo is omitted with a
+note.  The others are timed in turn in one process, in several rounds, and the best round of each
+counts.  Peers are used if they are installed; none is a dependency.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def run(
     sections: Sequence[str] = SECTIONS,
     progress: Callable[[str], None] = lambda words: None,
 ) -> BenchReport:
-    """Measure the named sections, in order."""
+    """Measure the named sections in order; `progress` is called with the name of each."""
     from brazo.bench import (
         batch,
         closed_loop,

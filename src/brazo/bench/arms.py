@@ -1,7 +1,8 @@
 """The benchmarked arms: the Puma 560 and a 6R arm without special geometry.
 
-The right angles and sparse inertias of the Puma eliminate much of its arithmetic.  `general` has no
-right angle, no parallel axes, no zero length and full tensors, so nothing is eliminated.  Results
+The Puma has right angles between its axes and many inertias that are 0, so much of its arithmetic
+is eliminated.  The other arm, `general`, has no right angles, no parallel axes, no lengths of 0 and
+full inertia tensors, so nothing is eliminated.  Results
 for other six-joint arms are between the two.
 """
 
@@ -39,7 +40,7 @@ joints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class States:
-    """Random states of one arm as (N, n) arrays; tau gives qdd."""
+    """Random states of one arm as arrays (N, n); `tau` are the torques that cause `qdd`."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -49,13 +50,13 @@ class States:
 
 @lru_cache(maxsize=1)
 def puma() -> Robot:
-    """The Puma 560: rigid links, neither friction nor motors."""
+    """The Puma 560 with rigid links, without friction and motors."""
     return load("puma560")
 
 
 @lru_cache(maxsize=1)
 def general_arm() -> Robot:
-    """The 6R arm without special geometry; see the module."""
+    """The 6R arm without special geometry; see the docstring of this module."""
     file = RobotFile.parse(_GENERAL)
     return Robot(Source(file.build(), file.build))
 
@@ -67,7 +68,10 @@ def ur5e() -> Robot:
 
 
 def states(arm: Robot, count: int, seed: int = 0) -> States:
-    """Joint angles within ±2 rad, speeds within ±2 rad/s, accelerations within ±5 rad/s²."""
+    """Return `count` random states of an arm.
+
+    Angles are within ±2 rad, speeds within ±2 rad/s and accelerations within ±5 rad/s².
+    """
     rng = np.random.default_rng(seed)
     q, qd = rng.uniform(-2.0, 2.0, (2, count, arm.n))
     qdd = rng.uniform(-5.0, 5.0, (count, arm.n))

@@ -1,8 +1,9 @@
-"""Batches: (N, 6) arrays to (N, 6) arrays, with one or two threads.
+"""Inverse and forward dynamics of batches of N states (N, 6), with one or two threads.
 
-Pinocchio's batch calls are C++ and use one column per state; CasADi maps its compiled function over
-the same memory.  The share of the CPU's peak counts the operations of the graph and of each sine
-and cosine, without loads, stores and checks.
+Pinocchio's batch functions are in C++ and use one column per state.  CasADi maps its compiled
+function over the arrays of brazo, with one thread.  For brazo's kernels with one thread, the
+performance is also given as a share of the peak of one core.  For this share, the floating-point
+operations of the expressions, sines and cosines are counted, without loads, stores and checks.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _own(
 
 
 def _peak_shares(settings: Settings) -> Section:
-    """Measure brazo's kernels as a share of the peak of one core."""
+    """Measure the performance of brazo's kernels as a share of the peak of one core."""
     section = Section("peak_share", "Share of the peak, one core, N = 10000")
     if not native():
         section.notes.append("no machine code on this machine")
@@ -124,7 +125,7 @@ def _peak_shares(settings: Settings) -> Section:
 
 
 def flops(kernel: Kernel) -> int:
-    """Floating-point operations of one evaluation."""
+    """Number of floating-point operations in one evaluation of a kernel."""
     counts = kernel.op_counts()
     pairs = max(counts.get("sin", 0), counts.get("cos", 0))
     plain = sum(counts.get(op, 0) for op in ("add", "sub", "mul", "div", "sqrt", "min", "max"))

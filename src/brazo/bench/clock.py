@@ -1,7 +1,8 @@
-"""Races: several callables are timed in turn, and the best round of each is kept.
+"""Race: several callables are timed in turn over many rounds, and the best time of each counts.
 
-The load of a machine changes from second to second.  Callables that take turns within milliseconds
-run under the same load, and the minimum over many rounds is the undisturbed time of each.
+The load of a machine changes from second to second.  Callables that are called within milliseconds
+of each other run under the same load.  The best time is the one with the smallest
+disturbance by other processes.
 """
 
 from __future__ import annotations
@@ -17,22 +18,28 @@ __all__ = ["race"]
 
 def race(
     settings: Settings,
-    contestants: Mapping[str, Callable[[], Any]],
+    callables: Mapping[str, Callable[[], Any]],
     work: float | Mapping[str, float] = 1.0,
 ) -> dict[str, float]:
-    """Return the seconds of each callable per unit of work; a call does `work` units."""
-    repeats = {name: _repeats(call, settings.round_time) for name, call in contestants.items()}
-    best = {name: _time(call, repeats[name]) for name, call in contestants.items()}
-    a_round = sum(best[name] * repeats[name] for name in contestants)
+    """Time callables in turn and return the best time (s) of each, per unit of work.
+
+    One call does `work` units of work, for all callables or by name.
+    """
+    repeats = {name: _repeats(call, settings.round_time) for name, call in callables.items()}
+    best = {name: _time(call, repeats[name]) for name, call in callables.items()}
+    a_round = sum(best[name] * repeats[name] for name in callables)
     for _ in range(max(2, min(settings.rounds, int(settings.longest_race / a_round)))):
-        for name, call in contestants.items():
+        for name, call in callables.items():
             best[name] = min(best[name], _time(call, repeats[name]))
-    units = work if isinstance(work, Mapping) else dict.fromkeys(contestants, work)
+    units = work if isinstance(work, Mapping) else dict.fromkeys(callables, work)
     return {name: seconds / units[name] for name, seconds in best.items()}
 
 
 def _repeats(call: Callable[[], Any], seconds: float) -> int:
-    """Return the number of calls per round; the calls to find it also warm up."""
+    """Return the number of calls that take about `seconds`, found by trial.
+
+    The trial calls also warm up caches.
+    """
     repeats = 1
     while True:
         # The best of three, because an interrupted call would end the search too early.

@@ -1,10 +1,11 @@
-"""A controlled arm: PID at 1 kHz with the torque held over each Runge–Kutta step.
+"""Closed loops of an arm and a PID controller at 1 kHz, with constant torque in each step.
 
-One arm: one compiled loop, compared with MuJoCo stepped from Python with the same PID in NumPy.
-Many arms: 2048 loops, compared with `mujoco.rollout`, which gets the torques of brazo's loops in
-advance and computes no controller.
-A study: gains times payloads, with the metrics of each run; `mujoco.rollout` as above, with one
-model for each payload, computes neither controller nor metrics.
+One arm: a compiled loop, compared with MuJoCo stepped from Python with the same PID in NumPy.
+Many arms: 2048 compiled loops, compared with `mujoco.rollout`.  The rollout gets the torques that
+brazo's loops have computed, because it cannot compute a controller.
+A study: all combinations of gains and payloads, with the metrics of each run, compared with
+`mujoco.rollout` with one model for each payload.  The rollout computes neither controller nor
+metrics.
 """
 
 from __future__ import annotations
@@ -36,13 +37,16 @@ def measure(settings: Settings) -> list[Section]:
 
 
 def gains(arm: Robot, q: np.ndarray) -> dict[str, Any]:
-    """Gains for critical damping at 20 rad/s of each joint alone."""
+    """PID gains with which each joint alone is critically damped with 20 rad/s, by name."""
     m = np.diag(arm.mass_matrix(q))
     return {"kp": 400.0 * m, "ki": 800.0 * m, "kd": 40.0 * m}
 
 
 def wave(arm: Robot, q0: np.ndarray, steps: int) -> np.ndarray:
-    """A slow sine of every joint about q0: positions, velocities, accelerations (3, steps, n)."""
+    """Reference (3, steps, n) in which every joint makes a slow sine about q0.
+
+    Its rows are positions, velocities and accelerations.
+    """
     t = DT * np.arange(steps)[:, None]
     w = np.linspace(1.0, 3.0, arm.n)
     swing = np.sin(w * t)
@@ -66,18 +70,22 @@ class NativeLoop:
         every: int = 0,
         threads: int | None = None,
     ) -> LoopRun:
-        """Run from rest at q0 (..., n); the reference is (3, steps, n) or (3, 1, n)."""
+        """Simulate `steps` steps from rest at q0 (..., n).
+
+        The reference is (3, steps, n), or (3, 1, n) if it is constant.  With `every` = k, every
+        k-th step is recorded; with 0, none.
+        """
         rest = np.broadcast_to(self._state, (*q0.shape[:-1], len(self._state)))
         x = np.concatenate([q0, rest], axis=-1)
         streams = dict(zip(REFERENCE, reference, strict=True))
         return self._loop(steps, every=every, threads=threads, x=x, **streams, **self._fixed)
 
     def end(self, q0: np.ndarray, reference: np.ndarray, steps: int) -> np.ndarray:
-        """The last positions."""
+        """Simulate as in `run` and return the last positions (..., n)."""
         return self.run(q0, reference, steps).x[..., : self.n]
 
     def torques(self, run: LoopRun) -> np.ndarray:
-        """The torques (..., steps, n) of a run with every = 1."""
+        """Return the torques (..., steps, n) of a run with `every` = 1."""
         assert run.record is not None
         return run.record[..., -2 * self.n : -self.n]
 
@@ -162,7 +170,12 @@ def _race_rollout(
     replay: tuple[Any, Any, Any, Any],
     end_of_run: np.ndarray,
 ) -> list[tuple[dict[str, Value], float]]:
-    """Time `run(threads)` and MuJoCo's rollout of the same torques; rows, and brazo's seconds."""
+    """Time `run(threads)` and `mujoco.rollout` with the same torques, and add rows to the section.
+
+    `work` is the number of steps of a run.  `replay` are the first arguments of `_MuJoCo.rollout`,
+    and `end_of_run` are the positions that the rollout must reach.  Return each row, and the time
+    (s) per step of brazo.
+    """
     found = []
     for threads in (1, 2) if thread_count() > 1 else (1,):
         contestants: dict[str, Any] = {"brazo": lambda t=threads: run(t)}
@@ -194,7 +207,7 @@ def _mujoco(section: Section) -> _MuJoCo | None:
 
 
 class _MuJoCo:
-    """The same loops on MuJoCo."""
+    """The same loops, simulated by MuJoCo."""
 
     def __init__(self) -> None:
         self.mujoco: Any = optional("mujoco")
@@ -236,7 +249,11 @@ class _MuJoCo:
         tau: np.ndarray,
         threads: int,
     ) -> Any:
-        """Return two functions: run one robot per start, and return the last positions."""
+        """Return two functions: one simulates all arms, the other returns their last positions.
+
+        Arm i starts at `starts[i]` with the velocities `speeds[i]` and gets the torques `tau[i]`
+        (steps, n).
+        """
         from brazo.bench.peers.mujoco_peer import bare_model
 
         mj: Any = self.mujoco

@@ -53,7 +53,7 @@ def measure(settings: Settings) -> list[Section]:
 
 
 def _all(model: TreeModel) -> Iterator[Callable[[], Kernel]]:
-    """Yield functions that compile each kernel of an arm."""
+    """Yield a function for each kernel of an arm, which derives and returns the kernel."""
     forward, dynamics = TreeKernels(model), TreeDynamicsKernels(model)
     yield lambda: forward.fk
     yield lambda: forward.frames
@@ -76,7 +76,7 @@ def _all(model: TreeModel) -> Iterator[Callable[[], Kernel]]:
 
 
 class _cache_at:
-    """Use a folder as the cache of object code."""
+    """Use a folder as the cache of object code (context manager)."""
 
     def __init__(self, folder: str) -> None:
         self.folder, self.before = folder, os.environ.get("BRAZO_CACHE_DIR")

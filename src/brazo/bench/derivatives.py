@@ -1,6 +1,7 @@
 """Derivatives of the dynamics: one call, and batches on one thread.
 
-Pinocchio has no batch call of derivatives; its batch is a Python loop over its own function.
+Pinocchio has no function for batches of derivatives; its function for one state is called in a
+Python loop.
 """
 
 from __future__ import annotations

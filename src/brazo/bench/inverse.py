@@ -1,12 +1,12 @@
-"""Inverse kinematics: all branches of the Puma 560 and of the UR5e, one call and batches; all
-solutions of six-joint arms of no special geometry.
+"""Inverse kinematics of the Puma 560, of the UR5e and of six-joint arms without special geometry.
 
-A single call cycles through many random poses and ends with the joint values of every branch as
-an array (peers with one numeric solution: of that one).  A peer takes part if it finds the
-same number of branches and if they reach the targets.
+For the Puma and the UR5e, one call and batches are timed.  Each call solves the next of many random
+poses and returns the joint values of all branches as an array.  Libraries that find one numeric
+solution return only that one.  A peer (another library) is timed if it finds the same number of
+branches and if they reach the targets.
 
-The arms of no special geometry are one of brazo and those that ssik has prepared, without limits in
-both; a call ends with the list of solutions.
+The arms without special geometry are one of brazo's robots and those for which the library ssik has
+a prepared solver.  Joint limits are ignored.  Each call returns a list of all solutions.
 """
 
 from __future__ import annotations
@@ -132,12 +132,12 @@ def _batch(
 
 
 def _unfit(arm: Robot, peer: InversePeer, T: np.ndarray) -> str | None:
-    """Return why a peer is not timed; None if it is."""
+    """Return the reason why a peer cannot be timed; None if it can be timed."""
     ours = arm.ik_batch(T).valid.sum(axis=1)
     for target, count in zip(T[:20], ours, strict=False):
         q = peer.solve(target)
         if peer.every_branch and len(q) != count:
-            return f"finds {len(q)} branches where brazo finds {count}; not timed"
+            return f"it finds {len(q)} branches where brazo finds {count}; not timed"
         if len(q) and np.abs(arm.fk(q) - target).max() > _REACHED:
             return "its branches do not reach the target; not timed"
     return None

@@ -1,4 +1,4 @@
-"""Machine and versions of a measurement."""
+"""Description of the machine on which a benchmark runs, with the versions of the software."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PACKAGES = (
 
 
 def describe() -> dict[str, Value]:
-    """CPU, system and versions."""
+    """Return properties of the CPU and the system, and package versions, by name."""
     found: dict[str, Value] = {
         "cpu": cpu_name(),
         "cpus": len(os.sched_getaffinity(0))

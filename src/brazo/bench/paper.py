@@ -1,9 +1,9 @@
-"""The method of the cooperative simulator's paper for both SCARAs, compared with brazo.
+"""Simulation of two SCARAs by the method of a paper, compared with brazo.
 
 Urrea and Coltters (2015) generate code for M, C and G, invert M numerically in every evaluation and
-integrate with Runge–Kutta.  Here `derive()` generates that code, which is run in Python with NumPy,
-and compiled by the C compiler with a Gauss–Jordan inverse.  All methods step both arms with the
-same PID and held torques.  The paper's figures are from another machine.
+integrate with Runge–Kutta.  Here `derive()` generates this code.  It is run in Python with NumPy,
+and in C with a Gauss–Jordan inverse.  All methods simulate both arms with the same PID controller,
+with constant torque in each step.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def measure(settings: Settings) -> list[Section]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Task:
-    """A motion from rest at q to a goal with PID control."""
+    """A motion with PID control from rest at `q` to `goal`."""
 
     gains: dict[str, Any]
     q: np.ndarray
@@ -98,7 +98,7 @@ def _both(methods: list[_Method], tasks: list[_Task], steps: int) -> np.ndarray:
 
 
 class _Method:
-    """One arm simulated by the paper's method."""
+    """Simulation of one arm by one of the compared methods."""
 
     def run(self, task: _Task, steps: int) -> np.ndarray:
         raise NotImplementedError

@@ -1,7 +1,8 @@
-"""Peak of the CPU: independent fused multiply-adds in all lanes of one core.
+"""Peak performance of one core, measured with fused multiply-adds in all SIMD lanes.
 
-Eight to sixteen independent chains hide the latency of the multipliers, without loads and stores.
-The best of several numbers of chains is the peak to which kernels are compared.
+Each multiply-add of a chain uses the result of the one before, without loads and stores.  Several
+independent chains run at the same time, to hide the latency of the multipliers.  The peak is the
+best result with 8 to 16 chains.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ def measure(settings: Settings) -> list[Section]:
 
 @lru_cache(maxsize=2)
 def peak_flops(settings: Settings) -> float:
-    """Floating-point operations per second of one core; a fused multiply-add counts as two."""
+    """Return the peak of one core (floating-point operations per second).
+
+    A fused multiply-add counts as two operations.
+    """
     width = jit.host().width
     best = 0.0
     for chains in (8, 10, 12, 16):
@@ -47,7 +51,7 @@ def peak_flops(settings: Settings) -> float:
 
 
 def flops_of_sincos() -> int:
-    """Floating-point operations of one sine with its cosine, as generated."""
+    """Number of floating-point operations in the generated code of one sine with its cosine."""
     from brazo.codegen.trigonometry import emit_sincos
 
     e = Emitter(1, Module())
@@ -58,7 +62,10 @@ def flops_of_sincos() -> int:
 
 
 def _chains(width: int, count: int) -> str:
-    """IR of ``double peak(i64 steps)``: x ← x/2 + 1/4 in ``count`` vectors."""
+    """Return the LLVM IR of a function ``double peak(i64 steps)``.
+
+    In each step it computes x ← x/2 + 1/4 in `count` vectors with `width` lanes.
+    """
     module = Module()
     e = Emitter(width, module)
     names = [f"%x{i}" for i in range(count)]

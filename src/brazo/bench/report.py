@@ -12,7 +12,10 @@ Value = str | float | int | bool | None
 
 @dataclass(slots=True)
 class Section:
-    """One table: rows of named values.  A column's unit is part of its name."""
+    """One table of the report: rows that map column names to values.
+
+    The unit of a column is part of its name.
+    """
 
     key: str
     title: str
@@ -21,20 +24,20 @@ class Section:
 
     @property
     def columns(self) -> list[str]:
-        """All columns, in the order they first appear."""
+        """Names of all columns, in the order in which they first appear in the rows."""
         return list(dict.fromkeys(key for row in self.rows for key in row))
 
 
 @dataclass(slots=True)
 class BenchReport:
-    """All sections and the machine they were measured on."""
+    """All sections of a benchmark, and the machine on which they were measured."""
 
     machine: dict[str, Value]
     settings: Settings
     sections: list[Section] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
-        """JSON-compatible data of the report."""
+        """Return the report as JSON-compatible data."""
         return {
             "machine": self.machine,
             "settings": asdict(self.settings),

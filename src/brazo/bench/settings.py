@@ -1,4 +1,4 @@
-"""Duration and peers of a benchmark."""
+"""Settings of a benchmark."""
 
 from __future__ import annotations
 
@@ -7,22 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings; `quick` measures all sections, but too briefly for reliable ratios."""
+    """Settings of a benchmark.
+
+    With `peers`, other libraries are measured too.  With `quick`, the measurements are too short
+    for reliable ratios.
+    """
 
     peers: bool = False
     quick: bool = False
 
     @property
     def rounds(self) -> int:
-        """Rounds of a race; the best one of each callable counts."""
+        """Number of rounds in which callables are timed; the best round of each counts."""
         return 3 if self.quick else 25
 
     @property
     def round_time(self) -> float:
-        """Approximate seconds of a callable per round."""
+        """Approximate time (s) for which each callable is called in a round."""
         return 0.002 if self.quick else 0.01
 
     @property
     def longest_race(self) -> float:
-        """Seconds after which a race ends with fewer rounds."""
+        """Max time (s) of all rounds; the number of rounds is reduced to keep to it."""
         return 1.0 if self.quick else 15.0

@@ -1,8 +1,8 @@
 """Single calls from Python, as in a controller or a notebook.
 
-`fresh` allocates a new result; `out=` writes into an array of the caller.  The loop around the call
-and the lambda are not part of the work: an empty lambda runs in the same race, and its time is
-subtracted.
+In the report, `fresh` is a call that allocates its result, and `out=` is a call that writes into a
+given array.  The time of an empty lambda is measured together with the calls and subtracted, so
+that the loop around the calls does not count.
 """
 
 from __future__ import annotations
@@ -69,7 +69,10 @@ def _arm(settings: Settings, arm: Robot, key: str, title: str) -> Section:
 def _own(
     arm: Robot, operation: str, at: States
 ) -> tuple[Callable[[], Any], Callable[[], Any], np.ndarray]:
-    """brazo's call with a new result, with `out=`, and the result."""
+    """Return two functions that call brazo, and the expected result.
+
+    The first function allocates a new result, the second one uses `out=`.
+    """
     function = getattr(arm, operation)
     last = {"inverse_dynamics": at.qdd, "forward_dynamics": at.tau}
     if operation in last:

@@ -1,4 +1,4 @@
-"""Start-up time: complete processes, from start to end."""
+"""Start-up time: the duration of complete processes, such as one that only imports brazo."""
 
 from __future__ import annotations
 

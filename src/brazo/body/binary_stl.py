@@ -1,4 +1,7 @@
-"""Reader and writer of binary STL: 80 bytes, the number of triangles, 50 bytes for each."""
+"""Reader and writer of binary STL files.
+
+A file has an 80-byte header, the number of triangles (uint32) and 50 bytes per triangle.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,10 @@ Triangles = tuple[np.ndarray, np.ndarray]
 
 
 def read_binary_stl(path: Path, max_triangles: int) -> Triangles | None:
-    """Return vertices (v, 3) and faces (f, 3) of a file, with shared vertices; None if it is text.
+    """Return the vertices (v, 3) and faces (f, 3) of a binary STL file; None for a text STL file.
 
-    Raises BrazoError for a file that is too short for the triangles it declares, or has too many.
+    Corners at the same point share one vertex.  Raises BrazoError if the file is shorter than the
+    number of triangles in its header requires, or has more than `max_triangles` triangles.
     """
     size = path.stat().st_size
     with path.open("rb") as file:
@@ -28,13 +32,15 @@ def read_binary_stl(path: Path, max_triangles: int) -> Triangles | None:
         if size != needed and head.lstrip()[:5].lower() == b"solid":
             return None
         if len(head) < _HEADER:
-            raise BrazoError("not a mesh that can be read: too short for an STL file")
+            raise BrazoError("cannot be read as a mesh: too short for an STL file")
         if size < needed:
             raise BrazoError(
-                f"cut off: declares {count} triangles, which take {needed} bytes; it has {size}"
+                f"the file is incomplete: {count} triangles need {needed} bytes, but it has {size}"
             )
         if count > max_triangles:
-            raise BrazoError(f"{count} triangles; up to {max_triangles} are read: simplify it")
+            raise BrazoError(
+                f"{count} triangles; the maximum is {max_triangles}: simplify the mesh"
+            )
         records = np.frombuffer(file.read(_RECORD.itemsize * count), _RECORD)
     if not count:
         return np.zeros((0, 3)), np.zeros((0, 3), np.int32)

@@ -1,4 +1,4 @@
-"""Collection of the parts of an arm by body, with helper methods for common shapes."""
+"""Canvas that collects the parts of an arm for each body, with methods for common shapes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _ORDINALS = ("zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """Parts by body (0 = base); poses are in the body frame."""
+    """Collection of the parts of an arm, filled by the functions that draw the arm.
+
+    `parts[i]` are the parts of body i; body 0 is the base.  The pose of a part is in the
+    frame of its body.
+    """
 
     style: Style
     parts: tuple[list[Part], ...]
@@ -32,7 +36,11 @@ class Canvas:
         self, body: int, name: str, frame: np.ndarray, span: Span, radius: float, color: Color,
         bevel: float = 0.16, collides=True,
     ) -> None:  # fmt: skip
-        """Add a cylinder along z of the frame; `bevel` is relative to the radius."""
+        """Add a cylinder along the z axis of `frame`, from z = span[0] to z = span[1] (m).
+
+        `frame` (4, 4) is in the frame of the body with index `body`.  `bevel` is the bevel radius
+        divided by the cylinder radius.
+        """
         lo, hi = min(span), max(span)
         shape = Cylinder(radius, hi - lo, min(bevel * radius, 0.45 * (hi - lo)))
         self.add(body, name, shape, frame @ translate(z=(lo + hi) / 2), color, collides)
@@ -40,18 +48,26 @@ class Canvas:
     def cap(
         self, body: int, name: str, frame: np.ndarray, face: float, outward: float, radius: float
     ) -> None:
-        """Add the dark cover of a joint, on the face at z = `face` with normal `outward` · z."""
+        """Add the dark round cover of a joint to the flat end at z = `face` (m) of a housing.
+
+        z is the axis of `frame` (4, 4), which is in the frame of the body with index `body`.
+        `outward` is +1 if the end faces along +z, -1 if it faces along -z.
+        """
         span = (face - 0.1 * outward * radius, face + 0.08 * outward * radius)
         color = self.style.joint
         self.cylinder(body, name, frame, span, 0.68 * radius, color, bevel=0.05, collides=False)
 
     def finished(self) -> tuple[tuple[Part, ...], ...]:
-        """Return the parts by body, with unique names and a segment in every moving body."""
+        """Return the parts of each body, with unique names within the body.
+
+        Every moving body has a main part, which is named "first segment" for body 1, "second
+        segment" for body 2 and so on.
+        """
         return tuple(_named(i, parts) for i, parts in enumerate(self.parts))
 
 
 def ordinal(i: int) -> str:
-    """Return the ordinal of i (first, second, ...) for part names."""
+    """Return i as an English ordinal ("first", "second", ...) for part names."""
     if i < len(_ORDINALS):
         return _ORDINALS[i]
     ending = "th" if i // 10 % 10 == 1 else {1: "st", 2: "nd", 3: "rd"}.get(i % 10, "th")

@@ -1,9 +1,12 @@
 """Castings of an arm: the solid segment of each moving body, between its two joint axes.
 
-Three forms cover every row of a D-H table.  Parallel axes give a *plate*, a lever with round ends.
-Intersecting or skew axes give an *elbow*: a housing around each, with a beam along the common
-normal if they are far apart.  If the next body rotates at the intersection itself, the elbow
-becomes a *fork*.
+Three forms cover every row of a D-H table.  A body with parallel axes is a *plate*: a lever with
+round ends.  A body with intersecting or skew axes is an *elbow*: a housing around each axis, and a
+beam along the common normal if the axes are far apart.  If the next body rotates at the
+intersection of the axes, the elbow ends in a *fork*.
+
+The *foot* and the *exit* of body i are the ends of the common normal of its two axes: the foot is
+on axis i and the exit on axis i + 1 (see `brazo.body.skeleton`).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from brazo.model.transforms import rot_x, rot_y, rot_z, translate
 
 
 def draw_segment(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
-    """Draw body i without its joints."""
+    """Draw the casting of body i: a plate if its two axes are parallel, otherwise an elbow."""
     if plan.bones[i].parallel:
         _plate(canvas, plan, i)
     else:
@@ -29,7 +32,10 @@ def draw_segment(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
 
 
 def draw_tube(canvas: Canvas, plan: DrawingPlan, k: int, start: float) -> None:
-    """Draw the tube along axis k from body k - 1 to the hub that begins at `start`."""
+    """Draw the tube along axis k from body k - 1 to the hub of joint k.
+
+    The hub begins at z = `start` (m) in the exit frame of body k - 1, whose z axis is axis k.
+    """
     bone, r0, r1 = plan.bones[k - 1], plan.r[k - 1], plan.r[k]
     root = sum(plan.place(k).parent) / 2
     wide = min(0.9 * r0, 1.5 * r1) if k > 1 and not bone.parallel else 0.96 * r1
@@ -47,9 +53,9 @@ def draw_tube(canvas: Canvas, plan: DrawingPlan, k: int, start: float) -> None:
 
 
 def draw_fork(canvas: Canvas, plan: DrawingPlan, k: int, toward: np.ndarray) -> None:
-    """Draw two tines on axis k and the bridge between them.
+    """Draw the fork of body k - 1 at joint k: two tines on axis k, and the bridge between them.
 
-    `toward` (body k - 1) points to the bridge.
+    `toward` is the direction (3,) from the axis to the bridge, in the frame of body k - 1.
     """
     i, r = k - 1, plan.r[k]
     exit_ = plan.bones[i].exit
@@ -118,7 +124,11 @@ def _elbow(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
 
 
 def _foot_housing(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
-    """Draw the housing around the axis that moves body i, or the neck of the exit housing."""
+    """Draw the housing of body i around axis i.
+
+    If the two axes of the body are close together, the housing around axis i + 1 may cover this
+    one.  In this case, a thin neck or nothing is drawn.
+    """
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
     name, color, side = f"{ordinal(i)} housing", canvas.style.link, plan.side(i)
@@ -141,7 +151,10 @@ def _foot_housing(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
 
 
 def _beam(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
-    """Draw the beam along the common normal, from the foot housing to the exit housing."""
+    """Draw the beam of body i from the housing around axis i to the housing around axis i + 1.
+
+    The beam is along the common normal of the two axes.
+    """
     bone, r0, r1 = plan.bones[i], plan.r[i], plan.r[i + 1]
     lo, hi = plan.place(i).child
     length = abs(bone.a)
@@ -158,7 +171,7 @@ def _beam(canvas: Canvas, plan: DrawingPlan, i: int) -> None:
 
 
 def _toward_foot(plan: DrawingPlan, i: int) -> np.ndarray:
-    """Return the direction across the exit axis from which body i arrives, in the body frame."""
+    """Return the direction (3,) from axis i + 1 to the rest of body i, in the frame of body i."""
     bone = plan.bones[i]
     if not layout.is_short(bone, plan.r[i]):
         return -math.copysign(1.0, bone.a) * bone.foot[:3, 0]
@@ -167,5 +180,8 @@ def _toward_foot(plan: DrawingPlan, i: int) -> np.ndarray:
 
 
 def _along_normal(bone: Bone) -> np.ndarray:
-    """Return the rotation of x of the foot frame toward the exit (a may be negative)."""
+    """Return the rotation (4, 4) after which the x axis of the foot frame points to the exit.
+
+    It is half a turn about z if `bone.a` is negative, otherwise the identity.
+    """
     return rot_z(0.0 if bone.a >= 0.0 else math.pi)

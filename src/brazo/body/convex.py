@@ -1,8 +1,9 @@
 """Convex pieces that approximate a solid for collision detection.
 
-The surface is cut by planes normal to the axes, one at a time: the cut that reduces the total
-volume of the convex hulls most, until it would reduce it by less than `WORTH`.  The hulls then
-cover the solid with less empty space than one hull does.
+The surface is cut by planes normal to the coordinate axes, one at a time.  Of the possible cuts,
+the one that reduces the total volume of the convex hulls most is made.  Cutting ends when the
+reduction is below `WORTH` times the volume of the uncut hull.  The hulls of the pieces cover the
+solid with less empty space than a single hull.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ _GRID = 100  # cells along the longest side
 def convex_pieces(
     vertices: Array, faces: Array, most: int = MOST_PIECES
 ) -> list[tuple[Array, Array]]:
-    """Return vertices (v, 3) and faces (f, 3) of convex pieces that cover a surface.
+    """Return the vertices (v, 3) and faces (f, 3) of convex pieces that cover a surface.
 
-    Raises BrazoError if all points are in one plane.
+    `most` is the max number of pieces.  Raises BrazoError if all points are in one plane.
     """
     triangles = _moderate(vertices, faces)
     pieces = [(triangles, _volume(triangles))]
     if not pieces[0][1]:
-        raise BrazoError("the mesh is flat")
+        raise BrazoError("the mesh is flat: all its points are in one plane")
     worth = WORTH * pieces[0][1]
     known: dict[int, tuple[float, list[tuple[Array, float]]]] = {}
     while len(pieces) < most:
@@ -49,7 +50,11 @@ def convex_pieces(
 
 
 def _moderate(vertices: Array, faces: Array) -> Array:
-    """Return triangles (f, 3, 3); the vertices of a large mesh are moved to a grid."""
+    """Return the corners (f, 3, 3) of the triangles, simplified if the mesh is large.
+
+    If there are more than `_MOST_TRIANGLES`, the vertices are rounded to a grid.  Triangles that
+    become degenerate or equal to another one are then removed.
+    """
     if len(faces) > _MOST_TRIANGLES:
         cell = float(np.ptp(vertices, axis=0).max()) / _GRID
         vertices = np.round(vertices / cell) * cell
@@ -62,7 +67,11 @@ def _moderate(vertices: Array, faces: Array) -> Array:
 
 
 def _best_cut(triangles: Array, volume: float) -> tuple[float, list[tuple[Array, float]]]:
-    """Return by how much the best cut reduces the volume of the hulls, and the two halves."""
+    """Return the best cut: the reduction of hull volume, and both halves with their hull volumes.
+
+    `volume` is the hull volume of the uncut triangles.  If no cut reduces it, the result is
+    (0, []).
+    """
     best: tuple[float, list[tuple[Array, float]]] = (0.0, [])
     low, high = triangles.min(axis=(0, 1)), triangles.max(axis=(0, 1))
     for axis in range(3):
@@ -79,7 +88,7 @@ def _best_cut(triangles: Array, volume: float) -> tuple[float, list[tuple[Array,
 
 
 def _faces_across(triangles: Array, axis: int) -> list[float]:
-    """Return the coordinates of the largest plane faces normal to an axis."""
+    """Return the coordinates along `axis` of the largest flat regions normal to this axis."""
     along = triangles[:, :, axis]
     size = float(np.ptp(triangles, axis=(0, 1)).max())
     flat = triangles[np.ptp(along, axis=1) <= 1e-7 * size]
@@ -91,7 +100,10 @@ def _faces_across(triangles: Array, axis: int) -> list[float]:
 
 
 def _clipped(triangles: Array, axis: int, at: float, side: float) -> Array:
-    """Return the part of triangles (f, 3, 3) with side · (x - at) <= 0."""
+    """Return the triangles clipped to one side of the plane x[axis] = at, as corners (f, 3, 3).
+
+    The side is x[axis] <= at if `side` is 1, and x[axis] >= at if `side` is -1.
+    """
     inside = side * (triangles[:, :, axis] - at) <= 0.0
     count = inside.sum(axis=1)
     whole = triangles[count == 3]
@@ -117,7 +129,7 @@ def _crossing(a: Array, b: Array, axis: int, at: float) -> Array:
 
 
 def _volume(triangles: Array) -> float:
-    """Return the volume of the convex hull; 0 if it is flat."""
+    """Return the volume of the convex hull of the corners; 0 if they are in one plane."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -127,10 +139,11 @@ def _volume(triangles: Array) -> float:
 
 
 def _hull(points: Array) -> tuple[Array, Array]:
-    """Return a hull that contains the points.
+    """Return the vertices and faces of a convex hull that contains the points.
 
-    If it has more than `MOST_CORNERS`, the hull of those that are extreme in as many evenly spread
-    directions is scaled up instead.
+    If the exact hull has more than `MOST_CORNERS` vertices, an approximation is returned.  It is
+    the hull of the points that are extreme in `MOST_CORNERS` evenly spread directions, scaled up
+    until it contains all points.
     """
     vertices, faces = hull_of(points)
     if len(vertices) <= MOST_CORNERS:

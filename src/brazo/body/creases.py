@@ -1,9 +1,9 @@
 """Vertex normals of a mesh: smooth across flat edges, sharp across creases.
 
-Two faces that share an edge at an angle below `CREASE` are smooth neighbours.  The corners at one
-point that are connected through smooth neighbours share one normal, the mean of their faces
-weighted by area.  Edges are sorted, not paired, so that the cost is O(n log n) for any number of
-faces at a vertex or an edge.
+Two faces that share an edge are smooth neighbours if the angle between their normals is below
+`CREASE`.  Corners at the same point that are connected through smooth neighbours share one normal:
+the area-weighted mean of the normals of their faces.  Edges are sorted, not compared in pairs.  The
+cost is therefore O(n log n) for any number of faces at a vertex or an edge.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
-    """Return vertices, faces and unit normals of a mesh, with vertices duplicated along creases."""
+    """Return the vertices, faces and vertex normals of a mesh for drawing.
+
+    Vertices are duplicated along creases, so that each copy has the normal of its side.
+    """
     same = same_place(vertices)
     places = same[faces]
     corner = vertices[places]
@@ -28,7 +31,7 @@ def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
     area = np.linalg.norm(across, axis=1)
     keep = area > 0.0
     if not keep.any():
-        raise BrazoError("the mesh has no triangle with an area")
+        raise BrazoError("all triangles of the mesh have zero area")
     places, across, area = places[keep], across[keep], area[keep]
     flat = across / area[:, None]
     group = _smooth_groups(vertices, places, flat)
@@ -45,7 +48,10 @@ def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
 
 
 def same_place(vertices: np.ndarray) -> np.ndarray:
-    """Return for each vertex the index of the first one at the same point (to 1e-9 of the size)."""
+    """Return for each vertex the index of the first vertex at the same point.
+
+    The tolerance is 1e-9 of the size of the mesh.
+    """
     size = float(np.ptp(vertices, axis=0).max()) or 1.0
     # The offset of a third of a step keeps exact values such as 0 away from the rounding boundary.
     keys = np.floor((vertices - vertices.min(axis=0)) / (1e-9 * size) + 1.0 / 3.0)
@@ -60,7 +66,11 @@ def same_place(vertices: np.ndarray) -> np.ndarray:
 
 
 def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -> np.ndarray:
-    """Return the group index of each corner (3 f,); each group is at one point."""
+    """Return the group index (3 f,) of each triangle corner.
+
+    All corners of a group are at the same point and share a normal.  `places` (f, 3) are the
+    vertex indices of the faces after `same_place`, `flat` (f, 3) the face normals.
+    """
     corners = np.arange(places.size).reshape(-1, 3)
     # Edge k of a face connects corners k and k + 1, ordered here from the lower point index to the
     # higher.
@@ -85,11 +95,13 @@ def _smooth_groups(vertices: np.ndarray, places: np.ndarray, flat: np.ndarray) -
 
 
 def _components(count: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return the component of each of `count` nodes, numbered by their first node.
+    """Return the index of the connected component of each of `count` nodes.
 
-    Each node has the index of a node of its component, which only decreases: links lower the
-    indices at both ends and at the nodes these refer to, then each node takes that of its own.
-    SciPy has such a function, but importing it takes longer than this does for a robot.
+    `rows[i]` and `columns[i]` are the two nodes of link i.  Components are numbered in the order of
+    their first nodes.  Each node has a label, the index of a node of the same component.  Every
+    pass lowers the labels at both ends of each link to the smaller of the two, until nothing
+    changes.  SciPy has such a function, but importing SciPy takes longer than this function for a
+    typical robot.
     """
     label = np.arange(count)
     while True:
@@ -104,7 +116,10 @@ def _components(count: int, rows: np.ndarray, columns: np.ndarray) -> np.ndarray
 
 
 def _angle_about(axes: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Return the angle of each direction about its axis; the zero depends only on the axis."""
+    """Return the angle (rad) of each direction about its axis.
+
+    Directions about the same axis are measured from the same zero.
+    """
     axes = axes / np.linalg.norm(axes, axis=1, keepdims=True)
     helper = np.zeros_like(axes)
     helper[np.arange(len(axes)), np.abs(axes).argmin(axis=1)] = 1.0

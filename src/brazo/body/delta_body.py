@@ -2,15 +2,18 @@
 
 Frames of the bodies that `delta_parts` returns (all lengths in metres):
 
-    "base"              the model's: centre of the fixed platform, z up, drive axes in z = 0
+    "base"              the base frame of the model: origin at the centre of the fixed platform,
+                        z up, drive axes in the plane z = 0
     "arm 1".."arm 3"    origin on the drive axis, x along the arm to the elbow (L1, 0, 0), y along
                         the axis; at theta = 0 x points outward and z up, theta > 0 turns x up
-    "rod 1a", "rod 1b"  origin at the elbow's ball, z to the platform's ball at (0, 0, L2); rod a
-                        is at +y of its arm, rod b at -y
-    "platform"          centre of the moving platform, axes parallel to the base's, balls in z = 0
+    "rod 1a", "rod 1b"  origin at the ball joint of the elbow, z to the ball joint of the platform
+                        at (0, 0, L2); rod a is at +y of its arm, rod b at -y
+    "platform"          origin at the centre of the moving platform, axes parallel to the base
+                        frame, ball joints in the plane z = 0
 
-The two balls of an elbow, and of a platform side, are `rod_offset` to either side of the middle.
-As with arms, radii follow from one size, and only the members change their length.
+The two ball joints of an elbow are at the distance `rod_offset` on either side of its centre.  The
+platform has such a pair of ball joints for each arm.  As with serial arms, all radii follow from
+one size.  If the lengths of the robot change, only the drive arms and rods change their length.
 """
 
 from __future__ import annotations
@@ -31,17 +34,21 @@ CARBON: Color = (0.12, 0.12, 0.13)
 
 
 def delta_size(R: float, L1: float, L2: float) -> float:
-    """Return the radius (m) of the drive hubs for these lengths."""
+    """Return the radius (m) of the drive hubs, in proportion to the lengths of the robot."""
     return 0.036 * (R + L1 + L2)
 
 
 def rod_offset(r: float, size: float) -> float:
-    """Return half the distance (m) between the two rods of a parallelogram."""
+    """Return half the distance (m) between the two rods of an arm.
+
+    `r` (m) is the distance from the centre of the platform to its rod joints, and `size` (m) is the
+    radius of the drive hubs.
+    """
     return min(1.15 * size, max(1.3 * r, 0.6 * size))
 
 
 def delta_bodies(arms: int = 3) -> tuple[str, ...]:
-    """Return the names of the bodies of a Delta."""
+    """Return the names of the bodies of a Delta robot."""
     moving = [name for i in range(1, arms + 1) for name in (f"arm {i}", f"rod {i}a", f"rod {i}b")]
     return ("base", *moving, "platform")
 
@@ -57,11 +64,12 @@ def delta_parts(
     size: float | None = None,
     stand: float = 0.0,
 ) -> dict[str, tuple[Part, ...]]:
-    """Return the parts by body name.
+    """Return the parts of a Delta robot by body name.
 
-    Pass the `delta_size` of the original robot as `size` to keep it while lengths are edited.
-    `stand` is the height (m) of the drive axes above a floor; if it is above 0, the base gets legs
-    down to the floor.
+    `R`, `r`, `L1`, `L2` (m) and `azimuths` (rad) are the dimensions of `DeltaModel`.  `size` is the
+    radius (m) of the drive hubs, by default `delta_size` of the lengths.  Pass the size of the
+    original robot to keep it while lengths are edited.  `stand` is the height (m) of the drive axes
+    above the floor; if it is above 0, the base gets legs down to the floor.
     """
     style = style or Style()
     u = (size or delta_size(R, L1, L2)) * style.width
@@ -110,7 +118,11 @@ def _base(R: float, u: float, azimuths: Sequence[float], style: Style) -> tuple[
 def _legs(
     reach: float, u: float, azimuths: Sequence[float], height: float, style: Style
 ) -> tuple[Part, ...]:
-    """Return three beams above the arms, and posts outside their reach, between the arms."""
+    """Return the parts of the stand: beams above the arms, posts and feet; empty if `height` is 0.
+
+    The posts are between the arms and beyond their `reach` (m).  `u` (m) is the radius of the drive
+    hubs, and `height` (m) is the height of the drive axes above the floor.
+    """
     if height <= 0.0:
         return ()
     parts = []
@@ -181,7 +193,7 @@ def _platform(
 
 
 def _disc(radius: float, height: float) -> Cylinder:
-    """Return a cylinder with an edge radius in proportion to its size."""
+    """Return a cylinder whose bevel is proportional to its smaller dimension."""
     return Cylinder(radius, height, 0.15 * min(radius, height))
 
 

@@ -25,5 +25,5 @@ def undrawable(model: Model) -> list[str]:
 def require_drawable(model: Model) -> None:
     """Raise BrazoError if a part of the model cannot be drawn."""
     if found := undrawable(model):
-        more = f" (and {len(found) - 1} more parts)" if len(found) > 1 else ""
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         raise BrazoError(f"robot '{model.name}', {found[0]}{more}")

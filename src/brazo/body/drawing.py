@@ -1,8 +1,8 @@
 """Parts of a robot, generated on first use.
 
-Most uses of a robot need no solids, and generating them takes longer than reading the file.
-`DrawnParts` stores the function that generates them; the parts of one body are a sequence that
-calls it.
+Most uses of a robot need no solids, and generating them takes longer than reading the robot file.
+`DrawnParts` stores the function that generates the parts.  The parts of one body are a sequence
+that calls this function on first access.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from brazo.model.description import Part
 
 
 class DrawnParts:
-    """Parts of all bodies of a robot, generated once; pickled without them."""
+    """Parts of all bodies of a robot, generated on first use.
+
+    A pickle contains only the function that generates the parts, not the parts.
+    """
 
     def __init__(self, draw: Callable[[], Any]) -> None:
         self._draw = draw  # parts by body: a list, or a mapping by name
@@ -28,16 +31,19 @@ class DrawnParts:
         return DrawnParts, (self._draw,)
 
     def parts(self, body: Hashable) -> Sequence[Part]:
-        """Return the parts of one body, generated on first use."""
+        """Return a sequence of the parts of one body; they are generated on first access.
+
+        `body` is the index or the name of the body.
+        """
         return _Parts(self, body)
 
     def parts_now(self, body: Hashable) -> tuple[Part, ...]:
-        """Return the parts of one body, generating them if necessary."""
+        """Return the parts of one body as a tuple; generate them if this has not been done yet."""
         return tuple(self._drawn[body])
 
 
 class _Parts(Sequence[Part]):
-    """Parts of one body, generated on first use."""
+    """Sequence of the parts of one body, generated on first use."""
 
     __slots__ = ("_body", "_drawing")
 

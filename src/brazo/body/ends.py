@@ -1,4 +1,4 @@
-"""The two ends of an arm: the base on its floor, and the tool flange with neck and gripper."""
+"""The two ends of an arm: the base on the floor, and the tool flange with neck and gripper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT_PALM = 0.15  # the same if the tool frame is close to the flange
 
 
 def draw_base(canvas: Canvas, plan: DrawingPlan) -> None:
-    """Draw the floor plate with bolts, a column of variable length, and the top."""
+    """Draw the floor plate with bolts, a column that fills the remaining height, and the top."""
     bone, r, style = plan.bones[0], plan.r[1], canvas.style
     is_upright = upright(bone)
     if is_upright:
@@ -57,7 +57,11 @@ def draw_base(canvas: Canvas, plan: DrawingPlan) -> None:
 
 
 def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, has_gripper: bool) -> float:
-    """Return +1 if the tool points along z of the last exit frame, -1 if against it."""
+    """Return +1 if the tool points along the z axis of the last body's exit frame, otherwise -1.
+
+    The exit frame is at the end of the last D-H row.  `radius` (m) is the radius of the tool
+    flange, and `tool` (4, 4) is the pose of the tool in the frame of the last body.
+    """
     if tool[2, 2] < -0.5 or tool[2, 3] < -0.2 * radius:
         return -1.0
     undecided = not has_gripper and abs(tool[2, 3]) < 0.2 * radius
@@ -69,7 +73,10 @@ def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, has_gripper:
 def tool_end(
     bones: Sequence[Bone], radius: float, tool: np.ndarray, gripper: Gripper | None
 ) -> EndFace:
-    """Return the end face of the last body with which flange and gripper reach the tool frame."""
+    """Return where the last body must end so that flange and gripper reach the tool frame.
+
+    See `outward` for the arguments.
+    """
     sign = outward(bones, radius, tool, gripper is not None)
     z = float(tool[2, 3]) - sign * (gripper_length(gripper) + flange_thickness(radius))
     flip = math.copysign(1.0, bones[-1].cosine)
@@ -77,7 +84,7 @@ def tool_end(
 
 
 def draw_tool(canvas: Canvas, plan: DrawingPlan, tool: np.ndarray, gripper: Gripper | None) -> None:
-    """Draw the flange on the last body, a neck from it to the tool, and the gripper."""
+    """Draw the flange on the last body, a neck from the flange to the tool, and the gripper."""
     n, style, r = plan.n, canvas.style, plan.r[-1]
     sign = outward(plan.bones, r, tool, gripper is not None)
     frame = plan.bones[n].exit @ np.diag([1.0, sign, sign, 1.0])  # z out of the flange
@@ -110,14 +117,21 @@ def flange_thickness(radius: float) -> float:
 
 
 def gripper_length(gripper: Gripper | None, palm: float | None = None) -> float:
-    """Return the distance (m) from the back of the palm to the tool frame."""
+    """Return the distance (m) from the back of the palm to the tool frame; 0 without a gripper.
+
+    `palm` is the length (m) of the palm; by default it follows from the length of the fingers.
+    """
     if gripper is None:
         return 0.0
     return GRASP * gripper.finger[2] + (PALM * gripper.finger[2] if palm is None else palm)
 
 
 def _last_face(canvas: Canvas, plan: DrawingPlan, frame: np.ndarray) -> float:
-    """Return where along z of the frame the last body ends; draw a boss if its axes cross."""
+    """Return the z coordinate (m) in `frame` at which the last body ends.
+
+    The z axis of `frame` points out of the flange.  If the two axes of the last body are not
+    parallel, this function also draws a cylinder from the body to this position.
+    """
     n = plan.n
     bone, r0, r1 = plan.bones[n], plan.r[n], plan.r[n + 1]
     if bone.parallel:
@@ -132,7 +146,11 @@ def _last_face(canvas: Canvas, plan: DrawingPlan, frame: np.ndarray) -> float:
 def _draw_gripper(
     canvas: Canvas, plan: DrawingPlan, back: np.ndarray, gripper: Gripper, length: float
 ) -> None:
-    """Draw palm and fingers in front of `back`, whose z points out of the gripper."""
+    """Draw the palm and fingers of the gripper.
+
+    `back` (4, 4) is the pose of the back of the palm in the frame of the last body; its z axis
+    points along the fingers.  `length` (m) is the length of the palm.
+    """
     n, style = plan.n, canvas.style
     x, y, z = gripper.finger
     opening = gripper.opening[1]

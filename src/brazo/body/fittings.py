@@ -1,7 +1,9 @@
-"""Joints of an arm: dark hubs with an accent ring, pins of forks, quills, sleeves and masts.
+"""Joints of an arm: hubs and fork pins of revolute joints, quills and masts of prismatic joints.
 
-A hub is round and belongs to the parent, so that no detail of it appears to rotate the wrong way.
-Sizes depend only on the radius of the joint; only rods and masts depend on the stroke.
+A hub is a dark cylinder with a coloured ring.  It belongs to the parent body; because it is round,
+no rotation is visible.  A quill is a rod of the child that slides in a sleeve of the parent.  A
+mast is a column of the parent on which the child slides.  The lengths of rods and masts depend on
+the stroke.  All other sizes depend only on the radius of the joint.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from brazo.body.skeleton import upright
 
 
 def draw_joint(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
-    """Draw joint k on its parent's body; the rod of a quill on its child's."""
+    """Draw joint k on its parent body k - 1; the rod of a quill is drawn on child body k."""
     place, r, style = plan.place(k), plan.r[k], canvas.style
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
     match place.mode:
@@ -32,7 +34,10 @@ def draw_joint(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
 
 
 def _hub(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
-    """Draw a hub next to the child; a tube or collar of the parent fills the remaining gap."""
+    """Draw the hub of joint k next to the child body.
+
+    If there is a gap between the parent body and the hub, a tube or a collar fills it.
+    """
     r, style, side = plan.r[k], canvas.style, plan.side(k)
     exit_, name = plan.bones[k - 1].exit, f"{ordinal(k)} joint"
     parent, child = plan.gap(k)
@@ -54,7 +59,7 @@ def _hub(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
 
 
 def _quill(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
-    """Draw a sleeve on the parent, and a rod on the child that stays in it at any stroke."""
+    """Draw a sleeve on the parent, and a rod on the child, so long that it stays in the sleeve."""
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     lo, hi = place.parent
     name = f"{ordinal(k)} joint"
@@ -70,7 +75,7 @@ def _quill(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
 
 
 def _mast(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
-    """Draw a mast on the parent, long enough for the whole stroke of the child's carriage."""
+    """Draw a mast on the parent body that is long enough for the whole stroke of the child."""
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     low, high = axis.foot[0] + place.child[0], axis.foot[1] + place.child[1]
     if k > 1:

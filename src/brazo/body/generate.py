@@ -1,18 +1,19 @@
 """Solid shapes of an arm, generated from its D-H table: castings, joints, tool and gripper.
 
-`generate_parts` draws the plan of `brazo.body.layout`.  The rule that keeps the proportions when
-lengths change: **flanges and housings have a fixed size, beams change their length.**  A base five
-times as high has the same floor plate, bolts and top; only its column is longer.
+`generate_parts` draws the plan of `brazo.body.layout`.  One rule keeps the proportions when lengths
+change: **flanges and housings have a fixed size, beams change their length.**  A base five times as
+high has the same floor plate, bolts and top; only its column is longer.
 
-Frames: the pose of a part is in its body frame.  Body 0 is the base, on its own plane z = 0 (lower
-if the table leaves no room above it), body i is moved by joint i.  Fingers slide along the y axis
-of the tool, "finger left" at +y and "finger right" at -y, with their inner faces half the opening
-away from the middle; the tool frame is between them, at 0.7 of their length.
+Frames: the pose of a part is in the frame of its body.  Body 0 is the base; body i is moved by
+joint i.  The floor plate of the base is at z = 0.  If the first joint is too low for this, the
+floor plate is lower.  The fingers slide along the y axis of the tool frame, "finger left" at +y and
+"finger right" at -y.  Their inner faces are half the opening away from the centre.  The tool frame
+is between the fingers, at 0.7 of their length.
 
-Part names: "base plate", "base", "base top"; for joint i "first joint" and for the body it moves
-"first segment", then "second joint" and so on; "tool flange", "tool neck", "gripper", "finger
-left", "finger right".  The names of their details begin with the ordinal ("second cap").  Parts
-with `collides` false are trim on another part.
+Part names: "base plate", "base", "base top"; "first joint" for joint 1 and "first segment" for the
+body that it moves, then "second joint" and so on; "tool flange", "tool neck", "gripper", "finger
+left", "finger right".  The names of details begin with the same ordinal ("second cap").  Parts with
+`collides` false are small decorations on other parts.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ def generate_parts(
 ) -> tuple[tuple[Part, ...], ...]:
     """Return the parts of body 0 (the base) to body n.
 
-    `base` is the first frame of the table in the base body, `tool` the tool in the last body,
-    `limits` the range of each joint variable.  Pass the `sizes` (`proportions`) of the original arm
-    to keep them while its lengths are edited; by default they follow from the lengths given here.
+    `base` is the pose of the first frame of the table in the base frame, `tool` the pose of the
+    tool in the frame of the last body, `limits` the range of each joint variable.  Pass the `sizes`
+    (see `proportions`) of the original arm to keep them while its lengths are edited.  By default,
+    the sizes follow from the lengths in `rows`.
     """
     if not rows:
         raise BrazoError("an arm needs at least one joint to be drawn")
@@ -57,8 +59,8 @@ def generate_parts(
     sizes = (sizes or proportions(rows, limits, tool)).scaled(style.width)
     if len(sizes.radii) != len(rows) + 1:
         raise BrazoError(
-            f"sizes of an arm with {len(sizes.radii) - 1} joints were given for an arm with "
-            f"{len(rows)}: use proportions(rows)"
+            f"sizes has radii for {len(sizes.radii) - 1} joints, but the D-H table has {len(rows)} "
+            "rows; use proportions(rows)"
         )
     bones, axes = skeleton(rows, convention, limits, base)
     end = ends.tool_end(bones, sizes.radii[-1], tool, gripper)

@@ -1,18 +1,19 @@
 """Positions of the solid parts of an arm along its joint axes: the plan that `generate` draws.
 
-A D-H table defines lines (`brazo.body.skeleton`), not solids.  The position of the solids along an
+A D-H table defines lines (`brazo.body.skeleton`), not solids.  The position of a solid along its
 axis is free and is chosen here:
 
-* A body with two parallel axes is a plate across them.  It can be shifted along them, so plates
-  are stacked side by side as in a real arm, with the shortest total distance from the body before
-  the run to the body after it (the upper arm of a Puma is beside its column, the forearm next to
-  it).
-* A body whose axes intersect or are skew stays where the table puts it.  If two such bodies need
-  the same part of an axis (a spherical wrist), the first becomes a fork.
-* The remaining gap is bridged by a tube if it is long, by a hub if it is short.
+* A body with two parallel axes is a plate across them.  It can be shifted along the axes.  Plates
+  are stacked side by side as in a real arm.  The sum of the distances between consecutive bodies
+  is minimised.  Example: the upper arm of a Puma is beside its column, the forearm next to the
+  upper arm.
+* A body with intersecting or skew axes stays where the table puts it.  If two such bodies need the
+  same part of an axis (a spherical wrist), the first becomes a fork.
+* A gap that remains between two bodies on the same axis is bridged by a tube if it is long, by a
+  hub if it is short.
 
-Sizes follow from one number, the radius of the first joint, and decrease with the remaining reach.
-They are independent of the lengths, so that longer segments do not get larger flanges.
+All radii follow from one number, the radius of the first joint.  They decrease along the arm with
+the remaining reach.  Longer segments do not get larger flanges.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ SEAM = 0.14  # gap between two bodies of one joint, over its radius
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Radii (m) of the joints and, last, of the tool flange; independent of segment lengths."""
+    """Radii (m) of the joints, followed by the radius of the tool flange.
+
+    The same object can be used while the lengths of an arm are edited, so that the radii stay
+    constant.
+    """
 
     radii: tuple[float, ...]
 
@@ -47,11 +52,17 @@ class Sizes:
 
 @dataclass(slots=True)
 class JointPlace:
-    """Arrangement of parent and child on an axis: the interval of each, along z of its own frame.
+    """Arrangement of the parent and child bodies on a joint axis.
 
-    *stack*: side by side; *fork*: the child between two tines of the parent; *nest*: one inside the
-    other; *quill*: the child's rod in the parent's sleeve; *mast*: the child on the mast of the
-    parent.
+    `parent` is the interval (m) along the axis that the parent body occupies, measured in its exit
+    frame.  `child` is the interval of the child body, measured in its foot frame.  The z axes of
+    both frames are the joint axis (see `Bone`).  Values of `mode`:
+
+    * *stack*: the bodies are side by side;
+    * *fork*: the child is between two tines of the parent;
+    * *nest*: one body is inside the other;
+    * *quill*: a rod of the child slides in a sleeve of the parent;
+    * *mast*: the child slides on a mast of the parent.
     """
 
     mode: Mode
@@ -61,7 +72,11 @@ class JointPlace:
 
 @dataclass(frozen=True, slots=True)
 class EndFace:
-    """Required end face of the last body: position and direction along z of its foot."""
+    """Required end face of the last body.
+
+    `z` (m) is its position along the z axis of the foot frame (the axis of the last joint).  `side`
+    is +1 if the end face points along z, -1 if it points against z.
+    """
 
     z: float
     side: float = 1.0  # or -1
@@ -69,7 +84,7 @@ class EndFace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawingPlan:
-    """Complete plan for drawing: bodies 0..n, joints 1..n, radii r[1]..r[n + 1]."""
+    """Plan for drawing an arm: bodies 0..n, joints 1..n, radii r[1]..r[n + 1] (m)."""
 
     bones: tuple[Bone, ...]
     axes: tuple[Axis, ...]
@@ -84,11 +99,11 @@ class DrawingPlan:
         return self.places[k - 1]
 
     def mode(self, k: int) -> Mode | None:
-        """Return the arrangement of joint k; None beyond the last."""
+        """Return the arrangement at joint k (see `JointPlace`); None if there is no joint k."""
         return self.places[k - 1].mode if 1 <= k <= self.n else None
 
     def side(self, k: int) -> float:
-        """Return +1 if the child of joint k is on the positive side of its parent, else -1."""
+        """Return +1 if the child of joint k is on the +z side of the parent, else -1."""
         place, axis = self.place(k), self.axes[k - 1]
         if k == 1 and upright(self.bones[0]):
             return math.copysign(1.0, self.bones[0].exit[2, 2])
@@ -97,14 +112,18 @@ class DrawingPlan:
         return 1.0 if axis.near + sum(place.child) / 2 >= sum(place.parent) / 2 else -1.0
 
     def gap(self, k: int) -> tuple[float, float]:
-        """Return the facing faces of parent and child, as positions from the parent's exit."""
+        """Return where the gap between parent and child of joint k begins and ends.
+
+        The result is (face of the parent, face of the child), in m along the joint axis from the
+        origin of the parent's exit frame.
+        """
         place, near = self.place(k), self.axes[k - 1].near
         if self.side(k) > 0:
             return place.parent[1], near + place.child[0]
         return place.parent[0], near + place.child[1]
 
     def has_tube(self, k: int) -> bool:
-        """Return whether joint k is so far from its parent that a tube is needed."""
+        """Return whether the gap between parent and child of joint k is bridged by a tube."""
         if self.mode(k) != "stack":
             return False
         parent, child = self.gap(k)
@@ -114,7 +133,11 @@ class DrawingPlan:
 def proportions(
     rows: Sequence[DHRow], limits: Sequence[Span] | None = None, tool: np.ndarray = IDENTITY
 ) -> Sizes:
-    """Return radii for an arm of these lengths, by the reach beyond each joint."""
+    """Return the radii of the joints and the flange for the lengths in the D-H rows.
+
+    The radius of a joint increases with the length of the arm beyond the joint.  `limits` are the
+    limits of the joint variables, and `tool` (4, 4) is the pose of the tool in the last body.
+    """
     beyond_tool = float(np.linalg.norm(tool[:3, 3]))
     axes = stroke_axes(rows, limits)
     lengths = [abs(float(row.a)) for row in rows]
@@ -134,7 +157,10 @@ def proportions(
 
 
 def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: EndFace) -> DrawingPlan:
-    """Return the plan with the arrangement of every joint."""
+    """Return the drawing plan of an arm, with an arrangement for every joint.
+
+    `end` is the required end face of the last body.
+    """
     r = (0.0, *sizes.radii)
     n = len(axes)
     places = [JointPlace("stack", (0.0, 0.0), (0.0, 0.0)) for _ in range(n + 1)]
@@ -165,7 +191,10 @@ def arrange(bones: Sequence[Bone], axes: Sequence[Axis], sizes: Sizes, end: EndF
 
 
 def plate_half(radius: float, bone: Bone) -> float:
-    """Return half the thickness of a plate, or half the length of a coaxial housing."""
+    """Return half the thickness (m) of the plate of a body with parallel axes.
+
+    If the two axes coincide (a = 0), the result is half the length of their common housing.
+    """
     return 0.42 * radius if abs(bone.a) > 0.0 else 0.5 * radius
 
 
@@ -173,12 +202,16 @@ def plate_half(radius: float, bone: Bone) -> float:
 
 
 def is_short(bone: Bone, radius: float) -> bool:
-    """Return whether the two axes are so close that their housings merge."""
+    """Return whether the two axes of a body are so close that their housings merge."""
     return abs(bone.a) < 0.9 * radius
 
 
 def crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
-    """Return half lengths of the body's housings along its foot axis and its exit axis."""
+    """Return half the lengths (m) of the two housings of a body whose axes are not parallel.
+
+    The first is the housing around the axis that moves the body, of radius `r_foot` (m).  The
+    second is the housing around the axis of the next joint, of radius `r_exit` (m).
+    """
     if is_short(bone, r_foot):
         return max(1.12 * r_exit, 0.80 * r_foot), max(0.80 * r_exit, 0.95 * r_foot)
     return 0.60 * r_foot, 0.85 * r_exit
@@ -187,7 +220,11 @@ def crossing(bone: Bone, r_foot: float, r_exit: float) -> tuple[float, float]:
 def _part_crossings(
     bones: Sequence[Bone], axes: Sequence[Axis], places: list[JointPlace], r: tuple[float, ...]
 ) -> None:
-    """Resolve overlaps of bodies with fixed positions that need the same interval of an axis."""
+    """Separate the parent and child of each joint whose housings would overlap on the joint axis.
+
+    Only joints whose two bodies cannot be shifted along the axis are changed.  The housings become
+    shorter, or the arrangement of the joint becomes *fork* or *nest*.
+    """
     for k in range(1, len(axes) + 1):
         place, offset = places[k], axes[k - 1].near
         first = k == 1
@@ -218,7 +255,7 @@ def _part_crossings(
 
 
 def fork_inside(radius: float) -> float:
-    """Return half the clear width between the tines."""
+    """Return half the clear width (m) between the tines of a fork."""
     return (FORK_CHILD + 0.06) * radius
 
 
@@ -227,12 +264,15 @@ def fork_tine(radius: float) -> float:
 
 
 def fork_length(radius: float) -> float:
-    """Return the distance from the axis of a fork to the back of its bridge."""
+    """Return the distance (m) from the axis of a fork to the back of its bridge."""
     return 1.85 * radius
 
 
 def _reach_out(axis: Axis, place: JointPlace, radius: float) -> None:
-    """Extend the housing that carries a plate beside it until it meets the plate's hub."""
+    """Extend the housing of the parent to the hub of the child, if the gap is small.
+
+    The child is a plate beside the parent.  `radius` (m) is the radius of the joint.
+    """
     lo, hi = place.parent
     child_lo, child_hi = axis.near + place.child[0], axis.near + place.child[1]
     if hi < child_lo < hi + 3.0 * radius:
@@ -256,7 +296,11 @@ def _stack(
     run: tuple[int, int],
     end: EndFace,
 ) -> None:
-    """Place the bodies of a run of parallel axes, each at a coordinate s along the axes."""
+    """Place consecutive bodies with parallel axes side by side along the axes.
+
+    `run` contains the indices of the first and last of these bodies, and `end` is the required end
+    face of the last body of the arm.
+    """
     first, last = run
     n = len(axes)
     on_floor = first == 1 and upright(bones[0])
@@ -331,7 +375,7 @@ def _stack(
 
 
 def base_stack(radius: float) -> float:
-    """Return the min height of floor plate, column and top."""
+    """Return the min height (m) of the base: floor plate, column and top together."""
     return 1.05 * radius
 
 
@@ -350,9 +394,9 @@ def _slide(
     r: tuple[float, ...],
     k: int,
 ) -> None:
-    """Arrange a sleeve on the parent around the child's rod.
+    """Arrange prismatic joint k as a *quill*: a rod of the child in a sleeve of the parent.
 
-    On the first axis, a carriage on a mast.
+    If the axis coincides with a vertical first joint axis, the arrangement is *mast* instead.
     """
     place, axis = places[k], axes[k - 1]
     coaxial = all(bone.parallel and abs(bone.a) < 1e-9 for bone in bones[1:k])

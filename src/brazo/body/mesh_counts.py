@@ -1,8 +1,8 @@
-"""Number of triangles that a mesh file declares, computed before any is built.
+"""Number of triangles that a mesh file declares, computed before any triangle is built.
 
-A few hundred bytes can request any amount: nodes of COLLADA and glTF that contain each other twice,
-level by level, assemblies of STEP likewise, an accessor of glTF without data, a count in the header
-of a PLY file.
+A file of a few hundred bytes can declare any number of triangles.  Examples: nested nodes
+of COLLADA or glTF, each of which contains the next one twice, nested assemblies of STEP, a glTF
+accessor without data, or a large count in the header of a PLY file.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ Count = tuple[int, int]  # instances, triangles
 
 
 def require_moderate(path: Path, max_triangles: int) -> None:
-    """Raise BrazoError if a file declares more than is allowed, or more than it can contain."""
+    """Raise BrazoError if a mesh file declares too many triangles or instances.
+
+    Also raises BrazoError if the file declares more data than it contains.
+    """
     match path.suffix.lower():
         case ".dae":
             _require(_collada(path.read_bytes()), max_triangles)
@@ -55,19 +58,24 @@ def _require(count: Count, max_triangles: int) -> None:
     instances, triangles = count
     if instances > MAX_INSTANCES:
         raise BrazoError(
-            f"declares {instances} instances of nodes and meshes; at most {MAX_INSTANCES} are read"
+            f"declares {instances} instances of nodes and meshes; the maximum is {MAX_INSTANCES}: "
+            "simplify the file"
         )
     if triangles > max_triangles:
         raise BrazoError(
-            f"declares {triangles} triangles, instances counted; up to {max_triangles} are read: "
-            "simplify it"
+            f"declares {triangles} triangles (every instance counts); the maximum is "
+            f"{max_triangles}: simplify the mesh"
         )
 
 
 def _total(
-    roots: list[Any], own: Callable[[Any], Count], shown: Callable[[Any], Iterator[Any]]
+    roots: list[Any], own: Callable[[Any], Count], children: Callable[[Any], Iterator[Any]]
 ) -> Count:
-    """Return the sum over a graph of nodes; a node contained several times counts every time."""
+    """Return the numbers of instances and triangles in a graph of nodes.
+
+    A node that is contained several times counts several times.  `own(node)` returns the counts of
+    a node without its children, and `children(node)` yields its children.
+    """
     known: dict[Any, Count] = {}
     open_nodes: set[Any] = set()
 
@@ -80,7 +88,7 @@ def _total(
             raise BrazoError(f"nodes are nested more than {_MAX_DEPTH} levels deep")
         open_nodes.add(node)
         instances, triangles = own(node)
-        for other in shown(node):
+        for other in children(node):
             more = count(other)
             instances, triangles = instances + more[0], triangles + more[1]
         open_nodes.remove(node)
@@ -96,12 +104,12 @@ def _total(
 
 def _collada(data: bytes) -> Count:
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise BrazoError("declares a document type or entities, which are not read")
+        raise BrazoError("declares a document type or entities, which are not supported")
     parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
-        raise BrazoError(f"not a mesh that can be read: {error}") from None
+        raise BrazoError(f"cannot be read as a mesh: {error}") from None
     by_id: dict[str, Element] = {e.get("id"): e for e in root.iter("{*}*") if e.get("id")}
     triangles = {e: _collada_triangles(e) for e in root.iter("{*}geometry")}
     _require_unit(root)
@@ -110,7 +118,7 @@ def _collada(data: bytes) -> Count:
         found = [target(e) for e in node if _tag(e) in ("instance_geometry", "instance_controller")]
         return len(found), sum(triangles.get(_geometry(e, target), 0) for e in found)
 
-    def shown(node: Element) -> Iterator[Element]:
+    def children(node: Element) -> Iterator[Element]:
         for child in node:
             if _tag(child) == "node":
                 yield child
@@ -121,7 +129,7 @@ def _collada(data: bytes) -> Count:
         return by_id.get((element.get("url") or element.get("source") or "").removeprefix("#"))
 
     # Readers also build the nodes of a library that are in no scene.
-    total = _total(list(root.iter("{*}visual_scene", "{*}library_nodes")), own, shown)
+    total = _total(list(root.iter("{*}visual_scene", "{*}library_nodes")), own, children)
     return total[0], max(total[1], sum(triangles.values()))
 
 
@@ -133,13 +141,20 @@ def _require_unit(root: Element) -> None:
         except ValueError:
             meter = 0.0
         if not 1e-9 <= meter <= 1e9:
-            raise BrazoError(f'line {element.sourceline}: <unit meter="{text[:40]}">: not a length')
+            raise BrazoError(
+                f'line {element.sourceline}: <unit meter="{text[:40]}">: expected the length of '
+                "the unit in m, from 1e-9 to 1e9"
+            )
 
 
 def _geometry(
     element: Element | None, target: Callable[[Element], Element | None]
 ) -> Element | None:
-    """Return the geometry itself, or the source of the skin of a controller."""
+    """Return the geometry that an instance element refers to; None if it does not exist.
+
+    `element` is the element that the instance names: a geometry, or a controller with a skin that
+    refers to a geometry.  `target(element)` returns the element that another one refers to.
+    """
     if element is not None and _tag(element) == "controller":
         skins = list(element.iter("{*}skin"))
         return target(skins[0]) if skins else None
@@ -147,7 +162,10 @@ def _geometry(
 
 
 def _collada_triangles(geometry: Element) -> int:
-    """Return an upper bound from the numbers present, because declared counts can be wrong."""
+    """Return an upper bound of the number of triangles of a COLLADA geometry.
+
+    It is computed from the lengths of the index lists, because declared counts can be wrong.
+    """
     total = 0
     for element in geometry.iter("{*}p"):
         kind = element.getparent()
@@ -166,12 +184,12 @@ def _tag(element: Element) -> str:
 
 
 def _glb(data: bytes) -> tuple[bytes, int]:
-    """Return the JSON of a binary file and the number of bytes after it."""
+    """Return the JSON text of a binary glTF file, and the number of bytes after the JSON text."""
     if len(data) < 20 or data[:4] != b"glTF":
-        raise BrazoError("not a mesh that can be read: no glTF header")
+        raise BrazoError("cannot be read as a mesh: no glTF header")
     (length,) = struct.unpack_from("<I", data, 12)
     if 20 + length > len(data):
-        raise BrazoError("not a mesh that can be read: its JSON is cut off")
+        raise BrazoError("cannot be read as a mesh: the file ends within its JSON part")
     return data[20 : 20 + length], len(data) - 20 - length
 
 
@@ -180,7 +198,9 @@ def _gltf(text: bytes, folder: Path, binary: int | None) -> Count:
         return _gltf_count(json.loads(text), folder, binary)
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
         what = " ".join(str(error).split())[:200]
-        raise BrazoError(f"not a mesh that can be read: not valid glTF ({what})") from None
+        if isinstance(error, KeyError):
+            what = f"missing field or unknown value {what}"
+        raise BrazoError(f"cannot be read as a mesh: not valid glTF ({what})") from None
 
 
 def _gltf_count(root: dict[str, Any], folder: Path, binary: int | None) -> Count:
@@ -191,7 +211,9 @@ def _gltf_count(root: dict[str, Any], folder: Path, binary: int | None) -> Count
         accessor.require_data(views, buffers)
     declared, room = sum(a.bytes for a in accessors), sum(buffers)
     if declared > 4 * room + 1_000_000:
-        raise BrazoError(f"accessors declare {declared} bytes; the buffers have {room}")
+        raise BrazoError(
+            f"its accessors declare {declared} bytes, but its buffers have only {room} bytes"
+        )
 
     def triangles(mesh: int) -> int:
         total = 0
@@ -207,11 +229,11 @@ def _gltf_count(root: dict[str, Any], folder: Path, binary: int | None) -> Count
         mesh = _at(nodes, node).get("mesh")
         return (0, 0) if mesh is None else (1, triangles(mesh))
 
-    def shown(node: int) -> Iterator[int]:
+    def children(node: int) -> Iterator[int]:
         yield from _at(nodes, node).get("children", [])
 
     roots = [n for scene in root.get("scenes", []) for n in scene.get("nodes", [])]
-    total = _total(roots, own, shown)
+    total = _total(roots, own, children)
     return total[0], max(total[1], sum(triangles(i) for i in range(len(root.get("meshes", [])))))
 
 
@@ -226,18 +248,23 @@ class _Accessor:
 
     def require_data(self, views: list[Any], buffers: list[int]) -> None:
         if self.view is None:
-            self._fail("has no data (no bufferView); sparse and compressed glTF is not read")
+            self._fail("has no data (no bufferView); sparse and compressed glTF is not supported")
         view = _at(views, self.view)
         length = min(_whole(view["byteLength"]), _at(buffers, view["buffer"]))
         if self.offset + self.bytes > length:
-            self._fail(f"declares {self.bytes} bytes, its buffer view has {length - self.offset}")
+            self._fail(
+                f"declares {self.bytes} bytes, but its buffer view has {length - self.offset}"
+            )
 
     def _fail(self, what: str) -> NoReturn:
         raise BrazoError(f"accessor {self.index} {what}")
 
 
 def _buffer_bytes(buffer: dict[str, Any], folder: Path, binary: int | None) -> int:
-    """Return the actual length of a buffer in bytes, not the declared one."""
+    """Return the actual length of a glTF buffer in bytes; 0 if its file does not exist.
+
+    `binary` is the number of bytes after the JSON part of a .glb file; None for a .gltf file.
+    """
     uri = buffer.get("uri")
     if uri is None:
         return binary or 0
@@ -254,7 +281,7 @@ def _buffer_bytes(buffer: dict[str, Any], folder: Path, binary: int | None) -> i
 
 def _whole(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{value!r} is not a count")
+        raise ValueError(f"{value!r} is not an integer of at least 0")
     return value
 
 
@@ -266,15 +293,17 @@ def _at(items: list[Any], index: Any) -> Any:
 
 
 def _step(data: bytes) -> Count:
-    """Return the number of instances in the assemblies of a complete file; triangles are unknown.
+    """Return the number of instances in the assemblies of a STEP file; the triangle count is 0.
 
-    A usage occurrence places a product in another: NEXT_ASSEMBLY_USAGE_OCCURRENCE(id, name,
-    description, #assembly, #component, designator).
+    An entry NEXT_ASSEMBLY_USAGE_OCCURRENCE(id, name, description, #assembly, #component,
+    designator) places a component in an assembly.  Raises BrazoError if the file is incomplete.
     """
     if not data.lstrip()[:13].upper().startswith(b"ISO-10303-21;"):
-        raise BrazoError("not a mesh that can be read: no STEP file (ISO-10303-21 is missing)")
+        raise BrazoError("cannot be read as a mesh: not a STEP file (ISO-10303-21 is missing)")
     if b"END-ISO-10303-21" not in data[-2000:].upper():
-        raise BrazoError("cut off: the end of the STEP file (END-ISO-10303-21) is missing")
+        raise BrazoError(
+            "the file is incomplete: the end of the STEP file (END-ISO-10303-21) is missing"
+        )
     below: dict[bytes, list[bytes]] = {}
     for usage in _STEP_USAGE.finditer(data):
         below.setdefault(usage[1], []).append(usage[2])
@@ -288,7 +317,7 @@ def _step(data: bytes) -> Count:
 
 
 def _ply(path: Path) -> None:
-    """Check the declared counts against the file size; an element takes at least a byte."""
+    """Raise BrazoError if a PLY file declares more elements than it has bytes."""
     size = path.stat().st_size
     with path.open("rb") as file:
         header = file.read(_PLY_HEADER).partition(b"end_header")[0]
@@ -296,4 +325,6 @@ def _ply(path: Path) -> None:
         count = int(text) if text.isdigit() and len(text) < 19 else -1
         if not 0 <= count <= size:
             shown = text[:40].decode("ascii", "replace")
-            raise BrazoError(f"declares {shown} elements in a file of {size} bytes")
+            raise BrazoError(
+                f"its header declares {shown} elements, which do not fit in a file of {size} bytes"
+            )

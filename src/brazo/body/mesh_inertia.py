@@ -1,9 +1,9 @@
 """Volume, centre of mass and inertia of the solid that a triangle surface encloses.
 
 The solid is a sum of tetrahedra from one point to the triangles, with signed volumes V = det(a, b,
-c) / 6; the second moments of one are V/20 (Σ pᵢpᵢᵀ + s sᵀ), with s the sum of its corners pᵢ
-(Tonon, J. Math. Stat. 1, 2005).  This is exact for every closed surface whose triangles are
-counter-clockwise from outside, also for several separate ones.
+c) / 6.  The second moments of one tetrahedron are V/20 (Σ pᵢpᵢᵀ + s sᵀ), with s the sum of its
+corners pᵢ (Tonon, J. Math. Stat. 1, 2005).  This is exact for every closed surface whose triangles
+are counter-clockwise when seen from outside.  The surface may have several separate parts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MIN_FILLED = 1e-9  # volume over that of the bounding cube, below which a surfac
 
 
 def solid_inertia(vertices: Array, faces: Array, density: float) -> Inertia:
-    """Return the inertia of a closed surface filled with one density (kg/m³)."""
+    """Return the inertia of the solid inside a closed surface, with uniform density (kg/m³)."""
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2.0
     corners = vertices[faces] - middle  # (f, 3, 3)
     volumes = np.linalg.det(corners) / 6.0
@@ -37,9 +37,10 @@ def solid_inertia(vertices: Array, faces: Array, density: float) -> Inertia:
 
 
 def hull_of(vertices: Array) -> tuple[Array, Array]:
-    """Return vertices (v, 3) and faces (f, 3) of the convex hull, counter-clockwise from outside.
+    """Return the vertices (v, 3) and faces (f, 3) of the convex hull of the points.
 
-    Raises BrazoError if all points are in one plane.
+    The faces are counter-clockwise when seen from outside.  Raises BrazoError if all points are in
+    one plane.
     """
     from scipy.spatial import ConvexHull, QhullError
 
@@ -57,9 +58,10 @@ def hull_of(vertices: Array) -> tuple[Array, Array]:
 
 
 def open_edges(vertices: Array, faces: Array) -> int:
-    """Return how many edges of a surface are not shared by two faces of opposite direction.
+    """Return the number of open edges of a surface; 0 if the surface is closed.
 
-    Zero for a closed surface (or several); vertices at one point count as one.
+    An edge is open if it is not shared by exactly two faces with consistent orientation.  Vertices
+    at the same point count as one vertex.
     """
     places = same_place(vertices)[faces].astype(np.int64)
     kept = (places != np.roll(places, 1, axis=1)).all(axis=1)  # without needles

@@ -1,6 +1,7 @@
-"""Client of `mesh_worker`: one process reads all meshes and is started for the first of them.
+"""Client of `mesh_worker`, a separate process that reads mesh files.
 
-It is stopped after some idle seconds and replaced if a file exceeds its limits.
+One process reads all files.  It is started for the first file, stopped after some idle seconds and
+replaced if a file exceeds the limits on memory or time.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ serve()
 
 
 class MeshReader:
-    """Reads mesh files in a separate process; thread-safe."""
+    """Reader of mesh files in a separate process; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,9 +44,9 @@ class MeshReader:
         self._idle: threading.Timer | None = None
 
     def read(self, path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return vertices (v, 3) and faces (f, 3) of a file.
+        """Return the vertices (v, 3) and faces (f, 3) of a mesh file, merged into one object.
 
-        Raise BrazoError if it cannot be read.
+        Raises BrazoError if the file cannot be read.
         """
         (part,) = self._read(path, max_triangles, separate=False)
         return part.vertices, part.faces
@@ -57,9 +58,11 @@ class MeshReader:
         times: float = 1.0,
         check: Callable[[], Any] | None = None,
     ) -> list[MeshPart]:
-        """Return the objects of a file; as `read`, with `times` the time limits.
+        """Return the objects of a mesh file separately.
 
-        `check` is called regularly; an exception that it raises ends the reading.
+        `times` is a factor for the default time limits.  `check` is called regularly; if it raises
+        an exception, reading stops and the exception is raised again.  Raises BrazoError if the
+        file cannot be read.
         """
         return self._read(path, max_triangles, separate=True, times=times, check=check)
 
@@ -163,7 +166,7 @@ class MeshReader:
 
 
 class _Watch:
-    """Ends a process that takes too long, or whose `check` raises an exception."""
+    """Thread that kills the worker process after a time limit or if `check` raises an error."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], seconds: float, check: Callable[[], Any] | None
@@ -203,7 +206,10 @@ def _array(answers: IO[bytes], rows: int, kind: type) -> np.ndarray:
 
 
 def _ended(code: int | None, timed_out: bool) -> str:
-    """Return the reason why the process gave no answer."""
+    """Return a message that explains why the process ended without an answer.
+
+    `code` is the exit code of the process; `timed_out` is True if it was killed after a time limit.
+    """
     import signal
 
     limit = getattr(signal, "SIGXCPU", None)

@@ -1,14 +1,14 @@
 """Process that reads mesh files with trimesh, with limits on memory and time.
 
 The formats are those of trimesh (STL, OBJ, PLY, COLLADA, glTF, OFF, ...), STEP by cascadio
-(OpenCASCADE) and VRML by `brazo.body.vrml`.  Every object is placed as the file defines; they are
-returned one by one, or merged into one list of triangles.
+(OpenCASCADE) and VRML by `brazo.body.vrml`.  Every object gets the pose that the file defines. The
+objects are returned separately, or merged into one list of triangles.
 
-The unit of a COLLADA file (`<unit meter="0.0254">`) is applied.  Its up axis is *not*: the tools
-that draw robot files have always ignored it, so many files contain a wrong one, and the mesh of a
-link is in the axes of the link.
+The unit of a COLLADA file (`<unit meter="0.0254">`) is applied.  Its up axis is *not* applied:
+other robot tools have always ignored it, so many files contain a wrong up axis.  The mesh of a link
+is in the axes of the link frame.
 
-A request is a line of JSON on standard input; the answer is a line of JSON on standard output
+A request is a line of JSON on standard input.  The answer is a line of JSON on standard output,
 followed by the vertices (float64) and the faces (int32) of each object.  The process ends when its
 input ends.
 """
@@ -40,9 +40,10 @@ _memory_is_limited = False
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeshPart:
-    """Triangles of one object of a file, in metres if the file has a unit.
+    """Triangles of one object of a mesh file.
 
-    `names` are those of its nodes from the outside in, `sized` whether the file has a unit.
+    `names` are the names of the nodes that contain the object, outermost first.  `sized` is True if
+    the file defines a unit; the vertices are then in metres.
     """
 
     names: tuple[str, ...]
@@ -53,7 +54,7 @@ class MeshPart:
 
 
 def serve() -> None:
-    """Answer read requests from standard input on standard output."""
+    """Answer requests from standard input on standard output until the input ends."""
     requests, answers = sys.stdin.buffer, _own_output()
     np.linalg.det(np.ones((300, 300)) @ np.ones((300, 3)) @ np.ones((3, 300)))  # buffers of BLAS
     _limit_memory()
@@ -70,7 +71,9 @@ def serve() -> None:
         except BrazoError as error:
             answer = {"error": str(error)}
         except MemoryError:
-            answer = {"error": f"needs more than {MEMORY / 1e9:g} GB of memory; simplify it"}
+            answer = {
+                "error": f"reading needs more than {MEMORY / 1e9:g} GB of memory; simplify the mesh"
+            }
         answers.write(json.dumps(answer).encode() + b"\n")
         for part in parts if "parts" in answer else ():
             answers.write(np.ascontiguousarray(part.vertices, np.float64).tobytes())
@@ -79,7 +82,7 @@ def serve() -> None:
 
 
 def read_parts(path: Path, max_triangles: int) -> list[MeshPart]:
-    """Return the objects of a file, placed as the file defines."""
+    """Return the objects of a mesh file, at the poses that the file defines."""
     require_moderate(path, max_triangles)
     try:
         parts = _parts(path, max_triangles)
@@ -88,15 +91,15 @@ def read_parts(path: Path, max_triangles: int) -> list[MeshPart]:
     # The readers of the various formats raise exceptions of any type.
     except Exception as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
-        raise BrazoError(f"not a mesh that can be read: {reason}") from error
+        raise BrazoError(f"cannot be read as a mesh: {reason}") from error
     count = sum(len(part.faces) for part in parts)
     if count > max_triangles:
-        raise BrazoError(f"{count} triangles; up to {max_triangles} are read: simplify it")
+        raise BrazoError(f"{count} triangles; the maximum is {max_triangles}: simplify the mesh")
     return parts
 
 
 def merged(parts: Sequence[MeshPart]) -> MeshPart:
-    """Return all triangles as one object."""
+    """Return the triangles of all objects as one object."""
     counts = [0, *np.cumsum([len(part.vertices) for part in parts]).tolist()]
     faces = [part.faces + start for part, start in zip(parts, counts, strict=False)]
     vertices = [part.vertices for part in parts]
@@ -133,15 +136,15 @@ def _step_scene(path: Path) -> Any:
         import cascadio
     except ImportError:
         raise BrazoError(
-            "STEP files need the package cascadio, which this system lacks; convert it to GLB"
+            "STEP files need the package cascadio, which is not installed; convert the file to GLB"
         ) from None
     # One thread: each would use memory.  Tolerances: mm, rad.
     binary = cascadio.load(path.read_bytes(), tol_linear=0.1, tol_angular=0.3, use_parallel=False)
     if not binary:
-        raise BrazoError("not a mesh that can be read: no solids were found in the STEP file")
+        raise BrazoError("cannot be read as a mesh: no solids were found in the STEP file")
     scene = trimesh.load_scene(io.BytesIO(binary), file_type="glb")
     if not scene.geometry:
-        raise BrazoError("the STEP file has no surfaces")
+        raise BrazoError("cannot be read as a mesh: the STEP file has no surfaces")
     return scene
 
 
@@ -177,9 +180,10 @@ def _scene_parts(scene: Any) -> list[MeshPart]:
 
 
 def _trimesh() -> Any:
-    """Return trimesh, which takes most of a second to import: binary STL and VRML need none of it.
+    """Return the module trimesh, imported on first use.
 
-    Its memory is no file's, so the limit is set again behind the import.
+    The import takes most of a second, and binary STL and VRML do not need it.  The memory for the
+    import does not count: the memory limit is lifted during the import and set again afterwards.
     """
     if "trimesh" not in sys.modules and _memory_is_limited:
         import resource
@@ -214,7 +218,11 @@ def _described(part: MeshPart) -> dict[str, Any]:
 
 
 def _own_output() -> Any:
-    """Return the pipe of the answers, which native code must not corrupt by printing."""
+    """Return a copy of the standard output stream, on which the answers are written.
+
+    Standard output itself is redirected to the null device, so that text printed by native code
+    does not corrupt the answers.
+    """
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
@@ -224,7 +232,7 @@ def _own_output() -> Any:
 
 
 def _limit_memory() -> None:
-    """Limit the additional memory; only Linux provides a usable measure of it."""
+    """Limit the memory that the process can allocate from now on (Linux only)."""
     global _memory_is_limited
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
@@ -235,7 +243,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(cpu_time: float) -> None:
-    """Limit the processor time of the next file; the system ends a process that exceeds it."""
+    """Limit the CPU time (s) for the next file; the system ends the process if it is exceeded."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 
@@ -249,7 +257,10 @@ def _lower(resource: Any, which: int, value: int) -> None:
 
 
 def _refuse_pipes(event: str, arguments: tuple[Any, ...]) -> None:
-    """Audit hook that rejects pipes, because a mesh file can name other files."""
+    """Raise an error when a pipe or device is opened (Python audit hook).
+
+    A mesh file can contain the name of such a file, and reading it could block the process.
+    """
     if event == "open" and isinstance(arguments[0], str | bytes):
         with contextlib.suppress(FileNotFoundError):
             require_regular(Path(os.fsdecode(arguments[0])))

@@ -1,7 +1,7 @@
-"""Conversion of mesh files to triangles in metres, and of triangles to STL.
+"""Reader of mesh files as triangles in metres.
 
-Files are read by `brazo.body.mesh_worker` in a separate process; binary STL is read here, because
-its records have a fixed size that the file size confirms.
+Files are read by `brazo.body.mesh_worker` in a separate process.  Binary STL is read in this
+process, because its records have a fixed size that can be checked against the file size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ SUFFIXES = (
 
 
 def mesh_triangles(mesh: Mesh) -> Triangles:
-    """Return the triangles of a mesh, given or from its file, with its scale applied."""
+    """Return the vertices (v, 3) in m and faces (f, 3) of a mesh, with its scale applied.
+
+    They are those in the mesh object, or those of its file.
+    """
     if mesh.vertices is not None and mesh.faces is not None:
         vertices, faces = checked(mesh.vertices, mesh.faces)
     elif mesh.path is not None:
@@ -35,7 +38,7 @@ def mesh_triangles(mesh: Mesh) -> Triangles:
         raise BrazoError("a mesh needs a path, or vertices and faces")
     scale = np.asarray(mesh.scale, dtype=np.float64)
     if scale.shape != (3,) or not np.isfinite(scale).all():
-        raise BrazoError(f"{_name(mesh)}: scale is {mesh.scale}; wanted three finite numbers")
+        raise BrazoError(f"{_name(mesh)}: scale is {mesh.scale}; expected three finite numbers")
     if scale.prod() < 0.0:  # a reflection turns the faces inside out
         faces = faces[:, ::-1]
     with np.errstate(over="ignore"):
@@ -43,15 +46,16 @@ def mesh_triangles(mesh: Mesh) -> Triangles:
     if not np.abs(vertices).max() <= MAX_COORDINATE:
         raise BrazoError(
             f"{_name(mesh)}: a vertex is {np.abs(vertices).max():.3g} m from the origin; "
-            f"at most {MAX_COORDINATE:g} m: check the scale of the mesh and its unit"
+            f"at most {MAX_COORDINATE:g} m are allowed: check the scale and the unit of the mesh"
         )
     return vertices, faces
 
 
 def load_triangles(path: str | Path) -> Triangles:
-    """Read a mesh file; raise `BrazoError` if it is missing, too large, invalid or empty.
+    """Return the vertices (v, 3) and faces (f, 3) of a mesh file.
 
-    A separate process reads it, with limits on memory and time.
+    A separate process reads the file, with limits on memory and time; binary STL is read directly.
+    Raises BrazoError if the file is missing, too large, invalid or empty.
     """
     path = Path(path)
     require_readable(path)
@@ -75,29 +79,36 @@ def require_readable(path: Path) -> None:
     except FileNotFoundError:
         raise BrazoError(f"{path}: no such mesh file") from None
     if size > MAX_BYTES:
-        raise BrazoError(f"{path}: {size} bytes; mesh files up to {MAX_BYTES} are read")
+        raise BrazoError(f"{path}: {size} bytes; the maximum for a mesh file is {MAX_BYTES}")
 
 
 def checked(vertices: Any, faces: Any) -> Triangles:
-    """Return vertices (v, 3) and faces (f, 3) as arrays; raise BrazoError if they are invalid."""
+    """Return vertices and faces as arrays (v, 3) float64 and (f, 3) int32.
+
+    Raises BrazoError if they are invalid.
+    """
     try:
         vertices, faces = np.asarray(vertices, dtype=np.float64), np.asarray(faces)
     except (TypeError, ValueError, OverflowError) as error:
         raise BrazoError(f"vertices are not an array of numbers ({error})") from None
     if vertices.ndim != 2 or vertices.shape[1] != 3:
-        raise BrazoError(f"vertices have shape {vertices.shape}; wanted (v, 3)")
+        raise BrazoError(f"vertices have shape {vertices.shape}; expected (v, 3)")
     if faces.size == 0:
         raise BrazoError("the mesh has no triangles")
     if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
-        raise BrazoError(f"faces are {faces.dtype} of shape {faces.shape}; wanted integers (f, 3)")
+        raise BrazoError(f"faces are {faces.dtype} of shape {faces.shape}; expected int (f, 3)")
     if len(faces) > MAX_TRIANGLES:
-        raise BrazoError(f"{len(faces)} triangles; up to {MAX_TRIANGLES} are read: simplify it")
+        raise BrazoError(
+            f"{len(faces)} triangles; the maximum is {MAX_TRIANGLES}: simplify the mesh"
+        )
     low, high = int(faces.min()), int(faces.max())
     if low < 0 or high >= len(vertices):
         bad = low if low < 0 else high
-        raise BrazoError(f"a face has vertex {bad}; vertices are 0 to {len(vertices) - 1}")
+        raise BrazoError(
+            f"a face refers to vertex {bad}; the vertices are 0 to {len(vertices) - 1}"
+        )
     if not np.isfinite(vertices).all():
-        raise BrazoError("a vertex is not a finite number")
+        raise BrazoError("a coordinate of a vertex is not a finite number")
     return vertices, faces.astype(np.int32)
 
 

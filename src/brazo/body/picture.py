@@ -1,4 +1,4 @@
-"""A picture of a robot by matplotlib: its solids, or the skeleton of its frames."""
+"""Picture of a robot drawn by matplotlib: its solids, or the skeleton of its frames."""
 
 from __future__ import annotations
 
@@ -24,10 +24,12 @@ def draw_robot(
     tip: int,
     title: str,
 ) -> Any:
-    """Return a figure of body frames (bodies, 4, 4), the tool (4, 4) and the parts of each body.
+    """Return a matplotlib figure of a robot.
 
-    Without parts, lines connect each frame with that of its parent body, and the tool with that of
-    the body `tip`.
+    `frames` (bodies, 4, 4) are the poses of the bodies, `tool` (4, 4) is the pose of the tool, and
+    `parts` are the solids of each body.  If there are no solids, or too many triangles, lines are
+    drawn instead: from the origin of each body to that of its parent (index in `parents`), and from
+    the body with index `tip` to the tool.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -59,7 +61,11 @@ def draw_robot(
 
 
 def shaded_triangles(frames: Array, parts: Sequence[Sequence[Part]]) -> tuple[Array, Array] | None:
-    """Corners (k, 3, 3) and shaded colours (k, 3) of all triangles; None if they are too many."""
+    """Return the corners (k, 3, 3) and shaded colours (k, 3) of all triangles of the parts.
+
+    `frames` (bodies, 4, 4) are the poses of the bodies, `parts` the solids of each body.  Returns
+    None if there are no triangles or more than `MOST_TRIANGLES`.
+    """
     corners, colors = [], []
     count = 0
     for T, solids in zip(frames, parts, strict=False):

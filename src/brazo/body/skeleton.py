@@ -1,8 +1,9 @@
 """D-H table as lines in space, on which all solids of an arm are based.
 
-Between the axis that moves it and the axis it carries, body i extends by `d` along the first, to
-the *foot* of the common normal, and by `a` along the normal, to the *exit* on the second.  This
-holds in both conventions; only the body frame differs (standard: the exit, modified: the foot).
+Body i is between two joint axes: axis i, which moves it, and axis i + 1, which it carries.  It
+extends by `d` along axis i to the *foot* of the common normal, then by `a` along the common normal
+to the *exit* on axis i + 1.  This holds in both D-H conventions.  Only the body frame differs: it
+is the exit in the standard convention and the foot in the modified convention.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ DEFAULT_STROKE = 0.4  # fraction of the sum of lengths, for a prismatic joint wi
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bone:
-    """One body between its two axes; `foot` and `exit` are frames in the body frame.
+    """The two joint axes of one body and their common normal.
 
-    Both have z along their axis; exit = foot · Tx(a) · (a rotation).
+    `foot` and `exit` are poses (4, 4) in the body frame.  The z axis of `foot` is the axis of the
+    joint that moves the body, the z axis of `exit` is the axis of the next joint.  The common
+    normal goes from `foot` along x by the D-H length `a` (m) to `exit`.
     """
 
     foot: np.ndarray
@@ -36,7 +39,7 @@ class Bone:
 
     @property
     def cosine(self) -> float:
-        """Cosine of the angle between the two axes."""
+        """Cosine of the angle between the two joint axes."""
         return float(self.foot[:3, 2] @ self.exit[:3, 2])
 
     @property
@@ -46,14 +49,18 @@ class Bone:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Joint axis; `foot` is the range of the child's foot above the parent's exit (m)."""
+    """Joint axis.
+
+    `foot` is the range (m) of positions of the child body along the axis.  A position is that of
+    the child's foot frame, measured from the parent's exit frame (see `Bone`).
+    """
 
     kind: JointKind
     foot: Span  # lowest and highest; equal for a revolute joint
 
     @property
     def near(self) -> float:
-        """Position of the foot closest to the parent's exit."""
+        """End (m) of the range `foot` that is closer to the origin of the parent's exit frame."""
         return min(self.foot, key=abs)
 
 
@@ -63,7 +70,11 @@ def skeleton(
     limits: Sequence[Span] | None = None,
     base: np.ndarray = IDENTITY,
 ) -> tuple[list[Bone], list[Axis]]:
-    """Return bodies 0..n (0 is the base) and axes 1..n of a table."""
+    """Return the lines of bodies 0..n (0 is the base) and the joint axes 1..n of a D-H table.
+
+    `limits` are the limits of the joint variables.  `base` (4, 4) is the pose of the first frame of
+    the table in the base frame.
+    """
     bones = []
     for i in range(len(rows) + 1):
         if convention == "standard":
@@ -80,20 +91,25 @@ def skeleton(
 
 
 def upright(base: Bone) -> bool:
-    """Return whether the first axis is roughly vertical, pointing up or down."""
+    """Return whether the axis of the first joint is roughly vertical, pointing up or down."""
     return abs(base.exit[2, 2]) > 0.7
 
 
 def floor_level(base: Bone) -> float:
-    """Return the floor height (z = 0 of the base) above the exit of an upright first axis."""
+    """Return the height (m) of the floor, measured from the origin of the exit frame of the base.
+
+    The exit frame is on the first joint axis, which is assumed to be vertical.  The floor is the
+    plane z = 0 of the base frame.  The result is normally negative, because the exit frame is above
+    the floor.
+    """
     axis = base.exit[:3, 2] * math.copysign(1.0, base.exit[2, 2])
     return -float(axis @ base.exit[:3, 3])
 
 
 def stroke_axes(rows: Sequence[DHRow], limits: Sequence[Span] | None) -> list[Axis]:
-    """Return the joint axes.
+    """Return the joint axes of a D-H table.
 
-    Prismatic ones without limits get a stroke in proportion to the lengths.
+    A prismatic joint without limits gets a stroke in proportion to the lengths of the arm.
     """
     limits = limits or [(-math.inf, math.inf)] * len(rows)
     lengths = sum(abs(row.a) + abs(row.d) for row in rows) or DEFAULT_REACH

@@ -1,17 +1,18 @@
-"""Shapes as triangles: closed, outward surfaces, with normals for smooth shading of rounded edges.
+"""Shapes as triangles: closed surfaces that face outward, with normals for smooth shading.
 
-Every convex shape is a *loft*: rings of points stacked along z, each ring an outline
+Every convex shape is a *loft*: rings of points stacked along z.  Each ring is an outline
 
     ring(φ) = core(φ) + ρ (cos φ, sin φ)
 
-whose core is a point (round), the corners of a rectangle (boxes, beams) or the centres of two discs
-(levers).  A bevel of radius b is the same outline offset inward by b (1 - sin t) while z changes by
-b (1 - cos t), t from 0 (the flat end) to 90° (the side).  The normal of such a point is known
-exactly, (sin t cos φ, sin t sin φ, cos t), so ends stay flat and edges smooth.  Two rings at the
-same position with different normals give a sharp edge.
+Its core is a point (round shapes), the corners of a rectangle (boxes, beams) or the centres of two
+discs (levers).  A bevel of radius b is the same outline, offset inward by b (1 - sin t) while z
+changes by b (1 - cos t), for t from 0 (the flat end) to 90° (the side).  The normal of such a point
+is known exactly, (sin t cos φ, sin t sin φ, cos t), so ends stay flat and edges smooth.  Two rings
+at the same position with different normals give a sharp edge.
 
-`mesh` is the surface for drawing: vertices are duplicated at sharp edges.  `triangles` is the same
-surface with duplicates merged: watertight, for volumes and for collision.
+`mesh` returns the surface for drawing: vertices are duplicated at sharp edges.  `triangles` returns
+the same surface with duplicate vertices merged.  It is watertight, for volumes and collision
+detection.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurfaceMesh:
-    """Triangles for drawing: vertices (v, 3), counter-clockwise faces (f, 3), normals (v, 3)."""
+    """Surface for drawing: vertices (v, 3), counter-clockwise faces (f, 3), normals (v, 3)."""
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -56,17 +57,19 @@ class SurfaceMesh:
 
 @lru_cache(maxsize=4096)
 def mesh(shape: Shape) -> SurfaceMesh:
-    """Return the surface for drawing.
+    """Return the surface of a shape for drawing.
 
-    Vertices are shared where smooth and duplicated where sharp.
+    Vertices are shared where the surface is smooth and duplicated at sharp edges.
     """
     _require_positive(shape)
     with np.errstate(all="ignore"):  # checked below
         surface = _surface(shape, ROUND, BEVEL_STEPS)
     if not len(surface.faces) or not np.isfinite(surface.normals).all():
-        raise BrazoError(f"{_name(shape)}: too thin for its length, no solid is left")
+        raise BrazoError(f"{_name(shape)}: too thin for its length; increase its thickness")
     if not np.abs(surface.vertices).max() <= MAX_COORDINATE:
-        raise BrazoError(f"{_name(shape)}: larger than {MAX_COORDINATE:g} m")
+        raise BrazoError(
+            f"{_name(shape)}: larger than {MAX_COORDINATE:g} m, the maximum; check its unit"
+        )
     for array in (surface.vertices, surface.faces, surface.normals):
         array.flags.writeable = False
     return surface
@@ -74,7 +77,10 @@ def mesh(shape: Shape) -> SurfaceMesh:
 
 @lru_cache(maxsize=4096)
 def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
-    """Return unique vertices (v, 3) float64 and faces (f, 3) int32 of the closed surface."""
+    """Return the vertices (v, 3) float64 and faces (f, 3) int32 of the closed surface of a shape.
+
+    No two vertices are at the same point.
+    """
     surface = mesh(shape)
     vertices, faces = _merge(surface.vertices, surface.faces)
     vertices.flags.writeable = False
@@ -118,7 +124,7 @@ def _surface(shape: Shape, points: int, steps: int) -> SurfaceMesh:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outline:
-    """Outline core + rho · direction, one row per point, counter-clockwise."""
+    """Closed outline in the plane: point i is core[i] + rho · direction[i], counter-clockwise."""
 
     core: np.ndarray  # (m, 2)
     direction: np.ndarray  # (m, 2), unit
@@ -126,7 +132,7 @@ class _Outline:
 
     @property
     def support(self) -> np.ndarray:
-        """Distance of each point's tangent from the centre, (m,)."""
+        """Distance from the origin to the tangent of the outline at each point, shape (points,)."""
         return np.einsum("ij,ij->i", self.core, self.direction) + self.rho
 
 
@@ -136,9 +142,10 @@ def _circle(radius: float, points: int) -> _Outline:
 
 
 def _rectangle(x: float, y: float, rho: float, points: int) -> _Outline:
-    """Return the outline with half widths x, y and corner radius rho.
+    """Return a rectangle with half widths x and y and corner radius rho, centred at the origin.
 
-    Sharp corners use two points.
+    `points` is the number of points of a full circle.  For rho = 0, each corner has two points with
+    different normals.
     """
     steps = points // 4 if rho > 0.999 * min(x, y) else (points // 8 if rho > 0.0 else 1)
     corners = [(1, 1), (-1, 1), (-1, -1), (1, -1)]
@@ -149,7 +156,11 @@ def _rectangle(x: float, y: float, rho: float, points: int) -> _Outline:
 
 
 def _two_discs(length: float, r_start: float, r_end: float, points: int) -> _Outline:
-    """Return the hull of two circles; only the larger if it contains the other."""
+    """Return the convex hull of two circles with centres at x = -length/2 and x = +length/2.
+
+    `r_start` and `r_end` are their radii.  If one circle contains the other, the result is the
+    larger circle.
+    """
     slope = (r_start - r_end) / length if length > 0.0 else math.copysign(2.0, r_start - r_end)
     if abs(slope) >= 1.0:
         larger = _circle(max(r_start, r_end), points)
@@ -173,7 +184,10 @@ def _two_discs(length: float, r_start: float, r_end: float, points: int) -> _Out
 
 
 def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: int) -> SurfaceMesh:
-    """Return the bevelled loft from `first` at z = -height/2 to `last` at z = +height/2."""
+    """Return the bevelled loft from `first` at z = -height/2 to `last` at z = +height/2.
+
+    `bevel` is the radius of the bevels at both ends; `steps` is the number of strips of a bevel.
+    """
     turns = [exact_sincos(t) for t in np.linspace(0.0, math.pi / 2, (steps if bevel else 1) + 1)]
     run = height - 2 * bevel
     lean = (first.support - last.support) / run if run > 1e-9 * height else 0.0 * first.support
@@ -189,7 +203,10 @@ def _prism(first: _Outline, last: _Outline, height: float, bevel: float, steps: 
 
 
 def _loft(rings: np.ndarray, normals: np.ndarray) -> SurfaceMesh:
-    """Return rings (k, m, 3) joined by strips, and closed by a flat fan at either end."""
+    """Return the surface that joins k rings of m points by strips, with a flat fan at both ends.
+
+    `rings` and `normals` have shape (k, m, 3).
+    """
     k, m = rings.shape[:2]
     low, high = rings[0].mean(axis=0), rings[-1].mean(axis=0)
     vertices = np.concatenate([rings.reshape(-1, 3), [low, high]])
@@ -207,7 +224,10 @@ def _loft(rings: np.ndarray, normals: np.ndarray) -> SurfaceMesh:
 
 
 def _without_slivers(vertices: np.ndarray, faces: np.ndarray, normals: np.ndarray) -> SurfaceMesh:
-    """Drop degenerate faces; share vertices with equal position and normal."""
+    """Return the surface without degenerate faces.
+
+    Vertices with equal position and normal are shared.
+    """
     same = same_place(vertices)
     f = same[faces]
     faces = faces[(f[:, 0] != f[:, 1]) & (f[:, 1] != f[:, 2]) & (f[:, 2] != f[:, 0])]
@@ -255,7 +275,7 @@ def _name(shape: Shape) -> str:
 
 
 def _require_positive(shape: Shape) -> None:
-    """Raise BrazoError for sizes that would give an empty or inverted solid."""
+    """Raise BrazoError if a size is not finite, negative, or zero where zero is invalid."""
     straight = 0.0  # may be zero
     match shape:
         case Box(size):

@@ -1,9 +1,12 @@
-"""Parts to draw for every body: those of the robot file, or a stick figure where it has none.
+"""Parts to draw for every body: those of the robot file, or a generated stick figure.
 
-The stick figure of a body is derived from its joints: a cylinder along the axis of a rotary joint;
-a block, and a rod of the length of its travel, for a linear joint; and a rod from its joint to each
-child joint and to the tool.  In the frame of the body, its joint is at inv(after), and a child
-joint at the child's `before`.  Sizes are proportional to the reach, the longest path along rods.
+A body without parts in the robot file gets a stick figure, which is derived from its joints.  A
+rotary joint is a cylinder along its axis.  A linear joint is a block, and a rod with the length of
+its travel.  Further rods go from the joint of the body to each child joint and to the tool.  Sizes
+are proportional to the reach, the longest path along the rods.
+
+The fields `before` and `after` of a `Joint` are transforms before and after the joint motion.  In
+the frame of a body, its joint is therefore at inv(after), and each child joint is at its `before`.
 """
 
 from __future__ import annotations
@@ -24,7 +27,11 @@ ROD_COLOR = (0.5, 0.55, 0.62)
 
 
 def visible_parts(model: Model, own: tuple[Sequence[Part], ...]) -> tuple[Sequence[Part], ...]:
-    """Parts to draw for each body; `own` are those of the robot (`Robot.parts`)."""
+    """Return the parts to draw for each body.
+
+    `own` are the parts of each body in the robot file (`Robot.parts`).  A body without parts gets a
+    stick figure; a robot with closed loops never gets one.
+    """
     if model.closed_loops or all(own):
         return own
     tree = model.require_tree()
@@ -51,9 +58,11 @@ def _mark(joint: Joint, turned: np.ndarray, reach: float) -> Part:
 
 
 def _slide(joint: Joint, turned: np.ndarray, reach: float) -> Part | None:
-    """Rod along the travel of a linear joint; None if the travel is too long to draw.
+    """Return the rod of a prismatic joint; None if its travel is too long to draw.
 
-    It passes through the joint of the parent at every position within the limits.
+    The rod moves with the child body.  It is long enough to pass through the joint's origin on the
+    parent body at every joint position within the limits.  `turned` (4, 4) is the pose of the joint
+    in the frame of the child body, rotated so that z is the joint axis.
     """
     ends = [joint.multiplier * limit + joint.offset for limit in joint.limits]
     low, _, high = sorted((*ends, 0.0))
@@ -72,7 +81,10 @@ def _rod(name: str, start: np.ndarray, end: np.ndarray, reach: float) -> Part | 
 
 
 def _points(model: TreeModel, index: int) -> list[np.ndarray]:
-    """Positions (3,) in the body's frame: its joint, child joints, and the tool at the tip."""
+    """Return positions (3,) in the frame of a body: its own joint, then the joints of its children.
+
+    The position of the tool is added for the body that carries it.
+    """
     joint = model.bodies[index].joint
     points = [np.zeros(3) if joint is None else invert(joint.after)[:3, 3]]
     points += [b.joint.before[:3, 3] for b in model.bodies if b.parent == index and b.joint]
@@ -80,7 +92,7 @@ def _points(model: TreeModel, index: int) -> list[np.ndarray]:
 
 
 def _reach(model: TreeModel) -> float:
-    """Length (m) of the longest path from the base along the rods."""
+    """Return the length (m) of the longest path from the base along the rods."""
     far = [0.0] * len(model.bodies)
     longest = 0.0
     for i, body in enumerate(model.bodies):

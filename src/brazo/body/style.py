@@ -1,4 +1,4 @@
-"""Colours and proportions of robots that a robot file can set."""
+"""Colours and proportions of the generated geometry, which a robot file can set."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ Color = tuple[float, float, float]  # red, green, blue, 0..1
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Colours and proportions; `width` scales every radius and leaves the lengths unchanged.
+    """Colours and proportions of the generated parts of a robot.
 
-    `radii` (m) are those of the joints and, last, of the tool flange; for a Delta only the radius
-    of its drives.  By default they follow from the lengths.
+    `width` scales every radius and leaves the lengths unchanged.  `radii` (m) are the radii of the
+    joints, followed by the radius of the tool flange; for a Delta, only the radius of its drives.
+    By default the radii follow from the lengths.
     """
 
     base: Color = (0.80, 0.81, 0.82)

@@ -1,13 +1,14 @@
 """Reader of VRML 2.0 (VRML97, `.wrl`) geometry: shapes with their names, poses and colours.
 
-These are read: Transform, Group and the other grouping nodes, Shape with IndexedFaceSet, Box,
+The reader supports Transform, Group and the other grouping nodes, Shape with IndexedFaceSet, Box,
 Cylinder, Cone or Sphere, DEF and USE, and the diffuse colour of a Material.  Nodes without a
-surface (lights, sensors, routes, scripts) are skipped.  PROTO, Inline, Extrusion, ElevationGrid and
-VRML 1.0 are rejected, because what they draw would be missing.
+surface (lights, sensors, routes, scripts) are skipped.  Files with PROTO, Inline, Extrusion or
+ElevationGrid nodes and VRML 1.0 files are rejected, because parts of their geometry would be
+missing.
 
     Transform   T · C · R · SR · S · SR⁻¹ · C⁻¹     (ISO/IEC 14772-1, 6.52)
 
-Of a LOD the first level is read, of a Switch the child that it shows.
+Of a LOD node, the first level is read; of a Switch node, the selected child.
 """
 
 from __future__ import annotations
@@ -47,7 +48,10 @@ Triangles = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """Triangles of a Shape node in the frame of the file; `names` are the DEF names above it."""
+    """Triangles of a VRML Shape node, in the coordinate frame of the file.
+
+    `names` are the DEF names of the nodes that contain the shape, outermost first.
+    """
 
     names: tuple[str, ...]
     vertices: np.ndarray  # (v, 3)
@@ -63,11 +67,14 @@ class _Node:
 
 
 def read_vrml(data: bytes, max_triangles: int) -> list[Shape]:
-    """Return the shapes of a file; raise BrazoError if it is no VRML 2.0 or too large."""
+    """Return the shapes of a VRML file.
+
+    Raises BrazoError if the file is not VRML 2.0, or has too many shapes or triangles.
+    """
     if data.startswith(b"#VRML V1.0"):
-        raise BrazoError("VRML 1.0 is not read; save it as VRML 2.0 (VRML97)")
+        raise BrazoError("VRML 1.0 is not supported; save the file as VRML 2.0 (VRML97)")
     if not data.startswith(b"#VRML V2.0"):
-        raise BrazoError("not a mesh that can be read: no '#VRML V2.0' in its first line")
+        raise BrazoError("cannot be read as a mesh: no '#VRML V2.0' in its first line")
     nodes = _VrmlParser(data.decode("utf-8", "replace")).file()
     return list(_shapes(nodes, np.eye(4), (), _Budget(max_triangles), 0))
 
@@ -76,7 +83,7 @@ def read_vrml(data: bytes, max_triangles: int) -> list[Shape]:
 
 
 class _VrmlParser:
-    """Recursive descent over the tokens; lists of numbers become arrays at once."""
+    """Recursive-descent parser of VRML text; lists of numbers are converted to arrays directly."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -110,7 +117,7 @@ class _VrmlParser:
         if kind == "DEF":
             name, kind = self._take(), self._take()
         if kind in _REJECTED:
-            self._fail(f"{_REJECTED[kind]} are not read; export the file without them")
+            self._fail(f"{_REJECTED[kind]} are not supported; export the file without them")
         if not kind[:1].isalpha() or self._take() != "{":
             self._fail(f"expected a node, found '{kind[:40]}'")
         node = _Node(kind, name)
@@ -142,7 +149,7 @@ class _VrmlParser:
             found = []
             while (inner := self._peek()) != "]":
                 if inner is None:
-                    self._fail("cut off: a list does not end")
+                    self._fail("the file ends within a list")
                 found.append(self._single(depth))
             self._take()
             return found
@@ -156,7 +163,7 @@ class _VrmlParser:
     def _single(self, depth: int) -> Any:
         token = self._peek()
         if token is None:
-            self._fail("cut off: a value is missing")
+            self._fail("the file ends where a value is expected")
         if token[0] == '"' or token in ("TRUE", "FALSE"):
             return self._take()
         return self._node(depth + 1)
@@ -165,7 +172,7 @@ class _VrmlParser:
         try:
             return np.array(words, dtype=np.float64)
         except ValueError:
-            self._fail("a list of numbers has other text")
+            self._fail("a list of numbers contains other text")
 
     def _peek(self) -> str | None:
         while self._next is None:
@@ -181,7 +188,7 @@ class _VrmlParser:
     def _take(self) -> str:
         token = self._peek()
         if token is None:
-            self._fail("cut off: a node does not end")
+            self._fail("the file ends within a node")
         self._next = None
         return token
 
@@ -198,7 +205,10 @@ def _is_number(word: str) -> bool:
 
 
 class _Budget:
-    """Numbers of shapes and triangles that may still be built, and those that were."""
+    """Remaining numbers of shapes and triangles, and a cache of the triangles of each node.
+
+    `spend` raises BrazoError if a number would become negative.
+    """
 
     def __init__(self, triangles: int) -> None:
         self.triangles, self.most, self.shapes = triangles, triangles, MAX_SHAPES
@@ -208,9 +218,13 @@ class _Budget:
         self.shapes -= 1
         self.triangles -= triangles
         if self.shapes < 0:
-            raise BrazoError(f"more than {MAX_SHAPES} shapes, instances counted")
+            raise BrazoError(
+                f"more than {MAX_SHAPES} shapes (every instance counts); simplify the file"
+            )
         if self.triangles < 0:
-            raise BrazoError(f"more than {self.most} triangles, instances counted; simplify it")
+            raise BrazoError(
+                f"more than {self.most} triangles (every instance counts); simplify the mesh"
+            )
 
 
 def _shapes(
@@ -294,7 +308,7 @@ def _vector(node: _Node, key: str, default: tuple[float, ...]) -> np.ndarray:
     if value is None:
         return np.array(default, dtype=float)
     if not isinstance(value, np.ndarray) or value.shape != (len(default),):
-        raise BrazoError(f"{node.kind}: {key} has not {len(default)} numbers")
+        raise BrazoError(f"{node.kind}: {key} must have {len(default)} numbers")
     return value
 
 
@@ -305,15 +319,15 @@ def _face_set(node: _Node) -> Triangles:
     if not isinstance(points, np.ndarray) or not isinstance(index, np.ndarray):
         return np.zeros((0, 3)), np.zeros((0, 3), int)
     if points.size % 3:
-        raise BrazoError(f"IndexedFaceSet: {points.size} coordinates; not a multiple of 3")
+        raise BrazoError(f"IndexedFaceSet: {points.size} coordinates; expected a multiple of 3")
     vertices = points.reshape(-1, 3)
-    if not np.isfinite(index).all() or (np.abs(index) > 2**31 - 1).any():
-        raise BrazoError("IndexedFaceSet: a vertex number is not a whole number")
+    if not ((index == np.trunc(index)) & (np.abs(index) < 2**31)).all():  # also for nan
+        raise BrazoError("IndexedFaceSet: an index in coordIndex is not a whole number below 2^31")
     index = index.astype(np.int64)
     if index.size and index.max() >= len(vertices):
         last = len(vertices) - 1
         raise BrazoError(
-            f"IndexedFaceSet: a face has vertex {index.max()}; vertices are 0 to {last}"
+            f"IndexedFaceSet: a face refers to vertex {index.max()}; the vertices are 0 to {last}"
         )
     faces = _fans(index)
     if node.fields.get("ccw") == "FALSE":
@@ -322,7 +336,11 @@ def _face_set(node: _Node) -> Triangles:
 
 
 def _fans(index: np.ndarray) -> np.ndarray:
-    """Triangles (f, 3) of polygons that are separated by -1, each a fan from its first corner."""
+    """Return the vertex indices (f, 3) of triangles that cover polygons.
+
+    The triangles of a polygon are a fan from its first corner.  `index` contains the vertex indices
+    of the polygons, separated by -1.
+    """
     if index.size and index[-1] >= 0:
         index = np.append(index, -1)
     ends = np.flatnonzero(index < 0)
@@ -342,7 +360,10 @@ def _box(node: _Node) -> Triangles:
 
 
 def _turned(profile: list[tuple[float, float]]) -> Triangles:
-    """Solid of revolution about y of a profile (radius, y) from bottom to top, axis included."""
+    """Return the surface of a solid of revolution about the y axis, closed by discs.
+
+    `profile` contains points (radius, y), in ascending order of y.
+    """
     angles = np.arange(ROUND) * (2 * math.pi / ROUND)
     around = np.column_stack([np.cos(angles), np.zeros(ROUND), -np.sin(angles)])
     rings = [r * around + (0.0, y, 0.0) for r, y in profile]

@@ -16,15 +16,22 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    peers: bool = typer.Option(False, "--peers", help="Also measure the installed peer libraries."),
+    peers: bool = typer.Option(
+        False, "--peers", help="Also measure other robotics libraries if installed."
+    ),
     quick: bool = typer.Option(
         False, "--quick", help="Short run of all sections; ratios are unreliable."
     ),
     only: str = typer.Option(None, help="Comma-separated sections to measure."),
-    json: Path = typer.Option(None, help="Write all figures to this file ('-': print them)."),
+    json: Path = typer.Option(
+        None, help="Write all results as JSON to this file ('-': print them)."
+    ),
     force: bool = FORCE,
 ) -> None:
-    """Measure calls, batches, closed loops, compilation and start-up (best of many rounds)."""
+    """Measure the speed of calls, batches, closed loops, compilation and start-up.
+
+    Each measurement is repeated many times; the best result is printed.
+    """
     try:
         from brazo.bench import SECTIONS, Settings, run
     except ModuleNotFoundError as error:
@@ -38,7 +45,9 @@ def bench(
         require_replaceable(json, force=force)
     chosen = tuple(only.split(",")) if only else SECTIONS
     if unknown := [name for name in chosen if name not in SECTIONS]:
-        raise BrazoError(f"no section {', '.join(unknown)}; sections: {', '.join(SECTIONS)}")
+        raise BrazoError(
+            f"--only: no section named {', '.join(unknown)}; sections: {', '.join(SECTIONS)}"
+        )
     with console().status("measuring") as status:
         report = run(
             Settings(peers, quick), chosen, lambda name: status.update(f"measuring: {name}")
@@ -66,7 +75,7 @@ def bench(
 
 
 def _cell(value) -> str:
-    """Format with three significant digits, without an exponent."""
+    """Return a table cell: a number with three significant digits, other values as text."""
     if value is None:
         return ""
     if isinstance(value, float):

@@ -1,22 +1,27 @@
-"""`brazo cad import`: a robot file from a CAD assembly."""
+"""`brazo cad import`: make a robot file from a CAD assembly."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from brazo.cli.output import print_json, print_line, progress_bar
 from brazo.cli.overwriting import FORCE, require_replaceable
+from brazo.cli.unit_warnings import load_robot
 from brazo.errors import BrazoError
 
+if TYPE_CHECKING:
+    from brazo.robot import Robot
+
 _MAP = typer.Option(
-    None, "--map", metavar="PART=LINK", help="Link of a part, or none to leave it out; repeatable."
+    None, "--map", metavar="PART=LINK", help="Link of a part; PART=none omits the part; repeatable."
 )
 _DENSITY = typer.Option(
-    None, metavar="[PART=]KG/M3", help="Density, of all parts or of one; repeatable."
+    None, metavar="[PART=]KG/M3", help="Density of all parts, or of one part; repeatable."
 )
 _POSE = typer.Option(
     None, help="Pose of the assembly: a name, or joint values separated by commas (deg, m)."
@@ -38,12 +43,12 @@ def import_assembly(
     source: Path = typer.Argument(
         help="An assembly (.step, .glb, .dae, .wrl, .obj, .stl …) or a folder of parts."
     ),
-    robot: str = typer.Option(..., "--robot", help="A shipped robot or robot file with the D-H."),
+    robot: str = typer.Option(..., "--robot", help="Shipped robot or robot file with D-H table."),
     output: Path = typer.Option(None, "-o", "--output", help="Robot file to write (.yaml)."),
     mapping: list[str] = _MAP,
     density: list[str] = _DENSITY,
     mass: float = typer.Option(None, help="Total mass of base and links (kg)."),
-    scale: float = typer.Option(1.0, help="Factor to metres; 0.001 for STL or OBJ in mm."),
+    scale: float = typer.Option(1.0, help="Scale factor to metres; 0.001 for STL or OBJ in mm."),
     up: str = typer.Option("z", help="Axis of the file that points up: z, y or x."),
     pose: str = _POSE,
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -51,12 +56,13 @@ def import_assembly(
 ) -> None:
     """Write a robot file whose links have the parts of a CAD assembly.
 
-    Masses and inertias are estimated from the geometry; a report lists what was assumed.
+    Masses and inertias are estimated from the geometry.  A report lists all assumptions.
     """
     from brazo.formats.cad.importer import import_cad, mesh_folder
 
     path = output or Path(f"{source.stem}.yaml")
     require_replaceable(path, *mesh_folder(path).glob("*.stl"), force=force)
+    arm = load_robot(robot)
     with progress_bar(f"import {source.name}") as show:
         done = import_cad(
             source,
@@ -67,7 +73,7 @@ def import_assembly(
             mass=mass,
             scale=scale,
             up=up,
-            pose=None if pose is None else _pose(pose, robot),
+            pose=None if pose is None else _pose(pose, arm),
             progress=lambda fraction, text: show(fraction or 0.0),
         )
     if json:
@@ -99,13 +105,16 @@ def _densities(texts: Sequence[str] | None) -> dict[str, float]:
             found[name.strip()] = float(value)
         except ValueError:
             raise BrazoError(
-                f"--density {text}: expected kg/m³, as in 2700, or PART=7850"
+                f"--density {text}: expected a density in kg/m³, such as 2700 or PART=7850"
             ) from None
     return found
 
 
-def _pose(text: str, robot: str) -> str | list[float]:
-    """Return the name of a pose, or joint values in SI."""
+def _pose(text: str, arm: Robot) -> str | list[float]:
+    """Return the value of --pose: the name of a pose, or joint values in rad and m.
+
+    On the command line, joint values are in degrees and m, separated by commas.
+    """
     import math
 
     words = [word.strip() for word in text.split(",")]
@@ -113,11 +122,11 @@ def _pose(text: str, robot: str) -> str | list[float]:
         values = [float(word) for word in words]
     except ValueError:
         return text
-    import brazo
-
-    kinds = brazo.load(robot).joint_kinds
+    kinds = arm.joint_kinds
     if len(values) != len(kinds):
-        raise BrazoError(f"--pose {text}: {len(values)} values for {len(kinds)} joints")
+        raise BrazoError(
+            f"--pose {text}: {len(values)} values for {len(kinds)} joints; expected one per joint"
+        )
     return [
         math.radians(value) if kind == "revolute" else value
         for value, kind in zip(values, kinds, strict=True)

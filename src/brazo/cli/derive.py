@@ -23,13 +23,13 @@ def register(app: typer.Typer) -> None:
 
 def derive(
     robot: str = ROBOT,
-    to: str = typer.Option("text", "--to", help="text, latex, c, python or octave."),
+    to: str = typer.Option("text", "--to", help="Format: text, latex, c, python or octave."),
     output: Path = typer.Option(
         None, "-o", "--output", help="Folder to write into, or the file (x.tex, x.py, x.txt)."
     ),
     numeric: bool = typer.Option(False, "--numeric", help="Substitute numeric parameter values."),
     form: str = typer.Option(
-        "auto", help="expanded, recursive, or auto: expanded unless too long."
+        "auto", help="Form: expanded, recursive, or auto (expanded unless too long)."
     ),
     tip: str = TIP,
     arg: list[str] = ARG,
@@ -50,7 +50,7 @@ def derive(
 
 
 def _derived(model: Any, parameters: str, form: str) -> Any:
-    """Derive the equations with a progress bar on stderr."""
+    """Return the equations of motion of a model; show a progress bar on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 

@@ -1,4 +1,4 @@
-"""`brazo study workspace` and `brazo study sensitivity`: maps of what a robot reaches."""
+"""`brazo study workspace | sensitivity`: workspace map, and its change with robot parameters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import typer
 from brazo.cli.output import number, print_json, print_line, table
 from brazo.cli.overwriting import FORCE, require_replaceable
 
-SAMPLES = typer.Option(1 << 19, min=1, help="Joint positions that are drawn.")
-ROWS = typer.Option("linear", help="Rows of the Jacobian: linear, angular or all.")
+SAMPLES = typer.Option(1 << 19, min=1, help="Number of joint positions sampled.")
+ROWS = typer.Option("linear", help="Rows of the Jacobian to evaluate: linear, angular or all.")
 JSON = typer.Option(False, "--json", help="Print JSON (SI).")
 
 
@@ -22,15 +22,15 @@ def register_design(group: typer.Typer) -> None:
 
 def workspace(
     robot: str = typer.Argument(help="A robot: name or file."),
-    out: Path = typer.Option(None, "--out", "-o", help="Table of the map, a .parquet file."),
-    figure: Path = typer.Option(None, help="Slices and histogram: .png, .svg or .pdf."),
+    out: Path = typer.Option(None, "--out", "-o", help="Write the map to this .parquet file."),
+    figure: Path = typer.Option(None, help="Write slices and histogram: .png, .svg or .pdf."),
     samples: int = SAMPLES,
-    size: float = typer.Option(None, help="Edge of a cube (m); default: a 40th of the extent."),
+    size: float = typer.Option(None, help="Edge of a map voxel (m); default: 1/40 of the extent."),
     rows: str = ROWS,
     force: bool = FORCE,
     json: bool = JSON,
 ) -> None:
-    """Map the positions a tool reaches, and its manipulability there."""
+    """Map the positions that the tool reaches and the manipulability at each of them."""
     from brazo.study.workspace_map import workspace as mapped
 
     require_replaceable(*(file for file in (out, figure) if file is not None), force=force)
@@ -62,7 +62,7 @@ def workspace(
         f"{found.manipulability_volume:.4g}"
     )
     if found.samples_per_cell < 15:
-        print_line("few samples per cube: the volume is too small; use more --samples")
+        print_line("few samples per cube: the volume is underestimated; increase --samples")
     for file in (out, figure):
         if file is not None:
             print_line(str(file))
@@ -71,14 +71,17 @@ def workspace(
 def sensitivity(
     robot: str = typer.Argument(help="A robot with parameters: name or file."),
     parameters: list[str] = typer.Argument(None, help="Parameters; default: all."),
-    figure: Path = typer.Option(None, help="Bars: .png, .svg or .pdf."),
+    figure: Path = typer.Option(None, help="Write a bar chart: .png, .svg or .pdf."),
     step: float = typer.Option(0.05, help="Relative change of a parameter."),
     samples: int = SAMPLES,
     rows: str = ROWS,
     force: bool = FORCE,
     json: bool = JSON,
 ) -> None:
-    """Change of reach, volume and manipulability with each parameter, e.g. a segment length."""
+    """Compute how reach, workspace volume and manipulability change with each parameter.
+
+    Parameters are those of the robot file, for example link lengths.
+    """
     from brazo.study.design_sensitivity import QUANTITIES
     from brazo.study.design_sensitivity import sensitivity as computed
 

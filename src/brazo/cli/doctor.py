@@ -12,7 +12,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(json: bool = typer.Option(False, "--json", help="Print JSON.")) -> None:
-    """Check the generated code on this machine.  Exit code 1 when a check fails."""
+    """Check the generated code on this machine.  Exit code 1 if a check fails."""
     from brazo.codegen.diagnose import diagnose
     from brazo.dynamics.self_check import robot_checks
     from brazo.simulation.native import native_steps_check

@@ -1,4 +1,4 @@
-"""`--drives ideal|real`: the kind of drives of all robots of a cell."""
+"""Option `--drives ideal|real`: the drive model of all robots of a cell."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ if TYPE_CHECKING:
     from brazo.world import Cell
 
 DRIVES = typer.Option(
-    None, "--drives", help="ideal, or real: the motors, gears and servos of the robot files."
+    None, "--drives", help="Drives: ideal, or real (motors, gears and servos of the robot files)."
 )
 
 
 def cell_with_drives(cell: Cell, kind: str) -> Cell:
-    """Return the cell with another kind of drives for all robots that have a choice."""
+    """Return the cell with the given kind of drives ("ideal" or "real") for all robots.
+
+    Robots without actuator data in their file stay unchanged.  Raises BrazoError if `kind` is
+    "real" and no robot of the cell has actuator data.
+    """
     from brazo.model.actuators import DRIVE_KINDS, DriveKind, with_drives
 
     if kind not in DRIVE_KINDS:
@@ -34,7 +38,11 @@ def cell_with_drives(cell: Cell, kind: str) -> Cell:
 
 
 def source_with_drives(source: Any, kind: str) -> Any:
-    """Return a cell or robot, given as for `brazo lab`, with another kind of drives."""
+    """Return the cell of `source` with this kind of drives ("ideal" or "real").
+
+    `source` is a `Robot`, or the name or file of a cell or robot, as in `brazo lab`.  A robot is
+    placed in a cell of its own.
+    """
     import brazo
     from brazo.cli.file_kind import kind_of
     from brazo.simulation.lone_robot import lone_cell

@@ -47,7 +47,10 @@ def inverse_dynamics(
     arg: list[str] = ARG,
     json: bool = JSON,
 ) -> None:
-    """Inverse dynamics: joint torques for a motion, with inertia, Coriolis and gravity terms."""
+    """Inverse dynamics: joint torques for given positions, velocities and accelerations.
+
+    The inertia, Coriolis and gravity terms are shown too.
+    """
     arm = load_robot(robot, tip, arg)
     position = joint_values(arm, _words(q), rad)
     speed, gain = _rates(arm, qd, rad, "qd"), _rates(arm, qdd, rad, "qdd")
@@ -103,20 +106,21 @@ def simulate(
     ),
     trajectory: Path = typer.Option(
         None,
-        help="A Python file with a function trajectory(t) that returns q, qd, qdd (rad, m, s), "
-        "or a function tool(t) that returns points or poses and a number duration; an .npy array "
-        "n x samples x 3; a trajectory file (.yaml); a recording, whose tool path is followed.",
+        help="Motion to follow. A Python file with a function trajectory(t) that returns q, qd, "
+        "qdd (rad, m, s), or with a variable duration (s) and a function tool(t) that returns a "
+        "point or a pose; an .npy array of shape (joints, samples, 3); a trajectory file (.yaml); "
+        "or a recording, whose tool path is followed.",
     ),
     trace: Path = typer.Option(
         None, help="Write the tool path with the state of the pen: .csv, in m and s."
     ),
-    q0: str = typer.Option(None, help="Start (deg, m) or a pose's name."),
-    qd0: str = typer.Option(None, help="Speeds at the start (deg/s, m/s)."),
+    q0: str = typer.Option(None, help="Initial joint values (deg, m), or a pose's name."),
+    qd0: str = typer.Option(None, help="Initial joint speeds (deg/s, m/s)."),
     t_end: float = typer.Option(
         None, help="End of the run in seconds; default 2, or the end of an .npy trajectory."
     ),
-    dt: float = typer.Option(1e-3, help="Step of rk4, spacing of the output of dopri5."),
-    method: str = typer.Option("rk4", help="rk4 or dopri5."),
+    dt: float = typer.Option(1e-3, help="Time step of rk4 or output interval of dopri5 (s)."),
+    method: str = typer.Option("rk4", help="Integration method: rk4 or dopri5."),
     rtol: float = typer.Option(1e-9, help="Relative tolerance of dopri5."),
     stops: bool = typer.Option(False, "--stops", help="Hard stops: joints halt at their limits."),
     output: Path = typer.Option(
@@ -128,13 +132,16 @@ def simulate(
     arg: list[str] = ARG,
     json: bool = JSON,
 ) -> None:
-    """Simulate a robot under gravity and torques (--torque), or along a motion (--trajectory)."""
+    """Simulate a robot with given torques, or compute the torques of a given motion.
+
+    Without --torque and --trajectory, the joint torques are 0.
+    """
     if trajectory is not None and (torque, q0, qd0) != (None, None, None):
-        raise BrazoError("--trajectory defines the motion: omit --torque, --q0 and --qd0")
+        raise BrazoError("--trajectory prescribes the motion: omit --torque, --q0 and --qd0")
     if trajectory is not None and (stops or method != "rk4"):
-        raise BrazoError("--trajectory is not integrated: omit --method and --stops")
+        raise BrazoError("--trajectory prescribes the motion: omit --method and --stops")
     if output is not None and output.suffix.lower() not in FORMATS:
-        raise BrazoError(f"{output}: unknown format; supported: {', '.join(FORMATS)}")
+        raise BrazoError(f"{output}: unknown file type; the name must end in {', '.join(FORMATS)}")
     require_replaceable(output, force=force)
     if trace is not None and trace.suffix.lower() != ".csv":
         raise BrazoError(f"{trace}: the name of a trace must end in .csv")
@@ -195,7 +202,10 @@ def simulate(
 
 
 def _source(arm, output: Path) -> dict[str, str]:
-    """Return the metadata a replay needs to draw the robot, for .parquet output."""
+    """Return the description of the robot that is stored in a recording, for its replay.
+
+    The result is empty if `output` is not a .parquet file.
+    """
     if output.suffix.lower() != ".parquet":
         return {}
     from brazo.lab.app.opening import as_cell
@@ -204,13 +214,13 @@ def _source(arm, output: Path) -> dict[str, str]:
 
     found = recorded_source(as_cell(arm))
     if reason := found.get(LEFT_OUT):
-        print_line(f"note: the recording does not hold the robot: {reason}", style="yellow")
+        print_line(f"note: the recording does not contain the robot: {reason}", style="yellow")
     path = arm.model.path
     return found if path is None else {**found, "cell_file": str(path.absolute())}
 
 
 def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
-    """Print the summary of a run; `given` means that its motion was prescribed."""
+    """Print the summary of a run; `given` is True if the motion was prescribed."""
 
     def position(i: int, value: float) -> str:
         if arm.joint_kinds[i] == "prismatic":
@@ -232,7 +242,7 @@ def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
         where = f"{limit:.6g} {unit if turns else 'm'}"
         passed.append(f"{found['joint']} {where} at {found['t']:g} s")
     if passed:
-        advice = "" if given else "; --stops halts joints there"
+        advice = "" if given else "; --stops stops joints there"
         print_line(f"joint limits exceeded: {', '.join(passed)}{advice}", style="yellow")
     if run.energy is not None:
         kinetic, potential = run.energy[-1]
@@ -246,7 +256,10 @@ def _print_run(arm, run, report: dict, rad: bool, given: bool) -> None:
 
 
 def _limit_violations(arm, run) -> list[dict]:
-    """Return the joints that exceeded a limit, with the limit and the time (s), in time order."""
+    """Return the joints that exceeded a limit, each with the limit (rad, m) and the time (s).
+
+    The time is that of the first violation, and the list is sorted by time.
+    """
     found = []
     for name, q, (low, high) in zip(arm.joint_names, run.q.T, arm.limits, strict=True):
         beyond = (q < low - 1e-9) | (q > high + 1e-9)

@@ -17,9 +17,10 @@ _ROBOT = (
 
 
 def kind_of(name_or_path: str) -> FileKind | None:
-    """Return the kind of a YAML file; None for names and other files.
+    """Return the kind of a YAML file ("robot", "cell" or "program").
 
-    Raises `BrazoError` for a YAML file of none of the kinds.
+    Returns None if the argument is not the path of a YAML file.  Raises BrazoError for a YAML file
+    of another kind.
     """
     from brazo.formats.document import read_document
 
@@ -37,18 +38,25 @@ def kind_of(name_or_path: str) -> FileKind | None:
         return "robot"
     found = ", ".join(list(fields)[:8]) or "none"
     raise BrazoError(
-        f"{path}: not a robot (field joints, or kind: delta), a cell (robots: a list; or bodies, "
-        "fixtures, chute, floor) or a program (robots: a map of steps); "
-        f"fields found: {found}. Lists of points and scripts are checked when they are loaded"
+        f"{path}: not a robot, cell or program file. A robot has the field 'joints' or 'kind: "
+        "delta'; a cell has 'robots' as a list, or 'bodies', 'fixtures', 'chute' or 'floor'; a "
+        f"program has 'robots' as a map of steps. Fields found: {found}. Files of points and "
+        "scripts are checked only when they are loaded"
     )
 
 
 def cell_of(program_path: Path | None, cell: str | None) -> str:
-    """Return the cell a program names: a shipped name, or a path relative to the program."""
+    """Return the cell of a program: the name of a shipped cell, or the path of a cell file.
+
+    `cell` is the field `cell` of the program file.  A path in it is relative to the folder of the
+    program file.
+    """
     from brazo.world.cell_file import CELLS
 
     if cell is None:
-        raise BrazoError(f"{program_path}: has no field cell; run brazo run CELL -p PROGRAM")
+        raise BrazoError(
+            f"{program_path}: has no field 'cell'; add it, or use 'brazo run CELL -p PROGRAM'"
+        )
     if Path(cell).suffix.lower() in CELLS.suffixes and program_path is not None:
         return str(program_path.parent / cell)
     return cell

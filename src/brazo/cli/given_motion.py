@@ -1,9 +1,12 @@
-"""`--trajectory`: the motion in a file, by its kind.
+"""Option `--trajectory`: read a motion from a file.
 
-.py        a function `trajectory(t)`, or `tool(t)` and a number `duration`
-.npy       positions, velocities and accelerations
-.yaml      a trajectory file: via points, or a tool path
-.parquet   a recording, whose tool path is followed; .csv too
+The suffix of the file determines its kind:
+
+    .py        a function `trajectory(t)`, or a function `tool(t)` and a number `duration` (s)
+    .npy       positions, velocities and accelerations
+    .yaml      a trajectory file: via points, or a tool path
+    .parquet   a recording; the robot follows its tool path
+    .csv       a recording, as with .parquet
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ RECORDINGS = (".parquet", ".csv")
 
 
 def given_motion(path: Path, arm: Robot) -> tuple[Any, Any]:
-    """The motion for `Robot.follow`, and the intervals (k, 2) in s with the pen down or None."""
+    """Return the motion in a file, for `Robot.follow`, and the intervals with the pen down.
+
+    The intervals (k, 2) are start and end times in s; None if the file does not describe a drawing.
+    """
     suffix = path.suffix.lower()
     if suffix == ".npy":
         return _array(path), None
@@ -41,7 +47,9 @@ def given_motion(path: Path, arm: Robot) -> tuple[Any, Any]:
 
     duration = getattr(module, "duration", None)
     if not isinstance(duration, int | float) or isinstance(duration, bool):
-        raise BrazoError(f"{path}: tool(t) needs a number 'duration' in seconds next to it")
+        raise BrazoError(
+            f"{path}: has a function tool(t), but no number 'duration' (s); add e.g. duration = 5.0"
+        )
     first = next(iter(arm.poses.values()), np.zeros(arm.n))
     probe = np.shape(module.tool(0.0))
     turning = None if probe == (4, 4) else arm.fk(np.asarray(first))[:3, :3]

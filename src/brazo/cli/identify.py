@@ -26,7 +26,7 @@ def identify(
     arg: list[str] = ARG,
     json: bool = typer.Option(False, "--json", help="Print JSON (SI)."),
 ) -> None:
-    """Identify the base parameters of a robot from a recorded motion and its torques."""
+    """Identify the base parameters of a robot from recorded positions and torques."""
     from brazo.dynamics.identification import identify as estimate
 
     found = estimate(load_robot(robot, tip, arg), run, drives=drives, cutoff=cutoff)
@@ -55,4 +55,4 @@ def identify(
     samples = len(found.residuals)
     print_line(f"{found.robot}: {len(base)} base parameters from {samples} samples")
     table("Base parameters", ("parameter", "estimate", "std", "file", "unit"), rows)
-    print_line(f"condition {found.condition:.3g}; * regrouped with others (--json: combinations)")
+    print_line(f"condition number {found.condition:.3g}; * combined with others (--json shows how)")

@@ -1,6 +1,6 @@
-"""Ctrl+C in a long command: partial results are kept and reported; the exit code is 130.
+"""Ctrl+C in a long command: partial results are kept and reported, and the exit code is 130.
 
-A second Ctrl+C within 10 s ends any command within 5 s, a third one immediately.
+A second Ctrl+C within 10 s of the first ends any command after 5 s, a third Ctrl+C immediately.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def end_on_second_press() -> None:
     """End the process `GRACE` seconds after a second Ctrl+C, and immediately after a third.
 
     Python runs signal handlers on the main thread between bytecode instructions, so a long call
-    into compiled code delays them.  The wakeup byte that the interpreter writes at each signal is
-    not delayed; a thread counts these bytes.
+    into compiled code delays them.  The interpreter also writes a byte to a pipe at each signal
+    (`signal.set_wakeup_fd`), without delay.  A thread counts these bytes.
     """
     reading, writing = os.pipe()
     if os.name != "nt":
@@ -63,7 +63,7 @@ def _count_presses(pipe: int) -> None:
 
 
 def exit_now(code: int) -> NoReturn:
-    """Exit without waiting for threads that are compiling."""
+    """Exit immediately, without waiting for threads that are still compiling."""
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
@@ -72,9 +72,10 @@ def exit_now(code: int) -> NoReturn:
 
 @contextlib.contextmanager
 def between_steps() -> Iterator[Callable[[], None]]:
-    """Yield a function to call between steps; it raises KeyboardInterrupt after Ctrl+C.
+    """Yield a function that raises KeyboardInterrupt if Ctrl+C was pressed; call it between steps.
 
-    Every step is completed.  A second Ctrl+C interrupts immediately.
+    A first Ctrl+C therefore takes effect after the current step.  A second Ctrl+C interrupts
+    immediately.
     """
     pressed = False
 
@@ -100,9 +101,10 @@ def between_steps() -> Iterator[Callable[[], None]]:
 
 @contextlib.contextmanager
 def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[None]:
-    """Write the samples computed before a failure or Ctrl+C to `output`.
+    """If the `with` block fails or Ctrl+C stops it, write the samples computed so far to `output`.
 
-    The exception has them as attribute `run` (see `brazo.dynamics.simulate`).
+    The attribute `run` of the exception contains the samples (see `brazo.dynamics.simulate`), and
+    `write(run)` writes them.
     """
     try:
         yield
@@ -126,7 +128,7 @@ def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[
 
 
 def print_recorded(file: Path) -> None:
-    """Print the length of a recording that was just written and the command to replay it."""
+    """Print the length of a recording and the command that replays it."""
     from brazo.recording.source import open_source
 
     source = open_source(file)

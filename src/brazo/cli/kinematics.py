@@ -34,7 +34,7 @@ def fk(
     arg: list[str] = ARG,
     json: bool = JSON,
 ) -> None:
-    """Forward kinematics: the tool's pose in the base frame."""
+    """Forward kinematics: the pose of the tool in the base frame."""
     arm = load_robot(robot, tip, arg)
     q = joint_values(arm, values, rad)
     notes = _value_notes(arm, q, values)
@@ -88,18 +88,20 @@ def ik(
     robot: str = ROBOT,
     xyz: tuple[str, str, str] = typer.Option(..., help="Tool position (m, or 40cm …)."),
     rpy: tuple[str, str, str] = typer.Option(None, help="Roll, pitch, yaw."),
-    oat: tuple[str, str, str] = typer.Option(None, help="Unimation O, A, T."),
+    oat: tuple[str, str, str] = typer.Option(None, help="Unimation angles O, A, T."),
     quat: tuple[float, float, float, float] = typer.Option(None, help="Quaternion w x y z."),
     q0: str = typer.Option(
         None, help="Initial joint values 'v1 v2 …'; the nearest solution is chosen."
     ),
     branch: str = typer.Option(None, help="A branch's name or part of it, e.g. 'LEFTY ABOVE'."),
-    orientation: str = typer.Option(None, help="full (default), nearest or free (position only)."),
-    method: str = typer.Option("auto", help="auto, closed or numeric."),
+    orientation: str = typer.Option(
+        None, help="Orientation of the tool: full (default), nearest or free (position only)."
+    ),
+    method: str = typer.Option("auto", help="Solver: auto, closed (closed form) or numeric."),
     nearest: str = typer.Option(
         None,
-        help="Five-joint arms, with --pitch: keep the pitch, or the position, and print the "
-        "nearest configuration.",
+        help="Five-joint arms: print the nearest configuration; 'pitch' keeps the pitch, "
+        "'position' gives priority to the position. Requires --pitch.",
         metavar="pitch|position",
     ),
     pitch: str = typer.Option(None, help="With --nearest: elevation of the tool's axis."),
@@ -109,19 +111,21 @@ def ik(
     arg: list[str] = ARG,
     json: bool = JSON,
 ) -> None:
-    """Inverse kinematics: every branch that reaches a tool pose.  Exit code 1 when none does."""
+    """Inverse kinematics: all solutions for a tool pose.  Exit code 1 if there is none."""
     from brazo.kinematics import orientation as conventions
 
     arm = load_robot(robot, tip, arg)
     if nearest is not None or pitch is not None:
         if nearest is None or pitch is None or (rpy or oat or quat) is not None:
-            raise BrazoError("--nearest and --pitch belong together, without --rpy, --oat, --quat")
+            raise BrazoError(
+                "--nearest and --pitch must be given together, without --rpy, --oat and --quat"
+            )
         position = np.array([_length(text, "--xyz") for text in xyz])
         angles = (_angle(pitch, rad, "--pitch"), _angle(roll, rad, "--roll"))
         _nearest(arm, position, angles, nearest, rad, json)
         return
     if sum(option is not None for option in (rpy, oat, quat)) > 1:
-        raise BrazoError("give one of --rpy, --oat and --quat")
+        raise BrazoError("give only one of --rpy, --oat and --quat")
     T = np.eye(4)
     T[:3, 3] = [_length(text, "--xyz") for text in xyz]
     if rpy is not None:
@@ -131,7 +135,9 @@ def ik(
     elif quat is not None:
         T[:3, :3] = conventions.matrix_from_wxyz(quat)
     elif orientation is not None and orientation != "free":
-        raise BrazoError(f"--orientation {orientation} needs --rpy, --oat or --quat")
+        raise BrazoError(
+            f"--orientation {orientation} needs an orientation: add --rpy, --oat or --quat"
+        )
     else:
         orientation = "free"
     notes = _target_notes(arm, T[:3, 3], xyz)
@@ -165,7 +171,11 @@ def ik(
 def _nearest(
     arm, xyz: np.ndarray, angles: tuple[float, float], rule: Any, rad: bool, json: bool
 ) -> None:
-    """Print the nearest configuration of a five-joint arm; exit code 1 if it is not the target."""
+    """Print the configuration of a five-joint arm that brings the tool nearest to a target.
+
+    `xyz` (m) and `angles` (pitch and roll, rad) are the target.  `rule` is "pitch" or "position",
+    see `Robot.nearest_point`.  Exits with code 1 if the target is not reached exactly.
+    """
     found = arm.nearest_point(xyz, *angles, rule=rule)
     if json:
         print_json(
@@ -190,18 +200,24 @@ def _nearest(
 
 
 def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
-    """Parse joint values or the name of a pose, as typed on the shell."""
+    """Return joint values (n,) in rad and m from the command line.
+
+    `values` are one text per joint, or the name of a pose.  Angles without a unit are in degrees,
+    or in rad if `rad` is True.
+    """
     if len(values) == 1 and values[0] in arm.poses:
         return np.array(arm.poses[values[0]])
     poses = ", ".join(arm.poses) or "none"
     if len(values) == 1 < arm.n and values[0].isidentifier():
         close = difflib.get_close_matches(values[0], arm.poses, n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
-        raise BrazoError(f"no pose '{values[0]}'; {hint}poses: {poses}; or give {arm.n} values")
+        raise BrazoError(
+            f"no pose named '{values[0]}'; {hint}poses: {poses}; or give {arm.n} values"
+        )
     if len(values) != arm.n:
         raise BrazoError(
-            f"{len(values)} joint values for {arm.n} joints ({', '.join(arm.joint_names)}); "
-            f"or name a pose: {poses}"
+            f"{len(values)} joint values for {arm.n} joints ({', '.join(arm.joint_names)}); give "
+            f"one value per joint, or the name of a pose: {poses}"
         )
     return np.array(
         [
@@ -214,7 +230,10 @@ def joint_values(arm, values: list[str], rad: bool) -> np.ndarray:
 
 
 def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
-    """Return warnings on joint values out of limits and lengths that are probably in mm."""
+    """Return warnings about joint values outside the limits and lengths that are probably in mm.
+
+    `q` (rad, m) are the joint values, and `values` the texts on the command line.
+    """
     from brazo.formats.robot_yaml.joint_fields import outside
     from brazo.model.plausible import doubt
 
@@ -234,7 +253,10 @@ def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
 
 
 def _target_notes(arm, position: np.ndarray, texts: Sequence[str]) -> list[str]:
-    """Return a warning if a target without units is far out of reach."""
+    """Return a list with a warning if the target is far out of reach; empty otherwise.
+
+    `position` (3,) is the target in m.  There is no warning if one of its `texts` has a unit.
+    """
     from brazo.model.plausible import target_doubt
 
     if any(units.parse(text).dimension is not None for text in texts):
@@ -244,7 +266,7 @@ def _target_notes(arm, position: np.ndarray, texts: Sequence[str]) -> list[str]:
 
 
 def number_of(text: str, dimension: units.Dimension, what: str) -> float:
-    """Parse a number typed on the shell; errors start with `what`."""
+    """Return the SI value of a number with or without a unit; error messages start with `what`."""
     try:
         return units.quantity(text, dimension)
     except BrazoError as error:

@@ -41,7 +41,7 @@ def lab(
     browser: bool = BROWSER,
     runs: Path = RUNS,
 ) -> None:
-    """Open the lab in the browser; the work is kept in a project."""
+    """Open the lab in the browser; all changes are saved in a project."""
     chosen: Any = source
     if tip is not None or arg:
         import brazo
@@ -57,7 +57,7 @@ def replay(
         metavar="FILE", help="A recording: .parquet, .csv, or .parquet.part of an interrupted run."
     ),
     cell: str = typer.Option(
-        None, "--cell", help="Cell or robot to show if the recording does not contain it."
+        None, "--cell", help="Cell or robot to show if the recording contains none."
     ),
     host: str = HOST,
     port: int = PORT,

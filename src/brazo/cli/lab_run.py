@@ -1,8 +1,8 @@
-"""A program run in the lab, monitored from the shell.
+"""Monitor of a program that runs in the lab, for the shell command `brazo run`.
 
-The simulation starts when the first page connects.  The run is recorded like a headless one; its
-result is reported when it ends, and the lab stays open.  A program that is started again on the
-page is monitored too; the exit code is that of the last run.
+The simulation starts when the first browser page connects.  The run is recorded like a headless
+run.  Its result is printed when it ends, and the lab stays open.  If the program is started again
+on the page, that run is monitored too.  The exit code is that of the last run.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from brazo.recording.stream import finish_part
 if TYPE_CHECKING:
     from brazo.lab.app.lab import Lab
     from brazo.program import Execution
-    from brazo.simulation.events import Event
+    from brazo.simulation.run_events import Event
 
 Report = Callable[["Execution", "Recording | None", float], None]
 
 
 class LabRun:
-    """Monitor a lab and call `report(execution, recording, time)` once for every run that ends.
+    """Monitor of a lab that calls `report(execution, recording, time)` at the end of every run.
 
-    `time` (s) is the end of the program; the simulation continues after it.  The first run is
-    recorded to `record`, a .parquet file; later runs are not recorded.
+    `time` (s) is the simulated time at which the program ended; the simulation continues after the
+    end.  The first run is recorded in `record`, a .parquet file; for later runs `recording` is
+    None.
     """
 
     def __init__(
@@ -81,7 +82,10 @@ class LabRun:
             self._ended = event.t
 
     def _recording(self) -> Recording | None:
-        """Return the recording of the first run; converted here, not in the simulation loop."""
+        """Close the recording of the first run and return it; None for later runs.
+
+        The final file is written here, because this takes too long for the simulation loop.
+        """
         if self._recorded:
             return None
         self._recorded = True

@@ -1,6 +1,6 @@
 """The `brazo` command.  Each module of this package registers one group of subcommands.
 
-Exit codes: 0 success, 1 the task failed (unreachable target, dropped bar), 2 invalid input.
+Exit codes: 0 success, 1 the task failed (e.g. unreachable target), 2 invalid input.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from brazo.text import printable
 
 
 class _Commands(typer.core.TyperGroup):
-    """The commands; the path of a project folder alone means `brazo lab FOLDER`."""
+    """Command group of `brazo`; a project folder instead of a command means `brazo lab FOLDER`."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and args[0] not in self.commands:
@@ -98,13 +98,16 @@ def _default(
 
 
 def _terminate(*_: object) -> None:
-    """Exit through SystemExit, so that temporary files are removed and recordings closed."""
+    """Handle SIGTERM: raise SystemExit, so that recordings and temporary files are closed."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # a second signal ends the process immediately
     raise SystemExit(128 + signal.SIGTERM)
 
 
 def main() -> None:
-    """Run the console script; print errors on one line and exit with 2, or 1 for a failed run."""
+    """Run the console script `brazo`; print a BrazoError without a traceback.
+
+    The exit code is 1 for a failed run and 2 for any other error.
+    """
     if sys.stdout is not None:
         sys.stdout = PipeStream(sys.stdout)
     if sys.stderr is not None:

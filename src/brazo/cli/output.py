@@ -16,9 +16,9 @@ from brazo.text import json_text, one_line
 
 
 class PipeStream:
-    """A stream whose reader may close it early, as `head` does; later output is discarded.
+    """Output stream that discards further output after its reader has closed it, as `head` does.
 
-    The command continues, so its files are complete and its exit code is valid.
+    The command continues to run, so its files are complete and its exit code is valid.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -55,7 +55,7 @@ class PipeStream:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON document; arrays become lists, non-finite numbers null."""
+    """Print one JSON document; arrays become lists, non-finite numbers become null."""
     print(json_text(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False)))
 
 
@@ -66,10 +66,10 @@ def table(
     left: int = 1,
     wrap: int | None = None,
 ) -> None:
-    """Print a table whose first `left` columns are text and the others numbers.
+    """Print a table; the first `left` columns contain text, the others numbers.
 
-    Only column `wrap` may be wrapped.  Numbers and names are never cut; in a narrow terminal the
-    lines are longer than the terminal instead.
+    `wrap` is the index of a column whose text may be wrapped; other columns are never wrapped.
+    Text is never truncated, so lines can be longer than a narrow terminal.
     """
     from rich.box import SIMPLE_HEAD
     from rich.measure import Measurement
@@ -95,7 +95,7 @@ def table(
 
 
 def print_line(text: str = "", style: str | None = None) -> None:
-    """Print one line of text, wrapped to the terminal.
+    """Print a text on one line; a terminal shows it wrapped to its width.
 
     Markup is not interpreted, and control characters are escaped.
     """
@@ -113,7 +113,10 @@ def console():
 
 @contextlib.contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on stderr if it is a terminal; yield `show(fraction)`."""
+    """Show a progress bar on stderr if stderr is a terminal; yield a function `show(fraction)`.
+
+    The caller calls `show` with the completed fraction, from 0 to 1.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -125,7 +128,7 @@ def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Format a fixed-point number; no minus sign on zero, ∞ for infinity."""
+    """Return a number as text with `digits` decimals; zero has no minus sign, infinity is ∞."""
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     text = f"{value:.{digits}f}"

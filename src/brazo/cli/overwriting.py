@@ -16,10 +16,12 @@ _SHOWN = 3  # files a message names
 def require_replaceable(*files: Path | None, force: bool) -> bool:
     """Check, before the work starts, that output files do not exist or may be replaced.
 
-    Returns whether there are files to replace.  If not, a file that appears during the work
-    belongs to another process and must be kept.  On a terminal the user is asked, and the command
-    exits with code 1 if the answer is no.  Without a terminal and without `force`, an existing
-    file raises `BrazoError`.
+    With `force`, existing files may be replaced.  Otherwise the user is asked on a terminal, and
+    the command exits with code 1 if the answer is no.  Without a terminal, an existing file raises
+    `BrazoError`.
+
+    Returns True if a file exists and may be replaced, False if no file exists.  In the latter case,
+    a file that appears later was written by another process and must not be replaced.
     """
     found = [file for file in files if file is not None and file.is_file()]
     if force or not found:
@@ -31,5 +33,5 @@ def require_replaceable(*files: Path | None, force: bool) -> bool:
         typer.confirm(f"{names} already {exists}. Replace {it}?", abort=True, err=True)
         return True
     raise BrazoError(
-        f"{names}: already {exists}; --force (-f) replaces {it}, or choose another name"
+        f"{names}: already {exists}; replace {it} with --force (-f), or choose another name"
     )

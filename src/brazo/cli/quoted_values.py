@@ -13,9 +13,9 @@ OPTIONS = ("--q", "--qd", "--qdd", "--q0", "--qd0", "--tau", "--wrench")
 
 
 class QuotedValuesCommand(TyperCommand):
-    """A command that rejects unquoted values of `OPTIONS` with a message on how to write them.
+    """Command that rejects unquoted values of `OPTIONS`; the error shows the correct syntax.
 
-    Otherwise the values after the first one would be reported as unexpected arguments.
+    Without this check, the error would only report an unexpected argument, the second value.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -24,7 +24,10 @@ class QuotedValuesCommand(TyperCommand):
 
 
 def check_quoted(args: list[str]) -> None:
-    """Raise if an option of `OPTIONS` is followed by more than one number."""
+    """Raise an error if an option of `OPTIONS` is followed by several separate numbers.
+
+    `args` are the arguments of the command.
+    """
     for i, arg in enumerate(args):
         option, equals, first = arg.partition("=")
         if option not in OPTIONS:

@@ -1,4 +1,4 @@
-"""`brazo signals | convert | plot | report | compare | accuracy`: use recordings."""
+"""`brazo signals | convert | plot | report | compare | accuracy`: commands for recordings."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def convert(
     cell: str = typer.Option(
         None,
         "--cell",
-        help="For .html and videos: cell or robot to show, not the recording's own.",
+        help="For .html and videos: cell or robot to show instead of the recording's own.",
     ),
     salvage: bool = typer.Option(
         False, "--salvage", help="Write the intact rows of a damaged recording."
@@ -99,7 +99,7 @@ def convert(
 ) -> None:
     """Convert a recording to another format; .html is a self-contained 3D replay.
 
-    .mp4, .webm and .gif are videos; `brazo video` has their options.
+    .mp4, .webm and .gif are videos; `brazo video` has more options for them.
 
     Converting the `run.parquet.part` of an interrupted run to `run.parquet` removes the .part file.
     """
@@ -138,10 +138,12 @@ def plot(
     rad: bool = typer.Option(False, "--rad", help="Angles in radians."),
     events: bool = typer.Option(True, help="Show events above the signals."),
     scope: str = typer.Option(
-        None, "--scope", help="Path of the tool and its reference in a plane: xy, xz, yz or all."
+        None,
+        "--scope",
+        help="Plot the path of the tool and its reference in a plane: xy, xz, yz or all.",
     ),
-    robot: str = typer.Option(None, help="Robot of --scope; default: the first one."),
-    at: str = typer.Option(None, "--at", help="Time of the cursor of --scope."),
+    robot: str = typer.Option(None, help="With --scope: robot; default: the first one."),
+    at: str = typer.Option(None, "--at", help="With --scope: time of the cursor."),
     force: bool = FORCE,
 ) -> None:
     """Plot signals over time, one axis per unit; default: all joint positions.
@@ -154,9 +156,9 @@ def plot(
     from brazo.recording.robots import robots_of
 
     if scope is None and (robot is not None or at is not None):
-        raise BrazoError("--robot and --at: apply to --scope only")
+        raise BrazoError("--robot and --at need --scope; add --scope, or omit them")
     if scope is not None and chosen:
-        raise BrazoError("--signals and --scope: give one of them")
+        raise BrazoError("--signals and --scope: give only one of them")
     require_replaceable(target, force=force)
     run = _opened(recording, start, stop)
     if scope is not None:
@@ -191,22 +193,31 @@ def compare(
         help="Recordings to compare: .parquet, .csv or .parquet.part."
     ),
     plot: Path = typer.Option(
-        None, "--plot", "-p", help="Write a figure: .png, .svg or .pdf; default: tool and errors."
+        None,
+        "--plot",
+        "-p",
+        help="Write a figure: .png, .svg or .pdf; without --signals or --xy: tool and errors.",
     ),
     table_file: Path = typer.Option(
         None, "--table", "-t", help="Write the metrics of each run and joint as .csv."
     ),
     chosen: list[str] = typer.Option(
-        None, "--signals", "-s", help="Signals to plot, without the robot: q.elbow, torque."
+        None,
+        "--signals",
+        "-s",
+        help="Signals to plot, without the robot's name, e.g. q.elbow or torque.",
     ),
     xy: tuple[str, str] = typer.Option(
         None, "--xy", help="Plot the second signal over the first: --xy tool.x tool.y."
     ),
     names: list[str] = typer.Option(
-        None, "--name", "-n", help="Name of a run in legend and table; repeat in order."
+        None,
+        "--name",
+        "-n",
+        help="Name of a run in legend and table; repeat for each recording, in order.",
     ),
     robot: str = typer.Option(None, help="Robot to compare; default: the first one."),
-    after: float = typer.Option(1.0, help="Time after the end of a motion that belongs to it (s)."),
+    after: float = typer.Option(1.0, help="Time evaluated after the end of a motion (s)."),
     title: str = typer.Option("", help="Title of the figure."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
     force: bool = FORCE,
@@ -215,13 +226,15 @@ def compare(
     from brazo.recording.comparison import COLUMNS, HEADINGS, Comparison, name_of_file, unused
 
     if names and len(names) != len(recordings):
-        raise BrazoError(f"--name: {len(names)} names for {len(recordings)} recordings")
+        raise BrazoError(
+            f"--name: {len(names)} names for {len(recordings)} recordings; give one per recording"
+        )
     if len(set(names or ())) < len(names or ()):
         raise BrazoError("--name: two runs have the same name")
     if plot is None and (chosen or xy or title):
-        raise BrazoError("--signals, --xy and --title: give the file of the figure, --plot FILE")
+        raise BrazoError("--signals, --xy and --title need a figure file: add --plot FILE")
     if chosen and xy:
-        raise BrazoError("--signals and --xy: give one of them")
+        raise BrazoError("--signals and --xy: give only one of them")
     for target in filter(None, (plot, table_file)):
         require_replaceable(target, force=force)
     runs: dict[str, Recording] = {}
@@ -247,16 +260,16 @@ def compare(
 def accuracy(
     recording: Path = _SOURCE,
     cycles: int = typer.Option(
-        None, min=1, help="Equally long cycles of the motion; default: as the reference repeats."
+        None, min=1, help="Number of cycles of the motion; default: repetitions of the reference."
     ),
     robot: str = typer.Option(None, help="Robot; default: the first one."),
     band: str = typer.Option(
-        None, help="Band of overshoot and stabilization (m, or 1mm); default: 2 % of the path."
+        None, help="Tolerance band of overshoot and stabilization (m); default: 2 % of the path."
     ),
-    after: float = typer.Option(1.0, help="Time after the end of the motion that counts (s)."),
+    after: float = typer.Option(1.0, help="Time evaluated after the end of the motion (s)."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Path accuracy and repeatability of the tool over cycles, with the names of ISO 9283."""
+    """Compute path accuracy and repeatability of the tool over cycles, named as in ISO 9283."""
     from brazo.recording.accuracy import path_accuracy
 
     size = None if band is None else units.quantity(band, units.LENGTH)
@@ -278,12 +291,18 @@ def accuracy(
 
 
 def _drawn(source: ColumnSource, recording: Path, target: Path, cell: str | None) -> Any:
-    """Return the cell of an .html replay or a video and print its notes."""
+    """Return the cell to show in an .html replay or a video; None for other formats.
+
+    `cell` is the option --cell; by default the cell of the recording is shown.  Notes about the
+    cell are printed.
+    """
     from brazo.recording.conversion import DRAWN
 
     if target.suffix.lower() not in DRAWN:
         if cell is not None:
-            raise BrazoError(f"--cell: applies to {', '.join(DRAWN)} only, not to {target.name}")
+            raise BrazoError(
+                f"--cell is only allowed for {', '.join(DRAWN)} files, not for {target.name}"
+            )
         return None
     from brazo.simulation.recorded_cell import recorded_cell
 
@@ -294,7 +313,11 @@ def _drawn(source: ColumnSource, recording: Path, target: Path, cell: str | None
 
 
 def _opened(path: Path, start: str | None, stop: str | None) -> Recording:
-    """Open a recording, or its rows between two times; raises if there are none."""
+    """Return a recording, or only its rows between the times `start` and `stop`.
+
+    The times are texts such as "1.5" (s) or "1500ms"; None means no limit.  Raises BrazoError if
+    there are no rows between these times.
+    """
     from brazo.recording.recording import Recording
 
     run = Recording.open(path)

@@ -1,4 +1,4 @@
-"""Options shared by the commands that read a robot."""
+"""Command-line options shared by the commands that read a robot."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ import typer
 from brazo.errors import BrazoError
 
 ROBOT = typer.Argument(help="A shipped robot's name or a robot file.")
-RAD = typer.Option(False, "--rad", help="Bare angles are radians.")
-RAD_IN_AND_OUT = typer.Option(False, "--rad", help="Bare angles are radians, in and out.")
+RAD = typer.Option(False, "--rad", help="Angles without a unit are radians.")
+RAD_IN_AND_OUT = typer.Option(
+    False, "--rad", help="Angles without a unit are radians, in input and output."
+)
 JSON = typer.Option(False, "--json", help="Print JSON (SI, radians).")
 TIP = typer.Option(None, metavar="LINK", help="URDF/MJCF: the link that carries the tool.")
 ARG = typer.Option(
@@ -19,7 +21,7 @@ ARG = typer.Option(
 
 
 def arguments_of(given: Sequence[str] | None) -> dict[str, str]:
-    """Return the arguments of a xacro file from texts `name=value`."""
+    """Return the arguments of a xacro file by name; `given` are texts of the form `name=value`."""
     arguments: dict[str, str] = {}
     for text in given or ():
         name, equals, value = text.partition("=")

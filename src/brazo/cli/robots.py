@@ -92,7 +92,7 @@ def check(
 ) -> None:
     """Check a robot, cell or program file, or a project.
 
-    Errors (exit code 2) and warnings name file and line.
+    Errors and warnings are printed with file and line.  The exit code is 2 if there is an error.
     """
     import brazo
     from brazo.body.drawable import undrawable
@@ -131,7 +131,10 @@ def check(
 
 
 def _mistakes(file: str) -> list[str]:
-    """Return all errors in the fields of a YAML file."""
+    """Return the messages of all mistakes in a robot, cell or program file (YAML).
+
+    The result is empty for other files.
+    """
     from brazo.formats.document import read_document
     from brazo.formats.mistakes import mistakes
     from brazo.formats.robot_yaml.robot_file import RobotFile
@@ -151,7 +154,7 @@ def _mistakes(file: str) -> list[str]:
 
 
 def _check_cell_or_program(file: str, json: bool) -> None:
-    """Check a cell, or a program in the cell it names."""
+    """Check a cell file, or a program file together with the cell that it refers to."""
     from brazo.body.drawable import require_drawable
     from brazo.program import load_program
     from brazo.simulation import Simulation
@@ -229,9 +232,9 @@ def export(
     tip: str = TIP,
     arg: list[str] = ARG,
 ) -> None:
-    """Write a robot as URDF or MJCF, with its meshes beside it."""
+    """Write a robot as URDF or MJCF, with its meshes in a folder next to it."""
     if urdf == mjcf:
-        raise BrazoError("choose one of --urdf and --mjcf")
+        raise BrazoError("give either --urdf or --mjcf")
     arm = load_robot(robot, tip, arg)
     from brazo.formats.export import mesh_folder, safe_stem
 
@@ -249,7 +252,7 @@ def export(
             f"{path}: {'a URDF' if urdf else 'an MJCF'} file name must end in {ending}"
         )
     if arm.model.path is not None and path.resolve() == arm.model.path.resolve():
-        raise BrazoError(f"{path}: is the robot's source file; choose another name")
+        raise BrazoError(f"{path}: this is the robot's source file; choose another output file")
     require_replaceable(path, *mesh_folder(path).glob("*.stl"), force=force)
     for note in write(arm.model, path):
         print_line(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
@@ -349,12 +352,12 @@ def _show_inertia(arm) -> None:
 
 
 def _drives(arm) -> list:
-    """Return drive and friction of each joint."""
+    """Return (drive, friction) of each joint."""
     return list(zip(arm.model.drives, arm.model.frictions, strict=True))
 
 
 def _show_drives(arm) -> None:
-    """Print drives and friction; columns without values are omitted."""
+    """Print the drive and friction parameters; columns without values are omitted."""
     drives = _drives(arm)
     columns: list[tuple[str, list[str]]] = []
 
@@ -383,7 +386,10 @@ def _show_drives(arm) -> None:
 
 
 def _tip(arm) -> dict | None:
-    """Return the tip link of an imported robot and the reason it was chosen."""
+    """Return the link that carries the tool of an imported robot, and why it was chosen.
+
+    Returns None for a robot that was not imported from URDF or MJCF.
+    """
     choice = arm.model.tip_choice
     return None if choice is None else {"link": choice.link, "reason": choice.reason or "given"}
 

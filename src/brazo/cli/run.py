@@ -62,19 +62,21 @@ def run(
     vary: bool = typer.Option(
         False, "--vary", help="Randomise body positions and masses and the pads' friction."
     ),
-    seeds: int = typer.Option(None, min=1, help="With --vary: number of runs, starting at --seed."),
+    seeds: int = typer.Option(
+        None, min=1, help="With --vary: number of runs, with consecutive seeds from --seed."
+    ),
     grip_force: float = typer.Option(None, help="Grip force of every grasp (N)."),
     contact_response: bool = typer.Option(
         True,
         "--contact-response/--no-contact-response",
-        help="Contact forces on robots. Off: they pass through obstacles, grippers weld.",
+        help="Contact forces on robots. Off: robots pass through obstacles; grippers weld bodies.",
     ),
     deprecated_feedback: bool = typer.Option(
         None, "--force-feedback/--no-force-feedback", hidden=True
     ),
     drives: str = DRIVES,
     controller: Path = typer.Option(
-        None, "--controller", help="Python file with custom controllers, for set_controller."
+        None, "--controller", help="Python file with controllers for the step set_controller."
     ),
     gains: Path = typer.Option(
         None, "--gains", help="File of controllers and gains by robot (YAML)."
@@ -90,7 +92,8 @@ def run(
     """Run a program in a cell; exit code 0 only if all goals are reached.
 
     Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.  A
-    project folder is always run headless: its cell, controllers, points and the program shown last.
+    project folder is always run headless, with its cell, controllers, points and last opened
+    program.
     """
     from brazo.program.controller_file import controllers_in
     from brazo.project.folder import Project, is_project
@@ -137,7 +140,9 @@ def run(
     with _stop_reported(json):
         if seeds is not None:
             if record is not None:
-                raise BrazoError("--record is a single file; with --seeds use a folder: -o")
+                raise BrazoError(
+                    "--record writes a single file; for --seeds give a folder instead: -o FOLDER"
+                )
             all_seeds = range(seed, seed + seeds)
             folders = [_seed_folder(output, one) for one in all_seeds]
             written = (file for folder in folders for file in _files(folder))
@@ -158,7 +163,10 @@ def run(
 
 
 def _gains(path: Path, cell: Cell) -> dict[str, Any]:
-    """Controllers of a file for the robots of a cell."""
+    """Return the controllers in a file, by robot name, for those robots that are in the cell.
+
+    Raises BrazoError if the file has no controller for any robot of the cell.
+    """
     from brazo.program.controller_file import controllers_in, load_controllers
 
     listed = load_controllers(path)
@@ -166,13 +174,17 @@ def _gains(path: Path, cell: Cell) -> dict[str, Any]:
     if not found:
         robots = ", ".join(robot.name for robot in cell.robots)
         raise BrazoError(
-            f"{path}: controllers of {', '.join(listed) or 'no robot'}; the cell has {robots}"
+            f"{path}: has no controller for any robot of the cell ({robots}); it has controllers "
+            f"for: {', '.join(listed) or 'none'}"
         )
     return dict(found)
 
 
 class RunStopped(Exception):
-    """A run stopped by Ctrl+C, with the simulated time (s) and the recording, if any."""
+    """Raised when Ctrl+C stops a run.
+
+    `time` is the simulated time (s), and `file` is the recording; None if nothing was recorded.
+    """
 
     def __init__(self, time: float, file: Path | None) -> None:
         super().__init__(f"stopped by user at {time:.2f} s")
@@ -181,7 +193,7 @@ class RunStopped(Exception):
 
 
 class _Job:
-    """A cell, a program and the options to run them with."""
+    """Cell, program and options of a run."""
 
     def __init__(
         self,
@@ -198,7 +210,7 @@ class _Job:
         self.replace = False  # whether existing files are replaced
 
     def start(self, seed: int) -> tuple[Any, Any]:
-        """Start the program in a new simulation; return simulation and execution."""
+        """Start the program in a new simulation; return (simulation, execution of the program)."""
         from brazo.program.variation import describe, nominal_loads, varied
         from brazo.simulation import Simulation
 
@@ -240,7 +252,12 @@ class _Job:
         folder: Path | None,
         time: float | None = None,
     ) -> tuple[Summary, list[Path]]:
-        """Return the summary of a run and its files; `time` (s) is its end, default now."""
+        """Write the report of a run to `folder`; return the summary and the files written.
+
+        `record` is the file of the recording.  Without a folder or a recording, no report is
+        written.  `time` (s) is the simulated time at which the run ended; by default the current
+        time.
+        """
         from brazo.program.summary import summarise
 
         summary = summarise(execution, recording)
@@ -271,19 +288,22 @@ class _Job:
 
 
 def _which(cell: str, program: str | None) -> tuple[str, str | None]:
-    """Return cell and program; a program file given alone names its cell."""
+    """Return the name or file of the cell, and that of the program (None if not given).
+
+    The argument `cell` may be a program file.  The result is then the cell that this file names,
+    and the program file.
+    """
     kind = kind_of(cell)
     if program is not None and kind_of(program) == "cell":
-        raise BrazoError(f"{program}: is a cell, not a program; use brazo run CELL -p PROGRAM")
+        raise BrazoError(f"{program}: this is a cell, not a program; use brazo run CELL -p PROGRAM")
     if kind == "robot":
         raise BrazoError(
-            f"{cell}: not a cell (robots: a list, bodies, fixtures) or a program (robots: a map of "
-            "steps)"
+            f"{cell}: this is a robot, not a cell or a program; open it with brazo lab FILE"
         )
     if kind != "program":
         return cell, program
     if program is not None:
-        raise BrazoError(f"{cell}: is a program, not a cell; use brazo run CELL -p PROGRAM")
+        raise BrazoError(f"{cell}: this is a program, not a cell; use brazo run CELL -p PROGRAM")
     from brazo.program import load_program
 
     found = load_program(cell)
@@ -299,7 +319,7 @@ def _note_mismatch(cell: str, nominal: Cell, program: Program, quiet: bool) -> N
 
 
 def _program(cell: str, program: str | None) -> Program:
-    """Load the given program, or the shipped program of the cell."""
+    """Return the program with this name or file; by default the shipped program of the cell."""
     from brazo.program import load_program, program_names
 
     if program is not None:
@@ -314,7 +334,7 @@ def _program(cell: str, program: str | None) -> Program:
 
 
 def _load_controllers(path: Path) -> None:
-    """Execute a user's file, which registers its controllers by name."""
+    """Execute a Python file of the user that registers controllers by name."""
     from brazo.cli.user_code import load_module
     from brazo.control import Controller, controllers
 
@@ -329,7 +349,9 @@ def _load_controllers(path: Path) -> None:
             ):
                 missing = ", ".join(sorted(found.__abstractmethods__))
                 raise BrazoError(f"{path}: controller class {name} does not define {missing}")
-        raise BrazoError(f"{path}: no controller found (a subclass of brazo.control.Controller)")
+        raise BrazoError(
+            f"{path}: no controller found; define a subclass of brazo.control.Controller"
+        )
 
 
 def _show(
@@ -343,7 +365,10 @@ def _show(
     browser: bool,
     token: bool,
 ) -> Summary:
-    """Run in the lab; print a summary when a run ends, return the last one when the lab closes."""
+    """Run the program in the lab and print a summary whenever a run ends.
+
+    Returns the summary of the last run when the lab is closed.
+    """
     from brazo.cli.lab_run import LabRun
     from brazo.lab.serving import serve
 
@@ -367,7 +392,7 @@ def _show(
 
 
 def _many(job: _Job, seeds: range, output: Path | None, json: bool) -> None:
-    """Run once per seed, each with its own folder, and print a table."""
+    """Run the program once per seed, each in its own folder, and print a table of the results."""
     found = []
     for seed in seeds:
         folder = _seed_folder(output, seed)
@@ -418,7 +443,7 @@ def _print_summary(summary: Summary, files: list[Path], json: bool) -> None:
 
 @contextlib.contextmanager
 def _stop_reported(json: bool) -> Iterator[None]:
-    """After Ctrl+C, print the recorded files and exit with code 130."""
+    """If Ctrl+C stops the `with` block, print the recording file and exit with code 130."""
     try:
         yield
     except RunStopped as stopped:
@@ -436,7 +461,7 @@ def _folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BrazoError(f"{path}: cannot create folder: {error.strerror}") from error
+        raise BrazoError(f"{path}: the folder cannot be created: {error.strerror}") from error
 
 
 def _file(folder: Path | None, record: Path | None) -> Path | None:
@@ -446,7 +471,7 @@ def _file(folder: Path | None, record: Path | None) -> Path | None:
 
 
 def _files(folder: Path | None, record: Path | None = None) -> list[Path | None]:
-    """Return the files that a run writes."""
+    """Return the paths of the recording and the report of a run; None for a file not written."""
     return [_file(folder, record), None if folder is None else folder / REPORT]
 
 
@@ -456,7 +481,10 @@ def _seed_folder(output: Path | None, seed: int) -> Path | None:
 
 @contextlib.contextmanager
 def _progress(quiet: bool) -> Iterator[Any]:
-    """Show a progress bar on stderr if it is a terminal; yield a function, or None."""
+    """Show a progress bar on stderr; yield a function `show(fraction, text)`.
+
+    If `quiet` is True or stderr is not a terminal, no bar is shown and None is yielded.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -1,4 +1,4 @@
-"""`brazo strokes`: the path of a coloured marker in a video as a trajectory file."""
+"""`brazo strokes`: track a coloured marker in a video and write its path as a trajectory file."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def strokes(
         None, "--output", "-o", help="Trajectory file to write; default: NAME.yaml."
     ),
     width: str = typer.Option("80mm", "--width", help="Width of the picture (m, or 80mm …)."),
-    mirror: bool = typer.Option(False, "--mirror", help="Exchange left and right."),
-    tolerance: str = typer.Option("20deg", "--tolerance", help="Tolerance of the hue."),
+    mirror: bool = typer.Option(False, "--mirror", help="Mirror the picture horizontally."),
+    tolerance: str = typer.Option("20deg", "--tolerance", help="Tolerance of the marker's hue."),
     smoothing: str = typer.Option(
         "0.2s", "--smoothing", help="Window of the smoothing filter; 0: none."
     ),
     time: str = typer.Option(
-        None, "--time", help="Duration of the motion; default: that of the motion in the video."
+        None, "--time", help="Duration of the motion; default: the duration in the video."
     ),
     json: bool = JSON,
     force: bool = FORCE,
 ) -> None:
     """Track a coloured marker in a video; write its path as a trajectory file.
 
-    brazo simulate ROBOT --trajectory FILE follows it.
+    To follow the path with a robot: brazo simulate ROBOT --trajectory FILE.
     """
     from brazo.trajectory import track_video
 

@@ -1,4 +1,4 @@
-"""`brazo study`: run studies, and compare controllers."""
+"""`brazo study`: run studies and compare controllers."""
 
 from __future__ import annotations
 
@@ -131,7 +131,10 @@ def _print_results(results: Any) -> None:
 
 
 def _print_cost(results: Any, file: Path) -> None:
-    """Time of one core and bytes on disk for one run; steps of cells per second."""
+    """Print the CPU time per run and the file size per run.
+
+    For studies of a cell, the simulation steps per second are printed too.
+    """
     size = file.stat().st_size / max(len(results), 1)
     cost = results.cost
     if cost is None or not cost.runs:
@@ -174,7 +177,10 @@ def _numbers(results: Any) -> dict[str, Any]:
 
 
 def _success_numbers(results: Any) -> dict[str, Any]:
-    """Success of each case and controller, or scheme."""
+    """Return the results of a cell or delay study for --json.
+
+    They include the success rate of all runs, and that of each case and controller.
+    """
     kinds = [kind for kind in ("case", "controller") if f"{kind}s" in results.names]
     groups = []
     for names in itertools.product(*(results.group_names(kind) for kind in kinds)):
@@ -196,7 +202,10 @@ def _success_numbers(results: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _progress(text: str) -> Iterator[Callable[[Any], None]]:
-    """A bar with runs, rate and remaining time on stderr, if it is a terminal."""
+    """Show a progress bar on stderr, if stderr is a terminal; yield a function `show(progress)`.
+
+    The bar shows the number of runs, the runs per second and the remaining time.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

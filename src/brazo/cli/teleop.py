@@ -1,4 +1,7 @@
-"""`brazo teleop follower | master`: stations; the other commands are in `teleop_tools`."""
+"""`brazo teleop follower | master`: run a teleoperation station.
+
+The other teleop commands are in `teleop_tools`.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def follower(
     robot: str = typer.Option(None, help="A shipped robot's name or a robot file."),
-    cell: str = typer.Option(None, help="Instead: a shipped cell's name or a cell file."),
+    cell: str = typer.Option(None, help="Instead of --robot: a shipped cell or a cell file."),
     of: str = typer.Option(None, help="With --cell: name of the robot that follows."),
     listen: str = typer.Option(
         "127.0.0.1:9000", help="Address host:port; other than loopback requires a token."
@@ -57,16 +60,20 @@ def follower(
     certificate: Path = typer.Option(None, help="TLS certificate, a PEM file; requires --key."),
     key: Path = typer.Option(None, help="Private key of the certificate, a PEM file."),
     master: str = typer.Option(
-        None, help="The master's robot, needed if it sends joint values but no pose."
+        None, help="Robot of the master; needed if the master sends joint values but no pose."
     ),
-    mapping: str = typer.Option("pose", "--map", help="pose, or joint for identical robots."),
+    mapping: str = typer.Option(
+        "pose", "--map", help="Mapping: pose, or joint (for identical robots)."
+    ),
     scale: float = typer.Option(1.0, help="Motion scale k: the follower moves 1/k of the master."),
-    directions: str = typer.Option("crossed", help="crossed (X to Y, Y to -Z, Z to -X) or same."),
+    directions: str = typer.Option(
+        "crossed", help="Axes: crossed (X to Y, Y to -Z, Z to -X) or same."
+    ),
     bilateral: str = typer.Option(
         None, help="Force feedback scheme: waves (stable for any delay) or position-force."
     ),
     delay: float = typer.Option(
-        0.0, min=0.0, help="Max one-way delay of the link, s; delays HOLD by the same time."
+        0.0, min=0.0, help="Max one-way delay of the link, s; added to the time until HOLD."
     ),
     box: str = typer.Option(
         None, help="Workspace in the base frame, m: xmin,xmax,ymin,ymax,zmin,zmax."
@@ -79,7 +86,7 @@ def follower(
     seconds: float = SECONDS,
     as_json: bool = COUNTS,
 ) -> None:
-    """Run a follower station: a simulated robot that a master drives.  Ctrl+C ends it."""
+    """Run a follower station: a simulated robot that a master station drives.  Ctrl+C ends it."""
     from brazo.hosts import address
     from brazo.lab.app.opening import as_cell
     from brazo.simulation import Simulation
@@ -92,13 +99,15 @@ def follower(
     host, port = address(listen)
     page_at = None if headless else address(page)
     if (robot is None) == (cell is None):
-        raise BrazoError("give either --robot NAME or --cell NAME")
+        raise BrazoError("give exactly one of --robot NAME and --cell NAME")
     if (certificate is None) != (key is None):
         raise BrazoError("TLS needs both --certificate and --key")
     replace = require_replaceable(record, force=force)
     sim = Simulation(as_cell(f"robot:{robot}" if cell is None else cell))
     warn_cell(sim.cell)
     names = list(sim.robots)
+    if not names:
+        raise BrazoError(f"--cell {cell}: the cell has no robots; a follower needs one")
     if of is None and len(names) > 1:
         raise BrazoError(f"the cell has several robots; choose one: --of {' or '.join(names)}")
     chosen = sim.robots[of or names[0]]
@@ -108,7 +117,10 @@ def follower(
     coupled = bilateral is not None
     scheme = scheme_named(bilateral) if coupled else None
     if coupled and (box is not None or mapping != "pose"):
-        raise BrazoError("--bilateral couples tool positions: omit --box and --map")
+        raise BrazoError(
+            "--bilateral couples the tool positions directly and cannot be used with --box or "
+            "--map; omit --box and --map"
+        )
     pose_map = _mapping(mapping, chosen.arm, limits, master, increments, box)
     link = FollowerLink(
         host,
@@ -137,8 +149,9 @@ def follower(
         )
     # Ctrl+C is the normal way to end, at any time from here.
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as stack:
-        stack.enter_context(station)
+        # First: a start that is interrupted would leave the station and its recording open.
         stopped = _until_signal(stack)
+        stack.enter_context(station)
         if not as_json:
             print_line(f"{chosen.name}: follower at {link.url}")
             print_line(in_words(station.mapping.settings()))
@@ -167,8 +180,11 @@ def follower(
 
 
 def _token(file: Path | None) -> str | None:
-    """Read the token from a file or the environment, which process lists do not show."""
-    from brazo.private import read_secret
+    """Return the access token from a file, or else from the environment variable BRAZO_TOKEN.
+
+    There is no option for the token itself, because process lists show command-line arguments.
+    """
+    from brazo.permissions import read_secret
 
     return os.environ.get("BRAZO_TOKEN") if file is None else read_secret(file)
 
@@ -188,7 +204,10 @@ def _until_signal(stack: contextlib.ExitStack) -> threading.Event:
 
 
 def _open(stack: contextlib.ExitStack, lab: Any, browser: bool, quiet: bool) -> None:
-    """Serve a station's page until the stack is closed."""
+    """Print the address of the station's page, and open it in a browser if requested.
+
+    The page is served until `stack` is closed.
+    """
     from brazo.lab.serving import show
 
     stack.callback(lab.stop)
@@ -199,7 +218,10 @@ def _open(stack: contextlib.ExitStack, lab: Any, browser: bool, quiet: bool) -> 
 
 
 def _increments(directions: str, scale: float) -> Any:
-    """Return the increment map of --directions and --scale."""
+    """Return the map from motion increments of the master to those of the follower.
+
+    `directions` and `scale` are the options --directions and --scale.
+    """
     import numpy as np
 
     from brazo.teleop import IncrementMap
@@ -211,7 +233,11 @@ def _increments(directions: str, scale: float) -> Any:
 
 
 def _mapping(kind, arm, limits, master, increments, box):
-    """Return the mapping described by the options."""
+    """Return the mapping from commands of the master to the follower `arm`.
+
+    `kind`, `master` and `box` are the options --map, --master and --box; `limits` are the motion
+    limits of the arm, and `increments` is the result of `_increments`.
+    """
     import numpy as np
 
     from brazo.teleop import BoxWall, JointMap, PoseMap
@@ -238,15 +264,16 @@ def master(
         help="Input device: browser or delta (both on the page), script, keyboard or joystick; "
         "default script with --script, otherwise browser.",
     ),
-    script: Path = typer.Option(None, help="YAML file with the motion of the hand."),
+    script: Path = typer.Option(None, help="YAML file with the motion of the operator's hand."),
     joystick: Path = typer.Option(Path("/dev/input/js0"), help="Device file of the joystick."),
     robot: str = typer.Option(
-        None, help="Master robot whose joint values are sent too; default on the page: delta."
+        None,
+        help="Robot of the master, whose joint values are sent too; default on the page: delta.",
     ),
     follower: str = typer.Option(
         None,
-        help="Cell or robot of the follower, to draw it on the page; name or file. Default: as the "
-        "follower reports, if it is a shipped one.",
+        help="Cell or robot of the follower, to draw it on the page; name or file. Default: the "
+        "shipped cell or robot that the follower reports.",
     ),
     token_file: Path = TOKEN_FILE,
     tls: bool = typer.Option(False, help="Connect with TLS."),
@@ -289,9 +316,11 @@ def master(
     if device == "script" and script is None:
         raise BrazoError("--device script needs --script FILE")
     if device == "browser" and headless:
-        raise BrazoError("--device browser needs the page: omit --headless or choose another")
+        raise BrazoError(
+            "--device browser needs the page: omit --headless, or choose another device"
+        )
     if deadman is not None and device != "browser":
-        raise BrazoError(f"--deadman applies to --device browser, not to {device}")
+        raise BrazoError(f"--deadman is only allowed with --device browser, not with {device}")
     replace = require_replaceable(record, force=force)
     page_at = None if headless else address(page)
     scheme = None if bilateral is None else scheme_named(bilateral)
@@ -367,11 +396,13 @@ def master(
                 print_recorded(record)
         if device == "script" and not (stopped.is_set() or link.ever_connected):
             reason = link.refusal or "no answer"
-            raise RunFailed(f"the script ran without a link to {link.url}: {reason}")
+            raise RunFailed(
+                f"the script ended, but the follower at {link.url} was never connected: {reason}"
+            )
 
 
 def _arm_alone(robot: Any) -> Any:
-    """Return a simulation of a robot alone, moved by forces."""
+    """Return a simulation of a single robot without other objects."""
     from brazo.lab.app.opening import as_cell
     from brazo.simulation import Simulation
 

@@ -14,6 +14,7 @@ import typer
 from brazo import units
 from brazo.cli.interruption import INTERRUPTED
 from brazo.cli.output import print_json, print_line, progress_bar, table
+from brazo.cli.unit_warnings import load_robot
 from brazo.errors import BrazoError
 
 DATABASE, REPORT, CONTROLLERS = "tuning.db", "tuning.html", "controllers.yaml"
@@ -28,12 +29,12 @@ def tune(
     task: list[str] = typer.Option(
         ["sines"], help="Trajectory of the search: sines, quintic, step, or a file of via points."
     ),
-    held_out: list[str] = typer.Option(["quintic"], help="Trajectory of the comparison."),
+    held_out: list[str] = typer.Option(["quintic"], help="Trajectory of the final comparison."),
     objective: list[str] = typer.Option(
         ["error"], help="What is minimised: error, energy, peak_torque, jerk; may be repeated."
     ),
     gains: str = typer.Option(None, help="Gains that are tuned, e.g. 'kp kd'; default: all."),
-    shared: bool = typer.Option(False, "--shared", help="One factor for all joints."),
+    shared: bool = typer.Option(False, "--shared", help="Use one factor for all joints."),
     rule: str = typer.Option(
         None,
         help="Use a design rule instead of a search: pole-placement, ziegler-nichols, "
@@ -41,17 +42,23 @@ def tune(
     ),
     trials: int = typer.Option(600, min=0, help="Number of candidates."),
     batch: int = typer.Option(32, min=1, help="Candidates that are simulated together."),
-    span: float = typer.Option(100.0, help="Gains from 1/span to span times the start."),
-    payload: str = typer.Option(None, help="Unknown payload of a case, e.g. 2kg."),
-    delay: str = typer.Option(None, help="Delay of a case, e.g. 2ms; default: one period."),
+    span: float = typer.Option(100.0, help="Search from 1/span to span times the start gains."),
+    payload: str = typer.Option(
+        None, help="Mass in the case 'payload', e.g. 2kg; default: 1/10 of the robot's mass."
+    ),
+    delay: str = typer.Option(
+        None, help="Delay in the case 'delay', e.g. 2ms; default: one period."
+    ),
     duration: str = typer.Option("2s", help="Length of a run."),
     dt: str = typer.Option("1ms", help="Control period."),
     seed: int = typer.Option(0, min=0, help="Random seed."),
-    sampler: str = typer.Option(None, help="cmaes, nsga2, tpe or random."),
+    sampler: str = typer.Option(None, help="Optimiser: cmaes, nsga2, tpe or random."),
     storage: str = typer.Option(
         None, help="Database URL of the trials; default: tuning.db in the output folder."
     ),
-    name: str = typer.Option(None, help="Name in the database; default: robot and controller."),
+    name: str = typer.Option(
+        None, help="Name of the search in the database; default: robot and controller."
+    ),
     write: Path = typer.Option(
         None, help="File of controllers, or project folder, into which the gains are written."
     ),
@@ -62,14 +69,13 @@ def tune(
 ) -> None:
     """Tune a controller for a robot; the same command continues an interrupted search.
 
-    Writes controllers.yaml, a report and the trials.  Gains that fail the stability check are never
+    Writes controllers.yaml, a report and the trials.  Gains that fail the stability check are not
     written.
     """
-    from brazo.robot import load
     from brazo.study.tuning import tune as run
     from brazo.study.tuning import tuning_cases
 
-    arm = load(robot)
+    arm = load_robot(robot)
     period = _quantity(dt, units.TIME, "--dt")
     wait = None if delay is None else _quantity(delay, units.TIME, "--delay")
     mass = None if payload is None else _quantity(payload, units.MASS, "--payload")
@@ -79,7 +85,7 @@ def tune(
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BrazoError(f"{folder}: cannot be made: {error.strerror or error}") from None
+        raise BrazoError(f"{folder}: cannot be created: {error.strerror or error}") from None
     if rule is None:
         storage = storage or f"sqlite:///{(folder / DATABASE).as_posix()}"
     target = folder / CONTROLLERS if write is None else _target(write)
@@ -188,7 +194,8 @@ def _controller(name: str, start: Path | None, arm: Any) -> Any:
     found = listed.get(arm.name)
     if not isinstance(found, Controller):
         raise BrazoError(
-            f"{start}: no controller for '{arm.name}'; robots: {', '.join(listed) or 'none'}"
+            f"{start}: no controller for robot '{arm.name}'; it has controllers for: "
+            f"{', '.join(listed) or 'none'}"
         )
     return found
 
@@ -207,9 +214,11 @@ def _target(path: Path) -> Path:
     if is_project(str(path)):
         return path / CONTROLLERS
     if path.is_dir():
-        raise BrazoError(f"{path}: a folder that is not a project; give a file, e.g. gains.yaml")
+        raise BrazoError(
+            f"--write {path}: this folder is not a project; give a file, e.g. gains.yaml"
+        )
     if path.suffix.lower() not in (".yaml", ".yml"):
-        raise BrazoError(f"{path}: the name of a file of controllers must end in .yaml")
+        raise BrazoError(f"--write {path}: the name of a controller file must end in .yaml")
     return path
 
 

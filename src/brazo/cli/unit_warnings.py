@@ -1,7 +1,7 @@
 """Warnings on stderr about numbers in files that are probably in mm or degrees.
 
-Commands that read a robot, cell or program use this module, except `check` and `show`, which
-report all warnings.  Output on stdout is not affected.
+Commands that read a robot, cell or program use this module.  `check` and `show` do not, because
+they print all warnings themselves.  Output on stdout is not affected.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def warn_cell(cell: Cell) -> None:
 
 
 def warn_units(findings: Iterable[Finding]) -> None:
-    """Warn about the findings that are probable unit mistakes, each once."""
+    """Print the warnings that are marked as probable unit mistakes, each once."""
     warn(dict.fromkeys(str(finding) for finding in findings if finding.slip))
 
 

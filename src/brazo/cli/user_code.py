@@ -20,10 +20,13 @@ from brazo.files import require_file
 
 
 def load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
-    """Return the function `name` of a Python file."""
+    """Return the function `name` of a Python file.
+
+    `signature` is the expected form of the function, for error messages.
+    """
     found = getattr(load_module(path), name, None)
     if not callable(found):
-        raise BrazoError(f"{path}: has no function {signature}")
+        raise BrazoError(f"{path}: has no function {signature}; define it in this file")
     return found
 
 

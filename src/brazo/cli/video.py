@@ -28,8 +28,8 @@ def video(
     camera: str = typer.Option(
         "default",
         "--camera",
-        help="default, front, back, left, right, top; AZIMUTH,ELEVATION[,DISTANCE] in degrees and "
-        "m; or a .yaml or .csv file with keyframes.",
+        help="View: default, front, back, left, right or top; AZIMUTH,ELEVATION[,DISTANCE] in "
+        "degrees and m; or a .yaml or .csv file with keyframes.",
     ),
     turntable: bool = typer.Option(
         False, "--turntable", help="One revolution of the camera during the video."
@@ -47,7 +47,7 @@ def video(
 ) -> None:
     """Render a recording to a video, without a browser or a display.
 
-    A cell or robot is shown at rest; with --turntable from all sides.
+    A cell or robot is shown at rest; with --turntable the camera moves around it.
     """
     from brazo.video.encoder import video_format
     from brazo.video.rendering import VideoOptions, render

@@ -1,11 +1,11 @@
-"""Machine code from algorithms that are written for any scalar type; knows nothing of robots.
+"""Generate machine code from algorithms that are written for any scalar type.
 
-An algorithm uses the scalar functions of :mod:`ring`. Run on the inputs of an expression graph
-(:mod:`graph`) it builds expressions, from which :mod:`kernel` makes compiled functions of arrays
-and :mod:`solver` compiled nonlinear least squares.
+This package does not depend on robot models. An algorithm uses the scalar functions of :mod:`ring`.
+When it runs on the inputs of an expression graph (:mod:`graph`), it builds expressions. From these,
+:mod:`kernel` makes compiled functions of arrays, and :mod:`solver` makes compiled nonlinear
+least-squares solvers.
 """
 
-from brazo.codegen.across import Across
 from brazo.codegen.fixed_entry import FixedEntry
 from brazo.codegen.function import Columns, Function, GraphFunction
 from brazo.codegen.graph import Expr, Graph
@@ -25,9 +25,9 @@ from brazo.codegen.ring import (
 )
 from brazo.codegen.sharing import thread_count, threads
 from brazo.codegen.solver import Solution, Solver, compile_solver
+from brazo.codegen.vectorized import Vectorized
 
 __all__ = [
-    "Across",
     "Columns",
     "Expr",
     "FixedEntry",
@@ -39,6 +39,7 @@ __all__ = [
     "Refinement",
     "Solution",
     "Solver",
+    "Vectorized",
     "absolute",
     "atan2",
     "compile_kernel",

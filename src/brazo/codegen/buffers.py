@@ -1,8 +1,9 @@
-"""Large result arrays whose memory is reused.
+"""Allocation of large result arrays from reused memory.
 
-When a large array is freed, its memory goes back to the operating system, and that of the next
-array is cleared page by page, which can take longer than the kernel that fills it.  `empty` reuses
-the memory of the last freed results instead; at most `KEPT` bytes are kept.
+When a large array is freed, its memory returns to the operating system. For the next array,
+the system clears the memory page by page, which can take longer than the kernel that fills it.
+`empty` avoids this cost: it reuses the memory of recently freed results. At most `KEPT` bytes of
+free memory are kept.
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ _free: dict[int, np.ndarray] = {}  # by identity, the last freed one at the end
 
 
 def empty(shape: tuple[int, ...]) -> np.ndarray:
-    """Uninitialised array of floats, as `np.empty(shape)`."""
+    """Return an uninitialised float64 array, like `np.empty(shape)`."""
     size = 8 * math.prod(shape)
     return np.empty(shape) if size < LARGE else np.asarray(_Lease(shape, size))
 
 
 class _Lease:
-    """Owner of the memory of an array; returns it for reuse when array and views are deleted."""
+    """Owner of an array's memory; recycles the memory when the array and its views are deleted."""
 
     __slots__ = ("__array_interface__", "_memory")
 
@@ -55,7 +56,7 @@ class _Lease:
 
 
 def _take(size: int) -> np.ndarray:
-    """A free block of at least `size` bytes and at most twice as many, or a new block."""
+    """Return a free block of `size` to 2 × `size` bytes, or a new block if there is none."""
     for key, block in reversed(tuple(_free.items())):
         if size <= block.nbytes <= 2 * size and _free.pop(key, None) is not None:
             return block

@@ -1,17 +1,17 @@
-"""Compiled objects on disk, so that a kernel is compiled once per machine and not once per process.
+"""Cache of compiled object code on disk; a kernel is compiled once per machine, not per process.
 
-A file holds ``magic | sha256 of the object | the object`` and is named by the sha256 of everything
-the object depends on (the caller's key). It is written to a temporary file and renamed, so readers
-and parallel writers see a whole file or none; a file that is short (after a power failure), altered
-or of another format is ignored and rewritten. A directory that cannot be written means no cache,
-never a failure: the cache is an optimisation.
+A file contains ``magic | sha256 of the object | object``. Its name is the sha256 of the caller's
+key, which includes everything the object depends on. The file is written under a temporary name and
+then renamed, so other processes never see an incomplete file. A file that is truncated, modified or
+in another format is ignored and rewritten. If the directory is not writable, the cache is disabled
+and no error is raised.
 
-An object is machine code that this process runs, so directory and file must belong to the user and
-be writable by no one else; otherwise nothing is read or written, with one warning.
+Because this process executes the cached machine code, the directory and its files must belong to
+the user and must not be writable by others. Otherwise the cache is disabled with one warning.
 
-The directory is ``$BRAZO_CACHE_DIR`` or the platform's place for user caches (`brazo.folders`),
-made with mode 0700. Beyond ``MAX_OBJECTS`` files or ``MAX_BYTES`` the least recently used are
-removed.
+The directory is ``$BRAZO_CACHE_DIR`` or the platform's user cache directory (`brazo.folders`). It
+is created with mode 0700. If it exceeds ``MAX_OBJECTS`` files or ``MAX_BYTES`` bytes, files are
+removed in order of their last use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import warnings
 from pathlib import Path
 
 from brazo.folders import cache_folder
-from brazo.private import advice, not_private, prune
+from brazo.permissions import advice, not_private, prune
 
 __all__ = ["FORMAT", "MAX_BYTES", "MAX_OBJECTS", "cache_dir", "load", "store"]
 
@@ -37,12 +37,12 @@ _refused: set[Path] = set()  # directories already warned about
 
 
 def cache_dir() -> Path:
-    """The folder of compiled objects; read from the environment at every call."""
+    """Return the directory of cached objects; the environment variable is read at every call."""
     return cache_folder()
 
 
 def load(key: str) -> bytes | None:
-    """The object stored under a key, or None if it is missing or damaged."""
+    """Return the object stored under a key, or None if the file is missing or damaged."""
     try:
         path = _path(key)
         if reason := not_private(path.parent.stat()):
@@ -64,7 +64,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, body: bytes) -> bool:
-    """Store an object; False if the directory cannot be used."""
+    """Store an object under a key; return False if the directory cannot be used."""
     try:
         path = _path(key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -87,7 +87,10 @@ def store(key: str, body: bytes) -> bool:
 
 
 def _make_room(directory: Path) -> None:
-    """Remove files beyond the limits; files are counted at every store, sizes at every 32nd."""
+    """Remove files beyond the limits.
+
+    The number of files is checked at every store, their total size at every 32nd store.
+    """
     with contextlib.suppress(OSError):
         count = sum(1 for _ in directory.iterdir())
         if count > MAX_OBJECTS:

@@ -1,13 +1,13 @@
-"""Selection of the *route*: how this process executes kernels.
+"""Selection of the *route*: the method by which this process executes kernels.
 
-    builtin   machine code behind a generated builtin function (:mod:`entry`): the fastest
+    builtin   machine code called through a generated builtin function (:mod:`entry`); the fastest
     ctypes    the same machine code called through ctypes; for interpreters whose object layout the
-              builtin does not know (PyPy, free-threaded CPython)
-    numpy     no machine code, the expression graph is interpreted; for systems without llvmlite or
-              with a CPU that it does not support
+              builtin function does not support (PyPy, free-threaded CPython)
+    numpy     no machine code: the expression graph is interpreted; for systems without llvmlite,
+              or with a CPU that llvmlite does not support
 
-The first that works is used; ``BRAZO_ROUTE`` selects one explicitly. Results agree to rounding on
-all three, and are bit-identical on the first two.
+The first route that works is used, unless ``BRAZO_ROUTE`` names one. The results of all routes
+agree up to rounding; those of ``builtin`` and ``ctypes`` are bit-identical.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ROUTES: tuple[Route, ...] = ("builtin", "ctypes", "numpy")
 
 @lru_cache(maxsize=1)
 def route() -> Route:
-    """The route of this process; determined on first use."""
+    """Return the route of this process; it is determined at the first call."""
     named = os.environ.get("BRAZO_ROUTE", "")
     if named == "numpy":
         return "numpy"
@@ -39,11 +39,11 @@ def route() -> Route:
     if (reason := unusable()) is not None:
         if named:
             raise BrazoError(
-                f"BRAZO_ROUTE is {named}, but machine code cannot be generated: {reason}"
+                f"BRAZO_ROUTE is '{named}', but machine code cannot be generated: {reason}"
             )
         warnings.warn(
-            f"brazo cannot generate machine code here and interprets its kernels, which is far "
-            f"slower: {reason}",
+            f"brazo cannot generate machine code on this system; its kernels are interpreted, "
+            f"which is much slower: {reason}",
             RuntimeWarning,
             stacklevel=2,
         )
@@ -54,11 +54,12 @@ def route() -> Route:
         return "builtin"
     if named == "builtin":
         raise BrazoError(
-            f"BRAZO_ROUTE is builtin, which does not work here: {reason}; ctypes works here"
+            f"BRAZO_ROUTE is 'builtin', which this interpreter does not support: {reason}; set "
+            "BRAZO_ROUTE=ctypes"
         )
     return "ctypes"
 
 
 def native() -> bool:
-    """Whether machine code is generated."""
+    """Whether this process runs kernels as machine code."""
     return route() != "numpy"

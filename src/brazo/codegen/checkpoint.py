@@ -1,10 +1,10 @@
-"""Points at which long operations may be interrupted: before each kernel is compiled.
+"""Cancellation of long operations, at checkpoints before the compilation of each kernel.
 
-    with checkpoints(job.check):    # raises when the user cancelled the job
+    with checkpoints(job.check):    # job.check raises when the user cancels the job
         brazo.load("arm.urdf").frames(q)
 
-The compiler itself cannot be interrupted, but opening a robot compiles several kernels, one after
-another.
+A single compilation cannot be interrupted. Loading a robot compiles several kernels, so it can be
+cancelled between two of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar("brazo checkpoint", d
 
 @contextlib.contextmanager
 def checkpoints(check: Callable[[], None]) -> Iterator[None]:
-    """Call ``check`` at every checkpoint of this thread; it may raise to end the operation."""
+    """Call ``check`` at every checkpoint inside this context; ``check`` may raise to cancel."""
     before = _check.set(check)
     try:
         yield
@@ -29,7 +29,7 @@ def checkpoints(check: Callable[[], None]) -> Iterator[None]:
 
 
 def checkpoint() -> None:
-    """Raise if the operation of this thread should end."""
+    """Call the active ``check`` function, which raises if the operation is cancelled."""
     check = _check.get()
     if check is not None:
         check()

@@ -1,8 +1,8 @@
-"""The minimum of a function of one angle inside a kernel.
+"""Minimisation of a function of one angle inside a kernel.
 
-The best point of a grid over the circle is refined by finer grids around it. The function must
-return a large value where it is infeasible. SIMD lanes that do not need the search keep their
-angle; if no lane needs it, nothing is computed.
+The angle is searched on a grid over the full circle. Finer grids around the best angle then refine
+it. The function must return a large value at infeasible angles. SIMD lanes with ``need`` < 0 keep
+their input angle. If ``need`` < 0 in all lanes, the search is skipped.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _CLOSER = 1.0 / 16.0
 
 
 class CircleMinimum(Function):
-    """Function (x, need, p) -> x: the angle x at which `function` (x, p) -> value is minimal.
+    """Function (x, need, p) -> x that minimises ``function(x, p)`` over the angle x (rad).
 
-    The search runs where `need` ≥ 0; elsewhere the input x is returned.
+    Where `need` ≥ 0, the output is the angle of the minimum. Elsewhere it is the input x.
     """
 
     def __init__(self, name: str, function: GraphFunction) -> None:
@@ -105,7 +105,11 @@ class CircleMinimum(Function):
 
 
 def _spacing(level: int) -> tuple[float, float]:
-    """First angle and step of the grid of a level; relative to the best angle from level 1 on."""
+    """Return the first angle and the step of the grid of a refinement level (rad).
+
+    Level 0 covers the full circle. From level 1 on, the first angle is relative to the best angle
+    of the previous level.
+    """
     step = 2.0 * math.pi / _GRID
     if level == 0:
         return -math.pi, step

@@ -1,8 +1,9 @@
-"""Exact derivatives of a graph, as more nodes of the same graph.
+"""Exact derivatives of graph outputs, as new nodes of the same graph.
 
-Forward mode, by one input element or along a direction: each node's derivative follows from its
-arguments' by the chain rule.  Shared terms stay shared, and what does not depend on the input folds
-to zero.  A selection has the derivative of what it selects, so a step has slope zero.
+The method is forward-mode differentiation, by the chain rule from node to node. Common terms are
+shared. Terms that do not depend on the differentiated input fold to zero. The derivative of a
+selection (:func:`ring.where`) is the derivative of the selected value, so a step function has
+derivative zero.
 """
 
 from __future__ import annotations
@@ -17,12 +18,17 @@ __all__ = ["derivative", "directional"]
 
 
 def derivative(outputs: Sequence[Any], x: Expr) -> list[Any]:
-    """The derivative of each output with respect to one input element."""
+    """Return the derivative of each output with respect to the input element x."""
     return directional(outputs, {x: 1.0})
 
 
 def directional(outputs: Sequence[Any], direction: Mapping[Expr, Any]) -> list[Any]:
-    """The rate of each output while the input elements change at the rates given."""
+    """Return the derivative of each output along a direction in the space of the inputs.
+
+    ``direction`` maps input elements to the components of the direction; missing components are
+    zero. If the components are the time derivatives of the inputs, the results are the time
+    derivatives of the outputs.
+    """
     d = dict(direction)  # the nodes that depend on these inputs
     for node in live_nodes(o for o in outputs if isinstance(o, Expr)):
         for a in node.args:
@@ -62,8 +68,11 @@ def _rule(node: Expr, d: list[Any]) -> Any:
     if node.op == "select":
         return a[0].where(d[1], d[2])
     if node.op == "pick":
-        raise BrazoError(f"no derivative of the called function {a[0].value.name}")
-    raise BrazoError(f"no derivative of '{node.op}': it is not smooth")
+        raise BrazoError(
+            f"the called function {a[0].value.name} cannot be differentiated; use dual numbers "
+            "(brazo.codegen.dual)"
+        )
+    raise BrazoError(f"no derivative of '{node.op}': this operation is not smooth")
 
 
 def _zero(rate: Any) -> bool:

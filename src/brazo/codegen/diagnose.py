@@ -1,8 +1,8 @@
 """Self-check of generated code on this machine.
 
-:func:`diagnose` inspects the machine, the call route, LLVM and the cache.  It compiles a kernel
-with every operation, compares its results with the same graph in extended precision, and checks
-that a single call, a batch and several threads give bit-identical results.
+:func:`diagnose` inspects the machine, the call route, LLVM and the cache. It compiles a kernel that
+contains every operation and compares its results with an evaluation in extended precision. It also
+checks that single calls, batches and multi-threaded batches give bit-identical results.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from brazo.codegen.kernel import Kernel, compile_kernel
 from brazo.codegen.ring import maximum, minimum, sincos, sqrt, where
 from brazo.codegen.sharing import thread_count
 from brazo.errors import BrazoError
-from brazo.private import make_private
+from brazo.permissions import make_private
 
 __all__ = ["Check", "cpu_name", "diagnose"]
 
@@ -34,7 +34,7 @@ _WORTH_NAMING = ("avx2", "fma", "avx512f", "avx512dq", "neon", "sve")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Name and result of one check; ``ok`` is False if it failed."""
+    """Result of one check: its name, the result as text, and ``ok``, which is False on failure."""
 
     name: str
     found: str
@@ -42,7 +42,7 @@ class Check:
 
 
 def diagnose() -> list[Check]:
-    """Run all checks of generated code in this process."""
+    """Run all checks of generated code in this process and return their results."""
     checks = [
         Check("Python", f"{platform.python_implementation()} {platform.python_version()}"),
         Check("NumPy", np.__version__),
@@ -89,7 +89,7 @@ def _route() -> Check:
     texts = {
         "builtin": "builtin: machine code called through a generated builtin function",
         "ctypes": "ctypes: machine code; a few hundred nanoseconds more per call"
-        + ("" if forced else ", because this interpreter has another object layout"),
+        + ("" if forced else ", because the object layout of this interpreter is not supported"),
         "numpy": "numpy: interpreted, no machine code; much slower",
     }
     return Check("route", texts[chosen] + forced, ok=chosen != "numpy" or bool(forced))
@@ -103,12 +103,12 @@ def _cache() -> Check:
             pass
         sizes = [f.stat().st_size for f in folder.glob("*.obj")]
     except (OSError, RuntimeError, BrazoError) as error:
-        return Check("cache", f"not usable, every process compiles its kernels ({error})", False)
+        return Check("cache", f"not usable; every process compiles its kernels ({error})", False)
     return Check("cache", f"{folder}: {len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB")
 
 
 def _numbers() -> list[Check]:
-    """Compare results with extended precision, and batches with single calls bit by bit."""
+    """Check the results against extended precision, and batches against single calls."""
     try:
         kernel = _everything()
         rng = np.random.default_rng(0)
@@ -135,7 +135,7 @@ def _numbers() -> list[Check]:
 
 
 def _everything() -> Kernel:
-    """Compile a kernel with every operation."""
+    """Compile a kernel that contains every operation."""
     g = Graph()
     x, y = g.inputs("x", 3), g.inputs("y", 2)
     out = []

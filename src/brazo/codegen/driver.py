@@ -1,19 +1,21 @@
-"""The control flow of the least-squares solver as LLVM IR; graphs give the arithmetic.
+"""Control flow of the least-squares solver as LLVM IR; the arithmetic comes from graphs.
 
-    search   from x0, then from random points of a sampling box, until one attempt succeeds:
-             take full steps with damping mu * cost, also uphill (which escapes shallow
-             minima); an attempt ends after ``iterations`` steps, or when ``patience`` steps have
-             not reduced the cost below ``stall`` times its earlier value;
-    finish   a solution takes one more step, which squares its residual, if that is an improvement;
-    polish   if every attempt failed, the best point found descends monotonically (damping down by 3
-             after a success, up by 4 after a failure) to a minimum inside the limits, until no
-             damping yields descent or ``polish`` steps are done.
+    search   start at x0, then at random points of a sampling box, until one attempt succeeds.
+             Take full steps with damping mu * cost, also if the cost increases (this escapes
+             shallow minima). An attempt ends after ``iterations`` steps. It also ends if the cost
+             after ``patience`` steps is more than ``stall`` times the cost before these steps.
+    finish   take one more step from the solution, because convergence is quadratic; keep the new
+             point if it is better.
+    polish   if every attempt failed, descend monotonically from the best point to a minimum inside
+             the limits. The damping is divided by 3 after a success and multiplied by 4 after a
+             failure. Stop after ``polish`` steps or when no damping reduces the cost.
 
-Every point evaluated is projected into the limits, so no result is outside them. Random
-points come from splitmix64 seeded by the caller: the same seed gives the same result, in any batch.
+Every evaluated point is projected into the limits, so no result is outside them. Random points come
+from splitmix64 with the caller's seed. The same seed gives the same result, in any batch.
 
-Memory of a problem, all doubles: ``settings`` and ``info`` as named below, ``box`` and ``sample``
-lower limits then upper ones.
+All arguments in memory are arrays of doubles. ``settings`` and ``info`` have the fields of SETTINGS
+and INFO. ``box`` (limits of x) and ``sample`` (sampling box) contain all lower limits, then all
+upper limits.
 """
 
 from __future__ import annotations
@@ -31,17 +33,20 @@ _INFINITY = hex_double(float("inf"))
 
 
 def driver_functions(name: str, size: int) -> str:
-    """IR of ``name_solve`` and ``name_solve_many`` for ``size`` unknowns.
+    """Return the LLVM IR of ``name_solve`` and ``name_solve_many`` for ``size`` unknowns.
 
-    They call ``name_step(x, p, mu, box, y, norms)`` and ``name_begin(x, p, box, y)``, which the
-    caller lowers from graphs, and need `add_copy`.
+    These functions call ``name_step(x, p, mu, box, y, norms)`` and ``name_begin(x, p, box, y)``,
+    which the caller generates from graphs. The module must also contain the function of `add_copy`.
     """
     parts = _random(name, size), _good(name), _report(name), _solve(name, size)
     return "\n".join([*parts, _solve_many(name, size)])
 
 
 def _random(name: str, size: int) -> str:
-    """IR of x = sample_lower + u * (sample_upper - sample_lower), with u from splitmix64."""
+    """LLVM IR that fills x with a random point between the lower and upper sampling limits.
+
+    The random numbers are from splitmix64.
+    """
     f = Flow(f"define internal void @{name}_random(ptr %state, ptr %sample, ptr %x)")
     upper = f.at("%sample", WORD * size)
     with f.each(size) as j:
@@ -60,7 +65,7 @@ def _random(name: str, size: int) -> str:
 
 
 def _good(name: str) -> str:
-    """IR of the test that both squared norms are within their tolerances; false for NaN."""
+    """LLVM IR of the test that both squared norms are within tolerance; false for NaN."""
     f = Flow(f"define internal i1 @{name}_good(ptr %norms, ptr %settings)")
     within = []
     for k in range(2):
@@ -72,7 +77,7 @@ def _good(name: str) -> str:
 
 
 def _report(name: str) -> str:
-    """IR of a function that writes ``info``."""
+    """LLVM IR of a function that writes the result record ``info``."""
     f = Flow(
         f"define internal void @{name}_report(ptr %info, ptr %norms, double %status, ptr %count, "
         "ptr %attempt)"

@@ -1,7 +1,7 @@
 """Dual numbers x + ε x' with ε² = 0: derivatives along one direction (forward mode).
 
-An algorithm that is run on dual numbers also computes its derivative. This works in compiled loops
-too, where a graph cannot be differentiated. The parts may be of any scalar type.
+An algorithm that runs on dual numbers also computes its derivative. This also works in compiled
+loops, which :mod:`derivative` cannot differentiate. Value and slope may be of any scalar type.
 
     y = f(Dual(x, 1.0))        y.value = f(x)        y.slope = f'(x)
 """
@@ -16,7 +16,7 @@ __all__ = ["Dual", "duals", "slopes", "values"]
 
 
 class Dual:
-    """Dual number: a value and its slope. Plain numbers in arithmetic count as constants."""
+    """Dual number: a value and its slope (derivative). Plain numbers count as constants."""
 
     __slots__ = ("slope", "value")
 
@@ -49,17 +49,17 @@ class Dual:
 
 
 def duals(value: list[Any], slope: list[Any]) -> list[Any]:
-    """A vector of dual numbers from vectors of values and slopes."""
+    """Return a list of dual numbers from sequences of values and slopes."""
     return [Dual(x, d) for x, d in zip(value, slope, strict=True)]
 
 
 def values(vector: list[Any]) -> list[Any]:
-    """The values of a vector of dual numbers."""
+    """Return the values of a sequence of dual numbers."""
     return [_dual(x).value for x in vector]
 
 
 def slopes(vector: list[Any]) -> list[Any]:
-    """The slopes of a vector of dual numbers."""
+    """Return the slopes of a sequence of dual numbers."""
     return [_dual(x).slope for x in vector]
 
 

@@ -1,7 +1,7 @@
 """LLVM IR as text: `Module` collects functions, `Emitter` writes arithmetic instructions.
 
-An emitter writes the same instructions for one ``double`` (width 1) or for ``<width x double>``
-lanes, so both forms compute the same bits.
+An emitter writes the same instructions for one ``double`` (width 1) and for SIMD vectors ``<width x
+double>``, so both give bit-identical results.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_STACK = 256 * 1024  # bytes for the lanes of a function; threads of some sy
 
 
 class Module:
-    """An LLVM module: definitions by name and declared intrinsics, in the order of addition.
+    """An LLVM module: function definitions by name, and declared intrinsics.
 
     ``fused`` allows fused multiply-adds, see :mod:`llvm`.
     """
@@ -38,11 +38,11 @@ class Module:
 
 
 class Emitter:
-    """Appends instructions on ``double`` or ``<width x double>`` and names their results.
+    """Writer of instructions on ``double`` or ``<width x double>`` values.
 
-    ``lines`` is the body so far. ``entry_lines`` allocate stack memory and must be placed at the
-    start of the function, before any loop; ``stack`` is the allocated size in bytes. ``label`` is
-    the current basic block.
+    ``lines`` is the function body so far. ``entry_lines`` allocate stack memory and must be placed
+    at the start of the function, before any loop. ``stack`` is the allocated size in bytes.
+    ``label`` is the current basic block.
     """
 
     def __init__(self, width: int, module: Module, prefix: str = "v", label: str = "entry"):
@@ -59,15 +59,15 @@ class Emitter:
         self._true = ""
 
     def text(self, symbol: str) -> str:
-        """The definition of ``void symbol(ptr in, ptr out)`` with this body."""
+        """Return the definition of ``void symbol(ptr in, ptr out)`` with this body."""
         head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
         return "\n".join([head, "entry:", *self.entry_lines, *self.lines, "  ret void", "}"])
 
     def limit_block(self) -> None:
-        """Begin another basic block if the current one is long.
+        """Begin a new basic block if the current one is long.
 
-        LLVM would merge blocks that always follow each other, so the branch depends on a value in
-        memory, which is always true.
+        LLVM would merge two blocks joined by an unconditional branch. The branch therefore depends
+        on a value in memory, which is always true.
         """
         if len(self.lines) - self._block_start < LONG_BLOCK:
             return
@@ -83,7 +83,7 @@ class Emitter:
         self._begin(after)
 
     def repeat(self, count: int, body: Callable[[str], None]) -> None:
-        """Emit a loop; ``body`` is called with the name of the counter, 0 to ``count - 1``."""
+        """Emit a loop over 0 to ``count - 1``; ``body`` is called with the name of the counter."""
         loop, after = self._name()[1:], self._name()[1:]
         before, i = self.label, f"%{loop}.i"
         self.put(f"br label %{loop}")
@@ -107,7 +107,7 @@ class Emitter:
         self.lines.append(line if line.endswith(":") else f"  {line}")
 
     def any_lane(self, condition: str) -> str:
-        """Emit a test whether a condition holds in any lane; returns the name of the ``i1``."""
+        """Emit a test whether a condition holds in any lane; return the name of its result."""
         if self.width == 1:
             return condition
         mask, reduce = f"<{self.width} x i1>", f"i1 @llvm.vector.reduce.or.v{self.width}i1"
@@ -115,14 +115,14 @@ class Emitter:
         return self.emit(f"call {reduce}({mask} {condition})")
 
     def buffer(self, size: int) -> str:
-        """Allocate stack memory for ``size`` values; returns the name of the pointer."""
+        """Allocate stack memory for ``size`` values; return the name of the pointer."""
         name = self._name()
         self.stack += 8 * self.width * size
         self.entry_lines.append(f"  {name} = alloca [{size} x {self.type}], align {8 * self.width}")
         return name
 
     def load(self, pointer: str, index: int | str) -> str:
-        """Value ``index`` of a buffer."""
+        """Emit the load of element ``index`` of a buffer; return the name of its value."""
         at = self.emit(f"getelementptr {self.type}, ptr {pointer}, i64 {index}")
         return self.emit(f"load {self.type}, ptr {at}, align {8 * self.width}")
 
@@ -164,7 +164,7 @@ class Emitter:
         return self.call("llvm.fabs", x)
 
     def greater(self, a: str, b: str) -> str:
-        """The condition ``a > b``, false for NaN."""
+        """Emit the comparison ``a > b``, false for NaN; return the name of the condition."""
         return self.emit(f"fcmp ogt {self.type} {a}, {b}")
 
     def nan_beyond(self, x: str, bound: float) -> str:
@@ -192,7 +192,7 @@ class Emitter:
         return self.emit(f"bitcast {self.int_type} {flipped} to {self.type}")
 
     def splat(self, scalar: str) -> str:
-        """Emit a vector with the same ``double`` in every lane."""
+        """Emit a vector with the ``double`` ``scalar`` in every lane; return its name."""
         if self.width == 1:
             return scalar
         one = self.emit(f"insertelement {self.type} poison, double {scalar}, i64 0")
@@ -210,5 +210,5 @@ class Emitter:
 
 
 def hex_double(value: float) -> str:
-    """The exact IR spelling of a double."""
+    """Return the LLVM IR literal of a double, which is exact."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"

@@ -1,16 +1,17 @@
 """Builtin function generated for a kernel, called like a function of a C extension.
 
-For the common calls (float64, C-contiguous arrays of shape (n,), or batches (N, n) too small for
-threads, optionally ``out=`` for a single output) the generated code checks the arguments, allocates
-the results and runs the kernel in some tens of nanoseconds. Any other call, an error or a NaN is
-passed to the kernel's Python method, which converts, broadcasts and raises errors.
+It handles float64 C-contiguous arrays of shape (n,), and batches (N, n) that are too small for
+multi-threading. For a single output it also accepts ``out=``. The generated code checks the
+arguments, allocates the results and runs the kernel in some tens of nanoseconds. All other calls,
+and calls with errors or NaN inputs, go to the kernel's Python method, which converts, broadcasts
+and raises errors.
 
-Several results of one shape may be *stacked*: they are one array with the results along its first
-axis, stored in the only slot of an object whose attributes name them. This needs one allocation
-instead of several.
+Several results of the same shape may be *stacked*: they are one array with the results along its
+first axis. This array is stored in the only slot of an object, whose properties return the single
+results. Stacking needs one allocation instead of several.
 
-The code reads the headers of Python and NumPy objects, as compiled extensions do; their offsets,
-and a check of the offsets, are in `brazo.internals.cpython`.
+The code reads the headers of Python and NumPy objects, as compiled extensions do. The offsets in
+these headers, and a check of the offsets, are in `brazo.internals.cpython`.
 """
 
 from __future__ import annotations
@@ -45,16 +46,20 @@ def entry_function(
     row_limit: int,
     stacked: bool = False,
 ) -> str:
-    """IR of ``PyObject *name_call(self, args, nargs, kwnames)``, which calls ``name_one``.
+    """Return the LLVM IR of ``PyObject *name_call(self, args, nargs, kwnames)``.
 
-    Batches of fewer than ``row_limit`` rows call ``name_many``. With ``finite`` NaN inputs go to
-    the Python method; with ``stacked`` the results are one array.
+    A single call runs ``name_one``, a batch of fewer than ``row_limit`` rows runs ``name_many``. If
+    ``finite``, calls with NaN inputs go to the Python method. If ``stacked``, all results are
+    returned in one array.
     """
     return _KernelEntry(name, in_sizes, out_shapes, finite, row_limit, stacked).text()
 
 
 class EntryText:
-    """Writes the IR of a builtin; every failed check branches to ``slow``, the Python method."""
+    """Writer of the LLVM IR of a builtin function.
+
+    Every failed check branches to the label ``slow``, which calls the Python method.
+    """
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -72,7 +77,10 @@ class EntryText:
         self.put(f"{label}:")
 
     def check_array(self, key: str, flags: int) -> None:
-        """Emit the check that an argument is an ndarray (no subclass) of doubles with the flags."""
+        """Emit the check that argument ``key`` is a float64 ndarray with the given NumPy flags.
+
+        Subclasses of ndarray fail the check.
+        """
         base = f"%{key}"
         self.field(f"{base}.type", base, TYPE)
         self.require(f"icmp eq ptr {base}.type, %array_type", f"{key}.is_array")
@@ -91,7 +99,10 @@ class EntryText:
             self.require(f"icmp eq i64 {base}.dim{i}, {size}", f"{base[1:]}.has_dim{i}")
 
     def begin(self, name: str, more: Sequence[str] = ()) -> None:
-        """Write the first lines, which load every entry of the address table by its name."""
+        """Write the function head, and load each entry of the address table into a named value.
+
+        ``more`` are the names of the entries after those in `TABLE`.
+        """
         self.put(f"define ptr @{name}(ptr %self, ptr %args, i64 %nargs, ptr %kw) #0 {{")
         self.put("entry:")
         self.field("%table_array", "%self", ITEMS)
@@ -100,7 +111,7 @@ class EntryText:
             self.field(f"%{key}", "%table", 8 * i)
 
     def end(self) -> str:
-        """Write the last lines, which pass other calls to the fallback; returns the IR."""
+        """Write the end of the function, which calls the fallback at ``slow``; return the IR."""
         self.put("slow:")
         self.put(
             "  %slow_result = call ptr %vectorcall(ptr %fallback, ptr %args, i64 %nargs, ptr %kw)"
@@ -110,7 +121,7 @@ class EntryText:
         return "\n".join(self.lines)
 
     def new_array(self, result: str, shape: str, rank: int) -> None:
-        """Emit the allocation of an array of doubles; ``result.none`` is true without memory."""
+        """Emit the allocation of a float64 array; ``result.none`` is true if it failed."""
         arguments = f"ptr %array_type, i32 {rank}, ptr {shape}, i32 {DOUBLE}"
         defaults = "ptr null, ptr null, i32 0, i32 0, ptr null"
         self.put(f"  {result} = call ptr %array_new({arguments}, {defaults})")
@@ -118,7 +129,7 @@ class EntryText:
 
 
 class _KernelEntry(EntryText):
-    """IR of ``name_call`` with four kinds of calls: single or batch, into new arrays or ``out``."""
+    """Writer of ``name_call`` for single calls and batches, into new arrays or into ``out``."""
 
     def __init__(
         self,
@@ -178,7 +189,7 @@ class _KernelEntry(EntryText):
         return self.end()
 
     def into_out(self, label: str, rows: str | None) -> None:
-        """Write the block for calls with ``out=``, which is supported for a single output."""
+        """Write the block for calls with ``out=``; only kernels with one output have this block."""
         self.put(f"{label}:")
         if len(self.out_shapes) > 1:
             self.put("  br label %slow")
@@ -224,12 +235,15 @@ class _KernelEntry(EntryText):
         self.drops(label, results)
 
     def dims(self, i: int, rows: str | None) -> list[str]:
-        """Dimensions of result array i; ``rows`` is the name of the number of rows in a batch."""
+        """Return the dimensions of result array i.
+
+        ``rows`` is the name of the value with the number of rows, or None for a single call.
+        """
         lead = [str(self.parts[i])] if self.stacked else []
         return [*lead, *(() if rows is None else (rows,)), *map(str, self.out_shapes[i])]
 
     def hold(self, label: str, array: str) -> None:
-        """Write the return of a result object that takes over the reference to ``array``."""
+        """Emit the return of a new result object, which takes over the reference to ``array``."""
         held = f"%{label}.held"
         self.put(f"  {held} = call ptr %object_new(ptr %result_type, i64 0)")
         self.put(f"  {held}.none = icmp eq ptr {held}, null")
@@ -257,10 +271,11 @@ class _KernelEntry(EntryText):
         self.put(f"  ret ptr {pack}")
 
     def drops(self, label: str, results: list[str]) -> None:
-        """Write the blocks that release results.
+        """Write the blocks that release result arrays.
 
-        ``drop`` releases all and takes the slow path, which raises the error for a NaN. ``undo_i``
-        releases the results before result i, whose allocation failed, and raises that error.
+        ``drop`` releases all results and continues at ``slow``, which raises the error for a NaN.
+        ``undo_i`` is reached if the allocation of result i failed: it releases the results before i
+        and returns NULL.
         """
         self.put(f"{label}.drop:")
         for r in results:
@@ -274,7 +289,7 @@ class _KernelEntry(EntryText):
         self.put("  ret ptr null")
 
     def check_vector(self, base: str, size: int, label: str) -> None:
-        """Emit the check for shape (size,) or (rows, size); sets ``is_batch`` and ``rows``."""
+        """Emit the check for shape (size,) or (rows, size); define ``is_batch`` and ``rows``."""
         self.put(f"  {base}.less = sub i32 {base}.ndim, 1")
         self.require(f"icmp ult i32 {base}.less, 2", f"{label}.rank")
         self.put(f"  {base}.is_batch = icmp eq i32 {base}.less, 1")
@@ -286,8 +301,10 @@ class _KernelEntry(EntryText):
         self.put(f"  {base}.rows = select i1 {base}.is_batch, i64 {base}.first, i64 0")
 
     def check_apart(self, given: str, rows: str) -> None:
-        """Emit the check that ``out`` overlaps no input, since rows are written while others are
-        still to be read."""
+        """Emit the check that ``out``, the array named ``given``, does not overlap any input.
+
+        With an overlap, writing one row of results could change input rows that are read later.
+        """
         out_bytes = 8 * self.parts[0] * math.prod(self.out_shapes[0])
         self.extent(given, rows, str(out_bytes))
         for i, size in enumerate(self.in_sizes):
@@ -304,7 +321,7 @@ class _KernelEntry(EntryText):
         self.put(f"  {array}.end = getelementptr i8, ptr {array}.begin, i64 {array}.bytes")
 
     def run(self, results: list[str], rows: str | None, label: str, on_nan: str) -> None:
-        """Emit the kernel call; continues at ``label``, or at ``on_nan`` if an input was NaN."""
+        """Emit the kernel call; continue at ``label``, or at ``on_nan`` if an input was NaN."""
         arguments = []
         for i, array in enumerate([*(f"%a{i}" for i in range(len(self.in_sizes))), *results]):
             pointer = f"%{label}.data{i}"

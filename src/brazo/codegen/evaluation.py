@@ -1,8 +1,8 @@
-"""Expressions evaluated by Python on any ring (float, longdouble, NumPy columns): the independent
-check of compiled code, and the replacement where no machine code can be generated.
+"""Interpreter of expression graphs for any scalar type (float, longdouble, NumPy columns).
 
-The steps are found once: a place for every node, constants in theirs, then one operation after the
-other.  Running them again costs no search through the graph.
+It serves as an independent check of compiled code, and replaces compiled code on systems without
+machine code. The graph is traversed once: every node gets an index, and the operations form a list.
+Further evaluations only run through this list.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ __all__ = ["GraphEvaluation", "evaluate"]
 
 
 def evaluate(outputs: Sequence[Any], inputs: Mapping[str, Any]) -> list[Any]:
-    """The values of the outputs; plain numbers among them are returned as they are."""
+    """Return the values of the outputs; outputs that are plain numbers are returned unchanged."""
     return GraphEvaluation(outputs)(inputs)
 
 
 class GraphEvaluation:
-    """The steps from inputs to some outputs, to be run any number of times."""
+    """Operations that compute outputs from inputs, prepared for repeated evaluation."""
 
     def __init__(self, outputs: Sequence[Any]) -> None:
         place: dict[Expr, int] = {}

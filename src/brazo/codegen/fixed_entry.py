@@ -1,9 +1,10 @@
-"""Second builtin of a kernel, with the first input as its only argument; the others are fixed.
+"""Builtin function of a kernel in which all inputs except the first are fixed.
 
-It is for kernels with one vector of results whose last element is positive on success.  A call with
-one C-contiguous float64 array of the given shape returns an object whose slots contain the vector,
-a matrix that is a view of its first part, and a fixed object, the *context*.  Any other call, and
-one without success, is passed to a Python function.
+It requires a kernel with one output vector, whose last element is positive on success. The function
+takes one C-contiguous float64 array of the given shape. It returns an object with three slots: the
+output vector, a matrix that is a view of the first elements of this vector, and the *context*, an
+object that is the same for all calls (of inverse kinematics: the solver and its start). Calls with
+other arguments and calls without success go to a Python function.
 """
 
 from __future__ import annotations
@@ -18,17 +19,21 @@ __all__ = ["FixedEntry"]
 
 @dataclass(frozen=True, slots=True)
 class FixedEntry:
-    """Shape of the first input, and shape of the view of the results; writes the builtin."""
+    """Generator of the builtin function for one shape of the first input (``first``).
+
+    ``view`` is the shape of the matrix view of the results.
+    """
 
     first: tuple[int, ...]
     view: tuple[int, int]
 
     def function(self, name: str, fixed: int, size: int) -> str:
-        """IR of ``PyObject *name_fixed(self, args, nargs, kwnames)``, which calls ``name_one``.
+        """Return the LLVM IR of ``PyObject *name_fixed(self, args, nargs, kwnames)``.
 
-        ``fixed`` is the number of fixed inputs, ``size`` the number of results.  The address table
-        continues with the arrays of the fixed inputs, the context, and the offsets of the slots for
-        the results, the view and the context.
+        It calls ``name_one``. ``fixed`` is the number of fixed inputs, ``size`` the number of
+        results. The address table of the function contains `TABLE` (:mod:`entry`), the arrays of
+        the fixed inputs, the context, and the offsets of the slots for the results, the view and
+        the context.
         """
         e = EntryText()
         others = [f"fixed{i}" for i in range(fixed)]

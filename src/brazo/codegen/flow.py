@@ -1,7 +1,7 @@
-"""LLVM IR with control flow: loops, conditions, memory, calls of functions by address.
+"""LLVM IR with control flow: loops, conditions, memory access and function calls.
 
-:mod:`emitter` writes arithmetic; this module writes the code around it.  A record in memory is a
-sequence of 8-byte words (addresses, counts, doubles), named by :class:`Fields`; variables are on
+:mod:`emitter` writes arithmetic; this module writes the code around it. A record in memory is a
+sequence of 8-byte words (addresses, counts, doubles), named by :class:`Fields`. Variables are on
 the stack.
 
     FIELDS = Fields("count values total")
@@ -13,7 +13,7 @@ the stack.
     f.result(f"double {total.get()}")
     module.definitions["sum"] = f.text()
 
-Arithmetic is strict IEEE, as in the rest of this package.
+The arithmetic is strict IEEE 754 (no fast-math flags).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WORD = 8  # bytes
 
 
 class Fields:
-    """Names of the words of a record: `fields.name` is the index of a word, `len` their number."""
+    """Names of the words of a record: `fields.name` is the index of word `name`."""
 
     def __init__(self, names: str) -> None:
         self.names = tuple(names.split())
@@ -47,7 +47,7 @@ class Fields:
 
 
 class Variable:
-    """A variable on the stack; `get` and `set` emit loads and stores."""
+    """A stack variable of the generated function; `get` and `set` emit loads and stores."""
 
     def __init__(self, flow: Flow, kind: str, name: str) -> None:
         self._flow, self.kind, self.name = flow, kind, name
@@ -59,14 +59,14 @@ class Variable:
         self._flow.put(f"store {self.kind} {value}, ptr {self.name}")
 
     def add(self, value: str | int) -> str:
-        """Increment; returns the new value."""
+        """Emit an increment by ``value``; return the name of the new value."""
         operation = "fadd" if self.kind == "double" else "add"
         self.set(total := self._flow.emit(f"{operation} {self.kind} {self.get()}, {value}"))
         return total
 
 
 class Flow:
-    """Writes the IR of one function; `head` is its `define` line without the brace."""
+    """Writer of the LLVM IR of one function; `head` is its `define` line without the brace."""
 
     def __init__(self, head: str) -> None:
         self._head = head
@@ -76,14 +76,14 @@ class Flow:
         self._ended = False  # the current block is terminated
 
     def text(self) -> str:
-        """The complete definition of the function."""
+        """Return the complete definition of the function."""
         lines = [f"{self._head} #0 {{", "entry:", *self._entry, "  br label %begin", "begin:"]
         return "\n".join([*lines, *self._lines, "}"])
 
     # ---- values ----------------------------------------------------------------------------
 
     def emit(self, instruction: str) -> str:
-        """Append an instruction; returns the name of its result."""
+        """Append an instruction; return the name of its result."""
         name = self._name()
         self._lines.append(f"  {name} = {instruction}")
         return name
@@ -93,7 +93,7 @@ class Flow:
         self._lines.append(f"  {line}")
 
     def variable(self, kind: str, value: str | int) -> Variable:
-        """Allocate a variable and set its initial value at this point of the code."""
+        """Allocate a stack variable and emit the store of its initial value."""
         name = self._name()
         self._entry.append(f"  {name} = alloca {kind}")
         found = Variable(self, kind, name)
@@ -101,13 +101,13 @@ class Flow:
         return found
 
     def room(self, words: int) -> str:
-        """Allocate words on the stack; returns the name of the pointer."""
+        """Allocate ``words`` 8-byte words on the stack; return the name of the pointer."""
         name = self._name()
         self._entry.append(f"  {name} = alloca [{words} x i64]")
         return name
 
     def binary(self, operation: str, a: str | int, b: str | int) -> str:
-        """Emit a binary operation, e.g. `add i64`, `icmp eq ptr`; returns the result's name."""
+        """Emit a binary operation, e.g. `add i64` or `icmp eq ptr`; return the result's name."""
         return self.emit(f"{operation} {a}, {b}")
 
     def choose(self, condition: str, kind: str, a: str | int, b: str | int) -> str:
@@ -116,11 +116,11 @@ class Flow:
     # ---- memory ----------------------------------------------------------------------------
 
     def at(self, pointer: str, offset: str | int) -> str:
-        """A pointer advanced by a number of bytes."""
+        """Emit a pointer advanced by ``offset`` bytes; return its name."""
         return self.emit(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
     def item(self, pointer: str, index: str | int, size: str | int = WORD) -> str:
-        """A pointer to an element of an array with elements of `size` bytes."""
+        """Emit a pointer to an array element; ``size`` is the size of an element in bytes."""
         return self.at(pointer, self.binary("mul i64", index, size))
 
     def load(self, kind: str, pointer: str) -> str:
@@ -130,14 +130,14 @@ class Flow:
         self.put(f"store {kind} {value}, ptr {pointer}")
 
     def get(self, kind: str, record: str, place: int) -> str:
-        """A word of a record."""
+        """Emit the load of word number ``place`` of a record; return the name of the value."""
         return self.load(kind, self.at(record, WORD * place))
 
     def set(self, kind: str, value: str | int, record: str, place: int) -> None:
         self.store(kind, value, self.at(record, WORD * place))
 
     def call(self, kind: str, function: str, *arguments: str) -> str:
-        """Call a function by name or address with arguments like `ptr %x`."""
+        """Emit the call of a function (a name or an address) with arguments like `ptr %x`."""
         line = f"call {kind} {function}({', '.join(arguments)})"
         if kind == "void":
             self.put(line)
@@ -145,14 +145,14 @@ class Flow:
         return self.emit(line)
 
     def copy(self, to: str, source: str, count: str | int) -> None:
-        """Copy `count` doubles; `add_copy` must have been called for the module."""
+        """Emit a copy of `count` doubles; `add_copy` must have been called for the module."""
         self.call("void", "@brazo_copy", f"ptr {to}", f"ptr {source}", f"i64 {count}")
 
     # ---- control ---------------------------------------------------------------------------
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
-        """Context manager: code emitted inside it runs if the condition holds."""
+        """Context manager: code emitted in its body runs only if the condition holds."""
         inside, after = self._label(), self._label()
         self.put(f"br i1 {condition}, label %{inside}, label %{after}")
         self._begin(inside)
@@ -167,7 +167,10 @@ class Flow:
 
     @contextmanager
     def each(self, count: str | int) -> Iterator[str]:
-        """Context manager: emit a loop over 0 to count − 1; yields the index."""
+        """Context manager: code emitted in its body is a loop over the index 0 to count − 1.
+
+        Yields the name of the index.
+        """
         i = self.variable("i64", 0)
         test, inside, after = self._label(), self._label(), self._label()
         self._go_to(test)
@@ -184,9 +187,9 @@ class Flow:
 
     @contextmanager
     def forever(self) -> Iterator[tuple[str, str]]:
-        """Context manager: emit a loop that `result` or `leave` ends.
+        """Context manager: code emitted in its body is a loop that only `result` or `leave` ends.
 
-        Yields the loop, as the argument of `again` and `leave`.
+        Yields a handle of the loop, the argument of `again` and `leave`.
         """
         inside, after = self._label(), self._label()
         self._go_to(inside)
@@ -196,26 +199,27 @@ class Flow:
         self._begin(after)
 
     def again(self, loop: tuple[str, str]) -> None:
-        """Continue a loop of `forever` from its beginning."""
+        """Emit a jump to the beginning of a `forever` loop (continue)."""
         self._go_to(loop[0])
         self._ended = True
 
     def leave(self, loop: tuple[str, str]) -> None:
-        """Continue after a loop of `forever`."""
+        """Emit a jump out of a `forever` loop (break)."""
         self._go_to(loop[1])
         self._ended = True
 
     def result(self, value: str = "void") -> None:
-        """Emit the return of a value, e.g. `i64 0`."""
+        """Emit a return instruction; ``value`` is the type and value, e.g. `i64 0`."""
         self.put(f"ret {value}")
         self._ended = True
 
     def by_arity(
         self, kind: str, function: str, pointers: str, count: str, arities: Sequence[int]
     ) -> Variable:
-        """Call a function whose arguments are `count` pointers, read from an array.
+        """Emit the call of a function with `count` pointer arguments, which are read from an array.
 
-        `count` is known at run time only and must be one of `arities`.
+        `count` is a run-time value and must be one of `arities`. Returns a variable with the
+        result.
         """
         found = self.variable(kind, "0.0" if kind == "double" else 0)
         for arity in arities:
@@ -241,7 +245,7 @@ class Flow:
 
 
 def add_copy(module: Module) -> None:
-    """Define `brazo_copy(to, from, n)`, for n doubles."""
+    """Define the function `brazo_copy(to, from, n)` in a module; it copies n doubles."""
     f = Flow("define internal void @brazo_copy(ptr %to, ptr %from, i64 %n)")
     fours = f.binary("lshr i64", "%n", 2)
     with f.each(fours) as i:

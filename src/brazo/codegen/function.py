@@ -1,8 +1,8 @@
-"""Functions that a graph calls instead of inlining them.
+"""Functions that a graph calls instead of inlining their expressions.
 
-An example is the derivative function that a Runge-Kutta step evaluates four times. As a function
-its machine code exists once: it compiles in a fraction of the time and stays in the instruction
-cache. Arguments and results are passed in stack memory, all SIMD lanes of a value together.
+An example is the derivative function that a Runge-Kutta step evaluates four times. The machine code
+of a function exists once, so it compiles in a fraction of the time and stays in the instruction
+cache. Arguments and results are passed in stack memory; the SIMD lanes of a value are adjacent.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ __all__ = ["Columns", "Function", "GraphFunction"]
 
 
 class Function(ABC):
-    """Function of vectors that a graph can call; ``inputs`` and ``outputs`` have sizes by name.
+    """Function of vectors that a graph can call.
 
-    If ``in_place`` is true, the outputs are the first inputs, changed in memory.
+    ``inputs`` and ``outputs`` map the name of each vector to its size. If ``in_place`` is true, the
+    function overwrites its first inputs with the outputs.
     """
 
     in_place = False
@@ -32,10 +33,10 @@ class Function(ABC):
     outputs: dict[str, int]
 
     def define(self, module: Module, width: int) -> str:
-        """Define ``void @symbol(ptr in, ptr out)`` in a module, unless defined; returns the symbol.
+        """Define ``void @symbol(ptr in, ptr out)`` in a module if it is missing; return the symbol.
 
-        It computes ``width`` lanes at once. Both pointers are to arrays of lanes with the
-        elements of all vectors in order.
+        The function computes ``width`` SIMD lanes at once. Each pointer refers to one array with
+        the elements of all vectors in order; an element is ``width`` adjacent doubles.
         """
         symbol = f"{self.name}_lanes{width}"
         if symbol not in module.definitions:
@@ -45,23 +46,26 @@ class Function(ABC):
 
     @abstractmethod
     def _text(self, symbol: str, module: Module, width: int) -> str:
-        """The IR of the definition."""
+        """Return the LLVM IR of the definition."""
 
     @abstractmethod
     def evaluate(self, values: Sequence[Any]) -> list[Any]:
-        """Interpret the function: all outputs, for all inputs in order, of their scalar type."""
+        """Interpret the function in Python; return the elements of all outputs as one list.
+
+        ``values`` contains the elements of all inputs in order, of any scalar type.
+        """
 
     @abstractmethod
     def op_counts(self) -> Counter[str]:
-        """Number of operations of each kind in one evaluation."""
+        """Return the number of operations of each kind in one evaluation."""
 
     @abstractmethod
     def signature(self) -> str:
-        """A key that is equal only for functions with the same machine code."""
+        """Return a key that is equal only for functions with the same machine code."""
 
 
 class GraphFunction(Function):
-    """A function given by expressions of a graph; the graph's inputs are its arguments."""
+    """A function defined by expressions of a graph; its arguments are the graph's inputs."""
 
     def __init__(self, name: str, graph: Graph, outputs: Mapping[str, Sequence[Any]]):
         self.name, self.graph = name, graph
@@ -94,9 +98,10 @@ class GraphFunction(Function):
 
 
 class Columns(Function):
-    """The matrix of a function that is linear in its last input, row by row.
+    """Function that returns the matrix of ``function``, which is linear in its last input.
 
-    It is computed by calling the function with every unit vector of that input.
+    Output ``row_i`` is row i of the matrix. Column j is computed by calling ``function`` with unit
+    vector j as the last input.
     """
 
     def __init__(self, name: str, function: Function):

@@ -1,14 +1,14 @@
-"""A hash-consed expression graph: the scalar ring from which machine code is made.
+"""Expression graph in which equal expressions are one node (hash-consing).
 
-Every node exists once. Building ``a*b + c`` twice gives the same object, so common terms are shared
-by construction, and running a ring-generic algorithm on a graph yields straight-line code that is
-specialised to the constants it was run with.
+It is the scalar type from which machine code is generated. Building ``a*b + c`` twice gives the
+same object, so common terms are shared. Running an algorithm on a graph yields straight-line code
+that is specialised to the algorithm's constants.
 
-Folding is limited to identities that are exact in IEEE arithmetic: for finite values the folded
-graph gives the bits of the unfolded one wherever that one is finite, apart from the sign of a zero.
-``0*x``, ``0/x`` and ``x - x`` are ``0``; ``(a + b) + c`` is never re-associated. Signs are pulled
-outwards (``(-a)*b`` is ``-(a*b)``, ``a + (-b)`` is ``a - b``) so that terms equal up to sign are
-shared too.
+Simplification is limited to identities that are exact in IEEE arithmetic. For finite inputs and
+results, a simplified graph gives the same bits as the original, except for the sign of a zero.
+``0*x``, ``0/x`` and ``x - x`` become ``0``. ``(a + b) + c`` is never re-associated. Signs are moved
+outwards (``(-a)*b`` becomes ``-(a*b)``, ``a + (-b)`` becomes ``a - b``), so that terms that are
+equal up to sign are shared too.
 """
 
 from __future__ import annotations
@@ -27,9 +27,12 @@ __all__ = ["Expr", "Graph", "live_nodes", "op_counts", "signature", "transplant"
 
 
 class Expr:
-    """One node. ``op`` names the operation, ``args`` are nodes, ``value`` is a constant's number,
-    an input's ``(name, index)``, a called function or the number of the output to pick. Compare
-    nodes with ``is``: equal expressions are one object."""
+    """A node of an expression graph.
+
+    ``op`` is the name of the operation and ``args`` are the argument nodes. ``value`` is the number
+    of a constant, the ``(name, index)`` of an input, the function of a call, or the index of a
+    call's output. Compare nodes with ``is``: equal expressions are one object.
+    """
 
     __slots__ = ("args", "graph", "id", "op", "value")
 
@@ -98,7 +101,7 @@ class Expr:
 
     @staticmethod
     def atan2(y: Any, x: Any) -> Any:
-        """The angle of the point (x, y); one of them is a node."""
+        """The angle of the point (x, y) in rad; at least one of x and y is an expression."""
         return (y if isinstance(y, Expr) else x).graph._binary(_atan2, y, x)
 
     def rint(self) -> Any:
@@ -112,11 +115,11 @@ class Expr:
         return self.graph._node("sqrt", (self,))
 
     def minimum(self, other: Any) -> Any:
-        """The smaller of this and another value."""
+        """The smaller of this value and another value."""
         return self.graph._binary(_min, self, other)
 
     def maximum(self, other: Any) -> Any:
-        """The larger of this and another value."""
+        """The larger of this value and another value."""
         return self.graph._binary(_max, self, other)
 
     def where(self, a: Any, b: Any) -> Any:
@@ -132,7 +135,7 @@ class Expr:
 
 
 class Graph:
-    """The nodes of one computation and the inputs it is a function of."""
+    """The nodes and the input vectors of one computation."""
 
     def __init__(self) -> None:
         self.nodes: list[Expr] = []
@@ -153,7 +156,7 @@ class Graph:
         return [Expr(self, "input", (), (name, i)) for i in range(size)]
 
     def constant(self, value: float) -> Expr:
-        """The node of a finite number (0 and −0 are the same)."""
+        """Return the node of a finite number (0 and −0 give the same node)."""
         value = float(value) + 0.0
         key = ("const", value)
         node = self._table.get(key)
@@ -164,19 +167,21 @@ class Graph:
         return node
 
     def expression(self, x: Any) -> Expr:
-        """A number or an expression of this graph as an expression."""
+        """Convert a number to a node; an expression of this graph is returned unchanged."""
         node = self._coerce(x)
         if node is None:
             raise BrazoError(f"expected an expression or a number, not {type(x).__name__}")
         return node
 
     def call(self, function: Any, *inputs: Sequence[Any]) -> list[list[Expr]]:
-        """The outputs of a :class:`~brazo.codegen.function.Function` for the inputs given, as one
-        list each. Its code exists once, for any number of calls."""
+        """Add a call of a :class:`~brazo.codegen.function.Function`; return one list per output.
+
+        The code of the function exists once, for any number of calls.
+        """
         sizes = [len(x) for x in inputs]
         if sizes != list(function.inputs.values()):
             raise BrazoError(
-                f"{function.name} is called with vectors of {sizes}; expected {function.inputs}"
+                f"{function.name}: the arguments have sizes {sizes}; expected {function.inputs}"
             )
         args = tuple(self.expression(x) for vector in inputs for x in vector)
         node = self._node("call", args, function)
@@ -215,7 +220,7 @@ class Graph:
 
 
 def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
-    """The nodes the outputs depend on, arguments before their users."""
+    """Return the nodes that the outputs depend on; arguments come before their users."""
     alive: set[Expr] = set()
     stack = list(outputs)
     while stack:
@@ -227,8 +232,10 @@ def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
 
 
 def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
-    """Number of operations of each kind; inputs and constants are free, and a call counts as the
-    operations of the function."""
+    """Count the operations of each kind.
+
+    Inputs and constants do not count. A call counts as all operations of its function.
+    """
     counts: Counter[str] = Counter()
     for node in live_nodes(outputs):
         if node.op == "call":
@@ -239,7 +246,7 @@ def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
 
 
 def signature(outputs: Iterable[Expr]) -> str:
-    """A key that is equal only for equal computations; the cache key of machine code."""
+    """Return a key that is equal only for equal computations (the cache key of machine code)."""
     outputs = list(outputs)
     number: dict[Expr, int] = {}
     lines = []
@@ -256,7 +263,7 @@ def signature(outputs: Iterable[Expr]) -> str:
 
 
 def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:
-    """The same expressions rebuilt in another graph, over its inputs of the same names."""
+    """Rebuild expressions in another graph, which must have inputs of the same names."""
     expressions = list(expressions)
     inputs = {node.value: node for node in graph.nodes if node.op == "input"}
     moved: dict[Expr, Expr] = {}

@@ -1,8 +1,9 @@
-"""A function that is called only if a cheaper result is not good enough.
+"""A function that is called only where a cheaper result is not good enough.
 
-The cheap result is an input, with a value that is ≥ 0 where it must be improved. The function is
-called if any SIMD lane needs it, and replaces the results of these lanes only, so a result does not
-depend on the other lanes. If no lane needs it, the results stay where they are in memory.
+The inputs contain the cheap result and a value ``need``, which is ≥ 0 where the cheap result must
+be improved. The function is called if any SIMD lane needs it. It changes only the lanes with
+``need`` ≥ 0, so a result does not depend on the other lanes. If no lane needs it, nothing is
+copied.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ __all__ = ["Guarded"]
 
 
 class Guarded(Function):
-    """Function (x, p, need) -> x: `function` (x, p) -> x where need ≥ 0, else x unchanged.
+    """Function (x, p, need) -> x that replaces x by ``function(x, p)`` where `need` ≥ 0.
 
-    With several values of `need`, `x` consists of as many sets, laid out as in
-    :class:`~brazo.codegen.across.Across`; the sets whose `need` is ≥ 0 are replaced.
+    With `sets` > 1, `x` consists of several sets, laid out as in
+    :class:`~brazo.codegen.vectorized.Vectorized`, and `need` has one value per set. Only sets with
+    `need` ≥ 0 are replaced.
     """
 
     in_place = True

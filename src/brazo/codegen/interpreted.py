@@ -24,7 +24,7 @@ _CHUNK = 1024  # rows at a time: some hundred columns of them fit in the second-
 
 
 class Interpreted:
-    """Interpreter with the interface of `Native`, used instead of a kernel's machine code."""
+    """Interpreter of a kernel with the interface of `Native`; needs no machine code."""
 
     def __init__(self, kernel: Kernel):
         self._kernel = kernel
@@ -32,17 +32,17 @@ class Interpreted:
         self.entry: Callable[..., Any] = kernel._evaluate
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """The fallback itself, since there is no machine code."""
+        """Return ``fallback``, because there is no machine code."""
         return fallback
 
     def fixed_builtin(self, *parts: Any) -> Callable[..., Any]:
-        """The last argument, which is the fallback; see `Native.fixed_builtin`."""
+        """Return the last argument, which is the fallback; see `Native.fixed_builtin`."""
         return parts[-1]
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; returns False if an input is not finite.
+        """Evaluate one set of input vectors; return False if an input is not finite.
 
-        For kernels with ``explain`` also if a result is not finite.
+        If the kernel has ``explain``, also return False if a result is not finite.
         """
         inputs = {key: a.tolist() for key, a in zip(self._kernel.inputs, arrays, strict=True)}
         values = self._evaluation(inputs)
@@ -62,7 +62,7 @@ class Interpreted:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; returns False as `one` does."""
+        """Evaluate every row of a batch; return False in the same cases as `one`."""
         keys = list(self._kernel.inputs)
         wide = [np.broadcast_to(a, (*lead, a.shape[-1])).reshape(-1, a.shape[-1]) for a in arrays]
         rows = math.prod(lead)

@@ -1,15 +1,15 @@
-"""From LLVM IR text to callable addresses, for the CPU of this machine.
+"""Compilation of LLVM IR text to callable machine code for the CPU of this machine.
 
-The graph is already simplified and shared, so no mid-level optimisation runs: the code generator
+The graph is already simplified, so LLVM's mid-level optimiser does not run: the code generator
 alone gives the same speed in a fraction of the time. Very long code is not optimised at all. Object
-code is taken from the cache when the same computation was compiled before, by the same sources and
-LLVM, for the same CPU; not even its IR is then written.
+code is loaded from the cache if the same computation was compiled before by the same version of
+this package and LLVM for the same CPU. In this case the IR is not generated either.
 
-Choices per platform: on x86-64 the small code model lets constants be memory operands of
-arithmetic, with all sections of an object allocated in one block so that they are always in reach.
-A CPU without fused multiply-add takes ``fma`` from the C library, which may be far away; there, and
-on other architectures, the models are LLVM's own choice for just-in-time code. Windows needs ELF
-objects inside the JIT.
+On x86-64 with FMA (fused multiply-add) the small code model is used, so that constants can be
+memory operands. All sections of an object are then allocated in one block, so that they are within
+the reach of relative addresses. A CPU without FMA calls ``fma`` of the C library, which may be out
+of this reach. For such CPUs, and for other architectures, LLVM's default models for just-in-time
+code are used. On Windows the JIT needs ELF objects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LONG_IR = 1_500_000
 
 @dataclass(frozen=True)
 class Host:
-    """The target of object code. ``width`` is the number of SIMD lanes that is fastest."""
+    """Target of the compiler; ``width`` is the number of SIMD lanes to use."""
 
     triple: str
     cpu: str
@@ -46,7 +46,7 @@ class Host:
 
 
 class MachineCode:
-    """Loaded machine code; addresses are valid while this object exists."""
+    """Loaded machine code; its function addresses are valid while this object exists."""
 
     def __init__(self, code: bytes, target: Host):
         llvm = _binding()
@@ -63,7 +63,7 @@ class MachineCode:
 
 
 def build(ir: str, target: Host | None = None) -> MachineCode:
-    """Load the machine code of IR text; it is compiled if it is not in the cache."""
+    """Load the machine code of IR text; compile the IR if it is not in the cache."""
     return load_or_compile(f"ir\0{ir}", lambda: ir, target)
 
 
@@ -72,7 +72,7 @@ def load_or_compile(
 ) -> MachineCode:
     """Load the machine code cached under a signature, or generate and compile the IR.
 
-    The IR must follow from the signature and the sources of this package alone.
+    The IR must depend only on the signature and on the sources of this package.
     """
     target = target or host()
     parts = (str(cache.FORMAT), _generator(), *map(str, vars(target).values()), signature)
@@ -88,7 +88,7 @@ def load_or_compile(
 
 
 def compile_object(ir: str, target: Host) -> bytes:
-    """Object code of IR text, always compiled."""
+    """Compile IR text to object code, without the cache."""
     llvm = _binding()
     module = llvm.parse_assembly(ir)
     module.triple = target.triple
@@ -98,7 +98,7 @@ def compile_object(ir: str, target: Host) -> bytes:
 
 @lru_cache(maxsize=1)
 def host() -> Host:
-    """The CPU this process runs on."""
+    """Return the compilation target for the CPU of this machine."""
     import llvmlite
 
     llvm = _binding()
@@ -113,7 +113,7 @@ def host() -> Host:
 
 @lru_cache(maxsize=1)
 def _generator() -> str:
-    """Key for the version of the code generator: sizes and times of the files of this folder."""
+    """Key that changes with the code generator: sizes and modification times of its sources."""
     here = Path(__file__).parent
     try:
         files = sorted((f.name, f.stat()) for f in os.scandir(here) if f.name.endswith(".py"))
@@ -126,7 +126,7 @@ def _generator() -> str:
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why machine code cannot be generated in this process; None if it can."""
+    """Reason why machine code cannot be generated in this process; None if it can."""
     try:
         _binding()
     except ImportError as error:
@@ -153,7 +153,7 @@ def _target_machine(target: Host, optimisation: int = 2) -> Any:
 
 
 def _self_contained(target: Host) -> bool:
-    """True for x86-64 with FMA: its code calls no library function, so all addresses are near."""
+    """Whether generated code calls no library function: True for x86-64 with FMA."""
     return target.triple.startswith("x86_64") and "+fma" in target.features.split(",")
 
 
@@ -169,7 +169,7 @@ def _binding() -> Any:
 
 
 def _offer_fma(llvm: Any) -> None:
-    """Register the C library's `fma`, which code for CPUs without FMA calls."""
+    """Register the C library's `fma` with LLVM; code for CPUs without FMA calls it."""
     library = ctypes.CDLL("ucrtbase" if os.name == "nt" else None)
     try:
         address = ctypes.cast(library.fma, ctypes.c_void_p).value

@@ -1,15 +1,15 @@
-"""Compiled functions of arrays, made from an expression graph.
+"""Compiled functions of arrays (*kernels*), made from an expression graph.
 
     g = Graph()
     q = g.inputs("q", 2)
     s, c = sincos(q[0])
     f = compile_kernel("demo", g, {"x": [c * q[1], s * q[1]]})
     f([0.5, 2.0])                  # (2,)  -> (2,)
-    f(np.zeros((1000, 2)))         # (1000, 2) -> (1000, 2), the same bits row by row
+    f(np.zeros((1000, 2)))         # (1000, 2) -> (1000, 2), bit-identical to single calls
 
-Leading dimensions are batch dimensions and broadcast against each other. Machine code is made at
-the first call. Calls from several threads are independent: there is no shared scratch memory, and
-the interpreter lock is released while a batch runs, which large batches use to run on every CPU.
+Leading dimensions are batch dimensions and broadcast against each other. Machine code is generated
+at the first call. Kernels are thread-safe: they share no scratch memory. The interpreter lock (GIL)
+is released while a batch runs, and large batches run on all CPUs.
 """
 
 from __future__ import annotations
@@ -57,26 +57,29 @@ def compile_kernel(
 ) -> Kernel:
     """Make a kernel whose arguments are the graph's inputs and whose results are the outputs.
 
-    ``outputs`` maps names to flat lists of expressions or numbers; ``shapes`` gives an output more
-    than one trailing dimension, e.g. ``{"T": (4, 4)}``. With ``finite`` a NaN or infinite input is
-    an error instead of a NaN in the result. ``explain`` is called when finite inputs give a result
-    that is not finite, with the input vectors of the first such row; it raises the error that names
-    the cause, or returns and the result is passed on. Nothing is compiled before the first call.
-    An ``interpreted`` kernel is never compiled: for large graphs that are evaluated a few times.
+    The kernel is compiled at its first call.
 
-    With ``result`` the outputs, which must have one shape, are stacked along the first axis of one
-    array, and a call returns ``result(array)``: a class whose ``__slots__`` has one name.
-
-    ``fixed`` describes calls with the first input only (:meth:`fixed_entry`). ``fused`` code has
-    fused multiply-adds (see :mod:`llvm`): faster, with other last digits than the interpreted
-    graph. Without ``lanes`` less code is compiled, and rows of a batch run one after another.
+    - ``outputs`` maps names to flat lists of expressions or numbers.
+    - ``shapes`` sets the shape of an output, e.g. ``{"T": (4, 4)}``; the default is a vector.
+    - ``finite``: raise an error if an input is NaN or infinite. If False, results may contain NaN.
+    - ``explain`` is called if finite inputs give a result that is not finite. Its arguments are the
+      input vectors of the first such row. It should raise an error that names the cause; if it does
+      not, the result is returned.
+    - ``interpreted``: never compile; for large graphs that are evaluated only a few times.
+    - ``result`` is a class whose ``__slots__`` has one name. The outputs must have equal shapes.
+      They are stacked along the first axis of one array, and a call returns ``result(array)``.
+    - ``fixed`` describes calls with the first input only (:meth:`Kernel.fixed_entry`).
+    - ``fused``: use fused multiply-adds (see :mod:`llvm`). The code is faster, but its rounding
+      differs from the interpreted graph.
+    - ``lanes``: compute several rows of a batch at once in SIMD lanes. Otherwise rows are computed
+      one after another, and less code is compiled.
     """
     more = (interpreted, result, fixed, fused, lanes)
     return Kernel(name, graph, outputs, shapes or {}, finite, explain, *more)
 
 
 class Kernel:
-    """A compiled function; see :func:`compile_kernel`."""
+    """Function of arrays, compiled at its first call; made by :func:`compile_kernel`."""
 
     def __init__(
         self,
@@ -111,15 +114,17 @@ class Kernel:
                     f"which do not fill the shape {shape}"
                 )
         if result is not None and len(set(self.shapes.values())) > 1:
-            raise BrazoError(f"kernel {name}: stacked outputs need one shape, not {self.shapes}")
+            raise BrazoError(
+                f"kernel {name}: stacked outputs must have equal shapes, not {self.shapes}"
+            )
         self._lock = threading.Lock()
         self._code: Native | Interpreted | None = None
 
     def __call__(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
-        """Evaluate the kernel for input arrays.
+        """Evaluate the kernel for input arrays of shape (..., n).
 
-        ``out`` is an array to write into, or a tuple of arrays for several outputs; ``threads`` the
-        max number of threads for a large batch (default: see :class:`sharing.threads`).
+        ``out`` is an array for the result, or a tuple of arrays for several outputs. ``threads`` is
+        the max number of threads for a large batch (default: see :class:`sharing.threads`).
         """
         if threads is not None:
             return self._evaluate(*inputs, out=out, threads=threads)
@@ -127,14 +132,17 @@ class Kernel:
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """The kernel as a function with minimal overhead, if possible a builtin (see :mod:`entry`).
-        Accessing it compiles the kernel."""
+        """The kernel as a function with minimal overhead, if possible a builtin (:mod:`entry`).
+
+        Accessing this property compiles the kernel.
+        """
         return (self._code or self._build()).entry
 
     def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """`entry`, with ``otherwise`` for all calls that machine code does not handle.
+        """Like `entry`, but calls that machine code does not handle go to ``otherwise``.
 
-        These are calls with more arguments, other types or NaN; ``otherwise`` may call the kernel.
+        These are calls with more arguments, with other types or with NaN. ``otherwise`` may call
+        the kernel.
         """
         return (self._code or self._build()).builtin(otherwise)
 
@@ -146,24 +154,25 @@ class Kernel:
         context: object,
         otherwise: Callable[..., Any],
     ) -> Callable[..., Any]:
-        """A function of the first input, with the other inputs ``fixed``; see :mod:`fixed_entry`.
+        """Return a function of the first input only; the other inputs are ``fixed``.
 
-        Calls that succeed return a ``result`` object made by machine code; its ``slots`` contain
-        the vector of results, the view of it and the ``context``. ``otherwise`` handles all others.
+        A successful call returns a ``result`` object created by machine code. Its three ``slots``
+        contain the vector of results, the matrix view of this vector, and ``context``. All other
+        calls go to ``otherwise``. See :mod:`fixed_entry`.
         """
         more = (fixed, result, slots, context)
         return (self._code or self._build()).fixed_builtin(*more, otherwise)
 
     @property
     def address(self) -> int | None:
-        """Address of ``NAME_one`` (see :mod:`llvm`), which other machine code can call.
+        """Address of ``NAME_one`` (see :mod:`llvm`), for calls from other machine code.
 
-        It is valid while the kernel exists; None without machine code.
+        It is valid while the kernel exists, and None if the kernel has no machine code.
         """
         return getattr(self._code or self._build(), "address", None)
 
     def _evaluate(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
-        """The general call: converts, broadcasts and raises errors."""
+        """Evaluate the kernel for any inputs: convert, broadcast and raise errors."""
         code = self._code or self._build()
         arrays = self._arrays(inputs)
         lead = self._lead([a.shape[:-1] for a in arrays])
@@ -184,9 +193,9 @@ class Kernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def reference(self, *inputs: Any) -> Any:
-        """Results for one set of vectors, interpreted in Python, independent of compiled code.
+        """Interpret the kernel in Python for one set of input vectors, without compiled code.
 
-        The scalar type is that of the inputs (float, longdouble).
+        The results have the scalar type of the inputs (float or longdouble).
         """
         values = dict(zip(self.inputs, inputs, strict=True))
         results = []
@@ -196,19 +205,19 @@ class Kernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def op_counts(self) -> dict[str, int]:
-        """Number of operations of each kind in one evaluation, after simplification."""
+        """Count the operations of each kind in one evaluation, after simplification."""
         return dict(op_counts(x for v in self.outputs.values() for x in v))
 
     @property
     def rows_per_thread(self) -> int:
-        """Min number of rows per thread."""
+        """Min number of batch rows for which another thread is worth its cost."""
         counts = self.op_counts()
         angles = sum(counts.get(op, 0) for op in ("sin", "cos", "atan2"))
         cost = sum(counts.values()) + _ANGLE_COST * angles
         return max(64, _WORK_PER_THREAD // max(cost, 20))
 
     def llvm_ir(self, width: int | None = None) -> str:
-        """The IR that is compiled, for ``width`` lanes (the host's own by default)."""
+        """Return the LLVM IR for ``width`` SIMD lanes (default: the width of this CPU)."""
         from brazo.codegen import entry
         from brazo.codegen.emitter import Module
         from brazo.codegen.jit import host
@@ -232,7 +241,7 @@ class Kernel:
         return module.text()
 
     def signature(self) -> str:
-        """A key that is equal only for kernels with the same machine code."""
+        """Return a key that is equal only for kernels with the same machine code."""
         shape = f"{self.name} {self.inputs} {self.shapes} {self.finite} {route()}"
         shape += " explained" * (self.explain is not None) + " stacked" * (self.result is not None)
         shape += " fused" * self.fused + " no lanes" * (not self.lanes)
@@ -290,13 +299,15 @@ class Kernel:
             return [empty(s) for s in shapes]
         given = out if isinstance(out, (tuple, list)) else (out,)
         if len(given) != len(shapes):
-            raise BrazoError(f"{self.name}: out has {len(given)} arrays; expected {len(shapes)}")
+            raise BrazoError(
+                f"{self.name}: out has {len(given)} arrays; expected {len(shapes)}, one per output"
+            )
         for key, array, shape in zip(self.outputs, given, shapes, strict=True):
             self._check_out(f"out for {key}", array, shape, arrays)
         return list(given)
 
     def _stack(self, lead: tuple[int, ...], out: Any, arrays: list[np.ndarray]) -> np.ndarray:
-        """The array for stacked outputs: ``out`` after a check, or a new one."""
+        """Return the array for stacked outputs: ``out`` (checked) or, if None, a new array."""
         shape = (len(self.shapes), *lead, *next(iter(self.shapes.values())))
         if out is None:
             return empty(shape)
@@ -306,7 +317,7 @@ class Kernel:
     def _check_out(
         self, what: str, array: Any, shape: tuple[int, ...], arrays: list[np.ndarray]
     ) -> None:
-        """Raise an error if results cannot be written to ``array``; copy inputs that overlap it."""
+        """Raise if results cannot be written to ``array``; copy the inputs that overlap it."""
         if (
             not isinstance(array, np.ndarray)
             or array.dtype != np.float64

@@ -4,14 +4,14 @@ For a residual e(x) with Jacobian J the step solves (Levenberg 1944, Marquardt 1
 
     (J^T J + lambda I) dx = -J^T e,    lambda = mu * cost + 1e-14.
 
-Damping proportional to the cost (Chan and Lawrence 1988) is large far away, where the linear model
-is poor, and vanishes at a solution, where convergence is then quadratic. With more unknowns than
-rows the equal form ``dx = -J^T (J J^T + lambda I)^-1 e`` is solved, which is smaller.
+The damping is proportional to the cost (Chan and Lawrence 1988). It is large far from a solution,
+where the linear model is poor. It vanishes at a solution, where convergence is quadratic. If there
+are more unknowns than rows, the equivalent smaller system ``dx = -J^T (J J^T + lambda I)^-1 e`` is
+solved.
 
-Limits: a coordinate that is at a limit and whose gradient points outwards is held (its column of
-J is zero for this step), and ``x + dx`` is projected into the box. A periodic coordinate that
-leaves the box is first shifted by whole revolutions towards the middle of its range, so it may
-enter from the other side.
+Limits: a coordinate is held if it is at a limit and descent would push it outwards. Its column of J
+is then zero for this step. ``x + dx`` is projected into the limits. A periodic coordinate that
+leaves its limits is first shifted by whole revolutions towards the middle of its range.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEAST_DAMPING = 1e-14
 def lm_step(
     x: Vector, e: Vector, J: Sequence[Vector], cost: Any, mu: Any, lower: Vector, upper: Vector
 ) -> list[Any]:
-    """The step dx, with held coordinates exactly 0; project ``x + dx`` afterwards."""
+    """Return the step dx, which is 0 for held coordinates; ``x + dx`` is not yet projected."""
     n, rows = len(x), range(len(e))
     gradient = [dot([J[i][j] for i in rows], e) for j in range(n)]
     free = [_free(*args) for args in zip(x, gradient, lower, upper, strict=True)]
@@ -52,7 +52,10 @@ def lm_step(
 
 
 def project(x: Any, lower: Any, upper: Any, periodic: bool) -> Any:
-    """The coordinate x projected to [lower, upper], see the module; limits may be infinite."""
+    """Project a coordinate to [lower, upper]; the limits may be infinite.
+
+    A periodic coordinate is first shifted by whole revolutions, see the module docstring.
+    """
     if periodic:
         turns = (x - (lower + upper) * 0.5) * (0.5 / math.pi)
         turned = x - ring.rint(turns) * math.tau

@@ -1,10 +1,10 @@
 """Small dense symmetric linear systems, for any scalar type; on a graph the code is unrolled.
 
-The factorisation is ``A = L D L^T`` with unit lower triangular L: n divisions, no square root.
-Zeros of A that stay zero in L cost nothing on a graph.
+The factorisation is ``A = L D L^T`` with unit lower triangular L. It needs n divisions and no
+square roots. On a graph, zeros of A that stay zero in L cost no operations.
 
-A is positive definite when every pivot D_j is positive. A pivot below ``LEAST_PIVOT`` times A_jj is
-rounding error and counts as zero.
+A is positive definite if every pivot D_j is positive. A pivot below ``LEAST_PIVOT`` times A_jj is
+considered rounding error and counts as zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _HUGE = 1.7e308  # twice that is infinite; a graph has no infinite constants
 
 
 def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """``sum(a_i * b_i)``, from left to right."""
+    """Return ``sum(a_i * b_i)``, summed from left to right."""
     total: Any = 0.0
     for x, y in zip(a, b, strict=True):
         total = total + x * y
@@ -29,9 +29,9 @@ def dot(a: Sequence[Any], b: Sequence[Any]) -> Any:
 
 
 def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[Any]]:
-    """Solve ``A x = b`` for symmetric positive definite A and each right side given.
+    """Solve ``A x = b`` for symmetric positive definite A and one or more right-hand sides b.
 
-    Only the lower triangle of A is read. Returns one solution per right side.
+    Only the lower triangle of A is read. Returns one solution per right-hand side.
     """
     L, _, inverse = _factored(A)
     return [_substituted(L, inverse, b) for b in columns]
@@ -46,7 +46,10 @@ def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
 
 
 def definite_columns(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[Any]]:
-    """`definite_solve` for several right sides; infinity or NaN is in the first solution only."""
+    """`definite_solve` for several right-hand sides.
+
+    If A is not positive definite, only the first solution is marked with infinity or NaN.
+    """
     L, pivots, inverse = _factored(A)
     solutions = [_substituted(L, inverse, b) for b in columns]
     mark: Any = 0.0
@@ -57,7 +60,7 @@ def definite_columns(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> lis
 
 
 def _factored(A: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any], list[Any]]:
-    """L, the pivots D and their inverses."""
+    """Return L, the pivots D and the inverses of the pivots."""
     n = len(A)
     L: list[list[Any]] = [[0.0] * n for _ in range(n)]
     LD: list[list[Any]] = [[0.0] * n for _ in range(n)]  # L D, shared by both uses of each product
@@ -74,7 +77,7 @@ def _factored(A: Sequence[Sequence[Any]]) -> tuple[list[list[Any]], list[Any], l
 
 
 def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> list[Any]:
-    """The solution of ``L D L^T x = b``."""
+    """Return the solution x of ``L D L^T x = b``; ``inverse`` contains the inverse pivots."""
     n = len(L)
     y: list[Any] = []
     for i in range(n):
@@ -87,9 +90,10 @@ def _substituted(L: list[list[Any]], inverse: list[Any], b: Sequence[Any]) -> li
 
 
 def _less(value: Any, a: Sequence[Any], b: Sequence[Any]) -> Any:
-    """``value - a_0 b_0 - a_1 b_1 - ...``, from left to right.
+    """Return ``value - a_0 b_0 - a_1 b_1 - ...``, computed from left to right.
 
-    The last product is available last, and only one subtraction depends on it.
+    The product whose factors are available last should be the last one, because only one
+    subtraction then waits for it.
     """
     for x, y in zip(a, b, strict=True):
         value = value - x * y

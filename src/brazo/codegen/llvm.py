@@ -1,20 +1,20 @@
-"""Translation of an expression graph to LLVM IR, for single calls and for SIMD lanes over a batch.
+"""Translation of an expression graph to LLVM IR, for single calls and for batches in SIMD lanes.
 
-A kernel becomes two functions of strict IEEE double arithmetic (no fast-math flag):
+A kernel becomes two functions of strict IEEE double arithmetic (no fast-math flags):
 
     double NAME_one (ptr in_0, ..., ptr out_0, ...)
     double NAME_many(i64 rows, ptr in_0, i64 step_0, ..., ptr out_0, ...)
 
-``NAME_one`` reads one contiguous vector per input and writes one per output. ``NAME_many`` walks
-the rows of C-contiguous (rows, n) arrays in place: W rows (4 or 8) are loaded and transposed in
-registers, the same instructions run on ``<W x double>``, and the results are transposed back.
-``step_i`` is the distance between rows in doubles: n_i, or 0 for an input that all rows share. The
-remaining rows are computed by ``NAME_one``. Both functions use the same IEEE operations in the same
-order, so their results are bit-identical. They return 0, or NaN if an input was not finite.
+``NAME_one`` reads one contiguous vector per input and writes one per output. ``NAME_many``
+processes the rows of C-contiguous (rows, n) arrays. It loads W rows (4 or 8) and transposes them in
+registers, runs the same instructions on ``<W x double>`` and transposes the results back. The
+remaining rows are computed by ``NAME_one``. ``step_i`` is the distance between the rows of input i
+in doubles: n_i, or 0 if all rows share the input. Both functions use the same IEEE operations in
+the same order, so their results are bit-identical. They return 0, or NaN if an input is not finite.
 
-With ``fused`` set in the module, a product that is used once, in a sum or difference, becomes a
-fused multiply-add. This is decided on the graph, so it is the same for one value, for lanes and on
-all CPUs.
+If ``fused`` is set in the module, a product becomes part of a fused multiply-add if its only use is
+in a sum or difference. This is decided on the graph, so it does not depend on the number of lanes
+or on the CPU.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ def lower_kernel(
     width: int,
     probe_results: bool = False,
 ) -> None:
-    """Define the two functions of a kernel in a module.
+    """Define ``NAME_one`` and ``NAME_many`` of a kernel in a module.
 
-    ``width`` is the number of lanes, 4 or 8, or 1 to compute rows one after another.
+    ``width`` is the number of SIMD lanes, 4 or 8, or 1 to compute rows one after another. If
+    ``probe_results``, the functions also return NaN if a result is not finite.
     """
     lower_one(module, f"{name}_one", graph, outputs, probe_results=probe_results)
     _lower_many(module, name, graph, outputs, width, probe_results)
@@ -61,10 +62,10 @@ def lower_one(
     linkage: str = "",
     probe_results: bool = False,
 ) -> None:
-    """Define ``double name(ptr in_0, ..., ptr out_0, ...)``.
+    """Define ``double name(ptr in_0, ..., ptr out_0, ...)`` in a module.
 
-    It returns 0, or NaN when one of the inputs named in ``probe`` (all by default) is not finite,
-    with ``probe_results`` also when a result is not.
+    The function returns NaN if one of the inputs named in ``probe`` (default: all) is not finite.
+    If ``probe_results``, it also returns NaN if a result is not finite. Otherwise it returns 0.
     """
     e = Emitter(1, module)
     inputs = {}
@@ -86,7 +87,7 @@ def lower_one(
 
 
 def lower_lanes(function: GraphFunction, symbol: str, module: Module, width: int) -> str:
-    """IR of ``void symbol(ptr in, ptr out)``, which computes ``width`` lanes of a function."""
+    """LLVM IR of ``void symbol(ptr in, ptr out)``, which evaluates a function in SIMD lanes."""
     e = Emitter(width, module)
     elements = [(key, j) for key, size in function.inputs.items() for j in range(size)]
     inputs = {element: e.load("%in", i) for i, element in enumerate(elements)}
@@ -98,7 +99,7 @@ def lower_lanes(function: GraphFunction, symbol: str, module: Module, width: int
 
 
 def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
-    """Emit a call with the given arguments; returns the name of the buffer with all outputs."""
+    """Emit a function call; return the name of the buffer with all outputs."""
     symbol = function.define(e.module, e.width)
     given = e.buffer(len(args))
     results = given if function.in_place else e.buffer(sum(function.outputs.values()))
@@ -110,7 +111,7 @@ def call_function(e: Emitter, function: Function, args: Sequence[str]) -> str:
 
 
 def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int], str]) -> Values:
-    """Emit all operations that the results need; returns the names of their values."""
+    """Emit all operations that the results need; return the LLVM values of the nodes."""
     values = Values(e)
     nodes = live_nodes(results)
     fused = _fused(nodes, results) if e.module.fused else {}
@@ -135,7 +136,11 @@ def lower_body(e: Emitter, results: Sequence[Expr], inputs: dict[tuple[str, int]
 
 
 def _fused(nodes: Sequence[Expr], results: Sequence[Expr]) -> dict[Expr, Expr]:
-    """Sums and differences to fuse: maps each to the product in it that is used nowhere else."""
+    """Find the sums and differences that become fused multiply-adds.
+
+    Returns a mapping from each of them to the product that it contains. The product has no other
+    use.
+    """
     uses = Counter(a for node in nodes for a in node.args)
     uses.update(results)
     fused = {}
@@ -182,7 +187,7 @@ def _operation(
 
 
 def _multiply_add(e: Emitter, node: Expr, product: Expr, values: Values) -> str:
-    """Emit a sum or difference with a product in it as one fused multiply-add."""
+    """Emit a sum or difference that contains a product as one fused multiply-add."""
     first, second = node.args
     x, y = (values[a] for a in product.args)
     if product is first:
@@ -198,10 +203,10 @@ def _sines_in_lanes(
     values: Values,
     fused: dict[Expr, Expr],
 ) -> None:
-    """In single calls, compute sines and cosines of four angles at once, in SIMD lanes.
+    """In a single call, compute the sines and cosines of four angles at once in SIMD lanes.
 
     Only angles that do not depend on other sines and cosines are combined. The operations are the
-    same, so the results are bit-identical.
+    same as without combination, so the results are bit-identical.
     """
     known: set[Expr] = set()
     for node in nodes:
@@ -236,15 +241,15 @@ def _sines_in_lanes(
 class Values(dict[Expr, str]):
     """Names of the LLVM values of graph nodes.
 
-    Results of a called function are loaded where they are used: hundreds of results kept in
-    registers would be spilled.
+    Results of a called function are loaded at each use. If hundreds of results were kept in
+    registers, the compiler would have to spill them to memory.
     """
 
     def __init__(self, e: Emitter):
         self._emitter = e
 
     def sincos(self, angle: Expr, sine: str, cosine: str) -> None:
-        """Store the computed sine and cosine of an angle; an empty string means not computed."""
+        """Store the names of the sine and cosine of an angle; an empty name means not computed."""
         for op, value in (("sin", sine), ("cos", cosine)):
             if value:
                 self[angle.graph._node(op, (angle,))] = value
@@ -324,7 +329,11 @@ def _lower_many(
 def _lower_lanes(
     e: Emitter, graph: Graph, outputs: dict[str, list[Expr]], probe_results: bool
 ) -> str:
-    """Emit the loop body for a block of rows that starts at %i; returns the finite probe."""
+    """Emit the loop body for ``width`` rows from row %i on.
+
+    Returns the name of a value that is NaN if an input is not finite (see `_finite_probe`) or, with
+    ``probe_results``, if a result is not finite.
+    """
     inputs = {}
     for i, (key, size) in enumerate(graph.input_sizes.items()):
         rows = row_pointers(e, f"%in{i}", "%i", f"%step{i}")
@@ -360,8 +369,8 @@ def _result_values(outputs: dict[str, list[Expr]], values: Values) -> list[str]:
 def _finite_probe(e: Emitter, inputs: list[str], start: str) -> str:
     """Emit ``start + 0 * sum of the inputs``, which is NaN if an input is not finite.
 
-    It is also NaN if finite inputs near 1e308 overflow the sum; the caller checks again before it
-    raises an error.
+    The value is also NaN if finite inputs near 1e308 overflow the sum. The caller therefore checks
+    the inputs again before it raises an error.
     """
     while len(inputs) > 1:  # in pairs: a short chain
         pairs = zip(inputs[::2], inputs[1::2], strict=False)

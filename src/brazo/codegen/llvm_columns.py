@@ -1,8 +1,8 @@
 """Loads and stores that transpose rows of C-contiguous (rows, n) arrays to SIMD lanes and back.
 
-Lane k has row k, so a *column* of the array is one SIMD vector. Rows are read in place, in pieces
-of 4, 2 and 1 doubles, and four rows are transposed at a time by shuffles in registers. A copy of
-the array in another layout would cost more than most kernels.
+Lane k contains row k, so a *column* of the array is one SIMD vector. Rows are read in pieces of 4,
+2 and 1 doubles, and four rows at a time are transposed by shuffles in registers. Copying the array
+to another layout first would cost more than most kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ __all__ = ["load_columns", "row_pointers", "store_buffer", "store_columns"]
 
 
 def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
-    """Addresses of ``width`` rows from row ``first`` on; ``step`` is their distance in doubles."""
+    """Emit the addresses of ``width`` rows from row ``first`` on; return their names.
+
+    ``step`` is the distance between rows in doubles.
+    """
     offset = e.emit(f"mul i64 {first}, {step}")
     pointers = [e.emit(f"getelementptr double, ptr {base}, i64 {offset}")]
     for _ in range(1, e.width):
@@ -24,7 +27,7 @@ def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
 
 
 def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
-    """Load ``size`` columns; ``rows`` has the address of the row of each lane."""
+    """Emit the load of ``size`` columns; ``rows`` are the row addresses, one per lane."""
     if e.width == 1:
         return [_load(e, rows[0], j, 1) for j in range(size)]
     columns: list[str] = []
@@ -39,9 +42,9 @@ def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
 
 
 def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[int], str]) -> None:
-    """Write ``size`` columns; ``rows`` has the address of the row of each lane.
+    """Emit the store of ``size`` columns; ``rows`` are the row addresses, one per lane.
 
-    ``column(j)`` emits column j when it is needed.
+    ``column(j)`` emits the values of column j and is called just before they are stored.
     """
     if e.width == 1:
         for j in range(size):
@@ -63,10 +66,10 @@ def store_columns(e: Emitter, rows: Sequence[str], size: int, column: Callable[[
 
 
 def store_buffer(e: Emitter, rows: Sequence[str], size: int, buffer: str) -> None:
-    """Write the first ``size`` values of a buffer to rows by a loop.
+    """Emit a loop that stores the first ``size`` values of a buffer to rows.
 
-    Used where unrolled code would be too long: the time of the code generator grows with the square
-    of the number of loads and stores in a block.
+    It is used where unrolled code would be too long. The time of LLVM's code generator grows with
+    the square of the number of loads and stores in a block.
     """
     step = min(size, 4)
 
@@ -95,7 +98,7 @@ def _store(e: Emitter, row: str, start: int, count: int, value: str) -> None:
 
 
 def _chunks(size: int) -> list[tuple[int, int]]:
-    """Split a row into pieces of 4, 2 and 1 columns: (start, count)."""
+    """Split a row into pieces of 4, 2 and 1 columns; return a list of (start, count)."""
     pieces, start = [], 0
     while start < size:
         count = 4 if size - start >= 4 else 2 if size - start >= 2 else 1

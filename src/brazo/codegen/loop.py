@@ -1,4 +1,4 @@
-"""A step repeated many times in native code: x ← f(x, constants, stream_k).
+"""A step that is repeated many times in native code: x ← f(x, constants, stream_k).
 
     g = Graph()
     x, p, u = g.inputs("x", 2), g.inputs("p", 1), g.inputs("u", 1)
@@ -7,10 +7,10 @@
     run.x                       # (..., 2) after 1000 steps
     run.record                  # (..., 100, 3): x and force after steps 10, 20, ...
 
-The first input is the state, and the first output its next value; further outputs are only
-recorded. Inputs named in ``streams`` have one row per step (or one for all steps); the others are
-constant during a run. Leading dimensions are independent runs, computed several at a time in SIMD
-lanes, bit-identical to single runs.
+The first input is the state, and the first output is its next value. Further outputs are only
+recorded. Inputs named in ``streams`` have one row per step, or one row for all steps. The other
+inputs are constant during a run. Leading dimensions are independent runs. Several runs are computed
+at a time in SIMD lanes, bit-identical to single runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORK_PER_THREAD = 2_000_000  # min operations per thread
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopRun:
-    """The final state of each run and, if requested, the recorded states."""
+    """Result of a loop: the final state of each run and, if requested, the recorded outputs."""
 
     x: np.ndarray  # (..., n)
     record: np.ndarray | None  # (..., rows, all outputs)
@@ -50,12 +50,12 @@ class LoopRun:
 def compile_loop(
     name: str, graph: Graph, outputs: Mapping[str, Sequence[Any]], streams: Sequence[str] = ()
 ) -> Loop:
-    """Make a loop that repeats the step given by a graph; compiled at the first call."""
+    """Make a loop whose step is given by a graph; it is compiled at the first call."""
     return Loop(name, graph, outputs, streams)
 
 
 class Loop:
-    """A step that is repeated in native code; made by :func:`compile_loop`."""
+    """A step repeated in native code; made by :func:`compile_loop`."""
 
     def __init__(
         self,
@@ -71,10 +71,12 @@ class Loop:
         self.streams = [key for key in sizes if key in streams]
         self.constants = [key for key in sizes if key not in streams and key != self.state]
         if len(self.streams) != len(streams) or self.state in streams:
-            raise BrazoError(f"loop {name}: streams {list(streams)} must be inputs after the first")
+            raise BrazoError(
+                f"loop {name}: streams {list(streams)} must be inputs other than the first"
+            )
         if len(next(iter(self.outputs.values()))) != sizes[self.state]:
             raise BrazoError(
-                f"loop {name}: the first output must be the next value of {self.state}"
+                f"loop {name}: the first output must have the size of the state {self.state}"
             )
         self._results = [x for v in self.outputs.values() for x in v]
         self._lock = threading.Lock()
@@ -83,17 +85,17 @@ class Loop:
     def __call__(
         self, steps: int, *, every: int = 0, threads: int | None = None, **inputs: Any
     ) -> LoopRun:
-        """Run ``steps`` steps and record every ``every``-th of them (0: none).
+        """Run ``steps`` steps and record the outputs after every ``every`` steps (0: no record).
 
-        A stream is (..., steps, n), or (..., 1, n) where all steps share one row; every other
-        input is (..., n).
+        A stream has shape (..., steps, n), or (..., 1, n) if all steps share one row. The other
+        inputs have shape (..., n).
         """
         if set(inputs) != set(self.inputs):
             raise BrazoError(
-                f"{self.name}: give exactly these inputs by name: {', '.join(self.inputs)}"
+                f"{self.name}: pass exactly these inputs as keywords: {', '.join(self.inputs)}"
             )
         if steps < 0 or every < 0:
-            raise BrazoError(f"{self.name}: steps {steps}, every {every}; neither may be negative")
+            raise BrazoError(f"{self.name}: steps={steps}, every={every}; both must be at least 0")
         arrays = {key: self._array(key, inputs[key], steps) for key in self.inputs}
         lead = self._lead(arrays)
         arrays = {key: self._spread(key, a, lead) for key, a in arrays.items()}
@@ -120,14 +122,14 @@ class Loop:
         return LoopRun(x, record if every else None)
 
     def llvm_ir(self, width: int) -> str:
-        """The IR that is compiled: ``NAME_runs1`` for single runs and ``NAME_runsW`` for lanes."""
+        """Return the LLVM IR of ``NAME_runs1`` (single runs) and ``NAME_runsW`` (W lanes)."""
         module = Module()
         for w in sorted({1, width}):
             self._lower(module, w)
         return module.text()
 
     def signature(self) -> str:
-        """A key that is equal only for loops with the same machine code."""
+        """Return a key that is equal only for loops with the same machine code."""
         sizes = [len(v) for v in self.outputs.values()]
         shape = f"{self.name} {self.inputs} {self.streams} {sizes}"
         return f"loop {shape}\n{signature(self._results)}"
@@ -161,16 +163,19 @@ class Loop:
             return np.broadcast_shapes(*leads)
         except ValueError:
             listed = ", ".join(f"{k} {a.shape}" for k, a in arrays.items())
-            raise BrazoError(f"{self.name}: batch dimensions do not broadcast: {listed}") from None
+            raise BrazoError(
+                f"{self.name}: batch dimensions do not broadcast: {listed}; leading dimensions "
+                "must be equal or 1"
+            ) from None
 
     def _refuse_nan_inputs(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Raise if a NaN in the result comes from an input; a diverged run is not an error here."""
+        """Raise if an input contains NaN; if none does, a NaN in the results is a diverged run."""
         for key, array in arrays.items():
             if np.isnan(array).any():
                 raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")
 
     def _spread(self, key: str, array: np.ndarray, lead: tuple[int, ...]) -> np.ndarray:
-        """The array as (runs, ...), or (1, ...) if all runs share the values."""
+        """Reshape an array to (runs, ...), or to (1, ...) if all runs share its values."""
         tail = array.shape[-2 if key in self.streams else -1 :]
         if not lead and array.flags.c_contiguous:
             return array.reshape(1, *tail)
@@ -187,7 +192,7 @@ class Loop:
         x: np.ndarray,
         record: np.ndarray,
     ) -> None:
-        """The loop in Python, vectorised over runs."""
+        """Run the loop in Python, vectorised over the runs; fills ``x`` and ``record``."""
         n = self.inputs[self.state]
         columns: dict[str, Any] = {
             key: [np.broadcast_to(c, count) for c in arrays[key].T]
@@ -209,8 +214,11 @@ class Loop:
             x.reshape(count, n)[:, j] = value
 
     def _lower(self, module: Module, width: int) -> None:
-        """Define ``void NAME_runsW(rows, steps, every, [ptr, run step, time step] of each input,
-        final, record, record step)``; ``rows`` is a multiple of W and distances are in doubles."""
+        """Define ``void NAME_runsW`` in a module, for W = ``width`` lanes.
+
+        Its arguments are (rows, steps, every, [pointer, run step, time step] of each input, final,
+        record, record step). ``rows`` is a multiple of W. Step arguments are distances in doubles.
+        """
         n, size = self.inputs[self.state], len(self._results)
         setup, body = Emitter(width, module, "s", "setup"), Emitter(width, module, "b", "body")
         state = setup.buffer(n)
@@ -302,7 +310,7 @@ class Loop:
 
 
 class _NativeLoop:
-    """Machine code of a step that is repeated many times."""
+    """Loaded machine code of a loop."""
 
     def __init__(self, loop: Loop):
         from brazo.codegen.jit import host, load_or_compile
@@ -333,7 +341,10 @@ class _NativeLoop:
         x: np.ndarray,
         record: np.ndarray,
     ) -> None:
-        """Runs ``start`` to ``stop``: whole lanes first, then one at a time."""
+        """Compute the runs ``start`` to ``stop - 1``.
+
+        Runs that do not fill all lanes are computed one at a time.
+        """
         middle = stop - (stop - start) % self.width
         for width, first, last in ((self.width, start, middle), (1, middle, stop)):
             if first == last:

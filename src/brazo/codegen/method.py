@@ -1,4 +1,4 @@
-"""Methods that call machine code directly when their arguments are arrays.
+"""Methods that call machine code directly if their arguments are arrays.
 
     class Arm:
         @compiled("kernels")
@@ -6,10 +6,10 @@
             '''Pose of the tool.'''
             return self.kernels.fk(q, out=out)
 
-On an instance, `arm.fk` is the compiled callable of `arm.kernels.fk` (see :mod:`entry`), with the
-signature and docstring of the method. A call with positional float64 arrays runs no Python code;
-any other call, for example with keywords, runs the body of the method. On the class, `Arm.fk` is
-the undecorated function.
+On an instance, `arm.fk` is the compiled function of `arm.kernels.fk` (see :mod:`entry`), with the
+signature and docstring of the method. A call with positional float64 arrays runs no Python code.
+Any other call, for example with keywords, runs the Python body of the method. On the class,
+`Arm.fk` is the undecorated function.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CompiledMethod:
-    """Descriptor of `compiled`; the first access makes the builtin and stores it on the object."""
+    """Descriptor made by `compiled`; the first access stores the builtin on the object."""
 
     def __init__(self, part: str, method: Callable[..., Any]) -> None:
         self.part, self.method = part, method
@@ -45,9 +45,9 @@ class CompiledMethod:
 def bind(
     owner: Any, method: Callable[..., Any], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Store a builtin as an attribute of the object, where it replaces a method of the class.
+    """Replace a method of one object by a builtin function, stored as an attribute.
 
-    For methods that compile at their first call, not at their first access.
+    This is for methods that compile at their first call instead of their first access.
     """
     bound = bound_as(function, MethodType(method, owner), text_signature(method))
     owner.__dict__[method.__name__] = bound
@@ -57,19 +57,19 @@ def bind(
 if TYPE_CHECKING:
 
     def compiled(part: str) -> Callable[[F], F]:
-        """Bind a method to the machine code of the same name in an attribute of the object."""
+        """Decorator: bind a method to the function of the same name in the attribute ``part``."""
         ...
 
 else:
 
     def compiled(part: str) -> Callable[[F], CompiledMethod]:
-        """Bind a method to the machine code of the same name in an attribute of the object."""
+        """Decorator: bind a method to the function of the same name in the attribute ``part``."""
         return lambda method: CompiledMethod(part, method)
 
 
 @functools.lru_cache(maxsize=64)
 def text_signature(method: Callable[..., Any]) -> str:
-    """The docstring of a builtin, headed by the signature as `inspect.signature` reads it."""
+    """Return signature and docstring of a method as one text, as builtin functions store them."""
     whole = inspect.signature(method)
     plain = [p.replace(annotation=p.empty) for p in list(whole.parameters.values())[1:]]
     signature = whole.replace(parameters=plain, return_annotation=whole.empty)

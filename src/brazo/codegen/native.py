@@ -1,4 +1,4 @@
-"""The machine code of a kernel, called through ctypes or as a builtin."""
+"""Loaded machine code of a kernel, called through ctypes or as a builtin function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Native", "address"]
 
 
 class Native:
-    """Loaded machine code of a kernel: ``NAME_one``, ``NAME_many`` and, if available, a builtin."""
+    """Loaded machine code of a kernel: ``NAME_one``, ``NAME_many`` and possibly a builtin."""
 
     def __init__(self, kernel: Kernel):
         n_in, n_out = len(kernel.inputs), len(kernel.outputs)
@@ -40,8 +40,10 @@ class Native:
         self.entry: Callable[..., Any] = self.builtin(kernel._evaluate)
 
     def builtin(self, fallback: Callable[..., Any]) -> Callable[..., Any]:
-        """A builtin that passes calls it does not handle to ``fallback``, if available; otherwise
-        ``fallback`` itself."""
+        """Return a builtin function that passes calls it does not support to ``fallback``.
+
+        Returns ``fallback`` itself if the route is not "builtin".
+        """
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_call")
@@ -55,7 +57,7 @@ class Native:
         context: object,
         fallback: Callable[..., Any],
     ) -> Callable[..., Any]:
-        """A builtin of the first input only; see `Kernel.fixed_entry`."""
+        """Return a builtin function of the first input only; see `Kernel.fixed_entry`."""
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_fixed")
@@ -64,9 +66,9 @@ class Native:
         return make_builtin(function, self._name, fallback, self.library, result=result, more=more)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of vectors; returns False if an input may not be finite.
+        """Evaluate one set of input vectors; return False if an input may not be finite.
 
-        For kernels with ``explain`` also if a result may not be finite.
+        If the kernel has ``explain``, also return False if a result may not be finite.
         """
         flag = self._one(*map(address, arrays), *map(address, results))
         return flag == flag
@@ -78,7 +80,7 @@ class Native:
         results: Sequence[np.ndarray],
         threads: int | None,
     ) -> bool:
-        """Evaluate every row of a batch; returns False as `one` does.
+        """Evaluate every row of a batch; return False in the same cases as `one`.
 
         An input with a single row is used for all rows.
         """
@@ -104,10 +106,10 @@ class Native:
 
 
 def address(array: np.ndarray) -> int:
-    """The address of an array's data."""
+    """Return the memory address of an array's data."""
     return array.__array_interface__["data"][0]
 
 
 def doubles(place: int, size: int) -> np.ndarray:
-    """Array (size,) of the doubles at an address, without a copy."""
+    """Return an array (size,) that is a view of the doubles at an address."""
     return np.ctypeslib.as_array((ctypes.c_double * size).from_address(place))

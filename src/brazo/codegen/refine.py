@@ -1,11 +1,12 @@
 """Newton refinement of a vector inside a kernel.
 
     check(x, p) -> (miss, more)          error of x, and other values at x
-    step(x, p, caution) -> trial         x after a step, which `caution` damps
+    step(x, p, caution) -> trial         x after a step, damped by `caution`
 
 A trial that does not reduce the error `miss` is rejected, and `caution` is increased. A SIMD lane
 whose error is below `fine` or above `hopeless` makes no step. The loop ends if no lane makes a
-step, so vectors that are good enough cost one check. A result does not depend on the other lanes.
+step, so the cost for a vector that is already good is one check. A result does not depend on the
+other lanes.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _CAREFUL, _CALM, _MOST_CAUTION = 30.0, 0.1, 1e6
 
 
 class Refinement(Function):
-    """Function (x, p) -> (x, miss, more): the best vector found, and its `check`."""
+    """Function (x, p) -> (x, miss, more): the refined x, and the outputs of `check` for it."""
 
     def __init__(
         self,

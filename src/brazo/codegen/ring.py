@@ -1,18 +1,17 @@
 """Scalar functions for algorithms that are written for any scalar type.
 
-Such an algorithm runs on floats, arrays and expression graphs; the scalar types are called *rings*.
-Addition, subtraction, multiplication and division are Python's operators. Functions without an
-operator (sine and cosine, angles, square root, rounding, extrema, selection) are here; each returns
-the type of its argument:
+Such an algorithm runs on floats, arrays and expression graphs. The scalar types are called *rings*.
+Addition, subtraction, multiplication and division use Python's operators. This module contains the
+functions without an operator (sine and cosine, angles, square root, rounding, extrema, selection).
+Each function returns the type of its argument:
 
 * ``float`` and ``int`` use :mod:`math`;
 * NumPy scalars and arrays, ``longdouble`` included, use NumPy;
-* other ring elements have methods of the same name (``sincos``, ``atan2``, ``sqrt``, ``rint``,
-  ``minimum``, ``maximum``, ``where``), such as
-  :class:`~brazo.codegen.graph.Expr` and symbolic rings.
+* other ring elements, such as :class:`~brazo.codegen.graph.Expr` and symbolic rings, have methods
+  of the same name (``sincos``, ``atan2``, ``sqrt``, ``rint``, ``minimum``, ``maximum``, ``where``).
 
-``where`` selects by the sign of a value; with it instead of ``if`` an algorithm runs unchanged on a
-graph and on a batch.
+``where`` selects by the sign of a value. An algorithm that uses ``where`` instead of ``if`` runs
+unchanged on a graph and on a batch.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def sincos(x: Any) -> tuple[Any, Any]:
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point (x, y), in (-pi, pi]; 0 at the origin. Zeros have no sign."""
+    """The angle of the point (x, y), in (-pi, pi]; 0 at the origin. -0 is treated as 0."""
     if type(y) in _PLAIN and type(x) in _PLAIN:
         return math.atan2(y + 0.0, x + 0.0)
     for first in (y, x):
@@ -59,7 +58,7 @@ def atan2(y: Any, x: Any) -> Any:
 
 
 def rint(x: Any) -> Any:
-    """The nearest integer, halves to even; for ``|x| < 2**51``."""
+    """The nearest integer, halves to even; valid for ``|x| < 2**51``."""
     if type(x) in _PLAIN:
         return float(round(x)) if math.isfinite(x) else x
     method = getattr(x, "rint", None)
@@ -69,7 +68,7 @@ def rint(x: Any) -> Any:
 
 
 def sqrt(x: Any) -> Any:
-    """The square root; NaN below zero, in every ring."""
+    """The square root; NaN for negative values, in every ring."""
     if type(x) in _PLAIN:
         return math.sqrt(x) if x >= 0 else math.nan
     method = getattr(x, "sqrt", None)
@@ -80,12 +79,12 @@ def sqrt(x: Any) -> Any:
 
 
 def minimum(a: Any, b: Any) -> Any:
-    """The smaller of two values; NaN when either is NaN."""
+    """The smaller of two values; NaN if either is NaN."""
     return _extremum("minimum", a, b)
 
 
 def maximum(a: Any, b: Any) -> Any:
-    """The larger of two values; NaN when either is NaN."""
+    """The larger of two values; NaN if either is NaN."""
     return _extremum("maximum", a, b)
 
 
@@ -107,7 +106,7 @@ def absolute(x: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1 by the sign of x."""
+    """-1, 0 or 1, according to the sign of x."""
     return where(x, where(-x, 0.0, 1.0), -1.0)
 
 

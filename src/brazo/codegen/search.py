@@ -1,6 +1,6 @@
-"""The solver's control flow in Python, used without machine code.
+"""Control flow of the least-squares solver in Python, used if there is no machine code.
 
-:mod:`driver` has the same in LLVM IR, with an explanation.
+:mod:`driver` implements and explains the same algorithm in LLVM IR.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def search(
     settings: Sequence[float],
     seed: int,
 ) -> tuple[Vector, Vector]:
-    """Solution x of one problem, and its info in the order of `INFO` in :mod:`driver`."""
+    """Solve one problem; return x and its info, with the fields of `INFO` in :mod:`driver`."""
     tol_first, tol_rest, mu, stall, iterations, attempts, patience, polish = settings
 
     def good(norms: Vector) -> bool:
@@ -59,7 +59,10 @@ def search(
 def _one_more(
     step: Step, mu: float, z: Vector, y: Vector, norms: Vector, good: Callable[[Vector], bool]
 ) -> tuple[Vector, Vector]:
-    """One more step from a solution, or the solution itself if that is no improvement."""
+    """Return the better of a solution z and its next iterate y, with the norms of this point.
+
+    ``norms`` are the norms of z.
+    """
     _, trial = step(y, mu)
     return (y, trial) if good(trial) and trial[0] < norms[0] else (z, norms)
 
@@ -67,7 +70,7 @@ def _one_more(
 def _polish(
     step: Step, mu: float, x: Vector, steps: int, good: Callable[[Vector], bool]
 ) -> tuple[Vector, Vector, int]:
-    """Descend from the best point to a minimum."""
+    """Descend from x to a minimum of the cost; return the point, its norms and the step count."""
     y, norms = step(x, mu)
     for count in range(1, steps + 1):
         w, trial = step(y, mu)
@@ -85,7 +88,7 @@ def _polish(
 
 
 def _random(state: int, sample: Sequence[Sequence[float]]) -> tuple[Vector, int]:
-    """A random point of the sampling box by splitmix64, and the next state of the generator."""
+    """Return a random point of the sampling box and the next state of the splitmix64 generator."""
     point = []
     for low, high in zip(*sample, strict=True):
         state = (state - 7046029254386353131) & _MASK

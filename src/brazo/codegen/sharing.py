@@ -1,8 +1,8 @@
 """Distribution of the rows of a batch over threads; machine code runs without the interpreter lock.
 
-A batch is split into chunks of rows that the calling thread and worker threads process in turn.
-Each row is computed independently, so results do not depend on the number of threads. The workers
-wait between calls: starting threads for each call would cost more than most batches.
+A batch is split into chunks of rows. The calling thread and the worker threads take one chunk after
+another. Each row is computed independently, so results do not depend on the number of threads. The
+worker threads are kept between calls, because starting threads would cost more than most batches.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ _lock = threading.Lock()
 
 
 class threads:
-    """Set the number of threads for large batches: a number, or None for one per CPU.
+    """Set the number of threads for large batches: a number, or None for the default.
 
-    ``threads(1)`` sets it; ``with threads(1): ...`` sets it back afterwards. The environment
-    variable ``BRAZO_THREADS`` is the default, the argument ``threads=`` of a call has precedence.
+    ``threads(1)`` sets the number permanently; ``with threads(1): ...`` restores it afterwards. The
+    default is the environment variable ``BRAZO_THREADS``, or one thread per CPU if it is not set.
+    The argument ``threads=`` of a call has precedence.
     """
 
     def __init__(self, count: int | None) -> None:
@@ -65,8 +66,11 @@ def thread_count() -> int:
 def share(
     run: Callable[[int, int], Any], rows: int, min_rows: int, count: int | None = None
 ) -> list[Any]:
-    """Results of ``run(start, stop)`` over pieces of [0, rows), each of at least ``min_rows``
-    rows, by ``count`` threads (default: :func:`thread_count`)."""
+    """Call ``run(start, stop)`` for pieces of [0, rows) in several threads; return the results.
+
+    ``count`` is the max number of threads (default: :func:`thread_count`). Fewer are used if a
+    thread would get fewer than ``min_rows`` rows. The results are in no particular order.
+    """
     workers = 1
     if rows >= 2 * min_rows:
         workers = thread_count() if count is None else _checked(count, "threads")
@@ -107,7 +111,7 @@ def _helpers(count: int) -> ThreadPoolExecutor:
 
 
 def _forget_helpers() -> None:
-    """Discard the thread pool in a forked process, which has no copies of the threads."""
+    """Discard the thread pool in a forked process, because threads do not survive a fork."""
     global _pool, _pool_size, _lock
     _pool, _pool_size, _lock = None, 0, threading.Lock()
 
@@ -127,6 +131,6 @@ def _checked(count: int | str, what: str) -> int:
 
 
 def _cpus() -> int:
-    """CPUs this process may use."""
+    """Number of CPUs that this process may use."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1

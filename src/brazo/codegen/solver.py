@@ -1,4 +1,4 @@
-"""Compiled nonlinear least squares in a box: find x with e(x, p) = 0, for one p or many.
+"""Compiled nonlinear least squares with limits: find x with e(x, p) = 0, for one p or many.
 
     g = Graph()
     x, p = g.inputs("x", n), g.inputs("p", m)
@@ -6,10 +6,11 @@
     solver = compile_solver("reach", g, e, J, lower, upper, split=3, periodic=True)
     found = solver(p)                       # Solution for p of shape (..., m)
 
-The method is in :mod:`levenberg` (the step) and :mod:`driver` (attempts, limits, restarts); no
-Python runs inside. A problem counts as solved when the norm of the first ``split`` residual rows
-and the norm of the rest are both within tolerance, at an x within the limits. An unsolved one
-returns the best point found within the limits, a local minimum of the cost there.
+:mod:`levenberg` contains the step of the method, :mod:`driver` the attempts, limits and restarts.
+No Python code runs during a solution. The residual rows form two groups: the first ``split`` rows
+and the rest. A problem counts as solved if the norms of both groups are within tolerance, at an x
+within the limits. For an unsolved problem, the solver returns the best point found within the
+limits, which is a local minimum of the cost.
 """
 
 from __future__ import annotations
@@ -48,21 +49,21 @@ _ROWS_PER_THREAD = 64  # below this, a thread costs more than it saves
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Results of a solver; shapes are those of the batch, () for a single problem."""
+    """Result of a solver; each field has the batch shape, which is () for a single problem."""
 
     x: np.ndarray
-    """(..., n), always within the limits."""
+    """Solution (..., n), always within the limits."""
     success: Any
     """Whether both residual norms are within tolerance."""
     cost: Any
     first: Any
     """Norm of the first ``split`` residual rows."""
     rest: Any
-    """Norm of the other rows."""
+    """Norm of the other residual rows."""
     iterations: Any
-    """Evaluations of e and J over all attempts."""
+    """Number of evaluations of e and J in all attempts."""
     attempts: Any
-    """Starting points used; 1 means from x0."""
+    """Number of starting points used; 1 means only x0."""
 
 
 def compile_solver(
@@ -78,20 +79,20 @@ def compile_solver(
     sample: Any = None,
     cost: Any = None,
 ) -> Solver:
-    """A solver for ``e(x, p) = 0`` with ``lower <= x <= upper``.
+    """Make a solver for ``e(x, p) = 0`` with ``lower <= x <= upper``; compiled at its first call.
 
-    The graph must have exactly the inputs ``x`` (n) and ``p`` (m). ``J`` is the derivative of
-    ``e``; if ``cost`` is given, it may be any matrix for which ``J^T e`` is the gradient of that
-    cost (default ``e.e/2``, satisfied by the exact derivative). Limits may be infinite.
-    ``periodic`` marks coordinates with period 2 pi. ``sample`` is the (2, n) box that
-    restarts are drawn from; by default the limits, with [-pi, pi] for a periodic coordinate without
-    limits. Include weights in e and J. Nothing is compiled before the first call.
+    The graph must have exactly the inputs ``x`` (n) and ``p`` (m). ``J`` (k, n) is the derivative
+    of ``e`` (k,). Weights must be included in ``e`` and ``J``. The default ``cost`` is ``e.e/2``.
+    If ``cost`` is given, ``J`` may be any matrix for which ``J^T e`` is the gradient of the cost.
+    Limits may be infinite. ``periodic`` marks coordinates with period 2 pi. ``sample`` (2, n)
+    contains the lower and upper limits of random starting points. Its default is the limits of x,
+    or [-pi, pi] for a periodic coordinate without limits.
     """
     return Solver(name, graph, e, J, lower, upper, split, periodic, sample, cost)
 
 
 class Solver:
-    """See :func:`compile_solver`."""
+    """Compiled least-squares solver; made by :func:`compile_solver`."""
 
     def __init__(
         self,
@@ -147,14 +148,15 @@ class Solver:
         polish: int = 1000,
         threads: int | None = None,
     ) -> Solution:
-        """Solve for each row of p, shape (..., m).
+        """Solve the problem for each row of p, shape (..., m).
 
-        ``x0`` (..., n) is where the first attempt starts, by default the middle of the sampling
-        box. ``tol_first`` and ``tol_rest`` bound the norms of the two groups of residual rows.
-        ``attempts`` counts starting points, ``iterations`` steps of each. ``seed`` of the
-        restarts. ``mu``, ``stall``, ``patience`` and ``polish`` are described in :mod:`driver`. A
-        large batch is shared by ``threads`` threads (default: one per CPU); that does not change
-        the results.
+        ``x0`` (..., n) is the starting point of the first attempt; the default is the middle of the
+        sampling box. ``tol_first`` and ``tol_rest`` are the tolerances for the norms of the two
+        groups of residual rows. ``attempts`` is the max number of starting points, ``iterations``
+        the max number of steps from each. ``seed`` determines the random starting points. ``mu``,
+        ``stall``, ``patience`` and ``polish`` are described in :mod:`driver`. A large batch is
+        distributed over ``threads`` threads (default: see :class:`sharing.threads`), which does not
+        change the results.
         """
         solve = self._native or self._build()
         p = self._array("p", p, self.m)
@@ -182,7 +184,7 @@ class Solver:
         return self._batch(x, info, p, x0)
 
     def plain(self, **settings: float) -> PlainSolver:
-        """A fast solver for single problems with fixed settings, which are named as in a call."""
+        """Return a fast solver for single problems; the settings are those of `__call__`."""
         solve = self._native or self._build()
         values = {**_DEFAULTS, **settings}
         known = self._settings(tuple(float(values[key]) for key in SETTINGS))
@@ -191,16 +193,16 @@ class Solver:
 
     @property
     def lower(self) -> np.ndarray:
-        """Lower bounds of the variables."""
+        """Lower limits (n,) of the unknowns x."""
         return self._box[0].copy()
 
     @property
     def upper(self) -> np.ndarray:
-        """Upper bounds of the variables."""
+        """Upper limits (n,) of the unknowns x."""
         return self._box[1].copy()
 
     def llvm_ir(self) -> str:
-        """The IR that is compiled."""
+        """Return the LLVM IR of the solver."""
         module = Module()
         for part, probe in ((self._step, ()), (self._begin, ("x", "p"))):
             lower_one(module, part.name, part.graph, part.named_results, probe, "internal")
@@ -228,16 +230,16 @@ class Solver:
                 where = ", ".join(map(str, index))
                 value = array[tuple(index)]
                 raise BrazoError(f"{self.name}: {key}[{where}] is {value}; it must be finite")
-        raise BrazoError(f"{self.name}: the values are too large: their sum overflows")
+        raise BrazoError(f"{self.name}: p or x0 is too large: the sum of its values overflows")
 
     def _settings(self, values: tuple[float, ...]) -> int:
-        """The address of the settings array, cached because most calls use the same settings."""
+        """Return the address of the settings array, which is cached for repeated calls."""
         array = self._known_settings.get(values)
         if array is None:
             array = np.array(values, dtype=float)
             if not (array > 0).all() or not np.isfinite(array).all():
                 given = ", ".join(f"{k}={v}" for k, v in zip(SETTINGS, values, strict=True))
-                raise BrazoError(f"{self.name}: settings must be positive and finite: {given}")
+                raise BrazoError(f"{self.name}: all settings must be positive and finite: {given}")
             self._known_settings[values] = array
         return address(array)
 
@@ -261,7 +263,7 @@ class Solver:
         self, rows: int, p_at: int, p_step: int, x0_at: int, x0_step: int, box_at: int,
         sample_at: int, settings_at: int, seed: int, x_at: int, info_at: int,
     ) -> None:  # fmt: skip
-        """Replacement of the compiled function in Python, with the same arguments."""
+        """Python version of the compiled function, with the same arguments."""
         limits = self._box.ravel().tolist()
         settings = doubles(settings_at, len(SETTINGS)).tolist()
         for k in range(rows):
@@ -286,8 +288,10 @@ class Solver:
     def _functions(
         self, graph: Graph, e: Sequence[Any], J: Sequence[Any], cost: Any
     ) -> tuple[GraphFunction, GraphFunction]:
-        """Graph functions of the step, (x, p, mu, box) -> (y, norms), and the projection into the
-        limits, (x, p, box) -> y."""
+        """Return two graph functions: the step and the projection into the limits.
+
+        The step is (x, p, mu, box) -> (y, norms), the projection is (x, p, box) -> y.
+        """
         n, k = self.n, self.k
         g = Graph()
         x, _, mu, box = (g.inputs(*i) for i in (("x", n), ("p", self.m), ("mu", 1), ("box", 2 * n)))
@@ -313,9 +317,13 @@ class Solver:
         try:
             box = np.array([np.broadcast_to(v, (self.n,)) for v in (lower, upper)], dtype=float)
         except (TypeError, ValueError):
-            raise BrazoError(f"solver {self.name}: limits must be {self.n} numbers each") from None
+            raise BrazoError(
+                f"solver {self.name}: lower and upper need {self.n} numbers each"
+            ) from None
         if len(self.periodic) != self.n:
-            raise BrazoError(f"solver {self.name}: periodic must be {self.n} booleans, or one")
+            raise BrazoError(
+                f"solver {self.name}: periodic must be one boolean or {self.n} booleans"
+            )
         for j, (low, high) in enumerate(box.T):
             if not low <= high:
                 raise BrazoError(
@@ -324,7 +332,7 @@ class Solver:
             if self.periodic[j] and math.isfinite(low) != math.isfinite(high):
                 raise BrazoError(
                     f"solver {self.name}: x[{j}] is periodic with limits [{low}, {high}]; give "
-                    "both or neither"
+                    "two finite limits or none"
                 )
         return box
 
@@ -343,8 +351,8 @@ class Solver:
         for j, (low, high) in enumerate(box.T):
             if not (math.isfinite(low) and math.isfinite(high) and low <= high):
                 raise BrazoError(
-                    f"solver {self.name}: restarts of x[{j}] would be drawn from [{low}, {high}]; "
-                    "give a finite box in sample"
+                    f"solver {self.name}: the sampling range of x[{j}] is [{low}, {high}]; "
+                    "pass finite limits as 'sample'"
                 )
         return box
 
@@ -367,7 +375,8 @@ class Solver:
             lead = np.broadcast_shapes(p.shape[:-1], x0.shape[:-1])
         except ValueError:
             raise BrazoError(
-                f"{self.name}: batch dimensions do not broadcast: p {p.shape}, x0 {x0.shape}"
+                f"{self.name}: batch dimensions do not broadcast: p {p.shape}, x0 {x0.shape}; "
+                "all but the last dimension must be equal or 1"
             ) from None
         p, x0 = (
             a if a.size == a.shape[-1] else np.broadcast_to(a, (*lead, a.shape[-1]))
@@ -377,9 +386,10 @@ class Solver:
 
 
 class PlainSolver:
-    """A solver with its own input arrays: fill `p` and `x0`, then call it; not thread-safe.
+    """A solver for single problems with preallocated input arrays; not thread-safe.
 
-    A call returns x and the numbers of :data:`~brazo.codegen.driver.INFO`. Inputs are not checked.
+    Fill `p` and `x0`, then call the object. A call returns x and a list with the fields of
+    :data:`~brazo.codegen.driver.INFO`. Inputs are not checked.
     """
 
     __slots__ = ("_arguments", "_info", "_owner", "_solve", "_x", "p", "x0")

@@ -1,19 +1,20 @@
-"""Recursions along a tree as compiled loops, for trees too large for unrolled code.
+"""Recursions along a tree as compiled loops, for trees that are too large for unrolled code.
 
-A tree has rows (links) 0 … L-1; the parent of a row is an earlier row or the base. Each row has
+A tree has rows (links) 0 … L-1. The parent of a row is an earlier row or the base. Each row has
 *fields* (vectors that passes compute) and *constants* (from a table). A pass visits all rows,
-outward (base to tips) or inward (tips to base), and evaluates a graph at each row. Its inputs are
+outward (base to tips) or inward (tips to base), and evaluates a graph at each row. The inputs of
+the graph are
 
     link_c   constants c of the row           own_f   field f of the row
     in_x     the row's part of input x        up_f    field f of the parent
 
-and its outputs
+and its outputs are
 
     own_f    sets field f of the row          up_f    is added to field f of the parent
     out_y    is the row's part of output y
 
-Fields of the base are zero, or given by the input of that name in ``base``. The machine code is one
-loop per pass, for any number of rows, and runs on SIMD lanes like every other function.
+The fields of the base are zero, unless they are named in ``base``: field f is then the input
+``base_f``. The machine code is one loop per pass, for any number of rows, and supports SIMD lanes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ __all__ = ["Pass", "Sweep"]
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """One pass over all rows; see the module docstring."""
+    """One pass over all rows of a tree; see the module docstring."""
 
     graph: Graph
     outputs: Mapping[str, Sequence[Any]]
@@ -44,7 +45,10 @@ class Pass:
 
 
 class Sweep(Function):
-    """Function that runs passes over a tree; inputs and outputs contain the parts of all rows."""
+    """Function that runs passes over a tree; see the module docstring.
+
+    Each input and output is one vector that contains the parts of all rows.
+    """
 
     def __init__(
         self,
@@ -140,7 +144,7 @@ class Sweep(Function):
 
 
 class _Loops:
-    """Writes the IR of the loops of a sweep."""
+    """Writer of the LLVM IR of a sweep, one loop per pass."""
 
     def __init__(self, sweep: Sweep, module: Module, width: int):
         self.sweep, self.width = sweep, width
@@ -204,7 +208,11 @@ class _Loops:
         places: Mapping[str, int],
         symbol: str,
     ) -> tuple[list[str], list[str], str]:
-        """IR lines of a pass, lines for the start of the function, and the pass's last block."""
+        """Return the IR of a pass: its lines, lines for the function's entry, and its last label.
+
+        ``number`` is the index of the pass ``each``, ``before`` the label of the block before it.
+        ``fields`` points to the fields of all rows. ``places`` maps each input to its offset.
+        """
         from brazo.codegen.llvm import lower_body
 
         rows = len(self.sweep.parents)
@@ -280,7 +288,7 @@ class _Loops:
 
 
 def _lane_by_lane(sweep: Sweep, module: Module, symbol: str, width: int) -> str:
-    """IR that computes lanes one after the other, if the fields of all do not fit on the stack."""
+    """LLVM IR that computes one lane after another, for fields that do not fit on the stack."""
     given, made = sum(sweep.inputs.values()), sum(sweep.outputs.values())
     f = Flow(f"define internal void @{symbol}(ptr %in, ptr %out)")
     ins, outs = f.room(given), f.room(made)

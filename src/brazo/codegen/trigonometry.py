@@ -1,30 +1,32 @@
-"""Branch-free sine, cosine and angle as LLVM instructions, for one value or for SIMD lanes.
+"""Branch-free sine, cosine and atan2 as LLVM instructions, for one value or for SIMD lanes.
 
 Sine and cosine
 ---------------
 
-Reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, with pi/2 as the sum
-of three doubles P1 + P2 + P3 (161 bits):
+Argument reduction (Cody and Waite): ``k = rint(x * 2/pi)`` and ``x - k*pi/2 = r + lo``, where pi/2
+is the sum of three doubles P1 + P2 + P3 (161 bits):
 
 * ``r1 = fma(-k, P1, x)`` is exact: both terms are multiples of 2^-53 and the result is below 1;
-* ``r = r1 - t`` with ``t`` the rounded ``k*P2``; ``r1 - r`` is exact, because r1 is a multiple of
-  the last place of t, so one fma gives all that both roundings lost: ``(r1 - r) - k*P2``;
+* ``r = r1 - t``, where ``t`` is the rounded ``k*P2``. ``r1 - r`` is exact, because r1 is a multiple
+  of the last place of t. One fma therefore gives the error of both roundings:
+  ``(r1 - r) - k*P2``;
 * the small terms are added to the low word: ``lo = (r1 - r) - k*P2 - k*P3``.
 
-The two polynomials are fdlibm's minimax kernels on |r| <= pi/4, evaluated by Horner's rule with
-fused multiply-adds and with the low word carried through, and the quadrant ``k mod 4`` swaps and
-negates them. The error stays below 1 ulp for |x| <= 1e8, where k has at most 26 bits; beyond that,
-and for infinities and NaN, both results are NaN, never a wrong number. Every step is one IEEE
-operation, so the bits do not depend on the number of lanes or the CPU.
+The two polynomials are fdlibm's minimax kernels on |r| <= pi/4. They are evaluated by Horner's rule
+with fused multiply-adds and include the low word. The quadrant ``k mod 4`` swaps and negates them.
+The error is below 1 ulp for |x| <= 1e8, where k has at most 26 bits. For larger |x|, infinities and
+NaN, both results are NaN. Every step is one IEEE operation, so the results are bit-identical for
+any number of lanes and on any CPU.
 
-The angle of a point (atan2)
-----------------------------
-With u the smaller and v the larger of |x| and |y|, atan(u/v) is atan(t) with ``t = u/v``, or
-pi/4 + atan(t) with ``t = (u - v)/(u + v)`` where u/v is above tan(pi/8); then |t| <= tan(pi/8),
-within the range of fdlibm's polynomial. Octants are reflections, so the angle is
-``k*pi/4 +- atan(t)``, k 0 to 4, one fused multiply-add with pi/4 as the sum of two doubles. The
-error stays below 2 ulp. Both arguments must be below 8e307; the angle of (0, 0) is 0, and zeros
-have no sign.
+Angle of a point (atan2)
+------------------------
+
+Let u be the smaller and v the larger of |x| and |y|. If u/v <= tan(pi/8), then ``t = u/v`` and
+atan(u/v) = atan(t). Otherwise ``t = (u - v)/(u + v)`` and atan(u/v) = pi/4 + atan(t). In both cases
+|t| <= tan(pi/8), within the range of fdlibm's polynomial. The octants are reflections of each
+other, so the angle is ``k*pi/4 +- atan(t)`` with k from 0 to 4. This is one fused multiply-add,
+with pi/4 as the sum of two doubles. The error is below 2 ulp. |x| and |y| must be below 8e307. The
+angle of (0, 0) is 0, and -0 is treated as 0.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class Assembler(Protocol):
 
 
 def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[str, str]:
-    """Emit sin(x) and cos(x); a result that is not requested is an empty string."""
+    """Emit sin(x) and cos(x); return the names of both, or "" for one that is not requested."""
     num, add, sub, mul, fma = e.number, e.fadd, e.fsub, e.fmul, e.fma
     x = e.nan_beyond(x, MAX_ANGLE)
     shifted = fma(x, num(_TWO_OVER_PI), num(_ROUND))
@@ -123,7 +125,7 @@ def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[s
 
 
 def emit_atan2(e: Assembler, y: str, x: str) -> str:
-    """Emit the angle of the point (x, y)."""
+    """Emit the angle of the point (x, y); return the name of its value."""
     num, fma, choose = e.number, e.fma, e.choose
     ax, ay = e.magnitude(x), e.magnitude(y)
     steep = e.greater(ay, ax)

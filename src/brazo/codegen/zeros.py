@@ -3,14 +3,16 @@
     f(x) = w_0 + sum_k w_k cos kx + w_{n+k} sin kx,    k = 1 ... n
 
 The circle is divided into cells. The signs of f and its derivatives at both ends bound the number
-of zeros in a cell (Budan and Fourier; the last derivative has at most one zero in a cell). A cell
-with a sign change of f and a bound of one is a bracket. In a cell where |f| has a minimum, f is
-examined at the minimum. A cell that may have more zeros is halved. f must be scaled to a max of
-about 1; where |f| is below `rounding` at both ends of a cell, its sign is not reliable and the cell
-is skipped. Polynomials that come close to this are marked as flat.
+of zeros in a cell (Budan and Fourier; the last derivative is assumed to have at most one zero in a
+cell). A cell with a sign change of f and a bound of one is a bracket. In a cell where |f| has a
+minimum, f is evaluated at the minimum. A cell that may have more zeros is halved.
 
-If |f| has a minimum that is almost zero, rounding may have removed two zeros: the minimum is
-returned as a double zero, and the caller decides whether it is one.
+f must be scaled to a max of about 1. If |f| is below `rounding` at both ends of a cell, its sign is
+not reliable and the cell is skipped. If |f| is below 300 times `rounding` at both ends of a cell,
+the polynomial is marked as *flat*.
+
+If |f| has a minimum that is almost zero, rounding may have removed two zeros. The minimum is then
+returned as a double zero, and the caller decides whether it is valid.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ _MARGIN = 300.0  # times rounding: below this, signs may be wrong
 
 
 class Brackets(NamedTuple):
-    """Brackets of the zeros of N polynomials."""
+    """M intervals, each with one zero of one of N polynomials."""
 
     rows: np.ndarray  # (M,) index of the polynomial, ascending
     ends: np.ndarray  # (M, 2) rad; equal for a double zero
@@ -57,13 +59,13 @@ class Brackets(NamedTuple):
 
 
 def polynomial(wave: Sequence[Any], angle: Any) -> tuple[Any, Any]:
-    """Value and slope at an angle; `wave` are the coefficients (2n + 1)."""
+    """Return f and f' at an angle (rad); `wave` contains w_0 ... w_2n of the module docstring."""
     value, slope = derivatives(wave, angle, 2)
     return value, slope
 
 
 def derivatives(wave: Sequence[Any], angle: Any, orders: int) -> list[Any]:
-    """The value and the first derivatives at an angle, ``orders`` numbers in total."""
+    """Return f and its derivatives up to order ``orders - 1`` at an angle (rad)."""
     degree = len(wave) // 2
     s, c = ring.sincos(angle)
     ck, sk = c, s
@@ -81,9 +83,9 @@ def derivatives(wave: Sequence[Any], angle: Any, orders: int) -> list[Any]:
 
 
 def zero_function(name: str, degree: int) -> GraphFunction:
-    """Graph function of coefficients and a bracket (2) -> the zero in the bracket, and its slope.
+    """Make a graph function (coefficients, bracket) -> (zero in the bracket, slope there).
 
-    It uses Newton's method, and bisection where a step leaves the bracket.
+    It uses Newton's method, and bisection if a step leaves the bracket.
     """
     graph = Graph()
     wave, (low, high) = graph.inputs("wave", 2 * degree + 1), graph.inputs("bracket", 2)
@@ -102,7 +104,7 @@ def zero_function(name: str, degree: int) -> GraphFunction:
 
 
 class TrigonometricZeros:
-    """Finds brackets of the zeros of polynomials of one degree."""
+    """Search for brackets of the zeros of trigonometric polynomials of one degree."""
 
     def __init__(self, degree: int, rounding: float) -> None:
         self.size = 2 * degree + 1
@@ -117,7 +119,7 @@ class TrigonometricZeros:
         self._native: Any = None
 
     def __call__(self, wave: np.ndarray) -> Brackets:
-        """Brackets for polynomials with coefficients (N, 2n + 1), scaled to a max of about 1."""
+        """Return the brackets for coefficients (N, 2n + 1), scaled so that max |f| is about 1."""
         solve = self._native or self._build()
         wave = np.ascontiguousarray(wave, dtype=np.float64)
         count = len(wave)
@@ -136,9 +138,11 @@ class TrigonometricZeros:
         return Brackets(rows, ends[rows, at], info[:, 1] > 0, info[:, 2] > 0)
 
     def _classified(self) -> GraphFunction:
-        """Graph function that classifies a cell: what to do with it, and 1 if it is flat.
+        """Make the graph function that classifies a cell.
 
-        Inputs are the derivatives at both ends and the number of halvings.
+        Its inputs are the derivatives at both ends and the number of halvings. Its output is a code
+        (no zero, one zero, minimum of |f|, or split) and a flag that is 1 if f is flat (see the
+        module docstring).
         """
         graph = Graph()
         low, high = graph.inputs("low", _ORDERS), graph.inputs("high", _ORDERS)
@@ -164,7 +168,10 @@ class TrigonometricZeros:
         return GraphFunction("zeros_cell", graph, {"code": [code, flat]})
 
     def _extremum(self, zero: GraphFunction) -> GraphFunction:
-        """Graph function for a cell with a minimum of |f|: two brackets and the number of zeros."""
+        """Make the graph function for a cell in which |f| has a minimum.
+
+        Its output is the number of zeros (0 or 2) and two brackets.
+        """
         graph = Graph()
         wave, (low, high) = graph.inputs("wave", self.size), graph.inputs("cell", 2)
         degree = self.size // 2
@@ -197,7 +204,7 @@ class TrigonometricZeros:
             return self._native
 
     def llvm_ir(self) -> str:
-        """The IR that is compiled."""
+        """Return the LLVM IR of the search."""
         module = Module()
         for part in (self._values, self._cell, self._pair):
             lower_one(module, part.name, part.graph, part.named_results, (), "internal")
@@ -219,7 +226,7 @@ class TrigonometricZeros:
         return kind(self._library.address("zeros_many"))
 
     def _interpreted(self, rows: int, wave_at: int, ends_at: int, info_at: int) -> None:
-        """Replacement of the compiled function in Python, with the same arguments."""
+        """Python version of the compiled function, with the same arguments."""
         for k in range(rows):
             wave = doubles(wave_at + 8 * k * self.size, self.size).tolist()
             ends = doubles(ends_at + 16 * k * _MOST, 2 * _MOST)
@@ -265,7 +272,7 @@ _AT_LOW, _AT_HIGH, _AT_DEPTH, _ENTRY = 2, 2 + _ORDERS, 2 + 2 * _ORDERS, 3 + 2 * 
 
 
 def _append() -> str:
-    """IR of a function that appends a bracket, unless the array is full."""
+    """LLVM IR of a function that appends a bracket, unless the array is full."""
     f = Flow("define internal void @zeros_append(ptr %out, ptr %count, double %low, double %high)")
     n = f.load("i64", "%count")
     with f.when(f.binary("icmp slt i64", n, _MOST - 1)):
@@ -278,7 +285,10 @@ def _append() -> str:
 
 
 def _row() -> str:
-    """IR that brackets the zeros of one polynomial; `info` gets their number, close and flat."""
+    """LLVM IR of a function that brackets the zeros of one polynomial.
+
+    It writes the number of brackets and the flags ``close`` and ``flat`` of `Brackets` to `info`.
+    """
     f = Flow("define internal void @zeros_row(ptr %wave, ptr %out, ptr %info)")
     stack, code, found = f.room((_DEPTH + 4) * _ENTRY), f.room(2), f.room(5)
     previous, middle = f.room(_ORDERS), f.room(_ORDERS)

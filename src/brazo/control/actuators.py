@@ -1,4 +1,4 @@
-"""Real drives: motor, supply, gear and servo of every joint in one compiled step.
+"""Drive model: motor, supply, gear and servo of every joint in one compiled step.
 
 A motor with current i drives a joint of speed w through a gear.  All values are referred to the
 joint side: K = N k for gear ratio N and torque constant k, B is the friction of motor and gear, A
@@ -7,37 +7,38 @@ the inertia of rotor and joint, V the voltage, and r the sum of all other torque
     L di/dt = V − R i − K w
     A dw/dt = K i − B w + r
 
-V, B and r are held during a step, so z = (i, w) has an exact solution: z₁ = z∞ + e^X (z₀ − z∞) with
-X the matrix of the equations times the step.  The exponential is a Padé approximation with
-squaring, computed as e^X = α 1 + β X, a form that every function of a 2 × 2 matrix has.
+V, B and r are constant during a step, so z = (i, w) has an exact solution: z₁ = z∞ + e^X (z₀ − z∞).
+X is the matrix of the equations times the step.  The exponential is computed by a Padé
+approximation with squaring, as e^X = α 1 + β X.  Every function of a 2 × 2 matrix has this form.
 
 The joints of an arm accelerate each other: r_i = −h_i − Σ_{j≠i} M_ij δ_j/dt, with δ = w₁ − w₀ and
-h = C q̇ + G + friction of the joints.  As δ_i = p_i + s_i r_i is linear in r_i, the speeds follow
-from one symmetric positive definite system,
+h = C q̇ + G + friction of the joints.  δ_i = p_i + s_i r_i is linear in r_i, so the speeds follow
+from one symmetric positive definite system:
 
     δ_i/s_i + Σ_{j≠i} M_ij δ_j/dt = p_i/s_i − h_i
 
-The engine then receives the mean torque of the step, τ = M δ/dt + h.  The result is exact for one
-joint or a diagonal M, and stable for any step.
+The simulation then applies the mean torque of the step, τ = M δ/dt + h.  The result is exact for
+one joint or a diagonal M, and stable for any step.
 
-*Friction.*  Coulomb friction of the motor and the loss of the gear, (1 − η) of the torque of a
-driving and (1/η − 1) of that of a driven motor, are a dry friction of at most F.  If the torque
-that brings the joint to rest at the end of the step is below F, the joint sticks: B is so high that
-it rests after the step, also with the torques of the other joints.  Otherwise it slides, against a
-constant torque F.  So friction never adds energy, and never exceeds F while the joint slides.
+*Friction.*  Coulomb friction of the motor and the gear loss are one dry friction torque of at most
+F.  The gear loss is (1 − η) times the motor torque if the motor drives the joint, and (1/η − 1)
+times it if the joint drives the motor.  If less than F is needed to stop the joint within the step,
+the joint sticks: B is set so high that it is at rest after the step, whatever torque the other
+joints exert.  Otherwise the joint slides against a constant torque F.  Hence friction never adds
+energy, and never exceeds F while the joint slides.
 
-*Backlash.*  The rotor has a position and speed of its own.  In the gap it turns alone, and the
-joint gets no torque.  At a flank both move together after an inelastic impact, until the flank
-would have to pull.
+*Backlash.*  The rotor has a position and speed of its own.  Inside the gap the rotor turns
+alone, and the joint receives no torque.  When the rotor reaches a tooth flank, the impact is
+inelastic.  Rotor and joint then move together until the flank would have to pull.
 
-*Command.*  The current command is τ/K of the controller's torque, or that of the servo:
+*Command.*  The current command is i* = τ/K.  τ is the controller's torque, or τ* of the servo:
 
-    w* = q̇_ref + k_p e + k_i ∫e          e = q_ref − q̂ of the encoder
+    w* = q̇_ref + k_p e + k_i ∫e          e = q_ref − q̂,  q̂: encoder reading,  ŵ: its rate
     τ* = k_v (w* − ŵ) + k_vi ∫(w* − ŵ)
 
-The amplifier brings i towards it with the bandwidth of its current loop; without a loop, with
-V = R i* + K w.  The duty cycle is rounded and clipped, and reduced where the current at the end of
-the step would pass the limit.
+The amplifier drives i to i* with the bandwidth of its current loop.  An amplifier without a current
+loop applies V = R i* + K w.  The duty cycle is rounded and clipped.  It is reduced if the current
+at the end of the step would exceed the limit.
 """
 
 from __future__ import annotations
@@ -80,7 +81,11 @@ _NUMERATOR, _DENOMINATOR = (
 
 @dataclass(frozen=True, slots=True)
 class MotorStep:
-    """Change of current and speed in one step, linear in voltage and load torque."""
+    """Change of motor current and joint speed in one step.
+
+    The change is linear in the voltage V and the load torque r; the step contains its derivatives
+    with respect to V and r.
+    """
 
     current: Scalar  # Δi at V and r, A
     speed: Scalar  # Δw at V and r, rad/s or m/s
@@ -90,7 +95,7 @@ class MotorStep:
     speed_by_load: Scalar  # ∂Δw/∂r, positive
 
     def more(self, voltage: Scalar, load: Scalar = 0.0) -> MotorStep:
-        """Return the step with additional voltage and load."""
+        """Return the same step with the given voltage and load torque added."""
         return MotorStep(
             self.current + self.current_by_voltage * voltage + self.current_by_load * load,
             self.speed + self.speed_by_voltage * voltage + self.speed_by_load * load,
@@ -114,10 +119,10 @@ def motor_step(
     dt: float,
     squarings: int = 6,
 ) -> MotorStep:
-    """Exact change of current `i` (A) and speed `w` (rad/s) in `dt` (s), for any scalar type.
+    """Exact change of current `i` (A) and joint speed `w` (rad/s) in `dt` (s), for any scalar type.
 
-    All values are at the joint side: `constant` K (N m/A), `friction` B (N m s/rad), `inertia` A
-    (kg m²), `voltage` (V) and `load` torque (N m), both held.
+    All values are referred to the joint: `constant` K (N m/A), `friction` B (N m s/rad), `inertia`
+    A (kg m²).  `voltage` (V) and `load` torque (N m) are constant during the step.
     """
     R, K, B = resistance, constant, friction
     a, b = -R * dt / inductance, -K * dt / inductance
@@ -140,8 +145,8 @@ def motor_step(
 def _exponential(trace: Scalar, det: Scalar, squarings: int) -> tuple[Scalar, Scalar]:
     """Return (α − 1, β) with e^X = α 1 + β X, for a 2 × 2 matrix X given by trace and determinant.
 
-    The squarings are applied to D = e^X − 1, (1 + D)² − 1 = 2D + D², so that small steps lose no
-    digits.
+    D = e^X − 1 is squared instead of e^X, by (1 + D)² − 1 = 2D + D², which avoids cancellation in
+    small steps.
     """
     scale = 0.5**squarings
     t, d = trace * scale, det * (scale * scale)
@@ -171,7 +176,10 @@ def _added(
 def _times(
     a: tuple[Scalar, Scalar], b: tuple[Scalar, Scalar], trace: Scalar, det: Scalar
 ) -> tuple[Scalar, Scalar]:
-    """(α, β) of the product of two matrices α 1 + β X, by X² = trace X − det 1."""
+    """Return (α, β) of the product of two matrices of the form α 1 + β X.
+
+    `trace` and `det` are those of X, since X² = trace X − det 1.
+    """
     square = a[1] * b[1]
     return a[0] * b[0] - square * det, a[0] * b[1] + a[1] * b[0] + square * trace
 
@@ -180,7 +188,11 @@ def _times(
 
 
 class JointActuator:
-    """One step of a joint's actuator: `begin` before the coupled solution, `end` after it."""
+    """Actuator of one joint: motor, gear, amplifier and optional servo.
+
+    In each step, `begin` is called before the coupled equations of all joints are solved, and `end`
+    is called after they are solved.
+    """
 
     def __init__(self, actuator: Actuator, dt: float, squarings: int) -> None:
         motor, gear, pwm = actuator.motor, actuator.gear, actuator.pwm
@@ -204,7 +216,11 @@ class JointActuator:
         self.names = tuple(names)
 
     def start(self, q: float, qd: float, holding: float) -> list[float]:
-        """Return the initial state: at rest in the flank that holds the torque `holding`."""
+        """Return the initial state, in the order of `names`, at a joint position and speed.
+
+        The motor exerts the torque `holding` (N m).  With backlash, the rotor touches the flank
+        that transmits this torque.
+        """
         side = float(np.sign(holding)) if self.half else 0.0
         values = {
             "current": holding / self.K,
@@ -226,7 +242,13 @@ class JointActuator:
         self, q: Scalar, w: Scalar, r: Scalar, rd: Scalar, tau: Scalar, M: Scalar, h: Scalar,
         state: dict[str, Scalar],
     ) -> None:  # fmt: skip
-        """Choose voltage and flank; set `push` and `ease` of δ = push + ease·r, and the outputs."""
+        """Choose voltage and tooth flank, and compute the response to a load torque.
+
+        `r` and `rd` are the reference position and velocity of the servo, `tau` is the torque of
+        the controller.  `M` is the inertia of the joint, M_ii, and `h` the torque h_i of the module
+        docstring.  Sets `push` and `ease`: with a load torque T of the other joints, the speed
+        changes by push + ease·T in this step.  The voltage and the motor step are stored for `end`.
+        """
         self.i, self.next = state["current"], dict(state)
         position, speed = q, w
         if self.half:
@@ -260,7 +282,7 @@ class JointActuator:
             self.push, self.ease = one.speed, one.speed_by_load
 
     def end(self, w: Scalar, delta: Scalar, load: Scalar) -> None:
-        """Set the next state from the change of speed and the load r of the coupled solution."""
+        """Set the next state from the coupled solution: speed change `delta`, torque `load`."""
         after = self.step.more(0.0, load * self.load_share)
         self.next["current"] = self.i + after.current
         if self.half:
@@ -273,7 +295,11 @@ class JointActuator:
     # ---- parts -----------------------------------------------------------------------------
 
     def _motor(self, inertia: Scalar, speed: Scalar, voltage: Scalar, load: Scalar) -> MotorStep:
-        """Step at zero voltage and load; the friction is that for the given voltage and load."""
+        """Return the motor step with friction, for zero voltage and zero load torque.
+
+        `voltage` and `load` only determine the friction: its direction if the joint slides, or
+        whether the joint sticks.
+        """
         motor, eta = self.actuator.motor, self.actuator.gear.efficiency
         viscous = self.N**2 * motor.viscous
         sliding = self._step(inertia, speed, viscous)
@@ -342,7 +368,10 @@ class JointActuator:
         rd: Scalar,
         state: dict[str, Scalar],
     ) -> tuple[Scalar, Scalar, dict[str, tuple[Scalar, Scalar]]]:
-        """Torque command, measured speed, and the integrals before and after this step."""
+        """Return torque command, measured speed, and the integrals of the servo.
+
+        The integrals are a mapping from name to (value before, value after) this step.
+        """
         measured = self._counted(position)
         rate = (measured - state["encoder"]) / self.dt if self.count else speed
         self.next["encoder"] = measured
@@ -361,7 +390,10 @@ class JointActuator:
     def _integrate(
         self, integrals: dict[str, tuple[Scalar, Scalar]], wanted: Scalar, duty: Scalar
     ) -> None:
-        """Advance the integrals of the servo, unless current or voltage is saturated."""
+        """Advance the integrals of the servo unless current or duty cycle is saturated.
+
+        `integrals` are those of `_servo`.  `wanted` (A) is the current command before its limit.
+        """
         room = 1.0 - absolute(duty)
         if math.isfinite(self.actuator.motor.max_current):
             room = minimum(room, self.actuator.motor.max_current - absolute(wanted))
@@ -369,11 +401,15 @@ class JointActuator:
             self.next[name] = where(room, after, before)
 
     def _counted(self, position: Scalar) -> Scalar:
-        """Position as the encoder reads it."""
+        """Joint position as read by the encoder, rounded to its counts."""
         return rint(position / self.count) * self.count if self.count else position
 
     def _limited(self, voltage: Scalar, one: MotorStep, load: Scalar) -> tuple[Scalar, MotorStep]:
-        """Voltage that keeps the current at the end of the step within its limit."""
+        """Return the voltage that limits the current, and the motor step with this voltage.
+
+        The limit applies to the current at the end of the step.  `voltage` is the voltage before
+        this limit, and `one` is the motor step at zero voltage.
+        """
         most, supply = self.actuator.motor.max_current, self.actuator.pwm.supply
         if math.isfinite(most):
             i = self.i + one.more(voltage, load).current
@@ -383,7 +419,10 @@ class JointActuator:
         return voltage, one.more(voltage)
 
     def _meet(self, q: Scalar, w: Scalar, state: dict[str, Scalar]) -> tuple[Scalar, Scalar]:
-        """Position and speed of the rotor; at a flank its position is that of the joint."""
+        """Position and speed of the rotor, after its contact with the flanks was updated.
+
+        In contact, the position follows from the joint position `q` and the backlash.
+        """
         gap = state["rotor"] - q
         reached = absolute(gap) - self.half
         side = where(absolute(state["side"]) - 0.5, state["side"], where(reached, sign(gap), 0.0))
@@ -402,7 +441,7 @@ class JointActuator:
 
 
 def _chosen(test: Scalar, a: MotorStep, b: MotorStep) -> MotorStep:
-    """The step `a` where ``test >= 0``, otherwise `b`."""
+    """Return `a` where `test` is at least 0, otherwise `b`."""
     return MotorStep(*(where(test, getattr(a, x), getattr(b, x)) for x in MotorStep.__slots__))
 
 
@@ -410,12 +449,14 @@ def _chosen(test: Scalar, a: MotorStep, b: MotorStep) -> MotorStep:
 
 
 class Drives:
-    """The real drives of a robot: state, signals and the compiled step."""
+    """Drive models of all joints of a robot, with their state and a compiled step."""
 
     def __init__(self, robot: Robot, dt: float) -> None:
         model = robot.model
         if not model.real_drives:
-            raise BrazoError(f"robot '{robot.name}': its drives are ideal; use with_drives('real')")
+            raise BrazoError(
+                f"robot '{robot.name}' has ideal drives; use robot.with_drives('real')"
+            )
         self.robot, self.dt = robot, float(dt)
         equations = equations_of(model)
         M = robot.mass_matrix(np.asarray(next(iter(robot.poses.values()), np.zeros(robot.n))))
@@ -442,11 +483,11 @@ class Drives:
         return found
 
     def fits(self, robot: Robot, dt: float) -> bool:
-        """True if these drives were made for this robot and time step."""
+        """Return whether these drives were created for this robot and time step."""
         return self.robot.model is robot.model and self.dt == dt
 
     def reset(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Start at (q, q̇) with the currents that hold the weight of the arm."""
+        """Reset the state to (q, q̇), with motor currents that compensate gravity."""
         weight = np.asarray(self.robot.gravity(q))
         values = [
             x
@@ -459,7 +500,11 @@ class Drives:
     def step(
         self, q: np.ndarray, qd: np.ndarray, r: np.ndarray, rd: np.ndarray, command: np.ndarray
     ) -> np.ndarray:
-        """Advance by one step and return the torques (n,) held during it."""
+        """Advance by one time step and return the torques (n,), constant during the step.
+
+        `r` and `rd` (n,) are the reference positions and velocities of the servos; `command` (n,)
+        is the torque of the controller.
+        """
         tau, state, signals = self.kernel(q, qd, r, rd, command, self.state)
         self.state[:], self.signals[:] = state, signals
         return tau
@@ -474,7 +519,7 @@ class Drives:
         command: Sequence[Scalar],
         state: Sequence[Scalar],
     ) -> tuple[Vector, Vector, Vector]:
-        """Torques (n), next state and signals of one step, for any scalar type."""
+        """Return torques (n), next state and signals of one step, for any scalar type."""
         n, dt = equations.n, self.dt
         M = equations.mass_matrix(list(q))
         h = equations.inverse_dynamics(list(q), list(qd), [0.0] * n)
@@ -512,7 +557,7 @@ class Drives:
 
 
 def _squarings(actuator: Actuator, inertia: float, dt: float) -> int:
-    """Number of squarings that make the Padé approximation exact to rounding (margin: 8)."""
+    """Number of squarings for which the Padé approximation is exact to rounding."""
     motor, gear = actuator.motor, actuator.gear
     least = actuator.armature or inertia
     K = gear.ratio * motor.torque_constant

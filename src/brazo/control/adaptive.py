@@ -1,22 +1,24 @@
-"""Adaptive control of Slotine and Li: tracks the reference while estimating the masses.
+"""Adaptive control of Slotine and Li: track a reference and estimate the inertial parameters.
 
     q̇_r = ṙ + Λ e      q̈_r = r̈ + Λ ė      s = q̇ − q̇_r = −(ė + Λ e)
 
     τ = Y(q, q̇, q̇_r, q̈_r) π̂ − K s + friction(q̇)        π̂̇ = −Γ Yᵀ s
 
-π are the moments of mass of the links (`brazo.control.regressor`).  Because Ṁ − 2C is skew,
+π are the inertial parameters of the links (`brazo.control.regressor`).  Ṁ − 2C is skew-symmetric,
+hence
 
     V = ½ sᵀ M s + ½ (π̂ − π)ᵀ Γ⁻¹ (π̂ − π)        V̇ = −sᵀ K s ≤ 0
 
-so s → 0 for any masses, and the estimates stay bounded; they converge to the true values only if
-the motion is sufficiently exciting (Slotine and Li, *On the adaptive control of robot
+so s → 0 for any masses, and the estimates stay bounded.  The estimates converge to the true values
+only if the motion is sufficiently exciting (Slotine and Li, *On the adaptive control of robot
 manipulators*, 1987).
 
 Γ is diagonal: rate · K · (size / weight)².  `size` is a typical m, m l or m l² of the links carried
-by the joint and `weight` the torque that holds them, so `rate` (1/s) is the convergence rate of a
-light wrist and of a heavy shoulder alike.  `bound` limits the deviation of each estimate from the
-file's value, in units of `size`; if the true value is within the bound, the limit never increases
-V.  Joints with a saturated drive do not contribute to the adaptation.
+by the joint, and `weight` is the torque that holds these links.  With this scaling, `rate` (1/s) is
+the convergence rate of all joints, from a light wrist to a heavy shoulder.  `bound` limits the
+deviation of each estimate from the value in the robot file, in units of `size`.  If the true value
+is within the bound, the limit never increases V.  Joints with a saturated drive do not contribute
+to the adaptation.
 """
 
 from __future__ import annotations
@@ -38,16 +40,17 @@ from brazo.robot import Robot
 
 
 class Adaptive(CompiledController):
-    """Adaptive controller; initial estimates are `known` times the masses of the robot file.
+    """Adaptive controller of Slotine and Li, with estimates of the inertial parameters.
 
-    A load is estimated too, so `payload` has no effect.  `bound` limits the deviation of the
-    estimates from the file's values, in units of their typical size; None means unbounded.
+    The initial estimates are the values in the robot file times the factor `known`.  The load is
+    estimated with the links, so `payload` has no effect.  `bound` limits the deviation of each
+    estimate from the value in the robot file, in units of its typical size.  None means unbounded.
     """
 
     uses_model = True
     GAINS = (
-        Gain("slope", "decay rate of the error for s = 0, Λ", "1/s", zero=False),
-        Gain("kd", "damping of s, K", ("N m s/rad", "N s/m"), zero=False),
+        Gain("slope", "decay rate Λ of the tracking error", "1/s", zero=False),
+        Gain("kd", "feedback gain K of the combined error s", ("N m s/rad", "N s/m"), zero=False),
         Gain("rate", "adaptation rate", "1/s"),
     )
     wn: Any
@@ -72,7 +75,7 @@ class Adaptive(CompiledController):
 
     @property
     def regressor(self) -> Regressor:
-        """Names, nominal values and scales of the parameters, and the linear form."""
+        """Regressor of the robot: its inertial parameters, and the torque as a function of them."""
         if self._regressor is None:
             self._regressor = self.equations.regressor()
         return self._regressor
@@ -86,13 +89,13 @@ class Adaptive(CompiledController):
         super().prepare(robot)
 
     def payload(self, mass: float, com=(0.0, 0.0, 0.0), inertia=(0.0, 0.0, 0.0)) -> None:
-        """No effect: the load is part of the estimates."""
+        """Do nothing, because the load is estimated with the links."""
 
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
         return {"estimate": self.known * self.regressor.values}
 
     def adaptation(self) -> np.ndarray:
-        """The diagonal of Γ (p,), for the current gains."""
+        """Diagonal of the adaptation gain matrix Γ (p,), for the current gains."""
         joint = list(self.regressor.coordinates)
         return (self.gains["rate"] * self.gains["kd"])[joint] * self._scale()
 

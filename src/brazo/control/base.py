@@ -7,8 +7,7 @@ A controller is one file with one class.  It declares its gains (`GAINS`), their
     controller.bind(robot, dt)                       once
     controller.reset(q, qd)                          before each run
     tau = controller.torque(t, q, qd, reference)     every dt seconds
-    controller.saturated                             joints whose torque was clipped to the drive's
-    limit
+    controller.saturated                             joints whose torque was clipped
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Reference:
 class Controller(Declared, ABC):
     """Base class of controllers, which compute torques from state and reference.
 
-    The module docstring has the order of the calls.
+    The module docstring lists the calls in order.
     """
 
     GAINS: ClassVar[tuple[Gain, ...]] = ()
@@ -67,32 +66,32 @@ class Controller(Declared, ABC):
     # -- to override; the defaults do nothing -------------------------------------------------
 
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
-        """Default gains, from the robot and the controller's options."""
+        """Default gains by name, computed from the robot and the options of the controller."""
         return {}
 
     @abstractmethod
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
-        """The commanded torque (n,), before it is clipped to the drives' limits."""
+        """Return the commanded torque (n,), before it is clipped to the drive limits."""
 
     def start(self, q: np.ndarray, qd: np.ndarray) -> None:
-        """Reset internal state: integrators and estimates at the start of a run."""
+        """Reset the internal state, such as integrators and estimates, at the start of a run."""
 
     def prepare(self, robot: Robot) -> None:
-        """One-time preparation once sizes and gains are known."""
+        """Prepare for a robot; `bind` calls this method after it has set robot, dt and gains."""
 
     def gains_changed(self) -> None:
-        """Called when a gain was set; for controllers with derived quantities."""
+        """Recompute what depends on the gains; called each time a gain is set."""
 
     def payload(self, mass: float, com: Any = _ORIGIN, inertia: Any = _ORIGIN) -> None:
-        """Set the load held by the tool (mass in kg, centre of mass and inertia in the tool frame).
+        """Set the load held by the tool: mass in kg, centre of mass and inertia in the tool frame.
 
-        Controllers that use the robot's model compensate for it; the others ignore it.
+        Controllers that use the robot's model compensate for the load; the others ignore it.
         """
 
     # -- user interface -----------------------------------------------------------------------
 
     def bind(self, robot: Robot, dt: float) -> None:
-        """Prepare for a robot and a control period dt (s): sizes, gains, machine code."""
+        """Bind the controller to a robot and a control period dt (s): set gains and compile."""
         positive(dt, f"{self.name}: dt")
         gains = dict(self._given)
         if any(gain.name not in gains for gain in self.GAINS):
@@ -107,23 +106,23 @@ class Controller(Declared, ABC):
         self.reset(np.zeros(robot.n), np.zeros(robot.n))
 
     def gain_values(self) -> dict[str, Any]:
-        """All gains by name; before `bind`, those that were given."""
+        """Values of all gains by name; before `bind`, only the gains given to the constructor."""
         if self._gains is None:
             return dict(self._given)
         return {name: self._gains[name] for name in self._gains}
 
     def is_bound_to(self, robot: Robot, dt: float) -> bool:
-        """Whether `bind` was called with this robot and dt."""
+        """Return whether the controller is bound to this robot with this control period."""
         return self._robot is robot and self._dt == dt
 
     def reset(self, q: Any, qd: Any) -> None:
-        """Start a run at this state."""
+        """Reset the controller for a run that starts at position q and velocity qd."""
         q, qd = self._vector(q, "q"), self._vector(qd, "qd")
         self._wanted = np.zeros(self.robot.n)
         self.start(q, qd)
 
     def torque(self, t: float, q: Any, qd: Any, reference: Reference) -> np.ndarray:
-        """Torques (n,) within the drives' limits, to be held until the next call."""
+        """Return the torques (n,) to apply until the next call, clipped to the drive limits."""
         q, qd = self._vector(q, "q"), self._vector(qd, "qd")
         goal = Reference(*self._reference(reference))
         command = self.command(t, q, qd, goal)
@@ -141,25 +140,25 @@ class Controller(Declared, ABC):
         return np.clip(wanted, -self.limits, self.limits)
 
     def closed_loop(self, robot: Robot, trajectory: Any, t_end: float, **options: Any) -> Any:
-        """Run many closed loops with a robot; for compiled controllers only."""
+        """Simulate many closed loops in one call; only compiled controllers support this."""
         raise BrazoError(
-            f"{self.name} is a controller in Python; closed_loop needs a compiled one "
-            "(brazo.control.CompiledController)"
+            f"{self.name} is a controller in Python; closed_loop needs a compiled "
+            "controller (brazo.control.CompiledController)"
         )
 
     @property
     def saturated(self) -> np.ndarray:
-        """True (n,) for joints whose last torque was clipped to the drive's limit."""
+        """Boolean array (n,): whether the last torque of each joint was clipped to the limit."""
         return np.abs(self._wanted) > self.limits
 
     @property
     def wanted(self) -> np.ndarray:
-        """The last commanded torque (n,) before the limits."""
+        """The last commanded torque (n,), before it was clipped to the torque limits."""
         return self._wanted.copy()
 
     @property
     def gains(self) -> Gains:
-        """The gains; they may be changed at any time, see `brazo.control.gains`."""
+        """The gains, which may be changed at any time; see `brazo.control.gains`."""
         if self._gains is None:
             raise self._unbound()
         return self._gains
@@ -182,7 +181,7 @@ class Controller(Declared, ABC):
 
     @property
     def name(self) -> str:
-        """The controller's name, that of its class."""
+        """Name of the controller, which is the name of its class."""
         return type(self).__name__
 
     def __repr__(self) -> str:
@@ -192,7 +191,7 @@ class Controller(Declared, ABC):
         return copy.deepcopy(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Controller:
-        """An independent copy with the same gains and state; the robot is shared."""
+        """Return an independent copy with the same gains and state; the robot is not copied."""
         clone = type(self).__new__(type(self))
         memo[id(self)] = clone
         if self._robot is not None:
@@ -224,23 +223,23 @@ class Controller(Declared, ABC):
         gains = [gain.name for gain in self.GAINS]
         if name in gains:
             advice = (
-                f'It is a gain: controller.gains["{name}"] = value sets it after bind(robot, dt), '
-                f"{self.name}({name}=value) before."
+                f"'{name}' is a gain: create the controller with {self.name}({name}=value), or set "
+                f'controller.gains["{name}"] = value after bind(robot, dt).'
             )
             return self.name, (), advice
-        return self.name, gains, f"Gains ({', '.join(gains)}) are set by controller.gains[name]."
+        return self.name, gains, f"Set gains ({', '.join(gains)}) with controller.gains[name]."
 
     def _unbound(self) -> BrazoError:
         return BrazoError(f"{self.name} is not bound to a robot; call bind(robot, dt) first")
 
 
 def controllers() -> dict[str, type[Controller]]:
-    """All controllers by name, including imported user-defined ones."""
+    """Classes of all controllers that track a reference, by name; includes user-defined classes."""
     return {name: kind for name, kind in controller_types().items() if kind.listed}
 
 
 def controller_types() -> dict[str, type[Controller]]:
-    """All classes of controllers by name, also those that track no reference."""
+    """All controller classes by name, including those that track no reference."""
     found: dict[str, type[Controller]] = {}
     families: list[type[Controller]] = [Controller]
     while families:
@@ -252,12 +251,12 @@ def controller_types() -> dict[str, type[Controller]]:
 
 
 def torque_limits(robot: Robot) -> np.ndarray:
-    """Max torque or force of each joint's drive (n,); inf if the file gives none."""
+    """Max torque or force of each joint (n,); inf if the robot file gives no limit."""
     return np.array([drive.max_torque for drive in robot.model.drives], dtype=float)
 
 
 def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:
-    """An option given as a positive number, or one per joint, as (n,)."""
+    """Return an option as an array (n,); `value` is one positive number, or one per joint."""
     array = floats(value, what)
     if array.shape not in ((), (robot.n,)):
         raise BrazoError(f"{what} has shape {array.shape}; expected a number or ({robot.n},)")
@@ -267,7 +266,7 @@ def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:
 
 
 def one_of(value: Any, allowed: Sequence[str], what: str) -> str:
-    """Check an option against its allowed values."""
+    """Return an option after checking that it is one of the allowed values."""
     if value not in allowed:
         raise BrazoError(f"{what} = {value!r} is not one of {', '.join(allowed)}")
     return value

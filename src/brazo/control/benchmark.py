@@ -1,7 +1,7 @@
 """Two benchmark motions for controllers, derived from the robot: sines, and a quintic to a pose.
 
-Both stay inside the joints' limits and below half their speeds, start at the robot's first pose and
-last two seconds, so results of different controllers are comparable.
+Both start at the first pose of the robot file and last two seconds.  They respect the position
+limits and half the speed limit of each joint, so results of different controllers are comparable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Trajectory = Callable[[float], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def sines(robot: Robot) -> Trajectory:
-    """Every joint follows a sine about the first pose, 0.5 to 1 Hz, each with its own frequency."""
+    """Sine motion of every joint about the first pose, with frequencies from 0.5 to 1 Hz."""
     centre, reach = _room(robot)
     omega = 2.0 * np.pi * np.linspace(0.5, 1.0, robot.n)
     amplitude = np.minimum(reach, 0.5 * _speeds(robot) / omega)
@@ -34,7 +34,10 @@ def sines(robot: Robot) -> Trajectory:
 
 
 def quintic(robot: Robot) -> Trajectory:
-    """Motion from rest to rest in 1.5 s by 10 x³ − 15 x⁴ + 6 x⁵, then 0.5 s at rest."""
+    """Motion from rest to rest in 1.5 s, followed by 0.5 s at rest.
+
+    The position changes as 10 x³ − 15 x⁴ + 6 x⁵, where x is the time divided by 1.5 s.
+    """
     start, reach = _room(robot)
     duration = 0.75 * T_END
     # The quintic's max speed is 15/8 of the mean.
@@ -55,7 +58,10 @@ def quintic(robot: Robot) -> Trajectory:
 
 
 def _room(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """The first pose, and the max amplitude of each joint: 0.4 rad or 0.05 m, or up to a limit."""
+    """Return the first pose (n,), and the max amplitude (n,) of a motion about it.
+
+    The amplitude is 0.4 rad or 0.05 m, or less if a joint limit is near.
+    """
     start = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
     low, high = robot.limits.T
     half = np.array([0.4 if kind == "revolute" else 0.05 for kind in robot.joint_kinds])

@@ -1,15 +1,17 @@
 """Many closed loops at once: controller, robot and metrics in one compiled loop on SIMD lanes.
 
-In every control period the controller reads the encoders and commands torques, which are held while
-the robot moves by Runge–Kutta steps, as in `brazo.control.track`.  Gains, payload, faults and noise
-are inputs with leading batch dimensions: thousands of runs are one call, each with results that are
-bit-identical to a run on its own, for any number of threads.
+In every control period the controller reads the encoders and commands torques.  The torques are
+constant while the motion is integrated by Runge–Kutta steps, as in `brazo.control.track`.  Gains,
+payload, faults and noise are inputs with leading batch dimensions, so one call computes thousands
+of runs.  The results of each run are bit-identical to those of the run alone, for any number of
+threads.
 
     many = arm.closed_loop(PID(), sines(arm), t_end=1.0, gains={"kp": kp})     # kp (1000, n)
     many.metrics["rms_error"]                                                  # (1000, n)
 
-The controller knows the masses of the robot it is bound to; `LoopConditions` describes the robot
-that it controls.  There are no contacts and no joint stops here: for these, `brazo.Simulation`.
+The controller uses the masses of the robot that it is bound to; `LoopConditions` describes how the
+controlled robot differs.  Contacts and joint stops are not simulated; use `brazo.Simulation` for
+them.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ _ORIGIN = (0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopConditions:
-    """Differences between the controlled robot and the model that the controller knows, and faults.
+    """Conditions of closed-loop runs: model errors, faults, noise and delay.
 
+    Model errors are differences between the controlled robot and the model in the controller.
     Arrays may have leading batch dimensions.  A fault is active from its start time on.
     """
 
@@ -70,7 +73,7 @@ class LoopConditions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClosedLoopRuns:
-    """Results of many closed loops; leading dimensions are runs."""
+    """Results of many closed-loop runs; the leading dimensions of the arrays are the runs."""
 
     metrics: dict[str, np.ndarray] = field(repr=False)  # (..., n), or (...) for `NAME.tool`
     failed_at: np.ndarray  # (...) s, at which a joint diverged; NaN if none did
@@ -96,7 +99,7 @@ def closed_loop(
     every: int = 0,
     threads: int | None = None,
 ) -> ClosedLoopRuns:
-    """See `brazo.Robot.closed_loop`."""
+    """Simulate many closed loops in one call; see `brazo.Robot.closed_loop`."""
     t = sample_times(t_end, dt)
     if not isinstance(substeps, int) or substeps < 1:
         raise BrazoError(f"substeps = {substeps!r}; it must be an integer of at least 1")
@@ -165,7 +168,10 @@ def closed_loop(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The conditions that require different machine code; all others are inputs of the loop."""
+    """Set of conditions that the machine code of the loop supports.
+
+    The values of the conditions are inputs of the loop, so new values need no recompilation.
+    """
 
     payload: tuple[float, float, float] | None
     mass_scale: bool
@@ -197,14 +203,17 @@ class _Plan:
 
 
 class _Reader:
-    """Reads arrays with leading batch dimensions, which must broadcast."""
+    """Converts inputs to arrays and checks that their leading batch dimensions broadcast."""
 
     def __init__(self, n: int) -> None:
         self.n = n
         self.lead: tuple[int, ...] = ()
 
     def __call__(self, name: str, value: Any, tail: tuple[int, ...] = ()) -> np.ndarray:
-        """`value` as an array (..., size); a single number is used for all joints."""
+        """Return `value` as an array (..., size), where `tail` is (size,); a number is repeated.
+
+        If `tail` is empty, `value` has one number per run, and the result has shape (..., 1).
+        """
         array = float_array(value, name)
         if np.isnan(array).any():
             raise BrazoError(f"closed_loop: {name} has values that are not numbers (NaN)")
@@ -217,7 +226,7 @@ class _Reader:
         elif array.shape[-1] != tail[0]:
             raise BrazoError(
                 f"closed_loop: {name} has shape {array.shape}; expected (..., {tail[0]}), "
-                "or a number for all"
+                "or a single number"
             )
         try:
             self.lead = np.broadcast_shapes(self.lead, array.shape[:-1])
@@ -275,14 +284,13 @@ def _controller_inputs(
     conditions: LoopConditions,
     read: _Reader,
 ) -> dict[str, np.ndarray]:
-    """Gains and tables of the controller, (..., size) each."""
+    """Inputs of the compiled controller by name: gains, dt and tables, each (..., size)."""
     own = controller.gains
     given = {}
     for name, value in gains.items():
         size = len(own[name])  # raises for an unknown gain
         given[name] = read(f"gain {name}", value, (size,))
-        if not (np.isfinite(given[name]) & (given[name] >= 0.0)).all():
-            raise BrazoError(f"closed_loop: gain {name}: every value must be finite, 0 or more")
+        own.check(name, given[name])
     found = dict(controller.fixed)
     masses = read("payload", conditions.payload) if conditions.payload_known else np.zeros(1)
     if not given and not masses.any():
@@ -325,7 +333,11 @@ def _initial_states(controller: CompiledController, q: np.ndarray, qd: np.ndarra
 def _compile(
     controller: CompiledController, robot: Robot, substeps: int, plan: _Plan, sums: Accumulators
 ) -> Loop:
-    """The loop over x = (q, q̇, state of the controller, delayed torques, sums, row)."""
+    """Compile the loop.
+
+    Its state is (q, q̇, controller state, delayed torques, sums of the metrics, number of the
+    control period).
+    """
     compiled, n = controller.compiled, robot.n
     equations = equations_of(robot.model)
     g = Graph()
@@ -341,7 +353,7 @@ def _compile(
     t = row * dt
 
     def since(start: Any) -> Any:
-        """A value that is ≥ 0 from the period nearest to the time `start` on."""
+        """Return a value that is negative before the period nearest to time `start`, then ≥ 0."""
         return t - start + 0.5 * dt
 
     streams = [*REFERENCE, "reference_tool"]
@@ -406,7 +418,10 @@ def _compile(
 def _motion(
     equations: ControlEquations, plan: _Plan, robot: Robot, g: Graph
 ) -> tuple[Any, list[list[Any]]]:
-    """Graph function of the robot's motion in a period, and its inputs after q, q̇ and τ."""
+    """Graph function of the joint accelerations, and its additional inputs.
+
+    The additional inputs follow q, q̇ and τ: the payload and the mass scale, if the plan has them.
+    """
     if plan.payload is None and not plan.mass_scale:
         return robot.dynamics.motion, []
     n, inner = robot.n, Graph()

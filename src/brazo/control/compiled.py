@@ -5,13 +5,15 @@ A `CompiledController` gives its control law as
     law(x, gains, state) -> (tau, next state)
 
 where `x` has the signals of one control period (`ControlSignals`), and `gains` and `state` are
-dictionaries of lists.  The scalars may be floats, arrays or nodes of an expression graph, so it
-may use arithmetic, `brazo.codegen.ring` and `self.equations`, the robot's equations for the same
-scalars.  `bind` evaluates it on the expression graph with the robot's parameters; gains, load and
-state are inputs of the kernel, so changing them does not recompile.
+dictionaries of lists.  The scalars may be floats, arrays or nodes of an expression graph.  The
+control law may therefore use arithmetic, the functions of `brazo.codegen.ring`, and the robot's
+equations of motion in `self.equations`.  `bind` evaluates the control law on an expression graph
+and compiles the graph to a kernel.  Gains, load and state are inputs of the kernel, so changing
+them does not require recompilation.
 
-`CompiledControlLaw` is the result.  Its `step` works for any scalar type too: it is evaluated with
-floats for checking, and on the graph of a loop that compiles robot and controller together.
+The result is a `CompiledControlLaw`.  Its method `step` also works for any scalar type.
+`step` is evaluated with floats for checking, and on the graph of a loop that compiles robot and
+controller together.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ _SIGNALS = ("q", "qd", "reference q", "reference qd", "reference qdd")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ControlSignals:
-    """Inputs of a control law in one period; every vector is a list of scalars of any type."""
+    """Inputs of a control law in one control period; vectors are lists of scalars of any type."""
 
     q: Vector
     qd: Vector
@@ -60,14 +62,17 @@ class ControlSignals:
         return [r - q for r, q in zip(self.ref.qd, self.qd, strict=True)]
 
     def saturate(self, wanted: Vector) -> Vector:
-        """Torques clipped to the drives' limits."""
+        """Return the commanded torques `wanted` clipped to the limits of the drives."""
         return [
             minimum(maximum(u, -limit), limit) if np.isfinite(limit) else u
             for u, limit in zip(wanted, self.limits, strict=True)
         ]
 
     def unless_saturated(self, wanted: Vector, values: Vector, otherwise: Vector) -> Vector:
-        """`values` for joints whose drive is not saturated, `otherwise` for the others."""
+        """Return `values` for joints whose drive is not saturated, `otherwise` for saturated ones.
+
+        A drive is saturated if its commanded torque in `wanted` exceeds the limit.
+        """
         return [
             where(limit - absolute(u), a, b) if np.isfinite(limit) else a
             for u, limit, a, b in zip(wanted, self.limits, values, otherwise, strict=True)
@@ -92,10 +97,10 @@ class CompiledController(Controller):
     def law(
         self, x: ControlSignals, gains: Mapping[str, Vector], state: State
     ) -> tuple[Vector, State]:
-        """The control law: commanded torque and next state, for any scalar type."""
+        """Control law: return commanded torque and next state, for any scalar type."""
 
     def initial_state(self, q: np.ndarray, qd: np.ndarray) -> Mapping[str, np.ndarray]:
-        """The initial state; names and sizes must not change."""
+        """Initial state at (q, q̇) by name; names and sizes must be the same for all q and q̇."""
         return {}
 
     def tables(self) -> Mapping[str, np.ndarray]:
@@ -113,19 +118,19 @@ class CompiledController(Controller):
 
     @property
     def compiled(self) -> CompiledControlLaw:
-        """The control law compiled for this robot: kernel, sizes and `step`."""
+        """The control law compiled for the robot: kernel, input sizes and `step`."""
         if self._compiled is None:
             raise self._unbound()
         return self._compiled
 
     @property
     def fixed(self) -> dict[str, np.ndarray]:
-        """Copies of the inputs that are constant between periods: gains, dt, tables."""
+        """Copies of the kernel inputs that do not change every period: gains, dt and tables."""
         return {name: self._inputs[i].copy() for i, name in enumerate(self.compiled.fixed)}
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """A copy of integrators and estimates by name; assigning it restores a state."""
+        """Copy of the controller's state (integrators, estimates), by name; may be assigned."""
         sizes = self.compiled.state_sizes
         return _split(self._inputs[-1].copy(), sizes) if sizes else {}
 
@@ -133,27 +138,32 @@ class CompiledController(Controller):
     def state(self, values: Mapping[str, Any]) -> None:
         sizes = self.compiled.state_sizes
         if set(values) != set(sizes):
-            raise BrazoError(f"{self.name}: the state has {', '.join(sizes) or 'no parts'}")
+            raise BrazoError(
+                f"{self.name}: the keys of the state must be: {', '.join(sizes) or 'none'}"
+            )
         parts = []
         for name, size in sizes.items():
             part = np.array(values[name], dtype=float)
             if part.shape != (size,) or not np.isfinite(part).all():
-                raise BrazoError(f"{self.name}: state '{name}' must be finite and ({size},)")
+                raise BrazoError(
+                    f"{self.name}: state '{name}' has shape {part.shape}; expected ({size},), and "
+                    "every value must be finite"
+                )
             parts.append(part)
         if sizes:
             self._inputs[-1][:] = np.concatenate(parts)
 
     @property
     def arguments(self) -> list[np.ndarray]:
-        """Kernel inputs after the signals: gains, dt, tables, and the state last.
+        """Kernel inputs after the signals: gains, dt, tables and, if there is one, the state.
 
-        These arrays are the controller's own memory, for machine code that calls the kernel instead
-        of the controller.  The list is new after each `bind`.
+        The arrays are not copies, so machine code can call the kernel with them instead of calling
+        the controller.  `bind` creates a new list.
         """
         return self._inputs
 
     def share_wanted(self, wanted: np.ndarray) -> None:
-        """Use an array (n,), which machine code writes, as the last commanded torque."""
+        """Store the commanded torque in the array `wanted` (n,), which machine code also writes."""
         if self._wanted is not wanted:
             _set(self, "_wanted", wanted)
 
@@ -175,7 +185,7 @@ class CompiledController(Controller):
         _ = self._compiled.entry  # compile now, not in the first period
 
     def __getstate__(self) -> dict[str, Any]:
-        """Attributes for copy and pickle, without equations and machine code."""
+        """Return the attributes for copying and pickling, without equations and machine code."""
         return {**vars(self), "_compiled": None, "_equations": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -199,7 +209,7 @@ class CompiledController(Controller):
             self._refresh_tables()
 
     def torque(self, t: float, q: Any, qd: Any, reference: Reference) -> np.ndarray:
-        """Torques (n,) within the drives' limits, to be held until the next call."""
+        """Return the torques (n,) to apply until the next call, clipped to the drive limits."""
         compiled = self._compiled
         if compiled is None:
             raise self._unbound()
@@ -218,13 +228,13 @@ class CompiledController(Controller):
         return results[0]
 
     def command(self, t: float, q: np.ndarray, qd: np.ndarray, reference: Reference) -> Any:
-        """The commanded torque, evaluated on floats; the state is not changed."""
+        """Commanded torque (n), evaluated with floats; the controller state does not change."""
         signals = [q, qd, *reference]
         values = [array.tolist() for array in (*signals, *self._inputs)]
         return self.compiled.step(*values)[1]
 
     def closed_loop(self, robot: Robot, trajectory: Any, t_end: float, **options: Any) -> Any:
-        """Run many closed loops with a robot; see `brazo.Robot.closed_loop`."""
+        """Simulate many closed loops in one call; see `brazo.Robot.closed_loop`."""
         from brazo.control.closed_loop import closed_loop
 
         return closed_loop(robot, self, trajectory, t_end, **options)
@@ -239,7 +249,10 @@ class CompiledController(Controller):
 
 
 class CompiledControlLaw:
-    """A control law compiled for one robot; inputs are flat vectors in the order of `inputs`."""
+    """Control law compiled for one robot.
+
+    `inputs` maps the names of the input vectors, in order, to their sizes.
+    """
 
     def __init__(
         self,
@@ -271,7 +284,7 @@ class CompiledControlLaw:
         return self  # immutable: copies of a controller share the machine code
 
     def step(self, *inputs: Sequence[Scalar]) -> tuple[Vector, Vector, Vector]:
-        """Clipped torque, commanded torque and next state, for any scalar type."""
+        """Return clipped torque, commanded torque and next state, for any scalar type."""
         q, qd, r, rd, rdd, gains, dt = inputs[:7]
         tables = {name: list(v) for name, v in zip(self._tables, inputs[7:], strict=False)}
         state = _split(inputs[-1], self.state_sizes) if self.state_sizes else {}
@@ -291,8 +304,8 @@ class CompiledControlLaw:
     def entry(self) -> Callable[..., Any]:
         """Compiled function `entry(q, qd, r, rd, rdd, gains, dt, tables…, state)`.
 
-        It returns the clipped torque, the commanded torque, the sum of its elements and, if there
-        is a state, the next state.
+        It returns the clipped torque, the commanded torque and the sum of the commanded torques.
+        If the controller has a state, the next state is the fourth result.
         """
         return self.kernel.entry_or(self._other_call)
 
@@ -309,7 +322,10 @@ class CompiledControlLaw:
         return compile_kernel(self.name.lower(), graph, outputs)
 
     def _other_call(self, *inputs: Any) -> Any:
-        """Slow path for lists, other types or NaN: check each joint, then compute."""
+        """Call the kernel with inputs that `entry` does not accept, such as lists or NaN.
+
+        Each joint is checked first; this is slower than `entry`.
+        """
         signals = [
             read_vector(value, self.robot, f"{self.name}: {what}")
             for value, what in zip(inputs, _SIGNALS, strict=False)

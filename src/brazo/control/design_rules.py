@@ -2,7 +2,7 @@
 
 **Ultimate gain.**  The velocity loop of a joint of inertia m, sampled with the period dt and
 delayed by d periods, v⁺ = v − (dt/m) kd v₋d, has the characteristic equation
-λ^(d+1) − λ^d + kd dt/m = 0.  It reaches the unit circle at the angle θ = π/(2d + 1):
+λ^(d+1) − λ^d + kd dt/m = 0.  Its roots reach the unit circle at the angle θ = π/(2d + 1):
 
     Ku = (m/dt) 2 sin(θ/2)          Tu = 2π dt/θ = 2 (2d + 1) dt
 
@@ -12,16 +12,16 @@ kp = kd/Ti:
     Ziegler–Nichols (1942)     kd = 0.45 Ku     Ti = Tu/1.2
     Tyreus–Luyben (1992)       kd = Ku/3.2      Ti = 2.2 Tu        less oscillation
 
-ki = kp²/(4 kd): an integral time of four derivative times, as in the PID rule of Ziegler and
-Nichols.
+The integral gain is ki = kp²/(4 kd).  The integral time is then four derivative times, as in the
+PID rule of Ziegler and Nichols.
 
-**Pole placement** puts the poles of each joint at a bandwidth whose crossover keeps 45° of phase
-with the same delay; see `brazo.control.bandwidth`.  **Bryson's rule** weights the states and
+**Pole placement** chooses a bandwidth for each joint that leaves a phase margin of 45° with the
+same delay; see `brazo.control.bandwidth`.  **Bryson's rule** weights the states and
 torques of an LQR by the inverse squares of their largest acceptable values.
 
-m is the smallest inertia that a joint shows in the workspace while the others are free,
-1/(M⁻¹)ᵢᵢ.  Coupling between joints can still make a loop unstable: check the result with
-`brazo.control.loop_stability`, as tuning does.
+m is the smallest inertia of a joint in the workspace while the other joints are free, 1/(M⁻¹)ᵢᵢ.
+Coupling between joints can still make a loop unstable: check the result with
+`brazo.control.loop_stability`.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _PHASE = 0.26  # rad: delay times bandwidth of a critically damped loop with 45�
 
 
 def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[str, np.ndarray]:
-    """Gains by a design rule, for a controller that is bound to a robot.
+    """Gains by name from a design rule, for a controller that is bound to a robot.
 
-    `delay` (s) is that of the drives; one control period for computation is added.
+    `delay` (s) is the delay of the drives.  One control period for computation is added to it.
     """
     one_of(rule, RULES, "rule")
     allowed = rules_for(controller)
@@ -83,7 +83,7 @@ def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[
 
 
 def rules_for(controller: Controller) -> tuple[str, ...]:
-    """The rules that apply to a kind of controller."""
+    """Names of the design rules that apply to a controller."""
     if isinstance(controller, LQR):
         return ("bryson",)
     names = {gain.name for gain in controller.GAINS}
@@ -91,23 +91,30 @@ def rules_for(controller: Controller) -> tuple[str, ...]:
 
 
 def ultimate_gain(inertia: np.ndarray, dt: float, delay: int = 0) -> tuple[np.ndarray, float]:
-    """Ultimate gain Ku (n,) and ultimate period Tu (s) of a velocity loop.
+    """Ultimate gain Ku (n,) and ultimate period Tu (s) of the velocity loop of each joint.
 
-    `delay` is a number of control periods.
+    `dt` is the control period (s) and `delay` the number of control periods of delay.
     """
     angle = math.pi / (2 * delay + 1)
     return np.asarray(inertia) / dt * 2.0 * math.sin(0.5 * angle), 2.0 * math.pi * dt / angle
 
 
 def smallest_inertia(robot: Robot) -> np.ndarray:
-    """Smallest 1/(M⁻¹)ᵢᵢ (n,) in the workspace: the inertia of a joint with the others free."""
+    """Smallest inertia 1/(M⁻¹)ᵢᵢ (n,) of each joint in the workspace.
+
+    The other joints are free to move.
+    """
     M = robot.mass_matrix(robot.random_q(_SAMPLES, seed=0))
     return (1.0 / np.diagonal(np.linalg.inv(M), axis1=-2, axis2=-1)).min(axis=0)
 
 
 def bryson_weights(robot: Robot) -> dict[str, np.ndarray]:
-    """LQR weights for acceptable errors of 0.02 rad and 5 mm, speeds of a tenth of the drives' max
-    and the drives' max torques; without a torque limit, torques that hold and accelerate the robot.
+    """LQR weights by Bryson's rule, from the largest acceptable deviations.
+
+    The deviations are a position error of 0.02 rad or 5 mm, a tenth of the max speed of the drive
+    and the max torque of the drive.  A drive without speed limit gets a deviation of 0.2 rad/s or
+    50 mm/s.  A drive without torque limit gets the torque that accelerates its joint by 20 rad/s²
+    or 5 m/s².
     """
     prismatic = np.array([kind == "prismatic" for kind in robot.joint_kinds])
     deviation = np.where(prismatic, _DEVIATION[1], _DEVIATION[0])

@@ -1,18 +1,19 @@
 """Equations of motion of a robot with a load, for controllers and any scalar type.
 
     inverse_dynamics   τ = M(q) q̈ + C(q, q̇) q̇ + G(q) + friction(q̇)
-    passive            M(q) w + C(q, q̇) v + G(q)          two velocities: of the robot and of the
-    reference
+    passive            M(q) w + C(q, q̇) v + G(q)          v, w: reference velocity, acceleration
 
-`passive` needs the C of Christoffel symbols, for which C(q, a) b is symmetric in a and b.
-Newton–Euler computes C(q, v) v, and this quadratic form determines the symmetric one:
+`passive` needs the matrix C of the Christoffel symbols, for which C(q, a) b = C(q, b) a.
+Newton–Euler computes only C(q, v) v.  The product with two vectors follows from this quadratic
+form:
 
     C(q, a) b = C(q, s) s − C(q, d) d,        s = (a + b)/2,  d = (a − b)/2
 
-so two passes give C(q, q̇) v with the C for which Ṁ − 2C is skew-symmetric, without derivatives.
+so two Newton–Euler passes give C(q, q̇) v without derivatives.  With this C, Ṁ − 2C is
+skew-symmetric.
 
 The load is a vector in which the equations are linear (ten inertial parameters for a tree, a mass
-for a Delta).  It is an input of compiled controllers, so a new load does not recompile.
+for a Delta).  It is an input of compiled controllers, so a new load requires no recompilation.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from brazo.dynamics.delta import DeltaDynamics
 from brazo.dynamics.friction import friction, has_friction
 from brazo.dynamics.links import LinkInertia, Links, links_of
 from brazo.dynamics.newton_euler import ZERO, joint_transforms, newton_euler
-from brazo.dynamics.straight import StraightDynamics
+from brazo.dynamics.unrolled import UnrolledDynamics
 from brazo.dynamics.vectors import add
 from brazo.kinematics.forward import Pose, jacobian_rows, posture, tool_pose
 from brazo.model.description import DeltaModel, Model, TreeModel
@@ -46,14 +47,17 @@ Vector = list[Scalar]
 
 
 class ControlEquations(ABC):
-    """Equations of a robot for controllers; `load` is a vector of `load_vector`, or None."""
+    """Equations of motion of a robot for controllers, for any scalar type.
+
+    The argument `load` is a result of `load_vector`, or None for no load.
+    """
 
     n: int
     load_size: int
 
     @abstractmethod
     def mass_matrix(self, q: Vector, load: Vector | None = None) -> list[Vector]:
-        """M (n, n), motors included."""
+        """Mass matrix M (n, n), including motor inertia."""
 
     @abstractmethod
     def gravity(self, q: Vector, load: Vector | None = None) -> Vector:
@@ -61,17 +65,17 @@ class ControlEquations(ABC):
 
     @abstractmethod
     def friction(self, qd: Vector) -> Vector:
-        """Friction of the joints (n)."""
+        """Friction torques of the joints (n)."""
 
     @abstractmethod
     def rigid(self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None) -> Vector:
-        """M q̈ + C q̇ + G (n)."""
+        """Inverse dynamics without friction: M q̈ + C q̇ + G (n)."""
 
     @abstractmethod
     def passive(
         self, q: Vector, qd: Vector, v: Vector, w: Vector, load: Vector | None = None
     ) -> Vector:
-        """M w + C(q, q̇) v + G (n)."""
+        """Torque M w + C(q, q̇) v + G (n), for controllers based on passivity."""
 
     @abstractmethod
     def acceleration(
@@ -82,24 +86,30 @@ class ControlEquations(ABC):
         load: Vector | None = None,
         mass_scale: Scalar | None = None,
     ) -> Vector:
-        """q̈ (n) under torques; `mass_scale` multiplies the masses of the robot, not the load."""
+        """Forward dynamics: the accelerations q̈ (n) under the torques `tau`.
+
+        `mass_scale` multiplies the masses of the robot, but not the load.
+        """
 
     @abstractmethod
     def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
-        """Pose of the tool and its Jacobian (6, n), both in base axes."""
+        """Pose of the tool in the base frame, and its Jacobian (6, n) in base axes."""
 
     @abstractmethod
     def regressor(self) -> Regressor:
-        """The form of the equations that is linear in the inertial parameters."""
+        """Regressor: the equations of motion as a linear function of the inertial parameters."""
 
     @abstractmethod
     def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
-        """The vector `load` of the other methods, for a load given in the tool frame."""
+        """Return a load as a vector, for the argument `load` of the other methods.
+
+        `mass` is in kg; `com` (m) and `inertia` (kg m²) are in the tool frame.
+        """
 
     def inverse_dynamics(
         self, q: Vector, qd: Vector, qdd: Vector, load: Vector | None = None
     ) -> Vector:
-        """M q̈ + C q̇ + G + friction (n)."""
+        """Inverse dynamics with friction: M q̈ + C q̇ + G + friction (n)."""
         return add(self.rigid(q, qd, qdd, load), self.friction(qd))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ControlEquations:
@@ -107,14 +117,14 @@ class ControlEquations(ABC):
 
 
 def equations_of(model: Model) -> ControlEquations:
-    """The equations of a tree robot or a Delta; raises an error if inertia is missing."""
+    """Equations of motion of a tree robot or a Delta; raises an error if inertia is missing."""
     if isinstance(model, DeltaModel):
         return DeltaEquations(model)
     return TreeEquations(model.require_tree())
 
 
 class TreeEquations(ControlEquations):
-    """The equations of a tree robot, from the algorithms of `brazo.dynamics`."""
+    """Equations of motion of a tree robot, with the algorithms of `brazo.dynamics`."""
 
     load_size = 10
 
@@ -164,7 +174,7 @@ class TreeEquations(ControlEquations):
         refuse_everywhere(self.model)
         links = self.loaded(load, mass_scale)
         rest = [t - f for t, f in zip(tau, self.friction(qd), strict=True)]
-        return StraightDynamics(links).forward(q, qd, rest, self.up)
+        return UnrolledDynamics(links).forward(q, qd, rest, self.up)
 
     def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
         where = posture(self.model, q)
@@ -181,7 +191,10 @@ class TreeEquations(ControlEquations):
         return np.array([body.mass, *body.first, *body.second])
 
     def loaded(self, load: Vector | None, mass_scale: Scalar | None = None) -> Links:
-        """The links with the load added to the link that carries the tool."""
+        """Return the links, with the load added to the link that carries the tool.
+
+        `mass_scale` multiplies the inertia of the links, but not the load.
+        """
         links = list(self.links.links)
         if mass_scale is not None:
             links = [replace(link, inertia=_scaled(link.inertia, mass_scale)) for link in links]
@@ -198,12 +211,12 @@ class TreeEquations(ControlEquations):
         return replace(self.links, links=tuple(links))
 
     def with_motors(self, tau: Vector, qdd: Vector) -> Vector:
-        """Torques including motor inertia."""
+        """Add the torques of the motor inertia at accelerations `qdd` to `tau`."""
         return [t + a * w for t, a, w in zip(tau, self.armature, qdd, strict=True)]
 
 
 class DeltaEquations(ControlEquations):
-    """The equations of a Delta; a load is a mass on its platform."""
+    """Equations of motion of a Delta robot; a load is a point mass on its platform."""
 
     n = 3
     load_size = 1
@@ -260,7 +273,7 @@ class DeltaEquations(ControlEquations):
         return np.array([read_load(mass, com, inertia).mass])
 
     def loaded(self, load: Vector | None) -> DeltaDynamics:
-        """The dynamics with a heavier platform."""
+        """Return the dynamics with the load added to the platform mass."""
         if load is None:
             return self.dynamics
         held = copy.copy(self.dynamics)
@@ -271,7 +284,7 @@ class DeltaEquations(ControlEquations):
 def delta_passive(
     dynamics: DeltaDynamics, q: Vector, qd: Vector, v: Vector, w: Vector, field: Vector
 ) -> Vector:
-    """M w + C(q, q̇) v + G of a Delta."""
+    """Torque M w + C(q, q̇) v + G of a Delta robot, where `field` is the gravity vector."""
     M, C = dynamics._matrices(q, qd)
     moved = [dot(row, w) + dot(other, v) for row, other in zip(M, C, strict=True)]
     return add(moved, dynamics._holding(q, field))

@@ -1,6 +1,6 @@
 """Feed-forward torques, computed from the reference alone.
 
-none      nothing
+none      zero torque
 gravity   G(r)
 full      M(r) r̈ + C(r, ṙ) ṙ + G(r) + friction(ṙ): inverse dynamics of the reference
 """
@@ -17,7 +17,7 @@ FEEDFORWARDS = ("none", "gravity", "full")
 
 
 def feedforward(kind: str, equations: ControlEquations, x: ControlSignals) -> list[Any]:
-    """Feed-forward torques (n) of a kind (see the module docstring), for any scalar type."""
+    """Feed-forward torques (n) for any scalar type; `kind` is "none", "gravity" or "full"."""
     if kind == "none":
         return [0.0] * equations.n
     load = x.tables["load"]

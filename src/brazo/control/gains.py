@@ -1,12 +1,12 @@
-"""Gains of a controller: one per joint, checked when set, may be changed while it runs.
+"""Gains of a controller, one value per joint, which may be changed during a run.
 
     pid.gains["kp"]                      (n,) the current values
     pid.gains["kp"] = 40.0               every joint
-    pid.gains["kp"] = [40, 40, 25, …]    joint by joint
+    pid.gains["kp"] = [40, 40, 25, …]    one value per joint
     pid.gains["kp", "elbow"] = 25.0      one joint, by name or index
 
-A compiled controller reads the same memory: a change takes effect at its next call, without
-recompiling.
+Values are checked when they are set.  A compiled controller reads the same memory, so a change
+takes effect in the next control period, without recompilation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ Key = str | tuple[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Declaration of a gain: unit (revolute, prismatic joints), and whether it may be 0."""
+    """Declaration of a gain: name, description, unit, and whether it may be 0.
+
+    `unit` is one unit, or a pair of units for revolute and prismatic joints.
+    """
 
     name: str
     about: str
@@ -35,7 +38,7 @@ class Gain:
 
     @property
     def rule(self) -> str:
-        """The allowed values, as a phrase for messages."""
+        """Condition on the values, as a phrase for error messages."""
         return "must be at least 0" if self.zero else "must be greater than 0"
 
 
@@ -52,7 +55,7 @@ class Parameter:
 
 
 class Gains:
-    """The gains of one controller on one robot, in one vector."""
+    """All gains of one controller for one robot, stored in one vector."""
 
     def __init__(
         self,
@@ -93,7 +96,7 @@ class Gains:
         return f"<gains of {self._owner}: {shown}>"
 
     def __getitem__(self, key: Key) -> Any:
-        """A copy of the values of a gain, or with (name, joint) one value."""
+        """Return a copy of the values of a gain, or a single value for a key (name, joint)."""
         name, entry = key if isinstance(key, tuple) else (key, None)
         values = self.vector[self._slice(name)].copy()
         return values if entry is None else float(values[self._entry(name, entry)])
@@ -108,7 +111,7 @@ class Gains:
             raise BrazoError(f"{self._what(name)} has shape {given.shape}; expected {wanted}")
         values = self.vector[where].copy()
         values[slice(None) if entry is None else self._entry(name, entry)] = given
-        self._check(self._kinds[name], values)
+        self.check(name, values)
         before = self.vector[where].copy()
         self.vector[where] = values
         try:
@@ -124,12 +127,25 @@ class Gains:
         return {**self.__dict__, "on_change": None}
 
     def split(self, vector: Sequence[Any]) -> dict[str, list[Any]]:
-        """Split a vector that is ordered like `vector` into lists by gain name."""
+        """Split a vector with the layout of `self.vector` into one list per gain, by name."""
         return {name: list(vector[where]) for name, where in self._slices.items()}
 
     def slice_of(self, name: str) -> slice:
-        """Position of a gain in `vector`."""
+        """Slice of `vector` that holds the values of a gain."""
         return self._slice(name)
+
+    def check(self, name: str, values: np.ndarray) -> None:
+        """Raise a `BrazoError` if a gain may not have one of the `values` (..., entries)."""
+        gain = self._kinds[name]
+        fine = np.isfinite(values) & ((values >= 0.0) if gain.zero else (values > 0.0))
+        if not fine.all():
+            first = tuple(np.argwhere(~fine)[0])
+            bad = int(first[-1])
+            label = self._labels(gain)[bad]
+            place = f"axis {label}" if gain.entries else f"joint {bad + 1} ({label})"
+            raise BrazoError(
+                f"{self._what(name)} for {place} is {values[first]:g}; it {gain.rule} and finite"
+            )
 
     def parameters(self) -> tuple[Parameter, ...]:
         """All gains with labels, units and values, for display."""
@@ -173,17 +189,6 @@ class Gains:
             f"{self._what(name)}: no entry {entry!r}; entries: {', '.join(labels)}, "
             f"or 0 to {len(labels) - 1}"
         )
-
-    def _check(self, gain: Gain, values: np.ndarray) -> None:
-        fine = np.isfinite(values) & ((values >= 0.0) if gain.zero else (values > 0.0))
-        if not fine.all():
-            bad = int(np.flatnonzero(~fine)[0])
-            label = self._labels(gain)[bad]
-            place = f"axis {label}" if gain.entries else f"joint {bad + 1} ({label})"
-            raise BrazoError(
-                f"{self._what(gain.name)} for {place} is {values[bad]:g}; it must be finite and "
-                f"{gain.rule}"
-            )
 
     def _what(self, name: str) -> str:
         return f"{self._owner}: gain '{name}'"

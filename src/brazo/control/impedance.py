@@ -3,17 +3,19 @@
     F = K x + D ẋ          x = (Rᵀ(p_r − p), ½ (RᵀR_r − R_rᵀR)^∨)
     τ = Jᵀ F + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ) + posture
 
-in tool axes, linear then angular: an external force f displaces the tool by K⁻¹f, and no contact
-model is needed (Hogan, 1985).  For a small rotation the second part of x is the rotation vector;
-for a larger one its length is the sine of the angle, so that 180° is an (unstable) equilibrium.
+x and F are in tool axes, the linear part first.  An external force f displaces the tool by K⁻¹f,
+and no contact model is needed (Hogan, 1985).  For a small rotation, the angular part of x is the
+rotation vector.  For a large rotation, its length is the sine of the angle, so 180° is an unstable
+equilibrium.
 
-A redundant arm has null-space motions: `posture` springs pull it to the reference joint values,
-projected so that they do not act on the tool:
+For a redundant arm, `posture` is the torque of springs that pull the joints to their reference
+values.  The torque is multiplied by N, so that it does not act on the tool:
 
     N = 1 − Jᵀ (J M⁻¹ Jᵀ + ε)⁻¹ J M⁻¹
 
-which is dynamically consistent (Khatib, 1987): it causes no tool acceleration.  ε is 1e-9 of the
-mean mobility; it admits arms with fewer than six degrees of freedom, and singular poses.
+This projection is dynamically consistent: it causes no tool acceleration (Khatib, 1987).  ε is 1e-9
+times the mean diagonal element of J M⁻¹ Jᵀ.  It makes the matrix invertible at singular poses and
+for arms with fewer than six degrees of freedom.
 """
 
 from __future__ import annotations
@@ -38,10 +40,10 @@ _SAMPLES = 64
 
 
 class CartesianImpedance(CompiledController):
-    """Cartesian impedance controller, in tool axes or (`frame="base"`) in base axes.
+    """Cartesian impedance controller, in tool axes or, with `frame="base"`, in base axes.
 
     `wn` (rad/s) and `zeta` determine the gains that are not given, from the mean apparent inertia
-    of the tool along each axis; the gain is 0 for an axis along which the tool cannot move.  With
+    of the tool along each axis.  The gain is 0 for an axis along which the tool cannot move.  With
     `feedforward=False` only gravity is compensated.
     """
 
@@ -119,7 +121,7 @@ class CartesianImpedance(CompiledController):
         return tau, state
 
     def _posture(self, x: ControlSignals, gains: Mapping[str, Vector], J: list[Vector]) -> Vector:
-        """Torques of the posture springs, projected into the null space of the tool."""
+        """Torques (n) of the posture springs, projected into the null space of the tool motion."""
         e, rate, n = x.error, x.error_rate, len(x.q)
         kp, kd = gains["posture"], gains["posture_damping"]
         pull = [kp[i] * e[i] + kd[i] * rate[i] for i in range(n)]
@@ -136,10 +138,10 @@ class CartesianImpedance(CompiledController):
 
 
 def tool_inertia(robot: Robot, frame: Literal["tool", "base"]) -> np.ndarray:
-    """Mean over the workspace of the apparent inertia (6,) of the tool along and about each axis.
+    """Apparent inertia (6,) of the tool along and about each axis, averaged over the workspace.
 
-    It is 1 / (J M⁻¹ Jᵀ)_ii, the inertia for a force along one axis if the tool can move along all
-    axes; 0 if it cannot move along this one.
+    It is the inverse of the mean of (J M⁻¹ Jᵀ)_ii.  It is 0 for an axis along which the tool cannot
+    move.
     """
     q = robot.random_q(_SAMPLES, seed=0)
     J = robot.jacobian(q, frame)
@@ -149,7 +151,7 @@ def tool_inertia(robot: Robot, frame: Literal["tool", "base"]) -> np.ndarray:
 
 
 def _turn_between(R: Vector, R_goal: Vector) -> Vector:
-    """Rotation axis from R to R_goal times the sine of the angle, in base axes."""
+    """Rotation axis from R to R_goal times the sine of the rotation angle, in base axes."""
     total: Vector = [0.0, 0.0, 0.0]
     for k in range(3):
         a, b = R[k::3], R_goal[k::3]
@@ -161,5 +163,5 @@ def _turn_between(R: Vector, R_goal: Vector) -> Vector:
 
 
 def _rotated(turn: Any, R: Vector, v: Vector) -> Vector:
-    """A six-vector with both halves rotated by `turn`, a function (R, v) -> vector."""
+    """Rotate both halves of a six-vector by R; `turn(R, v)` rotates one half."""
     return [*turn(R, v[:3]), *turn(R, v[3:])]

@@ -2,8 +2,8 @@
 
     x = (q, q̇, controller state) ← Runge–Kutta steps with the torque of the controller at x
 
-Gains, load and other tables are inputs with leading batch dimensions: thousands of runs with
-different gains are one call (see `brazo.codegen.loop`).
+Gains, load and other tables are inputs with leading batch dimensions, so one call computes
+thousands of runs with different gains (see `brazo.codegen.loop`).
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ REFERENCE = ("reference_q", "reference_qd", "reference_qdd")
 def controller_loop(compiled: CompiledControlLaw, robot: Robot, substeps: int = 1) -> Loop:
     """Compile the closed loop of a controller and a robot.
 
-    Inputs: `x`, the three references as streams, `gains`, `dt` and the controller's tables.
-    Recorded: x after the step, the torque held during it and the commanded torque.
+    The inputs are `x`, the references of position, velocity and acceleration as streams, `gains`,
+    `dt` and the tables of the controller.  The loop records x after each step, the torque during
+    the step and the commanded torque.
     """
     g, n = Graph(), robot.n
     sizes = {key: size for key, size in compiled.inputs.items() if key not in ("q", "qd", "state")}

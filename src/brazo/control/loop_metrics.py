@@ -1,14 +1,14 @@
 """Metrics of a closed loop, accumulated step by step inside the compiled loop.
 
-The definitions are those of `brazo.recording.metrics`, for the joints and the tool position.  A run
-of millions of steps then needs no record: `Accumulators.step` is part of the compiled loop, and
-`Accumulators.results` turns the sums into metrics.
+The metrics of joints and tool position are defined as in `brazo.recording.metrics`, but a run of
+millions of steps need not be recorded.  `Accumulators.step` is part of the compiled loop, and
+`Accumulators.results` computes the metrics from the sums.
 
-    rms_error, max_error      of r − q, and of the distance of the tool from its reference
+    rms_error, max_error      of r − q, and of the distance between tool and reference tool position
     overshoot                 fraction of the range of the reference
     settling_time             s after the reference reached its last value
     energy                    ∫ |τ q̇| dt, J                 peak_torque   max |τ|
-    saturation                fraction of time in which a drive was saturated
+    saturation                fraction of the time for which a drive was saturated
     jerk                      RMS of the second difference of q̇ divided by dt²
 """
 
@@ -30,7 +30,7 @@ HUGE = 1e6  # rad, m, rad/s and m/s; a joint beyond it has diverged
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopSignals:
-    """Signals of one control period; lists of any scalar."""
+    """Signals of one control period; vectors are lists of scalars of any type."""
 
     row: Scalar  # number of the period, from 0
     dt: Scalar
@@ -46,8 +46,8 @@ class LoopSignals:
 class Accumulators:
     """Sums and extrema from which the metrics of runs along one reference are computed.
 
-    `reference` is (3, m, n), `tool` (m, 3) has its tool positions, `limits` (n,) the torque limits
-    of the drives.
+    `reference` (3, m, n) has position, velocity and acceleration at m samples.  `tool` (m, 3) has
+    the reference tool positions (m), and `limits` (n,) the torque limits of the drives.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Accumulators:
         return sum(self.sizes.values())
 
     def start(self) -> np.ndarray:
-        """The initial sums (size,)."""
+        """Initial values of the sums (size,)."""
         parts = [
             np.full(size, -1.0 if name in ("outside", "tool_outside") else 0.0)
             for name, size in self.sizes.items()
@@ -99,7 +99,7 @@ class Accumulators:
         return np.concatenate(parts)
 
     def step(self, flat: Sequence[Scalar], inputs: Mapping[str, Vector], x: LoopSignals) -> Vector:
-        """The sums after one period."""
+        """Return the sums after one more control period, from the sums `flat` before it."""
         a, n = _split(flat, self.sizes), self.n
         low, high, band = inputs["metric_low"], inputs["metric_high"], inputs["metric_band"]
         late = x.row - inputs["metric_stop"][0]
@@ -151,9 +151,10 @@ class Accumulators:
         return [value for name in self.sizes for value in after[name]]
 
     def results(self, flat: np.ndarray) -> dict[str, np.ndarray]:
-        """Metrics (..., n) of joints, and (...) of the tool as `NAME.tool`, from sums (..., size).
+        """Compute the metrics from the sums (..., size), as a dictionary.
 
-        Undefined values are NaN, and so are all values of a run that diverged.
+        Metrics of joints are (..., n).  Metrics of the tool are (...), with keys such as
+        `rms_error.tool`.  Undefined values and all values of a diverged run are NaN.
         """
         a = _split(np.moveaxis(flat, -1, 0), self.sizes)
         a = {name: np.moveaxis(np.asarray(part), 0, -1) for name, part in a.items()}
@@ -184,18 +185,21 @@ class Accumulators:
         return found
 
     def failed_at(self, flat: np.ndarray) -> np.ndarray:
-        """Time (...) in s at which a joint diverged; NaN if none did."""
+        """Time (...) in s at which a run diverged; NaN if it did not."""
         alive = flat[..., 0]
         return np.where(alive < self.rows, alive * self.dt, np.nan)
 
     def _settled(self, last: np.ndarray) -> np.ndarray:
-        """Settling time (s) from the last row outside the band, -1 if there is none."""
+        """Settling time (s), from the index `last` of the last row outside the error band.
+
+        It is 0 if `last` is -1 (no such row), and NaN if `last` is the final row.
+        """
         time = np.maximum((last + 1.0 - self.stop) * self.dt, 0.0)
         return np.where(last < 0.0, 0.0, np.where(last >= self.rows - 1, np.nan, time))
 
 
 def _stop_row(q: np.ndarray) -> int:
-    """Row at which a reference (m, n) reaches its last value."""
+    """Index of the row at which a reference (m, n) reaches its final value."""
     moving = np.flatnonzero((np.abs(q - q[-1]) > CHANGED).any(axis=1))
     return int(moving[-1]) + 1 if len(moving) else 0
 

@@ -1,18 +1,18 @@
 """Stability of a sampled control loop near an operating point, from its linear model.
 
-The robot with torques held during a period dt and the controller are, for small deviations,
+The torques u are constant during a control period dt.  For small deviations, robot and controller
+are linear; x⁺ and s⁺ are their states after one period:
 
     x⁺ = Φ x + Γ u       x = (q, q̇)         u  = Kx x + Ks s
                                             s⁺ = Sx x + Ss s      s: integrators, filters, estimates
 
-and with a delay of d periods the robot receives the torque of d periods before.  Φ and Γ are exact
-for the linear robot (matrix exponential).  The loop is stable if all eigenvalues of this map lie in
-the unit circle; states of the controller that do not reach the torque (an integrator with ki = 0)
-are left out.
+With a delay of d periods, the robot receives the torque computed d periods earlier.  Φ and Γ are
+exact for the linear robot (matrix exponential).  The loop is stable if all eigenvalues of the map
+from one period to the next lie inside the unit circle.  Controller states that do not affect the
+torque, such as an integrator with ki = 0, are left out.
 
-The robot may differ from the model that the controller knows: a payload, other masses, a longer
-delay.  The joints move slowly at an operating point, so Coulomb friction is constant and adds no
-damping, as during a motion.
+The robot may differ from the controller's model by a payload, other masses or a longer delay.
+The joints move slowly at an operating point, so Coulomb friction is constant and adds no damping.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SLOW = (0.05, 0.01)  # rad/s, m/s
 
 @dataclass(frozen=True, slots=True)
 class PlantVariant:
-    """Differences between the robot and the model that the controller knows."""
+    """Differences between the controlled robot and the model in the controller."""
 
     name: str = "nominal"
     payload: float = 0.0  # kg, at the tool
@@ -47,7 +47,7 @@ class PlantVariant:
 
 @dataclass(frozen=True, slots=True)
 class LoopStability:
-    """Largest spectral radius of a loop over operating points and variants."""
+    """Largest spectral radius of a control loop over operating points and plant variants."""
 
     radius: float
     variant: str  # with that radius
@@ -55,14 +55,15 @@ class LoopStability:
 
     @property
     def stable(self) -> bool:
-        """Whether no deviation grows."""
+        """True if the spectral radius is at most 1, with a small tolerance: no deviation grows."""
         return self.radius < 1.0 + MARGINAL
 
 
 class LinearLoops:
     """Linear models of a robot at operating points q (p, n), with control period dt (s).
 
-    They do not depend on the controller, so many controllers and gains can be checked with them.
+    The models do not depend on the controller, so they can be reused for many controllers and
+    gains.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class LinearLoops:
         self._qdd = _loaded_motion(robot)
 
     def stability(self, controller: CompiledController) -> LoopStability:
-        """Stability of the loop with a controller, which must be bound to the robot and dt."""
+        """Stability of the loop with a controller that is bound to the same robot and dt."""
         radii = self.radii(controller)
         variant, point = np.unravel_index(int(np.argmax(radii)), radii.shape)
         return LoopStability(
@@ -87,15 +88,20 @@ class LinearLoops:
     def radii(
         self, controller: CompiledController, gains: Mapping[str, Any] | None = None
     ) -> np.ndarray:
-        """Spectral radii (..., variants, points); `gains` (..., size) replace the controller's."""
+        """Spectral radii (..., variants, points) of the loop with a controller.
+
+        `gains` maps names of gains to new values (..., size), where size is the number of values
+        of the gain.
+        """
         law = self._control(controller, gains or {})
         return np.stack([self._radius(law, variant) for variant in self.variants], axis=-2)
 
     def delay_margin(self, controller: CompiledController) -> float:
-        """The longest delay (s), in whole periods, with which the nominal robot is stable.
+        """The longest delay (s), in whole control periods, with which the loop is stable.
 
-        It is 0 if the loop is unstable with a delay of one period; delays up to 16 periods are
-        tried.  The search assumes that all delays longer than an unstable one are unstable.
+        Payload and masses are those of the controller's model.  The result is 0 if a delay of one
+        period makes the loop unstable.  Delays up to 16 periods are tried.  The search assumes that
+        a loop that is unstable with one delay is unstable with all longer delays.
         """
         law = self._control(controller, {})
 
@@ -114,20 +120,20 @@ class LinearLoops:
     def matrix(
         self, controller: CompiledController, variant: PlantVariant | None = None
     ) -> np.ndarray:
-        """Matrices (points, m, m) of the map of one period.
+        """Matrices (points, m, m) that map the state of the loop to the state after one period.
 
-        The m states are q, q̇, the controller's state and the delayed torques.
+        The m state variables are q, q̇, the controller's state and the delayed torques.
         """
         return self._matrix(self._control(controller, {}), variant or PlantVariant())
 
-    def _radius(self, law: _Law, variant: PlantVariant) -> np.ndarray:
+    def _radius(self, law: _LinearController, variant: PlantVariant) -> np.ndarray:
         matrix = self._matrix(law, variant)
         finite = np.isfinite(matrix).all(axis=(-2, -1))
         matrix[~finite] = 0.0
         radius = np.abs(np.linalg.eigvals(matrix)).max(axis=-1)
         return np.where(finite, radius, np.inf)
 
-    def _matrix(self, law: _Law, variant: PlantVariant) -> np.ndarray:
+    def _matrix(self, law: _LinearController, variant: PlantVariant) -> np.ndarray:
         phi, gamma = self._plant(variant.payload, variant.mass_scale)
         size, n, m, d = phi.shape[-1], gamma.shape[-1], law.Ss.shape[-1], variant.delay
         total = size + m + d * n
@@ -147,7 +153,7 @@ class LinearLoops:
         return loop
 
     def _plant(self, payload: float, mass_scale: float) -> tuple[np.ndarray, np.ndarray]:
-        """Φ (p, 2n, 2n) and Γ (p, 2n, n) of the module docstring at all operating points."""
+        """Φ (p, 2n, 2n) and Γ (p, 2n, n) of the linear robot at all operating points."""
         key = payload, mass_scale
         if key not in self._plants:
             self._plants[key] = self._linearised(payload, mass_scale)
@@ -184,14 +190,21 @@ class LinearLoops:
         step = expm(grown * self.dt)
         return step[:, : 2 * n, : 2 * n], step[:, : 2 * n, 2 * n :]
 
-    def _control(self, controller: CompiledController, gains: Mapping[str, Any]) -> _Law:
-        """The linearised controller at all points; `gains` (..., size) add batch dimensions."""
+    def _control(
+        self, controller: CompiledController, gains: Mapping[str, Any]
+    ) -> _LinearController:
+        """Linearise the controller at all operating points.
+
+        `gains` maps names of gains to new values (..., size), whose leading dimensions are batches.
+        """
         if gains and controller.tables():  # these follow from the gains, set by set
             count = len(next(iter(gains.values())))
             sets = [{name: v[i] for name, v in gains.items()} for i in range(count)]
             laws = [self._control(with_gains(controller, one), {}) for one in sets]
             parts = ("Kx", "Ks", "Sx", "Ss")
-            return _Law(*(np.stack([getattr(law, part) for law in laws]) for part in parts))
+            return _LinearController(
+                *(np.stack([getattr(law, part) for law in laws]) for part in parts)
+            )
         n, compiled, own = self.robot.n, controller.compiled, controller.gains
         fixed = controller.fixed
         lead = np.broadcast_shapes(*(np.shape(v)[:-1] for v in gains.values()))
@@ -225,14 +238,14 @@ class LinearLoops:
         reach = (np.abs(Ks) > _ROUNDING * scale).any(axis=tuple(range(K.ndim - 1)))
         for _ in range(len(reach)):
             reach |= (Ss[..., reach, :] != 0.0).any(axis=tuple(range(K.ndim - 1)))
-        return _Law(
+        return _LinearController(
             K[..., : 2 * n], Ks[..., reach], S[..., reach, : 2 * n], Ss[..., reach, :][..., reach]
         )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Law:
-    """Linearised controller: its matrices Kx, Ks, Sx, Ss; leading dimensions are batches."""
+class _LinearController:
+    """Matrices Kx, Ks, Sx and Ss of a linearised controller; leading dimensions are batches."""
 
     Kx: np.ndarray
     Ks: np.ndarray
@@ -241,13 +254,13 @@ class _Law:
 
 
 def operating_points(reference: np.ndarray, count: int = 5) -> np.ndarray:
-    """Positions (count, n) at equal distances in time, of a reference (3, m, n)."""
+    """Select up to `count` positions, evenly spaced in time, from a reference (3, m, n)."""
     rows = np.linspace(0, reference.shape[1] - 1, count).round().astype(int)
     return reference[0, np.unique(rows)]
 
 
 def with_gains(controller: CompiledController, gains: Mapping[str, Any]) -> CompiledController:
-    """A copy of a controller with other gains; it shares the machine code."""
+    """Return a copy of a controller with other gains; both share the machine code."""
     import copy
 
     clone = copy.deepcopy(controller)
@@ -257,7 +270,7 @@ def with_gains(controller: CompiledController, gains: Mapping[str, Any]) -> Comp
 
 
 def _loaded_motion(robot: Robot) -> Any:
-    """Kernel (q, qd, tau, payload, mass scale) -> qdd."""
+    """Compile the forward dynamics: kernel (q, qd, tau, payload, mass scale) -> qdd."""
     equations, n, g = equations_of(robot.model), robot.n, Graph()
     q, qd, tau = (g.inputs(name, n) for name in ("q", "qd", "tau"))
     (mass,), (scale,) = g.inputs("payload", 1), g.inputs("mass_scale", 1)

@@ -4,14 +4,14 @@ Near a pose at rest the robot is ẋ = A x + B u with x = (q − q₀, q̇) and 
 
     A = [0 1; −M⁻¹ ∂G/∂q  −M⁻¹ F]        B = [0; M⁻¹]
 
-where F is the slope of friction at rest (Coriolis terms are quadratic and vanish; a sharp Coulomb
-step has no slope and is left out).  The gain that minimises ∫ xᵀQx + uᵀRu dt is K = R⁻¹BᵀP with P
-from the algebraic Riccati equation, and
+F is the slope of friction at rest; a Coulomb step has no slope and is left out.  Coriolis terms are
+quadratic in q̇ and vanish.  The gain that minimises ∫ xᵀQx + uᵀRu dt is K = R⁻¹BᵀP, where P is the
+solution of the algebraic Riccati equation.  The control law is
 
     τ = τ₀ − K (q − r, q̇ − ṙ)
 
-where τ₀ is the feed-forward torque of the reference, or G(q₀) without feed-forward.  There is one
-weight per joint; weights may be changed at any time, K is then recomputed.
+where τ₀ is the feed-forward torque of the reference, or G(q₀) without feed-forward.  Q and R are
+diagonal, with one weight per joint.  When a weight changes, K is recomputed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STEP = 1e-3  # finite difference; Richardson extrapolation has an error of h⁴
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Linearisation:
-    """ẋ = A x + B u about a pose at rest, held by the torque `tau`."""
+    """Linear model ẋ = A x + B u of a robot at rest at the pose `q`, held by the torque `tau`."""
 
     q: np.ndarray
     tau: np.ndarray
@@ -50,10 +50,10 @@ class Linearisation:
 
 
 class LQR(CompiledController):
-    """LQR about `pose` (a named pose or (n,); None: the first pose of the robot file).
+    """LQR about `pose`: the name of a pose, joint positions (n,), or None for the first pose.
 
-    `wn` (rad/s) and `zeta` determine the weights that are not given, such that a single joint has
-    this response; zeta below 0.71 is not optimal for any weight.
+    Weights that are not given are chosen such that a single joint has the natural frequency `wn`
+    (rad/s) and the damping ratio `zeta`.  An LQR cannot have a damping ratio below 0.71.
     """
 
     uses_model = True
@@ -86,7 +86,7 @@ class LQR(CompiledController):
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
         wn, zeta = per_joint(self.wn, robot, "LQR: wn"), per_joint(self.zeta, robot, "LQR: zeta")
         if (zeta < np.sqrt(0.5)).any():
-            raise BrazoError(f"LQR: zeta = {self.zeta}; the min of an optimal controller is 0.7071")
+            raise BrazoError(f"LQR: zeta = {self.zeta}; it must be at least 0.7071")
         # A single joint m q̈ = u gets kp = √(qw/rw), kd² = vw/rw + 2 m kp: here m ω² and 2ζ m ω.
         unit = 1.0 / (joint_inertia(robot) * wn**2 * _DEVIATION) ** 2
         return {
@@ -98,13 +98,14 @@ class LQR(CompiledController):
     def prepare(self, robot: Robot) -> None:
         if robot.n > MAX_JOINTS:
             raise BrazoError(
-                f"LQR: {robot.name} has {robot.n} joints; max {MAX_JOINTS}; use ComputedTorque"
+                f"LQR supports at most {MAX_JOINTS} joints, but {robot.name} has {robot.n}: use "
+                "ComputedTorque"
             )
         self._about = read_pose(self.pose, robot, "LQR: pose")
         super().prepare(robot)
 
     def linearisation(self) -> Linearisation:
-        """The linear model of the design, including the load."""
+        """Linear model of the robot and its load, from which the gain is computed."""
         return linearise(self.robot, self.equations, self._about, self._tables["load"])
 
     def tables(self) -> Mapping[str, np.ndarray]:
@@ -135,13 +136,13 @@ class LQR(CompiledController):
             why = f"q_weight of {', '.join(free)} is 0; give every joint a q_weight above 0"
         else:
             ranges = ", ".join(f"{k} {v.min():.3g} to {v.max():.3g}" for k, v in weights.items())
-            why = f"their ratio exceeds double precision: {ranges}; use weights of similar size"
+            why = f"they differ too much in size: {ranges}; use weights of similar size"
         return BrazoError(
             f"LQR: the Riccati equation has no stable solution for these weights: {why}"
         )
 
     def feedback(self) -> np.ndarray:
-        """The current gain K (n, 2n)."""
+        """Current feedback gain K (n, 2n)."""
         return self._tables["K"].reshape(self.robot.n, -1).copy()
 
     def law(
@@ -159,7 +160,7 @@ class LQR(CompiledController):
 def linearise(
     robot: Robot, equations: ControlEquations, pose: np.ndarray, load: np.ndarray
 ) -> Linearisation:
-    """Linearise a robot about a pose at rest; ∂G/∂q by Richardson extrapolation."""
+    """Linearise a robot about a pose at rest; ∂G/∂q is computed by Richardson extrapolation."""
     n, held = robot.n, load.tolist()
     M = np.array(equations.mass_matrix(pose.tolist(), held))
 
@@ -180,12 +181,17 @@ def linearise(
 
 
 def read_pose(pose: Any, robot: Robot, what: str) -> np.ndarray:
-    """A pose given by name or as (n,); None is the robot's first pose."""
+    """Joint positions (n,) of a pose: a name, an array (n,), or None for the robot's first pose.
+
+    `what` names the argument in error messages.
+    """
     if pose is None:
         return np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
     if isinstance(pose, str):
         if pose not in robot.poses:
-            raise BrazoError(f"{what} '{pose}' is not one of {', '.join(robot.poses) or 'none'}")
+            raise BrazoError(
+                f"{what} '{pose}' does not exist; poses: {', '.join(robot.poses) or 'none'}"
+            )
         return np.array(robot.poses[pose], dtype=float)
     return read_vector(pose, robot, what)
 

@@ -2,12 +2,14 @@
 
     τ = kp e + kd ė + G(q)
 
-With kp, kd > 0 it converges to any constant reference: the energy ½ q̇ᵀMq̇ + ½ eᵀKp e falls by
-q̇ᵀ Kd q̇ (Takegaki and Arimoto, 1981).  With feed-forward it becomes PD+ (Paden and Panja, 1988),
+With kp, kd > 0 the robot converges to any constant reference, because the energy
+½ q̇ᵀMq̇ + ½ eᵀKp e decreases at the rate q̇ᵀ Kd q̇ (Takegaki and Arimoto, 1981).  With feed-forward
+the controller is PD+ (Paden and Panja, 1988):
 
     τ = kp e + kd ė + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ)
 
-which also tracks moving references: ½ ėᵀMė + ½ eᵀKp e falls by ėᵀ Kd ė because Ṁ − 2C is skew.
+PD+ also tracks moving references: ½ ėᵀMė + ½ eᵀKp e decreases at the rate ėᵀ Kd ė, because Ṁ − 2C
+is skew-symmetric.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from brazo.robot import Robot
 
 
 class PDGravity(CompiledController):
-    """PD with gravity compensation; `feedforward=True` makes it PD+."""
+    """PD controller with gravity compensation, or PD+ with `feedforward=True`."""
 
     uses_model = True
     GAINS = (

@@ -1,9 +1,9 @@
 """PID control of each joint independently, as in most drives.
 
-    u = kp e + I + kd d + feed-forward        τ = u within the drive's limits
+    u = kp e + I + kd d + feed-forward        τ: u clipped to the limits of the drive
     İ = ki e + kt (τ − u)                     anti-windup by back-calculation, or
-    İ = ki e, but 0 while τ ≠ u and e u > 0   by clamping
-    ḋ = (ė − d) / tf                          a first-order filter; tf = 0: d = ė
+    İ = ki e, or 0 while τ ≠ u and e u > 0    anti-windup by clamping
+    ḋ = (ė − d) / tf                          first-order filter; d = ė if tf = 0
 
 I is a torque, so changing ki does not cause a jump.  kt defaults to √(ki/kd), the geometric
 mean of integral and derivative rates (Åström and Hägglund, *PID Controllers*, 1995).
@@ -28,7 +28,7 @@ WINDUPS = ("back-calculation", "clamping", "none")
 
 
 class PID(CompiledController):
-    """PID with anti-windup, derivative filter and feed-forward.
+    """PID controller with anti-windup, derivative filter and feed-forward.
 
     `wn` (rad/s) and `zeta` determine the gains that are not given; `alpha` places the integrator's
     pole at alpha·wn.  `feedforward` is "none", "gravity" or "full" (see

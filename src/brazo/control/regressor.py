@@ -1,19 +1,23 @@
 """Equations of motion, linear in the inertial parameters π: M w + C(q, q̇) v + G = Y π + known.
 
-Newton–Euler is linear in the moments m, h, S of each link (`brazo.dynamics.newton_euler`).  With a
-the acceleration of the frame's origin and U r the additional acceleration of a point r by rotation,
+`known` is the part that does not depend on π, such as the torques of the motor inertias.
+
+Newton–Euler is linear in the mass m, first moment h and second moment S of each link
+(`brazo.dynamics.newton_euler`).  Let a be the acceleration of the link frame's origin, and U r the
+additional acceleration of a point r due to rotation:
 
     f = m a + U h        n = h×a + (U S)×
 
-f and n are also linear in (a, U), so the two passes of M w + C(q, q̇) v + G
-(`brazo.control.equations`) become one pass with the differences of their a and U.  Y itself is
-never built.  Y π is the inward pass; Yᵀ s is, for each link, the power of its forces at joint
-speeds s (v and ω are the link's velocities), because s·Y π = Σ v·f + ω·n:
+M w + C(q, q̇) v + G is the difference of two Newton–Euler passes (`brazo.control.equations`).  f
+and n are also linear in (a, U), so one inward pass with the differences of a and U is sufficient.
+It computes Y π without building the matrix Y.  Yᵀ s follows from s·Y π = Σ v·f + ω·n, where v and ω
+are the velocities of a link at the joint speeds s.  The elements of Yᵀ s for a link are:
 
     m: v·a        h: Uᵀv + a×ω        S: Uᵀ[ω×] made symmetric
 
-Parameters that are zero after regrouping (`brazo.dynamics.links`) are left out.  A revolute link
-keeps seven (h_x, h_y and S except S_zz), a prismatic one four (m and h).
+Parameters that are zero after regrouping (`brazo.dynamics.links`) are left out.  A link with a
+revolute joint keeps seven parameters (h_x, h_y and S except S_zz).  A link with a prismatic joint
+keeps four (m and h).
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ _GRAVITY = 9.81
 
 
 class Regressor(ABC):
-    """The inertial parameters π of a robot, and the torque as a linear function of them."""
+    """Inertial parameters π of a robot, and the torque as a linear function of π."""
 
     names: tuple[str, ...]
     values: np.ndarray  # (p,) values of the robot file
@@ -54,23 +58,32 @@ class Regressor(ABC):
 
     @abstractmethod
     def form(self, q: Vector, qd: Vector, v: Vector, w: Vector) -> LinearForm:
-        """M w + C(q, q̇) v + G as a linear function of π."""
+        """Torque M w + C(q, q̇) v + G as a linear function of the inertial parameters π.
+
+        v and w are a joint velocity and a joint acceleration.
+        """
 
 
 class LinearForm(ABC):
-    """The torque Y π + known as a function of π, for one motion (q, q̇, v, w)."""
+    """Torque Y π + known as a function of π, for given q, q̇, v and w.
+
+    `known` is the part that does not depend on π.
+    """
 
     @abstractmethod
     def torque(self, parameters: Sequence[Scalar]) -> Vector:
-        """Y π + known (n)."""
+        """Torque (n): Y π plus the part that does not depend on the parameters π."""
 
     @abstractmethod
     def gradient(self, s: Sequence[Scalar]) -> Vector:
-        """Yᵀ s (p)."""
+        """Return Yᵀ s, one value per parameter; `s` has one joint speed per joint."""
 
 
 class TreeRegressor(Regressor):
-    """Regressor of a tree robot: π are moments m, h, S of its links; motor inertias are known."""
+    """Regressor of a tree robot: π are the masses and moments m, h, S of its links.
+
+    Motor inertias are not estimated.
+    """
 
     def __init__(self, equations: TreeEquations) -> None:
         self.equations = equations
@@ -93,8 +106,11 @@ class TreeRegressor(Regressor):
         return _TreeForm(self, q, qd, v, w)
 
     def _hanging(self) -> tuple[list[np.ndarray], list[float]]:
-        """Typical moments of the bodies that each joint carries at q = 0, and the torque or force
-        that holds them."""
+        """Return typical magnitudes (10,) of m, h and S, and typical weights, for each joint.
+
+        Both describe all bodies that the joint moves, at q = 0.  The weight is a typical torque
+        (N m) or force (N) with which the joint holds these bodies against gravity.
+        """
         own = links_of(self.equations.model, regroup=False)
         hanging: list[LinkInertia] = [link.inertia for link in own.links]
         for i in reversed(range(len(own.links))):
@@ -139,7 +155,7 @@ class _TreeForm(LinearForm):
             start += len(chosen)
             m, h, S = full[0], full[1:4], full[4:]
             forces.append(add([m * x for x in a], [dot(row, h) for row in U]))
-            moments.append(add(cross(h, a), _turning(U, S)))
+            moments.append(add(cross(h, a), _moment_of(U, S)))
         return add(self.known, inward_pass(self.links, self.transforms, forces, moments))
 
     def gradient(self, s: Sequence[Scalar]) -> Vector:
@@ -171,7 +187,7 @@ class _TreeForm(LinearForm):
 class DeltaRegressor(Regressor):
     """Regressor of a Delta: π are arm inertia and first moments, rod mass and platform mass.
 
-    The columns of Y are torques of the dynamics with one parameter at 1 and the others at 0.
+    A column of Y is the torque with one parameter at 1 and all others at 0.
     """
 
     names = ("arm inertia", "arm hx", "arm hz", "rod mass", "platform mass")
@@ -207,8 +223,8 @@ class _ColumnForm(LinearForm):
         return [inner(column, s) for column in self.columns]
 
 
-def _turning(U: list[Vector], S: Vector) -> Vector:
-    """(U S)×, with (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy)."""
+def _moment_of(U: list[Vector], S: Vector) -> Vector:
+    """Return (U S)×, where (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy)."""
     xx, xy, xz, yy, yz, zz = S
     columns = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]
     A = [[dot(row, column) for column in columns] for row in U]

@@ -3,11 +3,11 @@
     s = ė + slope e         τ = M(q) v + C(q, q̇) q̇ + G(q) + friction(q̇)
     v = r̈ + slope ė + reach sat(s / layer)
 
-With the true model ṡ = −reach sat(s / layer): the boundary layer is reached within
-|s₀| / reach seconds, and inside it the error decays with the rates slope and reach / layer.  A
-model error that accelerates a joint by less than `reach` cannot drive it out of the layer, and the
-error stays below layer / slope.  A layer much thinner than reach·dt causes chattering, as sampled
-control switches at most once per period.
+With an exact model, ṡ = −reach sat(s / layer).  The boundary layer |s| < layer is reached within
+|s₀| / reach seconds.  Inside the layer, the error decays with the rates slope and reach / layer.
+If model errors accelerate a joint by less than `reach`, it stays in the layer and its error stays
+below layer / slope.  A layer much thinner than reach·dt causes chattering, because a sampled
+controller switches at most once per period.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _LAYER_RATE = 4.0  # reach / layer in units of wn
 
 
 class SlidingMode(CompiledController):
-    """Sliding mode control; `wn` (rad/s) determines the slope.
+    """Sliding mode controller; `wn` (rad/s) determines the slope.
 
     `reach` must exceed the joint accelerations that model errors cause.
     """
 
     uses_model = True
     GAINS = (
-        Gain("slope", "decay rate of the error on the surface", "1/s", zero=False),
-        Gain("reach", "acceleration towards the surface", ("rad/s²", "m/s²")),
+        Gain("slope", "decay rate of the error on the sliding surface", "1/s", zero=False),
+        Gain("reach", "acceleration towards the sliding surface", ("rad/s²", "m/s²")),
         Gain("layer", "half the thickness of the boundary layer", ("rad/s", "m/s"), zero=False),
     )
     wn: Any

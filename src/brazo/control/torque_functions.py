@@ -2,9 +2,9 @@
 
     TorqueFunctions("2*sin(3*t); -0.5*qd2; 0")
 
-The names are `t` (s), `q1` to `qn` (rad or m) and `qd1` to `qdn`; the values are in N m and N.
-Without expressions all torques are 0: the robot moves freely.  The text is parsed into the
-expression tree of robot files, never evaluated as Python.
+The expressions may use `t` (s), the positions `q1` to `qn` (rad or m) and the velocities `qd1` to
+`qdn`.  Torques are in N m, forces in N.  An empty string means zero torque for all joints.  The
+text is parsed like the expressions in robot files and never evaluated as Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FUNCTIONS = {
 
 
 class _Floats:
-    """Evaluates literals and functions of expressions as floats in SI units (`Scalars`)."""
+    """Evaluates expressions with floats in SI units; implements the protocol `Scalars`."""
 
     pi = math.pi
 
@@ -44,13 +44,13 @@ _SCALARS = _Floats()
 
 
 class TorqueFunctions(Controller):
-    """Torques as functions of time and state.
+    """Open-loop controller whose torques are functions of time and state.
 
     Parameters
     ----------
     torques
-        One expression per joint in N m or N, separated by semicolons; an empty text is zero
-        torque.  Names: `t`, `q1` …, `qd1` ….
+        One expression per joint in N m or N, separated by semicolons.  An empty string means
+        zero torque for all joints.  Variables: `t`, `q1` …, `qd1` ….
     """
 
     listed: ClassVar[bool] = False
@@ -63,7 +63,7 @@ class TorqueFunctions(Controller):
         self._names: list[str] = []
 
     def prepare(self, robot: Robot) -> None:
-        """Parse the expressions, and evaluate them once."""
+        """Parse the expressions, so that invalid expressions are found before the run."""
         texts = [one.strip() for one in self.torques.split(";")] if self.torques.strip() else []
         if texts and len(texts) != robot.n:
             raise BrazoError(f"{len(texts)} torque functions; expected {robot.n}, one per joint")
@@ -87,7 +87,9 @@ class TorqueFunctions(Controller):
             try:
                 found.append(function.over(_SCALARS, names))
             except (ArithmeticError, TypeError):
-                raise BrazoError(f"'{function.text}' has no finite value at t = {t:g} s") from None
+                raise BrazoError(
+                    f"torque '{function.text}' has no finite value at t = {t:g} s"
+                ) from None
             if isinstance(found[-1], complex):
-                raise BrazoError(f"'{function.text}' is not a real number at t = {t:g} s")
+                raise BrazoError(f"torque '{function.text}' is not a real number at t = {t:g} s")
         return found

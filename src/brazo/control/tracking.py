@@ -1,7 +1,7 @@
 """Closed-loop tracking of a trajectory with the exact model of the robot.
 
-In every control period the controller computes torques from state and reference; they are held
-while the robot's equations of motion are integrated by Runge–Kutta steps.
+In every control period the controller computes torques from state and reference.  The torques are
+constant while the robot's equations of motion are integrated by Runge–Kutta steps.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.dynamics.reading import Trajectory, read_vector, sample_trajectory
 from brazo.dynamics.simulate import Run, run_of, sample_times
 from brazo.errors import BrazoError, RunFailed
 from brazo.kinematics.result import joint_text
-from brazo.recording.exports import Exports
+from brazo.recording.export_methods import Exports
 from brazo.recording.metrics import peak, rms
 from brazo.robot import Robot
 from brazo.text import html_table
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tracking(Exports):
-    """A closed-loop run, with the reference on the same time axis.
+    """Results of a closed-loop run, with the reference at the same times.
 
-    `recording`, `plot`, `to_csv`, … as for `brazo.Run`, with the references.
+    Plots and exports work as for a `brazo.Run`: `recording`, `plot`, `to_csv` and others.
     """
 
     run: Run
@@ -68,7 +68,7 @@ class Tracking(Exports):
 
     @property
     def recording(self) -> Recording:
-        """The signals of the run and the references, `puma560.q_ref.waist`."""
+        """Recording of the run, with reference signals such as `puma560.q_ref.waist`."""
         from brazo.recording import Recording
 
         run = self.run.recording
@@ -89,17 +89,17 @@ class Tracking(Exports):
 
     @property
     def error(self) -> np.ndarray:
-        """r − q at every sample (m, n)."""
+        """Position errors r − q (m, n) at every sample."""
         return self.reference[0] - self.run.q
 
     @property
     def rms_error(self) -> np.ndarray:
-        """Root mean square of the error of each joint (n,)."""
+        """Root mean square of the position error of each joint (n,)."""
         return rms(self.error)
 
     @property
     def max_error(self) -> np.ndarray:
-        """Max absolute error of each joint (n,)."""
+        """Max absolute position error of each joint (n,)."""
         return peak(self.error)
 
     @property
@@ -116,12 +116,12 @@ class Tracking(Exports):
 
     @property
     def torque_use(self) -> np.ndarray:
-        """Max torque divided by the drive's limit (n,); 0 if there is no limit."""
+        """Max torque divided by the torque limit of each drive (n,); 0 if there is no limit."""
         return self.peak_torque / self.limits
 
     @property
     def saturation(self) -> np.ndarray:
-        """Fraction of time each drive was saturated (n,)."""
+        """Fraction of the time for which each drive was saturated (n,)."""
         return self.saturated.mean(axis=0)
 
 
@@ -138,16 +138,19 @@ def track(
     model: Robot | None = None,
     native: bool = False,
 ) -> Tracking:
-    """Track `trajectory`, a function t -> (q, qd, qdd), with a controller for t_end seconds.
+    """Track a trajectory with a controller for `t_end` seconds.
 
-    The controller runs every `dt` seconds, with `substeps` Runge–Kutta steps of the robot in
-    between.  The run starts on the trajectory unless q0 or qd0 are given.  `model` is the robot
-    model of the controller, if it differs from `robot`.  A controller already bound to it keeps its
-    gains and load.  `native` compiles controller and robot into one loop: slower on first use, then
-    much faster.
+    `trajectory` is a function t -> (q, qd, qdd).  The controller runs every `dt` seconds, with
+    `substeps` Runge–Kutta steps of the robot in between.  The run starts on the trajectory unless
+    `q0` or `qd0` is given.  `model` is the robot model that the controller uses, if it differs from
+    `robot`.  A controller that is already bound to this model keeps its gains and load.
+    `native=True` compiles controller and robot into one loop: slower on first use, then much
+    faster.
     """
     if not isinstance(robot, Robot):
-        raise BrazoError(f"track: robot is {robot!r}; expected a brazo.Robot: brazo.load(name)")
+        raise BrazoError(
+            f"track: robot is {robot!r}; expected a brazo.Robot, as returned by brazo.load(name)"
+        )
     if not isinstance(controller, Controller):
         raise BrazoError(
             f"track: controller is {controller!r}; expected a brazo.control.Controller such as "
@@ -179,7 +182,7 @@ def _run_python(
     qd: np.ndarray,
     substeps: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """q, qd, tau and saturation at every sample, computed period by period in Python."""
+    """Compute q, qd, tau and saturation at every sample, period by period in Python."""
     Q, QD, TAU = (np.empty((len(t), robot.n)) for _ in range(3))
     saturated = np.empty((len(t), robot.n), dtype=bool)
     advance, h = robot.dynamics.rk4_step, np.array([controller.dt / substeps])
@@ -204,10 +207,10 @@ def _run_native(
     qd: np.ndarray,
     substeps: int,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The results of `_run_python`, computed in one native call."""
+    """Compute the results of `_run_python` in one native call."""
     if not isinstance(controller, CompiledController):
         raise BrazoError(
-            f"{controller.name} is a controller in Python; native=True needs a compiled one"
+            f"{controller.name} is a controller in Python; native=True needs a compiled controller"
         )
     n, compiled = robot.n, controller.compiled
     key = robot.dynamics, substeps
@@ -240,6 +243,7 @@ def _diverged(
 ) -> BrazoError:
     bad = [*np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd)).tolist(), 0][0]
     return RunFailed(
-        f"joint {bad + 1} ({robot.joint_names[bad]}) is not finite at t = {t:g} s under "
-        f"{controller.name}; use lower gains, a smaller dt or more substeps" + doubt(robot.model)
+        f"the state of joint {bad + 1} ({robot.joint_names[bad]}) is not finite at t = {t:g} s "
+        f"under {controller.name}; use lower gains, a smaller dt or more substeps"
+        + doubt(robot.model)
     )

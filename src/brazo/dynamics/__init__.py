@@ -6,7 +6,7 @@ from brazo.model.description import DeltaModel, Model
 
 
 def dynamics_of(model: Model):
-    """Dynamics of a tree robot or a Delta; both classes have the same interface."""
+    """Create the `DeltaDynamics` or `TreeDynamics` of a model; both have the same interface."""
     if isinstance(model, DeltaModel):
         from brazo.dynamics.delta import DeltaDynamics
 

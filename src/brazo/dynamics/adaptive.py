@@ -1,8 +1,9 @@
 """Dormand–Prince 5(4) with dense output on a fixed grid of times (`method="dopri5"`).
 
 Dry friction is integrated from event to event (`brazo.dynamics.stick_slip`), so steps contain no
-discontinuity.  Other discontinuities (a torque function with a sign) make the step size collapse:
-the run fails once the mean of `PATIENCE` steps is below `FLOOR`.
+discontinuity.  Other discontinuities, such as a torque function with a sign function, reduce the
+step size to almost zero.  The run fails if `PATIENCE` successive steps have a mean size below
+`FLOOR` (s).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Rate = Callable[[float, np.ndarray], np.ndarray]
 
 
 class Dopri5:
-    """Integrator with adaptive steps; `advance(t, q, qd)` returns the state at t + dt."""
+    """Integrator with adaptive steps; a call with (t, q, qd) returns q and qd at t + dt."""
 
     def __init__(
         self,
@@ -88,7 +89,7 @@ class Dopri5:
             raise RunFailed(
                 f"dopri5 stopped at t = {solver.t:g} s: no step size meets rtol = "
                 f"{self._rtol:g}; joint {i + 1} ({self._arm.joint_names[i]}) has a speed of "
-                f"{qd[i]:.3g}: check the torques, or use a larger rtol"
+                f"{qd[i]:.3g} rad/s or m/s: check the torques, or use a larger rtol"
             )
         self._dense, self._end = solver.dense_output(), solver.t
         self._count += 1
@@ -103,16 +104,16 @@ class Dopri5:
 
     def _give_up(self, size: float) -> None:
         raise RunFailed(
-            f"dopri5 stopped at t = {self._end:g} s: its last {PATIENCE} steps have a mean of "
-            f"{size:.2g} s, less than {FLOOR:g} s; the torques are discontinuous or the robot is "
-            "stiff: "
-            "use method rk4, a larger rtol, or a continuous torque"
+            f"dopri5 stopped at t = {self._end:g} s: its last {PATIENCE} steps have a mean size "
+            f"of {size:.2g} s, less than {FLOOR:g} s; the torques are discontinuous or the robot "
+            "is stiff: use method rk4, a larger rtol, or a continuous torque"
         )
 
     def _flutter(self) -> None:
         assert self._joint is not None
         raise RunFailed(
-            f"dopri5 stopped at t = {self._end:g} s: the dry friction of joint {self._joint + 1} "
-            f"({self._arm.joint_names[self._joint]}) sticks and slips more than {MAX_EVENTS} times "
-            f"in {self._dt:g} s; use method rk4, or give its friction a 'smooth' speed"
+            f"dopri5 stopped at t = {self._end:g} s: joint {self._joint + 1} "
+            f"({self._arm.joint_names[self._joint]}) alternates between sticking and "
+            f"slipping more than {MAX_EVENTS} times in {self._dt:g} s; use method rk4, or set a "
+            "'smooth' speed for its friction"
         )

@@ -1,18 +1,22 @@
-"""Featherstone's articulated-body algorithm for one link: forward dynamics in O(n).
+"""Steps of Featherstone's articulated-body algorithm (forward dynamics in O(n)) for one link.
 
 With the acceleration (α, a) of a link's frame, as in `brazo.dynamics.newton_euler`, the moment and
 force of a link and all its descendants are
 
     n = J α + H a + n_b         f = Hᵀ α + M a + f_b          (J, M symmetric)
 
-For a single link J = I, H = [h×], M = m 1, and (n_b, f_b) are the velocity-dependent forces.  For a
-joint with axis z (rotation or translation), let U be the column of this inertia along z, D = z·U,
-u = τ − z·(n_b or f_b), and c the velocity-dependent acceleration of the link.  Then
+The matrix A = [J H; Hᵀ M] is the articulated inertia, and b = (n_b, f_b) is the bias force.  A
+single link with mass m, first moment h and inertia tensor I has J = I, H = [h×] and M = m 1, and b
+are its velocity-dependent forces.
 
-    inertia − U Uᵀ/D        bias + inertia c + U u/D           q̈ = (u − U·(α, a))/D
+For a revolute or prismatic joint, let s be the unit motion (rotation or translation) along its
+axis z.  U = A s, D = s·U plus the motor inertia, u = τ − s·b, and c is the velocity-dependent
+acceleration of the link.  Then
 
-are the inertia and bias force that the parent sees, and the joint acceleration.  Scalars may be of
-any type.
+    A' = A − U Uᵀ/D        b' = b + A' c + U u/D           q̈ = (u − U·(α, a))/D
+
+are the inertia and bias force that act on the parent, and the joint acceleration.  (α, a) in the
+last equation is the acceleration of the link for q̈ = 0.  Scalars may be of any type.
 """
 
 from __future__ import annotations
@@ -57,12 +61,16 @@ def speed_terms(
     T: JointTransform,
     turning: Scalar,
     w0: Vector,
-    rate: Scalar,
+    qd: Scalar,
     h: Vector,
     S: Sequence[Scalar],
 ) -> tuple[Vector, tuple[Vector, Vector], tuple[Vector, Vector]]:
-    """A link's ω, its velocity-dependent acceleration (α, a), and (n_b, f_b)."""
-    spin, a = outward(T, turning, Spin(w0, ZERO), ZERO, rate, 0.0)
+    """Velocity-dependent terms of a link: ω, acceleration (α, a) and bias force (n_b, f_b).
+
+    `turning` is 1 for a revolute and 0 for a prismatic joint.  `w0` is the parent's ω and `qd` is
+    the joint velocity.  `h` and `S` are the first and second moment of the link.
+    """
+    spin, a = outward(T, turning, Spin(w0, ZERO), ZERO, qd, 0.0)
     alone = Spin(spin.omega, ZERO)
     return spin.omega, (spin.alpha, a), (alone.moment(S), alone.times(h))
 
@@ -75,7 +83,12 @@ def through_joint(
     tau: Scalar,
     armature: Scalar,
 ) -> tuple[JointTerms, Articulated]:
-    """The joint terms for a torque, and the inertia and bias seen by the parent, in its frame."""
+    """Return the joint terms for torque `tau`, and the inertia and bias force on the parent.
+
+    The inertia and bias force are expressed in the parent's frame.  `body` describes the link with
+    its descendants.  `c` is the acceleration (α, a) that `speed_terms` returns, and `armature` is
+    the motor inertia.
+    """
     sliding = 1.0 - turning
     J, H, M = body.J, body.H, body.M
 
@@ -105,24 +118,29 @@ def accelerated(
     c: tuple[Vector, Vector],
     joint: JointTerms,
 ) -> tuple[Scalar, tuple[Vector, Vector]]:
-    """q̈ and the acceleration (α, a) of a link, from the acceleration of its parent."""
+    """Return q̈ and the acceleration (α, a) of a link, from the acceleration of its parent.
+
+    `parent` is the acceleration (α, a) of the parent.  `c` is the velocity-dependent acceleration
+    that `speed_terms` returns.
+    """
     alpha0, a0 = parent
     alpha = add(T.to_link(alpha0), c[0])
     a = add(T.to_link(add(a0, cross(alpha0, T.p))), c[1])
-    gain = (joint.u - (dot(joint.Un, alpha) + dot(joint.Uf, a))) * joint.inverse
-    alpha = [alpha[0], alpha[1], alpha[2] + turning * gain]
-    return gain, (alpha, [a[0], a[1], a[2] + (1.0 - turning) * gain])
+    qdd = (joint.u - (dot(joint.Un, alpha) + dot(joint.Uf, a))) * joint.inverse
+    alpha = [alpha[0], alpha[1], alpha[2] + turning * qdd]
+    return qdd, (alpha, [a[0], a[1], a[2] + (1.0 - turning) * qdd])
 
 
 def _symmetric(u: Vector, v: Vector) -> Vector:
-    """u vᵀ for parallel u and v, as xx, xy, xz, yy, yz, zz."""
+    """Matrix u vᵀ for parallel u and v, as its elements xx, xy, xz, yy, yz, zz."""
     return [u[0] * v[0], u[0] * v[1], u[0] * v[2], u[1] * v[1], u[1] * v[2], u[2] * v[2]]
 
 
 def _in_parent(T: JointTransform, body: Articulated) -> Articulated:
-    """Inertia and bias expressed in the parent's frame: rotated, then moved by p.  With P = [p×]
+    """Express articulated inertia and bias force in the parent's frame.
 
-    H ← H + P M        J ← J − H P + P Hᵀ   (H old, then new)
+    They are rotated, then moved by p.  With P = [p×], moving changes H to H' = H + P M, and J to
+    J − H P + P H'ᵀ.
     """
     p = T.p
     J, M = T.matrix_to_parent(body.J), T.matrix_to_parent(body.M)

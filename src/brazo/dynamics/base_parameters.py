@@ -1,14 +1,15 @@
 """Base parameters: the combinations of dynamic parameters that the joint torques depend on.
 
-If a column of the regressor Y is a linear combination of others at every motion, its parameter
-cannot be identified separately.  Y is sampled at random states and its columns are put in an order
-that keeps the parameters of textbooks (first moments; Iyy, mz and m of a body come last).  The
-columns Y₁ that are independent of the previous ones are kept; the others are Y₂, and
+If a column of the regressor Y is a linear combination of other columns for every motion, its
+parameter cannot be identified separately.  Y is sampled at random states, and its columns are
+examined one after another.  A column that is linearly independent of the previous columns belongs
+to Y₁, any other column belongs to Y₂, and
 
     Y₂ = Y₁ B        Y π = Y₁ (π₁ + B π₂)
 
-(Gautier 1991; here with Gram–Schmidt instead of QR).  Parameters without any effect are not part of
-a combination.
+(Gautier 1991; here with Gram–Schmidt instead of QR).  Iyy, mz and m of a body are examined after
+its other parameters.  They are therefore regrouped with other parameters where possible, as in
+textbooks.  A parameter that has no effect on the torques appears in no combination.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ _SPREAD = 3.0  # rad/s, rad/s² (m/s, m/s²): speeds and accelerations of the sa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseParameters:
-    """Independent parameters of the joint torques: tau = Y[..., columns] @ values."""
+    """Independent parameters that determine the joint torques: tau = Y[..., columns] @ values."""
 
     names: tuple[str, ...]
-    """The kept parameter; with * where others are regrouped with it."""
+    """Name of each kept parameter; a * means that other parameters are regrouped with it."""
     combinations: tuple[str, ...]
-    """Each as a sum, e.g. `link 2 Ixx − link 2 Iyy + 0.19 link 3 m`."""
+    """Each base parameter as a sum, e.g. `link 2 Ixx − link 2 Iyy + 0.19 link 3 m`."""
     values: np.ndarray
-    """(b,) of the robot file, SI."""
+    """(b,) values of the base parameters in the robot file, SI."""
     units: tuple[str, ...]
     columns: np.ndarray
-    """(b,) columns of the regressor."""
+    """(b,) indices of the columns of the regressor."""
     matrix: np.ndarray
     """(b, p): base parameters = matrix @ all parameters."""
 
@@ -54,7 +55,11 @@ class BaseParameters:
 def base_parameters(
     dynamics: Any, parameters: DynamicParameters, box: np.ndarray, drives: bool
 ) -> BaseParameters:
-    """Base parameters of a robot; `box` (n, 2) are the positions to sample."""
+    """Compute the base parameters of a robot from its regressor at random states.
+
+    `box` (n, 2) are the limits of the sampled positions.  With `drives`, the parameters include
+    motor inertia and friction.
+    """
     n, p = len(box), len(parameters.names)
     rng = np.random.default_rng(0)
     samples = 20 + 4 * p // n
@@ -81,7 +86,7 @@ def base_parameters(
 
 
 def _independent(W: np.ndarray, order: list[int]) -> np.ndarray:
-    """Sorted indices of the columns of W that are independent of the previous ones in `order`."""
+    """Sorted indices of the columns of W that are independent of those before them in `order`."""
     Q = np.zeros((len(W), 0))
     kept = []
     for k in order:
@@ -98,7 +103,10 @@ def _independent(W: np.ndarray, order: list[int]) -> np.ndarray:
 
 
 def _order(names: tuple[str, ...]) -> list[int]:
-    """Order of the columns: body by body, parameters to be regrouped last; then the drives."""
+    """Column indices in the order of examination: body by body, then the drives.
+
+    Among the columns of a body, Iyy, mz and m come last.
+    """
     bodies = list(dict.fromkeys(name.rpartition(" ")[0] for name in names))
 
     def place(k: int) -> tuple[bool, int, int]:

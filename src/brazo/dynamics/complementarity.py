@@ -1,7 +1,8 @@
 """Dry friction of joints at rest as a linear complementarity problem.
 
-Without friction the joints at rest would have the accelerations a; with friction torques f they
-have a − A f, where A has the rows and columns of M⁻¹ of these joints.  Coulomb friction requires
+Let a be the accelerations of the joints at rest without friction.  With friction torques f the
+accelerations are a − A f, where A has the rows and columns of M⁻¹ for these joints.  Coulomb
+friction requires
 
     low ≤ f ≤ high,   a − A f > 0 only where f = high,   a − A f < 0 only where f = low
 
@@ -25,7 +26,8 @@ def projected_gauss_seidel(
 ) -> np.ndarray:
     """Friction torques f (n,), by projected Gauss–Seidel sweeps over the joints from `start`.
 
-    It ends after `sweeps`, or if f changes by less than `tolerance` times the largest range.
+    The iteration ends after `sweeps` sweeps, or when no element of f changes by more than
+    `tolerance` times the largest range `high - low`.
     """
     f = start.copy()
     least = tolerance * (high - low).max()

@@ -1,12 +1,12 @@
-"""The mass matrix by composite rigid bodies (Walker and Orin's third method).
+"""Mass matrix by the composite-rigid-body algorithm (Walker and Orin's third method).
 
 From tip to base, each body is combined with its children.  m, h and I are mass, first moment and
-inertia tensor of all bodies moved by joint j, in frame j about its origin.  A unit acceleration of
-joint j alone requires the force f and moment n at this frame:
+inertia tensor of all bodies moved by joint j, about the origin of frame j and in its axes.  A unit
+acceleration of joint j alone requires the force f and moment n at this frame:
 
     revolute    f = z×h,  n = I z          prismatic   f = m z,  n = h×z
 
-and propagating f and n to the base gives row j of M.
+Row j of M follows from f and n, propagated from joint to joint towards the base.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Vector = list[Scalar]
 def mass_matrix(
     model: Links, transforms: Sequence[JointTransform], armature: bool = True
 ) -> list[list[Scalar]]:
-    """M (n x n), with motor inertia on the diagonal by default."""
+    """Mass matrix M (n x n); `armature=False` leaves out the motor inertia on the diagonal."""
     links = model.links
     masses: list[Scalar] = [link.inertia.mass for link in links]
     firsts: list[Vector] = [list(link.inertia.first) for link in links]
@@ -70,7 +70,10 @@ def mass_matrix(
 
 
 def carried(m: Scalar, h: Vector, I: Vector, T: JointTransform) -> tuple[Scalar, Vector, Vector]:
-    """Mass, first moment and inertia tensor of a subtree, expressed in its parent's frame."""
+    """Mass, first moment and inertia tensor of a subtree, transformed to the parent's frame.
+
+    `T` is the pose of the subtree's frame in the parent's frame.
+    """
     p, g = T.p, T.to_parent(h)
     # Steiner, linear in m and h: tr(A) 1 − A, where A = u pᵀ + p uᵀ with u = g + m p / 2.
     u = [x + (0.5 * m) * y for x, y in zip(g, p, strict=True)]

@@ -1,4 +1,4 @@
-"""The Coriolis matrix C(q, q̇) from Christoffel symbols of the mass matrix, on the graph.
+"""Coriolis matrix C(q, q̇) from the Christoffel symbols of the mass matrix, as graph expressions.
 
     C_ij = Σ_k ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k
 
@@ -19,7 +19,7 @@ Scalar = Any
 def coriolis_matrix(
     M: Sequence[Sequence[Scalar]], q: Sequence[Scalar], qd: Sequence[Scalar]
 ) -> list[list[Scalar]]:
-    """C (n x n) from M as expressions of the inputs q."""
+    """Coriolis matrix C (n x n); M must be given as graph expressions of the inputs q."""
     n = len(M)
     pairs = [(i, j) for i in range(n) for j in range(i + 1)]
     entries = [M[i][j] for i, j in pairs]

@@ -1,13 +1,16 @@
 """Check that a robot's mass matrix is positive definite, as forward dynamics requires.
 
-In an elimination of M(q) from tip to base, pivot j is the inertia moved by joint j if the joints
-after it are free.  A zero pivot means that the joint moves no inertia (a massless link, a point
-mass on the joint axis); a negative one means that a body of the file is not physical.
+Gaussian elimination of M(q) from tip to base has one pivot per joint.  Pivot j is the inertia moved
+by joint j while the joints between it and the tip are free.  A zero pivot means that the joint
+moves no inertia: a massless link, or a point mass on the joint axis.  A negative pivot means that a
+body in the robot file has a non-physical inertia.
 
-`refuse_everywhere` runs once, before code generation: it refuses a robot with a joint that has no
-positive pivot at any of several sampled configurations.  `refuse_at` runs if the result of forward
-dynamics is not finite: it names the joint at that configuration.  `mass_findings` returns warnings
-for both, and `doubt` adds them to the message of a failed run.
+- `refuse_everywhere` runs once, before code generation.  It raises an error if the same joint has a
+  zero or negative pivot at all sampled configurations.
+- `refuse_at` runs if the result of forward dynamics is not finite.  It raises an error that names
+  the joints with a zero or negative pivot.
+- `mass_findings` returns a warning if a joint has such a pivot at a sampled configuration.
+- `doubt` returns the text of this warning, for the message of a failed run.
 """
 
 from __future__ import annotations
@@ -31,29 +34,32 @@ MOST_NAMES = 6  # links in a message
 
 @dataclass(frozen=True, slots=True)
 class Weak:
-    """A joint whose pivot is not positive."""
+    """A joint with a zero or negative pivot in the elimination of the mass matrix."""
 
     coordinate: int
     pivot: float  # kg m² or kg
 
 
 def mass_matrix_at(model: Model, q: np.ndarray) -> np.ndarray:
-    """M (n, n) at one configuration, without compilation."""
+    """Mass matrix M (n, n) at one configuration, computed without compilation."""
     if isinstance(model, DeltaModel):
         from brazo.dynamics.delta import DeltaDynamics
 
         with np.errstate(all="ignore"):  # NaN if the rods cannot meet
             return np.array(DeltaDynamics(model).mass_matrix_over(list(q)))
     from brazo.dynamics.links import links_of
-    from brazo.dynamics.straight import StraightDynamics
+    from brazo.dynamics.unrolled import UnrolledDynamics
 
     # The parameters of the file: after regrouping a zero would become a rounding error.
     links = links_of(model.require_tree(), regroup=False)
-    return np.array(StraightDynamics(links).mass_matrix(q.tolist()), dtype=float)
+    return np.array(UnrolledDynamics(links).mass_matrix(q.tolist()), dtype=float)
 
 
 def weak_joints(M: np.ndarray) -> list[Weak]:
-    """Coordinates whose pivot is not positive, from tip to base; each is removed from M first."""
+    """Joints with a zero or negative pivot in the elimination of M, in the order from tip to base.
+
+    Such joints are left out of the elimination, so they do not affect the pivots of other joints.
+    """
     A, found = np.array(M), []
     for j in reversed(range(len(A))):
         pivot, column = float(A[j, j]), A[:j, j].copy()
@@ -65,7 +71,7 @@ def weak_joints(M: np.ndarray) -> list[Weak]:
 
 
 def refuse_everywhere(model: Model) -> None:
-    """Raise if a joint moves no positive inertia at any sampled configuration."""
+    """Raise an error if a joint moves zero or negative inertia at all sampled configurations."""
     if everywhere := _everywhere(model, FEW):
         raise BrazoError(f"robot '{model.name}': {_message(model, everywhere)}")
 
@@ -73,7 +79,8 @@ def refuse_everywhere(model: Model) -> None:
 def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
     """Raise an error if the mass matrix is not positive definite at q (n,).
 
-    It is the `explain` of a kernel, which passes the other inputs of the kernel as well.
+    Kernels call this function to explain a result that is not finite.  `others` are their remaining
+    inputs, which are not used.
     """
     if weak := weak_joints(mass_matrix_at(model, q)):
         raise BrazoError(f"robot '{model.name}': {_message(model, weak, q)}")
@@ -81,7 +88,10 @@ def refuse_at(model: Model, q: np.ndarray, *others: np.ndarray) -> None:
 
 @lru_cache(maxsize=64)
 def mass_findings(model: Model) -> tuple[Finding, ...]:
-    """Warnings about a robot with dynamics: joints that move no positive inertia."""
+    """A warning about joints that move zero or negative inertia; empty if there are none.
+
+    The result is also empty if the robot file gives no inertia.
+    """
     if model.missing_inertia:
         return ()
     if weak := _everywhere(model, SAMPLES):
@@ -93,12 +103,12 @@ def mass_findings(model: Model) -> tuple[Finding, ...]:
 
 
 def doubt(model: Model) -> str:
-    """The warnings of `mass_findings` as text to append to a message; empty without warnings."""
+    """Warning of `mass_findings` as text to append to an error message; empty if there is none."""
     return "".join(f"; {found.message}" for found in mass_findings(model))
 
 
 def _everywhere(model: Model, samples: int) -> list[Weak]:
-    """Joints whose pivot is not positive in any of the sampled configurations."""
+    """Joints that move zero or negative inertia at all sampled configurations."""
     common: dict[int, Weak] | None = None
     for _, M in _samples(model, samples):
         weak = {w.coordinate: w for w in weak_joints(M)}
@@ -109,9 +119,10 @@ def _everywhere(model: Model, samples: int) -> list[Weak]:
 
 
 def _samples(model: Model, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """q and M(q): random configurations first, then zero and the poses of the file.
+    """Yield q (n,) and M(q): random configurations, the zero position, and the named poses.
 
-    Configurations in which closed loops cannot be assembled (M is NaN) are excluded.
+    The named poses are left out if `count` is `FEW`.  Configurations at which closed loops cannot
+    be assembled (M is NaN) are skipped.
     """
     rng = np.random.default_rng(0)
     low, high = _box(model)
@@ -123,7 +134,7 @@ def _samples(model: Model, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 
 
 def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Limits; ±1 rad or m for joints without limits."""
+    """Lower and upper position limits (n,), or ±1 rad or m for joints without limits."""
     low, high = model.limits.T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
     high = np.where(np.isfinite(high), high, low + 2.0)
@@ -135,7 +146,7 @@ def _message(model: Model, weak: list[Weak], q: np.ndarray | None = None) -> str
     joints = "; ".join(_joint(model, one) for one in weak[:MOST_NAMES])
     more = f"; and {len(weak) - MOST_NAMES} more joints" if len(weak) > MOST_NAMES else ""
     return (
-        f"the mass matrix is not positive definite{where}, so forward dynamics does not exist: "
+        f"the mass matrix is not positive definite{where}, so accelerations cannot be computed: "
         f"{joints}{more}. Give the links mass and inertia, or the drives a motor_inertia "
         "(armature in MJCF)"
     )

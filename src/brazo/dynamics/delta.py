@@ -1,18 +1,19 @@
 """Compiled dynamics of a Delta robot: arms, thin uniform rods, platform.
 
-C_i are the elbows (shifted inward by the platform's radius), E_i = dC_i/dθ_i, P is the platform and
-u_i = P − C_i are the rods.  The loop equations u_i·(Ṗ − Ċ_i) = 0 give Ṗ = J θ̇ and
+C_i are the positions of the elbows (shifted inward by the platform's radius), E_i = dC_i/dθ_i, P is
+the position of the platform and u_i = P − C_i are the rods.  The loop equations u_i·(Ṗ − Ċ_i) = 0
+give Ṗ = J θ̇ and
 
     P̈ = J θ̈ + J̇ θ̇,     J̇ = U⁻¹ (Ḋ − U̇ J),     D_ii = u_i·E_i,  U = rows u_i.
 
 A thin uniform rod of mass m whose ends move with v_a, v_b has the kinetic energy
-m/6 (v_a² + v_a·v_b + v_b²), so rods and platform have ½ vᵀ W v, where v = B θ̇ are the velocities
-of elbows and platform, and
+m/6 (v_a² + v_a·v_b + v_b²), so the kinetic energy of rods and platform is ½ vᵀ W v, where
+v = B θ̇ are the velocities of elbows and platform, and
 
-    M = A + Bᵀ W B        C = Bᵀ W Ḃ        (then Ṁ − 2C is skew)
+    M = A + Bᵀ W B        C = Bᵀ W Ḃ        (then Ṁ − 2C is skew-symmetric)
 
-with A the arms' inertia about their axes.  Both rods of a parallelogram are one rod of mass
-`rod_mass`; ball joints and the thickness of the rods have no mass.
+A has the inertia of each arm about its axis.  The two rods of a parallelogram are modelled as one
+rod of mass `rod_mass`.  Ball joints are massless, and the thickness of the rods is neglected.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _NO_FORCE = np.zeros(6)
 
 @dataclass(frozen=True, slots=True)
 class LoopMotion:
-    """Positions of elbows and platform and their derivatives at one (θ, θ̇)."""
+    """Positions of elbows and platform, and their derivatives, at one state (θ, θ̇)."""
 
     theta_sincos: list[tuple[Scalar, Scalar]]
     C: list[Vector]
@@ -63,7 +64,7 @@ class LoopMotion:
 
 
 class DeltaDynamics(RegressorKernels):
-    """Dynamics of a `DeltaModel`, with the interface of `TreeDynamics`."""
+    """Compiled dynamics of a `DeltaModel`, with the interface of `TreeDynamics`."""
 
     n = 3
 
@@ -141,12 +142,16 @@ class DeltaDynamics(RegressorKernels):
         return compile_kernel(name, g, entries, shapes, explain=self._explain, result=result).entry
 
     def parameters(self, drives: bool) -> DynamicParameters:
-        """The parameters that `regressor` multiplies."""
+        """Parameters π of tau = Y π, where Y is `regressor`; `drives` adds those of the drives."""
         return delta_parameters(self.model, self.masses, drives)
 
     @property
     def masses(self) -> list[float]:
-        """Arm inertia about its axis, first moments x and z of the arm, rod and platform mass."""
+        """The five inertial parameters.
+
+        They are the inertia of an arm about its axis (kg m²), the first moments of an arm along x
+        and z (kg m), the rod mass and the platform mass (kg).
+        """
         first = self.arm_mass * np.asarray(self.arm_com)
         return [self.arm_inertia, first[0], first[2], self.rod_mass, self.platform_mass]
 
@@ -157,13 +162,13 @@ class DeltaDynamics(RegressorKernels):
         bare.model = replace(self.model, friction=Friction(), drive=Drive())
         columns = [bare.with_masses(unit).forces(q, qd, qdd) for unit in np.eye(5).tolist()]
         rows = [list(row) for row in zip(*columns, strict=True)]
-        for row, rate, gain in zip(rows, qd, qdd, strict=True) if drives else ():
-            row += friction_columns(self.model.friction, rate, gain)
+        for row, speed, acceleration in zip(rows, qd, qdd, strict=True) if drives else ():
+            row += friction_columns(self.model.friction, speed, acceleration)
         shape = {"Y": (3, len(rows[0]))}
         return compile_kernel("regressor", g, {"Y": flat(rows)}, shape, explain=self._explain)
 
     def with_masses(self, masses: list[float]) -> DeltaDynamics:
-        """These dynamics with other `masses`."""
+        """Return a copy with new values for the five parameters in `masses`."""
         inertia, x, z, rod, platform = masses
         one = copy.copy(self)
         one.arm_inertia, one.rod_mass, one.platform_mass = inertia, rod, platform
@@ -172,13 +177,13 @@ class DeltaDynamics(RegressorKernels):
 
     @cached_property
     def motion(self) -> GraphFunction:
-        """(q, qd, tau) -> qdd as a function callable from other graphs."""
+        """Forward dynamics (q, qd, tau) -> qdd as a function that other graphs can call."""
         g = Graph()
         q, qd, tau = (g.inputs(name, 3) for name in ("q", "qd", "tau"))
         return GraphFunction("motion", g, {"qdd": self._acceleration(q, qd, tau)})
 
     def forces(self, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-        """Inverse dynamics for any scalar type."""
+        """Joint torques of inverse dynamics, for any scalar type."""
         return self._torque(q, qd, qdd, self.model.gravity.tolist(), None)
 
     @cached_property
@@ -190,7 +195,7 @@ class DeltaDynamics(RegressorKernels):
         return compile_kernel("rk4_step", g, {"q": q1, "qd": qd1}).entry
 
     def mass_matrix_over(self, q: Vector) -> list[Vector]:
-        """M (3 x 3) for any scalar type."""
+        """Mass matrix M (3 x 3), for any scalar type."""
         return self._matrices(q, [0.0] * 3)[0]
 
     # -- kernels ------------------------------------------------------------------------------
@@ -241,7 +246,7 @@ class DeltaDynamics(RegressorKernels):
         self, q, qd, qdd, wrench=None, gravity=None, base=None, out=None, threads=None
     ) -> np.ndarray:
         if base is not None:
-            raise BrazoError("base: the dynamics of a Delta assume a base at rest; do not give it")
+            raise BrazoError("base: a moving base is not supported for a Delta; omit this argument")
         if wrench is None and gravity is None:
             return self._inverse(q, qd, qdd, out=out, threads=threads)
         wrench = _NO_FORCE if wrench is None else wrench
@@ -263,9 +268,16 @@ class DeltaDynamics(RegressorKernels):
         return self._gravity_full(q, gravity, out=out, threads=threads)
 
     def _explain(self, q: np.ndarray, *others: np.ndarray) -> None:
-        """Name the cause of a result that is not finite."""
+        """Raise an error that explains why a result at q is not finite.
+
+        `others` are the remaining inputs of the kernel, which are not used.
+        """
         if not np.isfinite(mass_matrix_at(self.model, q)).all():
-            raise BrazoError("the rods cannot meet at these arm angles: no pose exists")
+            angles = ", ".join(f"{x:.4g}" for x in q)
+            raise BrazoError(
+                f"the rods cannot meet at the arm angles q = [{angles}] rad: the platform has no "
+                "pose; use other angles"
+            )
         refuse_at(self.model, q)
 
     # -- the model for any scalar type ----------------------------------------------------------
@@ -312,7 +324,7 @@ class DeltaDynamics(RegressorKernels):
         return LoopMotion(pairs, C, E, P, J, J_rate, E_rate)
 
     def _platform(self, C: list[Vector]) -> Vector:
-        """The lower intersection of three spheres of radius L2."""
+        """Platform position: lower intersection of three spheres of radius L2 about C_i."""
         a = [x - y for x, y in zip(C[1], C[0], strict=True)]
         b = [x - y for x, y in zip(C[2], C[0], strict=True)]
         n = cross(a, b)
@@ -325,12 +337,12 @@ class DeltaDynamics(RegressorKernels):
         return [c + t + height * x for c, t, x in zip(C[0], centre, n, strict=True)]
 
     def _matrices(self, theta: Vector, rate: Vector) -> tuple[list[Vector], list[Vector]]:
-        """M and C."""
+        """Mass matrix M and Coriolis matrix C."""
         m = self._motion(theta, rate)
         share = self.rod_mass / 3.0
         total = self.platform_mass + 3.0 * share
-        M = [[total * _columns(m.J, i, m.J, j) for j in range(3)] for i in range(3)]
-        C = [[total * _columns(m.J, i, m.J_rate, j) for j in range(3)] for i in range(3)]
+        M = [[total * _column_dot(m.J, i, m.J, j) for j in range(3)] for i in range(3)]
+        C = [[total * _column_dot(m.J, i, m.J_rate, j) for j in range(3)] for i in range(3)]
         half = 0.5 * share
         for i in range(3):
             e, de = m.E[i], m.E_rate[i]
@@ -347,7 +359,7 @@ class DeltaDynamics(RegressorKernels):
         return M, C
 
     def _holding(self, theta: Vector, gravity: Vector) -> Vector:
-        """Gravity torques."""
+        """Joint torques that hold the robot at rest, for a gravity vector (m/s²)."""
         m = self._motion(theta, [0.0] * 3)
         carried = self.platform_mass + 1.5 * self.rod_mass
         x, z = float(self.arm_com[0]), float(self.arm_com[2])
@@ -391,10 +403,10 @@ class DeltaDynamics(RegressorKernels):
         if wrench is None:
             return tau
         J = self._motion(q, qd).J
-        return [t - _columns(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(tau)]
+        return [t - _column_dot(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(tau)]
 
     def _slopes(self, q: Vector, qd: Vector, qdd: Vector) -> Slopes:
-        """Partial derivatives of the joint torques by q, qd and qdd, as nodes of the graph."""
+        """Derivatives of the joint torques with respect to q, qd and qdd, as nodes of the graph."""
         # In a graph of its own, where qdd is an input and not a function of q and qd.
         g = Graph()
         inputs = [g.inputs(name, 3) for name in ("q", "qd", "qdd")]
@@ -416,13 +428,13 @@ class DeltaDynamics(RegressorKernels):
         rest = [t - b for t, b in zip(tau, bias, strict=True)]
         if wrench is not None:
             J = self._motion(q, qd).J
-            rest = [t + _columns(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(rest)]
+            rest = [t + _column_dot(J, i, [[f] for f in wrench[:3]], 0) for i, t in enumerate(rest)]
         return definite_solve(M, rest)
 
     def _friction(self, qd: Vector) -> Vector:
         return [joint_friction(self.model.friction, w) for w in qd]
 
 
-def _columns(A: list[Vector], i: int, B: list[Vector], j: int) -> Scalar:
-    """Column i of A times column j of B."""
+def _column_dot(A: list[Vector], i: int, B: list[Vector], j: int) -> Scalar:
+    """Dot product of column i of A and column j of B."""
     return A[0][i] * B[0][j] + A[1][i] * B[1][j] + A[2][i] * B[2][j]

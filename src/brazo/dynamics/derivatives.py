@@ -1,15 +1,18 @@
 """Derivatives of inverse and forward dynamics for any scalar type, by composite bodies (O(n²)).
 
-The recursion of Singh, Russell and Wensing (2022), which needs no derivative of any transform,
-written with moments of mass.  For the bodies moved by joint i, about the origin of its frame and
-in its axes, let m, h, I be mass, first moment and inertia tensor, P, L linear and angular
-momentum, İ the rate of I as the bodies move, and f, n the force and moment that move them.  With
-S the joint's axis as a motion (angular; linear), and ω, v, U, a of the parent (U z = α×z + ω×(ω×z))
+This is the recursion of Singh, Russell and Wensing (2022), which needs no derivative of a
+transform.  For all bodies moved by joint i, expressed about the origin of frame i and in its axes:
+
+    m, h, I    mass, first moment and inertia tensor        İ       time derivative of I
+    P, L       linear and angular momentum                  f, n    force and moment on the bodies
+
+S is the joint axis as a motion (angular; linear).  ω, v, U and a describe the motion of the parent,
+where U z = α×z + ω×(ω×z).  The axis moves with the parent according to
 
     revolute    S = (z; 0)    Ψ' = (ω×z; v×z)    Ψ'' = (U z; a×z + 2 v×(ω×z))
     prismatic   S = (0; z)    Ψ' = (0; ω×z)      Ψ'' = (0; U z)
 
-are the axis and how it moves with the parent.  For a motion (w; u), the forces are
+For a motion (w; u), the forces are
 
     inertia   𝓘 (w; u) = (I w + h×u; m u + w×h)        Coriolis   𝓑 (w; u) = (İ w + w×L; 2 w×P)
 
@@ -19,8 +22,8 @@ and for joint i and an ancestor j (or i itself)
     ∂τ_j/∂q̇_i = S_j·(𝓑 S_i + 2 𝓘 Ψ'_i)                  ∂τ_i/∂q̇_j = S_i·(𝓑 S_j + 2 𝓘 Ψ'_j)
     ∂τ_j/∂q_i  = S_j·(𝓑 Ψ'_i + 𝓘 Ψ''_i + S_i ×* (f, n))   ∂τ_i/∂q_j  = S_i·(𝓑 Ψ'_j + 𝓘 Ψ''_j)
 
-with 𝓘, 𝓑 of joint i everywhere.  The three forces on the left are carried to the base link by
-link, as is 𝓘 S_i; 𝓑ᵀ S_i is a couple, which only has to be rotated.
+where 𝓘 and 𝓑 are always those of joint i.  The forces in the left column and 𝓘 S_i are propagated
+to the base link by link.  𝓑ᵀ S_i is a couple and is only rotated.
 
 Forward dynamics q̈(q, q̇, τ) follows from τ = ID(q, q̇, q̈(q, q̇, τ)):
 
@@ -50,7 +53,10 @@ Wrench = tuple[Vector, Vector]  # force and moment about the frame's origin
 
 @dataclass(frozen=True, slots=True)
 class Slopes:
-    """Derivatives of the joint forces: n x n each, row i of torque i, column j of coordinate j."""
+    """Derivatives of the joint torques with respect to q, qd and qdd, (n x n) each.
+
+    Element [i][j] is the derivative of torque i with respect to coordinate j.
+    """
 
     dq: Matrix
     dqd: Matrix
@@ -59,7 +65,10 @@ class Slopes:
 
 @dataclass(slots=True)
 class _Composite:
-    """A link with its descendants: momenta, inertia, its rate, and the force that moves it."""
+    """A link with its descendants: mass moments, momenta, inertia rate, force and moment.
+
+    The module docstring defines the symbols.
+    """
 
     m: Scalar
     h: Vector
@@ -71,7 +80,7 @@ class _Composite:
     n: Vector
 
     def absorb(self, child: _Composite, T: JointTransform) -> None:
-        """Add the composite body of a child whose frame has pose T in this one."""
+        """Add the composite body of a child; T is the pose of the child's frame in this frame."""
         m, h, I = carried(child.m, child.h, child.I, T)
         # The same theorem of parallel axes, for points that move: P instead of h, no mass.
         _, _, I_rate = carried(0.0, child.P, child.I_rate, T)
@@ -83,17 +92,21 @@ class _Composite:
         self.f, self.n = add(self.f, f), add(self.n, n)
 
     def inertia(self, w: Vector, u: Vector) -> Wrench:
-        """𝓘 (w; u)."""
+        """Inertial force 𝓘 (w; u) of a motion, as force and moment."""
         f = add([self.m * x for x in u], cross(w, self.h))
         return f, add(tensor_times(self.I, w), cross(self.h, u))
 
     def coriolis(self, w: Vector) -> Wrench:
-        """𝓑 (w; u), which does not depend on u."""
+        """Return 𝓑 (w; u) of the module docstring, as force and moment.
+
+        w is the angular part of a motion, such as a joint axis S; it is not the velocity of the
+        body.  The linear part u is no argument, because the result does not depend on it.
+        """
         f = [2.0 * x for x in cross(w, self.P)]
         return f, add(tensor_times(self.I_rate, w), cross(w, self.L))
 
     def coriolis_couple(self, revolute: bool) -> Vector:
-        """The couple 𝓑ᵀ S."""
+        """Couple 𝓑ᵀ S of a joint axis S."""
         if revolute:
             _, _, xz, _, yz, zz = self.I_rate
             return [xz + self.L[1], yz - self.L[0], zz]
@@ -102,7 +115,7 @@ class _Composite:
 
 @dataclass(frozen=True, slots=True)
 class _JointAxis:
-    """A joint's axis S as a motion, and Ψ', Ψ'': (angular, linear) each."""
+    """A joint axis S as a motion, with its derivatives Ψ' and Ψ''; each (angular, linear)."""
 
     S: tuple[Vector, Vector]
     first: tuple[Vector, Vector]
@@ -116,7 +129,7 @@ def inverse_slopes(
     qdd: Sequence[Scalar],
     base_acceleration: Vector,
 ) -> Slopes:
-    """Derivatives of the joint forces of the rigid links; no friction, no motors."""
+    """Derivatives of the joint torques of the rigid links, without friction and motors."""
     links = model.links
     axes, bodies = _outward(model, transforms, qd, qdd, base_acceleration)
     dq, dqd, dqdd = ([[0.0] * model.n for _ in range(model.n)] for _ in range(3))
@@ -157,8 +170,11 @@ def inverse_slopes(
 
 
 def forward_slopes(inverse: Slopes) -> dict[str, Matrix]:
-    """Derivatives of the accelerations from those of the torques, at the same motion: `dq`, `dqd`,
-    `dtau`.  Some entries are infinite if the mass matrix is not positive definite."""
+    """Derivatives of the joint accelerations, from those of the torques at the same motion.
+
+    The keys are `dq`, `dqd` and `dtau`.  Some values are infinite if the mass matrix is not
+    positive definite.
+    """
     n = len(inverse.dqdd)
     # From tip to base, as in forward dynamics.
     M = [row[::-1] for row in inverse.dqdd[::-1]]
@@ -173,7 +189,7 @@ def forward_slopes(inverse: Slopes) -> dict[str, Matrix]:
 
 
 def slope_shapes(outputs: Iterable[str], n: int) -> dict[str, tuple[int, ...]]:
-    """The shape of each output of a kernel of derivatives."""
+    """Shape of each output of a kernel that computes derivatives."""
     return dict.fromkeys(outputs, (n, n))
 
 
@@ -184,7 +200,7 @@ def _outward(
     qdd: Sequence[Scalar],
     base_acceleration: Vector,
 ) -> tuple[list[_JointAxis], list[_Composite]]:
-    """Axes S, Ψ', Ψ'' of all joints, and a `_Composite` of each single link."""
+    """Joint axes S, Ψ', Ψ'' of all joints, and a `_Composite` of each link without descendants."""
     spins: list[Spin] = []
     accel: list[Vector] = []
     speeds: list[Vector] = []
@@ -209,7 +225,11 @@ def _outward(
 
 
 def _axis(link: Link, parent: Spin, a: Vector, v: Vector) -> _JointAxis:
-    """The joint's axis as it moves with the parent, whose motion is given at the joint's origin."""
+    """Axis S of a joint, with Ψ' and Ψ'' (see the module docstring), in the joint frame.
+
+    `parent` is the spin of the parent link.  `a` and `v` are the acceleration and velocity of the
+    parent link at the joint's origin.
+    """
     w = parent.omega
     turned = [w[1], -w[0], 0.0]  # ω×z
     column = [row[2] for row in parent.U]
@@ -220,7 +240,7 @@ def _axis(link: Link, parent: Spin, a: Vector, v: Vector) -> _JointAxis:
 
 
 def _alone(link: Link, spin: Spin, a: Vector, v: Vector) -> _Composite:
-    """The `_Composite` of a single link: momenta, inertia and force without descendants."""
+    """`_Composite` of a single link, without its descendants."""
     m, h, S = link.inertia.mass, list(link.inertia.first), link.inertia.second
     I, w = list(link.inertia.tensor), spin.omega
     f, n = inertial_force(m, h, S, spin, a)
@@ -230,7 +250,10 @@ def _alone(link: Link, spin: Spin, a: Vector, v: Vector) -> _Composite:
 
 
 def _tensor_rate(S: Sequence[Scalar], h: Vector, w: Vector, v: Vector) -> Vector:
-    """İ = tr(Ṡ) 1 − Ṡ with Ṡ = [ω×] S − S [ω×] + v hᵀ + h vᵀ; the first two have no trace."""
+    """Time derivative of the inertia tensor: İ = tr(Ṡ) 1 − Ṡ.
+
+    Ṡ = [ω×] S − S [ω×] + v hᵀ + h vᵀ, where the first two terms have trace zero.
+    """
     xx, xy, xz, yy, yz, zz = S
     x, y, z = w
     hv = [a * (2.0 * b) for a, b in zip(v, h, strict=True)]
@@ -245,14 +268,14 @@ def _tensor_rate(S: Sequence[Scalar], h: Vector, w: Vector, v: Vector) -> Vector
 
 
 def _moved_force(link: Link, f: Vector, n: Vector) -> Wrench:
-    """S ×* (f, n): the change of a force that moves with the joint."""
+    """S ×* (f, n): the derivative of a force that moves with the joint."""
     if link.kind == "prismatic":
         return ZERO, [-f[1], f[0], 0.0]
     return [-f[1], f[0], 0.0], [-n[1], n[0], 0.0]
 
 
 def _along(link: Link, force: Wrench) -> Scalar:
-    """S·(f, n): the joint torque or force, the component of a wrench along the joint axis."""
+    """Joint torque or force S·(f, n): the component of a wrench along the joint axis."""
     return force[1][2] if link.kind == "revolute" else force[0][2]
 
 

@@ -1,9 +1,9 @@
-"""Kinetic and potential energy, from the links as the file gives them (not regrouped).
+"""Kinetic and potential energy, from the links of the robot file without regrouping.
 
     K = Σ ½ m v² + h·(v×ω) + ½ ω·I ω + ½ J_m q̇²       P = −Σ g·(m p + R h)
 
-with v, ω the velocities of each link's frame in its own axes and (m, h, I) about the frame's
-origin.  The potential energy of a mass at the base origin is zero.
+v and ω are the velocities of each link frame in its own axes; (m, h, I) are about its origin.  The
+potential energy of a mass at the base origin is zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Vector = list[Scalar]
 def kinetic_energy(
     model: Links, transforms: Sequence[JointTransform], qd: Sequence[Scalar]
 ) -> Scalar:
-    """Kinetic energy (J), motors included."""
+    """Kinetic energy (J), including motor inertia."""
     omega: list[Vector] = []
     speed: list[Vector] = []
     total: Scalar = 0.0
@@ -50,7 +50,7 @@ def kinetic_energy(
 
 
 def potential_energy(model: Links, transforms: Sequence[JointTransform], gravity: Vector) -> Scalar:
-    """Potential energy (J) in a uniform field."""
+    """Potential energy (J) in a uniform gravity field (m/s²)."""
     poses: list[tuple[Vector, Vector]] = []
     total: Scalar = 0.0
     for link, T in zip(model.links, transforms, strict=True):

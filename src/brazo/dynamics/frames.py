@@ -1,4 +1,4 @@
-"""Transforms between the frame of a link and that of its parent, by planar rotations.
+"""Transforms between the frames of a link and its parent, by planar rotations.
 
 Every constant rotation can be written as Rz(φ) Rx(α) Rz(ψ), and ψ is added to the angle of a joint
 about z:
@@ -6,8 +6,8 @@ about z:
     R = Rz(φ) · Rx(α) · Rz(θ),      θ = ψ + joint angle      (prismatic joints: θ = ψ)
 
 Transforming a vector takes three planar rotations of at most four products each.  φ is zero for D-H
-frames and α is often ±90°, which costs nothing on a graph, so this is usually cheaper than the nine
-products of a matrix.
+frames, and α is often ±90°.  Such rotations need no operations in compiled code, so this is usually
+cheaper than the nine products of a matrix.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class JointTransform:
         return [x, y, z]
 
     def matrix_to_parent(self, S: Vector) -> Vector:
-        """R S Rᵀ for a symmetric S, as xx, xy, xz, yy, yz, zz."""
+        """Rotated symmetric matrix R S Rᵀ; S and the result are given as xx, xy, xz, yy, yz, zz."""
         xx, xy, xz, yy, yz, zz = S
         xx, xy, yy = _turn_matrix(self.theta, xx, xy, yy)
         xz, yz = _turn(self.theta, xz, yz)
@@ -67,13 +67,16 @@ class JointTransform:
         return [xx, xy, xz, yy, yz, zz]
 
     def pose(self) -> tuple[Vector, Vector]:
-        """Rotation (nine scalars, row by row) and origin."""
+        """Rotation matrix (nine scalars, row by row) and origin."""
         columns = [self.to_parent(axis) for axis in np.eye(3).tolist()]
         return [columns[j][i] for i in range(3) for j in range(3)], self.p
 
 
 def joint_transform(K: np.ndarray, kind: str, value: Scalar) -> JointTransform:
-    """The constant transform K, then a rotation about z or a translation along it by `value`."""
+    """Transform of a joint: the constant transform K, then the joint motion by `value`.
+
+    The motion is a rotation about z (rad) or a translation along z (m).
+    """
     phi, alpha, psi = euler_turns(K[:3, :3])
     p: Vector = K[:3, 3].tolist()
     if kind == "prismatic":
@@ -89,7 +92,7 @@ def joint_transform(K: np.ndarray, kind: str, value: Scalar) -> JointTransform:
 
 
 def euler_turns(R: np.ndarray) -> tuple[Turn, Turn, Turn]:
-    """The angles φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), −90° < φ <= 90°; exact for multiples of 90°."""
+    """Angles φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), with −90° < φ ≤ 90°; exact for multiples of 90°."""
     # Column z of R is (sφ sα, −cφ sα, cα), row z is (sα sψ, sα cψ, cα).
     x, y, z = R[:, 2].tolist()
     sine = math.hypot(x, y)

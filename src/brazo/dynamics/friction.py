@@ -2,8 +2,8 @@
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)  |  0 (q̇ = 0)
 
-If the file gives a `smooth` speed v₀ > 0, the step at rest is replaced by q̇/√(q̇² + v₀²), which is
-suitable for integrators.
+If the robot file gives a speed `smooth` v₀ > 0, the step at rest is replaced by the smooth function
+q̇/√(q̇² + v₀²), which integrators can handle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def friction(model: Links, qd: Sequence[Scalar]) -> list[Scalar]:
 
 
 def joint_friction(f: Friction, rate: Scalar) -> Scalar:
-    """Friction of one joint at one speed."""
+    """Friction torque or force of one joint; `rate` is the joint speed."""
     plus, minus = f.coulomb
     value = f.viscous * rate
     if not (plus or minus):
@@ -50,7 +50,7 @@ def friction_slope(model: Links, qd: Sequence[Scalar]) -> list[Scalar]:
 
 
 def joint_slope(f: Friction, rate: Scalar) -> Scalar:
-    """Derivative of `joint_friction` by the speed; a sharp Coulomb step contributes 0."""
+    """Derivative of `joint_friction` with respect to `rate`; a sharp Coulomb step adds 0."""
     plus, minus = f.coulomb
     if not (plus or minus) or not f.smooth:
         return f.viscous
@@ -61,5 +61,5 @@ def joint_slope(f: Friction, rate: Scalar) -> Scalar:
 
 
 def has_friction(model: Links) -> bool:
-    """True when any joint has friction."""
+    """Return whether any joint has friction."""
     return any(link.friction.viscous or any(link.friction.coulomb) for link in model.links)

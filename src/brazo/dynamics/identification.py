@@ -4,14 +4,14 @@ W is the regressor of the base parameters θ, stacked for all samples, and tau t
 
     tau = W θ + noise        θ = (Wᵀ Σ⁻¹ W)⁻¹ Wᵀ Σ⁻¹ tau        cov θ = (Wᵀ Σ⁻¹ W)⁻¹
 
-The diagonal matrix Σ has the variance of the torque of each joint, estimated from its residuals
-(weighted least squares of Gautier and Poignet).  The standard deviations assume that the noise of
-the torques is independent, and that positions are much more accurate.
+The diagonal matrix Σ has the variance of the torque noise of each joint, from its residuals
+(weighted least squares of Gautier and Poignet).  The standard deviations assume that the torque
+noise of different samples is independent, and that positions are much more accurate than torques.
 
-Speeds or accelerations that were not recorded are central differences of low-pass filtered
-positions (Butterworth, run forwards and backwards for zero phase).  Torques and W are then filtered
-in the same way, and only every k-th row is kept, so that the noise of the rows is nearly
-independent again.
+If velocities or accelerations were not recorded, they are computed as central differences of
+low-pass filtered positions (Butterworth, run forwards and backwards for zero phase).  Torques and W
+are then filtered in the same way.  Only every k-th row is used, so that the noise of the used rows
+is nearly independent.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _LEAST_NOISE = 1e-13  # of a joint's max torque, for data without noise
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:
-    """Estimates of the base parameters of a robot, with their uncertainty."""
+    """Estimates of the base parameters of a robot, with their covariance."""
 
     robot: str
     parameters: BaseParameters
-    """The base parameters; `.values` are those of the robot file, for comparison."""
+    """The base parameters; `.values` are the values of the robot file, for comparison."""
     values: np.ndarray
     """(b,) estimates, SI."""
     covariance: np.ndarray
-    """(b, b) of the estimates."""
+    """(b, b) covariance matrix of the estimates."""
     condition: float
-    """Condition number of the weighted regressor, columns scaled to unit length; below about 100
-    the motion excites all parameters well."""
+    """Condition number of the weighted regressor, with columns scaled to unit length.  If it is
+    below about 100, the motion excites all parameters well."""
     noise: np.ndarray
     """(n,) standard deviation of the torque noise of each joint, N m and N."""
     residuals: np.ndarray
@@ -61,7 +61,7 @@ class Identification:
 
     @property
     def std(self) -> np.ndarray:
-        """(b,) standard deviations of the estimates."""
+        """Standard deviations (b,) of the estimates."""
         return np.sqrt(np.diag(self.covariance))
 
     def __repr__(self) -> str:
@@ -88,17 +88,22 @@ def identify(
 ) -> Identification:
     """Estimate the base parameters of a robot from a motion and its torques.
 
-    `data` is a `Run`, a `Recording` or its file with the signals `q`, `torque` (and `qd`, `qdd`) of
-    the joints, or a mapping of arrays `q`, `tau` (m, n), optionally `qd`, `qdd` (m, n) and `t` (m,)
-    in s.  Missing speeds and accelerations are estimated from q, with a low-pass filter of 10 Hz
-    unless `cutoff` is given.
+    `data` is one of
+
+    - a `Run`;
+    - a `Recording` or the path of its file, with the signals `q` and `torque` of the joints, and
+      optionally `qd` and `qdd`;
+    - a mapping of arrays `q` and `tau` (m, n), optionally `qd`, `qdd` (m, n) and `t` (m,) in s.
+
+    Missing velocities and accelerations are computed from q after low-pass filtering.
 
     Parameters
     ----------
-    robot : the `Robot`; its geometry, gravity and the shape of its friction are used.
+    robot : the `Robot`; its geometry, gravity and friction model are used.
     data : the recorded motion, see above.
     drives : also identify motor inertia and friction of the joints.
-    cutoff : low-pass filter for positions and torques, Hz; None: no filter if all is recorded.
+    cutoff : cutoff frequency (Hz) of the low-pass filter for positions and torques.  None means
+        10 Hz if velocities or accelerations are missing, and no filter otherwise.
 
     Returns
     -------
@@ -161,7 +166,7 @@ def _refuse(base: BaseParameters, which: np.ndarray) -> None:
 
 
 def _read(robot: Any, data: Any) -> dict[str, np.ndarray]:
-    """The motion as arrays q, tau and, if recorded, qd, qdd (m, n) and t (m,)."""
+    """Read the motion as arrays: q and tau (m, n) and, if recorded, qd, qdd (m, n) and t (m,)."""
     if isinstance(data, (str, Path)):
         from brazo.recording import Recording
 
@@ -175,8 +180,9 @@ def _read(robot: Any, data: Any) -> dict[str, np.ndarray]:
         arrays = {k: getattr(data, k) for k in keys if getattr(data, k, None) is not None}
     if "q" not in arrays or "tau" not in arrays:
         raise BrazoError(
-            "identify: the data need positions q and torques tau: a Run, a Recording or its file, "
-            f"or a mapping of arrays; got {', '.join(arrays) or type(data).__name__}"
+            "identify: data must have positions q and torques tau; expected a Run, a Recording, "
+            "the path of a recording or a mapping of arrays, "
+            f"got {', '.join(arrays) or type(data).__name__}"
         )
     motion = {}
     for key in ("q", "qd", "qdd", "tau", "t"):
@@ -193,7 +199,7 @@ def _read(robot: Any, data: Any) -> dict[str, np.ndarray]:
 
 
 def _recorded(robot: Any, recording: Any) -> dict[str, np.ndarray]:
-    """The signals of a robot in a recording, `NAME.q.JOINT` or `q.JOINT`."""
+    """Read the signals of a robot in a recording, named `ROBOT.q.JOINT` or `q.JOINT`."""
     arrays: dict[str, np.ndarray] = {"t": recording.t}
     for key, label in (("q", "q"), ("qd", "qd"), ("qdd", "qdd"), ("tau", "torque")):
         for prefix in (f"{robot.name}.", ""):
@@ -204,8 +210,8 @@ def _recorded(robot: Any, recording: Any) -> dict[str, np.ndarray]:
         else:
             if key in ("q", "tau"):
                 raise BrazoError(
-                    f"identify: the recording has no signals {robot.name}.{label}.JOINT of the "
-                    f"joints {', '.join(robot.joint_names)}"
+                    f"identify: the recording must have a signal {robot.name}.{label}.JOINT or "
+                    f"{label}.JOINT for each of the joints {', '.join(robot.joint_names)}"
                 )
     return arrays
 
@@ -213,24 +219,30 @@ def _recorded(robot: Any, recording: Any) -> dict[str, np.ndarray]:
 def _filtered(
     motion: dict[str, np.ndarray], cutoff: float, missing: bool
 ) -> tuple[dict[str, np.ndarray], Any, int]:
-    """The filtered motion, the filter, and the number of rows over which noise is correlated."""
+    """Return the filtered motion, the filter function, and the correlation length of the noise.
+
+    The correlation length is a number of rows.  The torques of the returned motion are not
+    filtered; the caller filters them and the regressor with the filter function.  If `missing`,
+    velocities and accelerations are computed from the filtered positions.
+    """
     from scipy.signal import butter, sosfiltfilt
 
     if "t" not in motion:
         raise BrazoError(
-            "identify: filtering, or computing speeds that were not given, needs t (m,) in s"
+            "identify: filtering and computing missing velocities need the times t (m,) in s"
         )
     steps = np.diff(motion["t"])
     if len(steps) < 30 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
+        spread = f" at steps of {steps.min():g} to {steps.max():g} s" if len(steps) else ""
         raise BrazoError(
-            "identify: filtering, or computing speeds that were not given, needs at least 31 "
-            f"samples at equal time steps; got {len(steps) + 1}"
+            "identify: filtering and computing missing velocities need at least 31 samples at "
+            f"equal time steps; got {len(steps) + 1}{spread}"
         )
     dt = float(steps.mean())
     if not 0.0 < cutoff < 0.4 / dt:
         raise BrazoError(
-            f"identify: cutoff = {cutoff:g} Hz; it must be between 0 and {0.4 / dt:g} Hz, 0.4 of "
-            "the sampling rate"
+            f"identify: cutoff = {cutoff:g} Hz; it must be between 0 and {0.4 / dt:g} Hz "
+            "(0.4 times the sampling rate)"
         )
     sections = butter(4, cutoff, fs=1.0 / dt, output="sos")
 

@@ -37,7 +37,10 @@ def rk4(rate: Callable[[Vector], Vector], x: Vector, h: Scalar) -> Vector:
 def held_torque_step(
     g: Graph, motion: Function, q: Vector, qd: Vector, tau: Vector, dt: Scalar, *constants: Vector
 ) -> tuple[Vector, Vector]:
-    """q and qd on a graph after one Runge–Kutta step of q̈ = motion(q, q̇, τ, constants…), τ held."""
+    """Return q and qd after one Runge–Kutta step of q̈ = motion(q, q̇, τ, constants…) on a graph.
+
+    τ is constant during the step.
+    """
     n = len(q)
 
     def rate(x: Vector) -> Vector:
@@ -54,9 +57,9 @@ def retrace(
     tau: np.ndarray,
     dt: np.ndarray,
 ) -> None:
-    """Repeat a Runge–Kutta step whose result was not finite, to raise the error of its stage.
+    """Repeat a Runge–Kutta step whose result was not finite, to raise an error with the reason.
 
-    `forward(q, qd, tau)` raises the error.
+    The forward dynamics `forward(q, qd, tau)` raise this error in the stage that fails.
     """
     n = len(q)
 

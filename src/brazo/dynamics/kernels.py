@@ -1,9 +1,9 @@
 """Compiled dynamics of one tree robot; each kernel is compiled on first use.
 
-Every kernel is an algorithm of this folder, evaluated on the expression graph with the robot's
-parameters: unrolled link by link or, for many joints, as loops.  There are two sets of links:
-regrouped ones (`links`) for forces, which need fewer operations, and those of the file for
-energies, since regrouping removes constants from the potential.
+Every kernel is an algorithm of this package, evaluated on the expression graph with the robot's
+parameters.  The code is unrolled link by link or, for many joints, has loops.  Torques are computed
+with regrouped links (`links`), which need fewer operations.  Energies are computed with the links
+of the robot file, because regrouping removes constants from the potential energy.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.dynamics.integrators import held_torque_step, retrace
 from brazo.dynamics.linear_model import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
 from brazo.dynamics.links import Links, links_of
 from brazo.dynamics.newton_euler import joint_transforms
-from brazo.dynamics.straight import StraightDynamics
+from brazo.dynamics.unrolled import UnrolledDynamics
 from brazo.dynamics.vectors import flat
 from brazo.model.description import TreeModel
 
@@ -32,7 +32,7 @@ MOST_CHRISTOFFEL = 8  # coordinates; the number of symbols grows with their cube
 
 
 class TreeDynamicsKernels:
-    """Compiled dynamics of one model; raises an error for a robot without inertia."""
+    """Compiled dynamics of one tree robot; raises an error if the robot has no inertia."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -44,14 +44,18 @@ class TreeDynamicsKernels:
 
     @cached_property
     def inverse_dynamics(self) -> Kernel:
-        """(q, qd, qdd) -> tau, in the file's gravity, friction and motors included."""
+        """Kernel (q, qd, qdd) -> tau, with friction, motors and the gravity of the robot file."""
         g = Graph()
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
         return compile_kernel("inverse_dynamics", g, {"tau": self.forces(q, qd, qdd)})
 
     @cached_property
     def inverse_dynamics_full(self) -> Kernel:
-        """(q, qd, qdd, wrench, gravity, base) -> tau; `base` (9): ω, α, acceleration."""
+        """Kernel (q, qd, qdd, wrench, gravity, base) -> tau.
+
+        `base` (9) is the angular velocity, angular acceleration and linear acceleration of the
+        base.
+        """
         g = Graph()
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
         wrench, gravity, base = g.inputs("wrench", 6), g.inputs("gravity", 3), g.inputs("base", 9)
@@ -61,14 +65,14 @@ class TreeDynamicsKernels:
 
     @cached_property
     def mass_matrix(self) -> Kernel:
-        """q -> M (n, n), motors included."""
+        """Kernel q -> mass matrix M (n, n), including motor inertia."""
         g = Graph()
         M = self.rigid.mass_matrix(g.inputs("q", self.n))
         return compile_kernel("mass_matrix", g, {"M": flat(M)}, {"M": (self.n, self.n)})
 
     @cached_property
     def coriolis(self) -> Kernel:
-        """(q, qd) -> C (n, n) of Christoffel symbols."""
+        """Kernel (q, qd) -> Coriolis matrix C (n, n), from Christoffel symbols."""
         g = Graph()
         q, qd = g.inputs("q", self.n), g.inputs("qd", self.n)
         rigid = self.rigid if self.n <= MOST_CHRISTOFFEL else self._algorithms(looped=True)
@@ -77,21 +81,21 @@ class TreeDynamicsKernels:
 
     @cached_property
     def gravity(self) -> Kernel:
-        """q -> G (n), the gravity torques for the file's gravity."""
+        """Kernel q -> gravity torques G (n), for the gravity of the robot file."""
         g = Graph()
         G = self.rigid.inverse(g.inputs("q", self.n), None, None, self._up)
         return compile_kernel("gravity", g, {"G": G})
 
     @cached_property
     def gravity_full(self) -> Kernel:
-        """(q, gravity) -> G (n)."""
+        """Kernel (q, gravity) -> gravity torques G (n), for a gravity vector (3) in m/s²."""
         g = Graph()
         q, up = g.inputs("q", self.n), [-x for x in g.inputs("gravity", 3)]
         return compile_kernel("gravity_full", g, {"G": self.rigid.inverse(q, None, None, up)})
 
     @cached_property
     def forward_dynamics(self) -> Kernel:
-        """(q, qd, tau) -> qdd."""
+        """Kernel (q, qd, tau) -> joint accelerations qdd (n)."""
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         qdd = self.acceleration(q, qd, tau)
@@ -99,7 +103,7 @@ class TreeDynamicsKernels:
 
     @cached_property
     def forward_dynamics_full(self) -> Kernel:
-        """(q, qd, tau, wrench, gravity) -> qdd."""
+        """Kernel (q, qd, tau, wrench, gravity) -> joint accelerations qdd (n)."""
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         wrench, gravity = g.inputs("wrench", 6), g.inputs("gravity", 3)
@@ -108,7 +112,7 @@ class TreeDynamicsKernels:
 
     @cached_property
     def inverse_dynamics_derivatives(self) -> Kernel:
-        """(q, qd, qdd) -> derivatives of tau with respect to each, (n, n)."""
+        """Kernel (q, qd, qdd) -> derivatives (n, n) of tau with respect to each input."""
         g = Graph()
         q, qd, qdd = (g.inputs(name, self.n) for name in ("q", "qd", "qdd"))
         slopes = self.slopes(q, qd, qdd)
@@ -120,9 +124,9 @@ class TreeDynamicsKernels:
 
     @cached_property
     def forward_dynamics_derivatives(self) -> Kernel | None:
-        """(q, qd, tau) -> derivatives (n, n) of qdd with respect to each input.
+        """Kernel (q, qd, tau) -> derivatives (n, n) of qdd with respect to each input.
 
-        None for many joints, whose linear systems are not unrolled.
+        None if `many_slopes`, because no unrolled code is generated for many joints.
         """
         if self.many_slopes:
             return None
@@ -138,12 +142,12 @@ class TreeDynamicsKernels:
 
     @property
     def many_slopes(self) -> bool:
-        """True if derivatives are computed by loops instead of unrolled code."""
+        """Whether derivatives are computed by loops instead of unrolled code."""
         return len(self.links.links) > MOST_SLOPES
 
     @cached_property
     def energy(self) -> Kernel:
-        """(q, qd) -> (kinetic, potential)."""
+        """Kernel (q, qd) -> kinetic and potential energy (J)."""
         g = Graph()
         q, qd = g.inputs("q", self.n), g.inputs("qd", self.n)
         own = links_of(self.model, regroup=False)
@@ -154,14 +158,14 @@ class TreeDynamicsKernels:
 
     @cached_property
     def motion(self) -> GraphFunction:
-        """(q, qd, tau) -> qdd as a function callable from other graphs."""
+        """Forward dynamics (q, qd, tau) -> qdd as a function that other graphs can call."""
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         return GraphFunction("motion", g, {"qdd": self.acceleration(q, qd, tau)})
 
     @cached_property
     def rk4_step(self) -> Kernel:
-        """(q, qd, tau, dt) -> (q, qd) after one Runge–Kutta step with tau held."""
+        """Kernel (q, qd, tau, dt) -> (q, qd) after one Runge–Kutta step with constant tau."""
         g = Graph()
         q, qd, tau = (g.inputs(name, self.n) for name in ("q", "qd", "tau"))
         (dt,) = g.inputs("dt", 1)
@@ -177,9 +181,11 @@ class TreeDynamicsKernels:
         up: list[Scalar] | None = None,
         wrench: list[Scalar] | None = None,
     ) -> list[Scalar]:
-        """Forward dynamics on a graph, friction and motors included.
+        """Joint accelerations of forward dynamics on a graph, with friction and motors.
 
-        Raises an error if a joint moves no inertia.
+        `up` is minus the gravity vector, by default that of the robot file.  `wrench` is the
+        external force and moment on the tool point, in base axes.  Raises an error if a joint moves
+        no inertia.
         """
         refuse_everywhere(self.model)
         if has_friction(self.links):
@@ -195,7 +201,12 @@ class TreeDynamicsKernels:
         wrench: list[Scalar] | None = None,
         base_spin: tuple[list[Scalar], list[Scalar]] | None = None,
     ) -> list[Scalar]:
-        """Inverse dynamics on a graph, friction and motors included."""
+        """Joint torques of inverse dynamics on a graph, with friction and motors.
+
+        `up` is minus the gravity vector, by default that of the robot file.  `wrench` is the
+        external force and moment on the tool point, in base axes.  `base_spin` is the angular
+        velocity and acceleration of a moving base.
+        """
         tau = self.rigid.inverse(q, qd, qdd, up or self._up, wrench, base_spin)
         if has_friction(self.links):
             tau = [t + f for t, f in zip(tau, friction(self.links, qd), strict=True)]
@@ -205,7 +216,7 @@ class TreeDynamicsKernels:
         return tau
 
     def slopes(self, q: list[Scalar], qd: list[Scalar], qdd: list[Scalar]) -> Slopes:
-        """Derivatives of `forces` on a graph, friction and motors included."""
+        """Derivatives of the joint torques with respect to q, qd and qdd; see `forces`."""
         rigid = self._algorithms(looped=True) if self.many_slopes else self.rigid
         slopes = rigid.slopes(q, qd, qdd, self._up)
         for i, slope in enumerate(friction_slope(self.links, qd)):
@@ -215,9 +226,9 @@ class TreeDynamicsKernels:
             slopes.dqdd[i][i] = slopes.dqdd[i][i] + link.multiplier**2 * link.armature
         return slopes
 
-    def _algorithms(self, looped: bool) -> StraightDynamics:
+    def _algorithms(self, looped: bool) -> UnrolledDynamics:
         if not looped:
-            return StraightDynamics(self.links)
+            return UnrolledDynamics(self.links)
         from brazo.dynamics.looped import LoopedDynamics
 
         return LoopedDynamics(self.links)

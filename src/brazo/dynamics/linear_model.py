@@ -1,11 +1,11 @@
-"""Results of the derivatives of the dynamics, and the linear model of a robot.
+"""Derivatives of the dynamics, and the linear model of a robot.
 
-About a motion (q₀, q̇₀) under the torques τ₀, with x = (q − q₀, q̇ − q̇₀) and u = τ − τ₀,
+About a state (q₀, q̇₀) and torques τ₀, with x = (q − q₀, q̇ − q̇₀) and u = τ − τ₀, the model is
 
     ẋ = A x + B u + (q̇₀, q̈₀)        A = [0 1; ∂q̈/∂q ∂q̈/∂q̇]        B = [0; ∂q̈/∂τ]
 
-At an equilibrium (q̇₀ = 0 and τ₀ the holding torques) the constant is zero.  A sharp Coulomb
-friction has slope zero on both sides of rest and is left out at rest.
+At an equilibrium (q̇₀ = 0, τ₀ holds the robot) the constant term is zero.  Sharp Coulomb friction
+has zero slope except for its step at q̇ = 0, which is left out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ __all__ = [
 
 
 class Derivatives:
-    """Three matrices (..., n, n) that can be unpacked; `array` (3, ..., n, n) contains them."""
+    """Three matrices of derivatives (..., n, n); iteration yields the matrices.
+
+    The attribute `array` (3, ..., n, n) contains all three.
+    """
 
     __slots__ = ("array",)
     array: np.ndarray
@@ -61,7 +64,7 @@ class Derivatives:
 
 
 class InverseDynamicsDerivatives(Derivatives):
-    """Derivatives of the joint torques: `dq, dqd, dqdd`; row i is of torque i."""
+    """Derivatives of the joint torques: unpacks to `dq, dqd, dqdd`; row i for joint i."""
 
     __slots__ = ()
 
@@ -72,7 +75,7 @@ class InverseDynamicsDerivatives(Derivatives):
 
 
 class ForwardDynamicsDerivatives(Derivatives):
-    """Derivatives of the joint accelerations: `dq, dqd, dtau`; row i is of acceleration i."""
+    """Derivatives of the joint accelerations: unpacks to `dq, dqd, dtau`; row i for joint i."""
 
     __slots__ = ()
 
@@ -83,9 +86,10 @@ class ForwardDynamicsDerivatives(Derivatives):
 
 
 def solved_derivatives(dynamics: Any) -> Callable[..., ForwardDynamicsDerivatives]:
-    """Function that computes derivatives of forward dynamics from those of inverse dynamics.
+    """Return a function that computes the derivatives of forward dynamics.
 
-    It uses dense solvers, for robots with too many joints for unrolled code.
+    It solves dense linear systems with the derivatives of inverse dynamics.  It is used for robots
+    with too many joints for unrolled code.
     """
 
     def call(
@@ -106,12 +110,12 @@ def solved_derivatives(dynamics: Any) -> Callable[..., ForwardDynamicsDerivative
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """ẋ = A x + B u about an operating point; unpacks to `A, B`."""
+    """Linear model ẋ = A x + B u about an operating point; unpacks to `A, B`."""
 
     A: np.ndarray
-    """(..., 2n, 2n) of the state (q, qd)."""
+    """(..., 2n, 2n) system matrix for the state (q, qd)."""
     B: np.ndarray
-    """(..., 2n, n) of the torques."""
+    """(..., 2n, n) input matrix for the torques."""
     q: np.ndarray
     """(..., n) position of the operating point, rad and m."""
     qd: np.ndarray
@@ -119,7 +123,7 @@ class LinearModel:
     tau: np.ndarray
     """(..., n) torques at the operating point, N m and N."""
     qdd: np.ndarray
-    """(..., n) acceleration there; zero at an equilibrium."""
+    """(..., n) acceleration at the operating point; zero at an equilibrium."""
     joint_names: tuple[str, ...]
     """Names of the joints, in the order of q."""
 
@@ -133,9 +137,9 @@ class LinearModel:
         return f"<LinearModel:{lead} {2 * n} states, {n} inputs>"
 
     def to_control(self) -> Any:
-        """The model as a python-control `StateSpace` whose outputs are the state.
+        """Return the model as a `StateSpace` of python-control, whose outputs are the state.
 
-        Needs the package `control` (the extra of the same name).
+        Requires the package `control` (optional dependency group `control`).
         """
         if self.A.ndim != 2:
             raise BrazoError(
@@ -162,7 +166,7 @@ class LinearModel:
 
 
 def linear_model(robot: Any, q: Any, qd: Any = 0.0, tau: Any = None) -> LinearModel:
-    """The linear model of a robot; see `Robot.linearize`."""
+    """Linearise the forward dynamics of a robot; see `Robot.linearize`."""
     n = robot.n
     if np.ndim(qd) == 0 and isinstance(qd, (int, float)):
         qd = np.full(n, float(qd))

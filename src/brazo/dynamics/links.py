@@ -1,17 +1,18 @@
 """The dynamic model in joint frames, for Newton–Euler and related algorithms.
 
 Frame i is the *moved joint frame*: its z axis is the axis of joint i and it moves with the joint.
-Between frame i and its parent's there is one constant transform K and one motion about or along z,
-so algorithms need one sine and cosine per joint and sparse constants, for any D-H convention.
+The transform from the parent frame to frame i is a constant transform K and one motion about or
+along z.  Algorithms therefore need one sine and cosine per joint and sparse constants, for any D-H
+convention.
 
-A body is described by the moments of its mass about the frame's origin,
+A body is described by its mass, first moment and second moment about the frame's origin:
 
     m = ∫ dm        h = ∫ r dm        S = ∫ r rᵀ dm        (I = tr(S) 1 − S)
 
-and forces are linear in these ten numbers.  So parameters without a separate effect can be moved to
-the parent exactly (*regrouping*, Gautier and Khalil).  For a revolute joint these are m, h_z and
-S_zz, the mass on the joint axis, which rotation does not move; for a prismatic joint it is S.  The
-motion is the same with fewer parameters and operations.
+Forces are linear in these ten numbers.  Parameters without a separate effect can therefore be moved
+to the parent without changing the motion (*regrouping*, Gautier and Khalil).  For a revolute joint
+these are m, h_z and S_zz, because rotation does not move mass on the joint axis.  For a prismatic
+joint it is S.  Regrouping reduces the number of parameters and operations.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from brazo.model.transforms import align_z, invert
 
 @dataclass(frozen=True, slots=True)
 class LinkInertia:
-    """The moments m, h, S of a body's mass about the origin of a frame: ten numbers."""
+    """Mass m, first moment h and second moment S of a body about the origin of a frame."""
 
     mass: float
     first: tuple[float, float, float]
@@ -52,7 +53,7 @@ class LinkInertia:
 
     @property
     def tensor(self) -> tuple[float, float, float, float, float, float]:
-        """The inertia tensor about the frame's origin: xx, xy, xz, yy, yz, zz."""
+        """Inertia tensor about the frame's origin, as xx, xy, xz, yy, yz, zz."""
         xx, xy, xz, yy, yz, zz = self.second
         return yy + zz, -xy, -xz, xx + zz, -yz, xx + yy
 
@@ -61,7 +62,7 @@ class LinkInertia:
         return LinkInertia.pack(m + m2, h + h2, S + S2)
 
     def seen_from(self, T: np.ndarray) -> LinkInertia:
-        """The moments in another frame; T is the pose of the current frame in the other one."""
+        """Mass and moments in another frame; T is the pose of this frame in the other frame."""
         m, h, S = self.unpack()
         R, p = T[:3, :3], T[:3, 3]
         h = R @ h
@@ -71,7 +72,7 @@ class LinkInertia:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """One moving body in its joint frame."""
+    """A moving body with its joint, described in the joint frame."""
 
     name: str
     parent: int  # index of an earlier link; -1 for the base
@@ -86,13 +87,13 @@ class Link:
 
     @property
     def turning(self) -> float:
-        """1 for a revolute joint, 0 for a prismatic one."""
+        """1 for a revolute joint, 0 for a prismatic joint."""
         return 1.0 if self.kind == "revolute" else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Links:
-    """All links, base to tips, and the tool's pose in its link."""
+    """All links, from base to tips, and the pose of the tool in the link that carries it."""
 
     links: tuple[Link, ...]
     n: int
@@ -101,7 +102,10 @@ class Links:
 
 
 def links_of(model: TreeModel, regroup: bool = True) -> Links:
-    """The dynamic model of a robot; raises if its file gives no inertia."""
+    """Dynamic model of a robot; raises an error if a moving body has no inertia.
+
+    `regroup` moves parameters without a separate effect to the parent; see the module docstring.
+    """
     if missing := model.missing_inertia:
         raise BrazoError(
             f"robot '{model.name}' is kinematic only: no inertia is given for "
@@ -135,7 +139,7 @@ def links_of(model: TreeModel, regroup: bool = True) -> Links:
 
 
 def _regrouped(links: list[Link]) -> list[Link]:
-    """Regroup: move parameters without separate effect to the parent, from tip to base."""
+    """Return the links after moving parameters without a separate effect to the parent."""
     links = list(links)
     for i in reversed(range(len(links))):
         link = links[i]

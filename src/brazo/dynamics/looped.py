@@ -1,15 +1,16 @@
-"""Dynamics of robots with many joints: the same recursions as compiled loops over a table of links.
+"""Dynamics of robots with many joints: recursions as compiled loops over a table of links.
 
-Unrolled code grows with the number of joints, and for the mass matrix with its square; beyond a
+Unrolled code grows with the number n of joints; code for the mass matrix grows with n².  Beyond a
 dozen joints it takes seconds to compile.  Here the step of one link is compiled once and run in a
-loop (`brazo.codegen.sweep`).  The functions below have the interface of the unrolled ones and call
-those loops on a graph.
+loop (`brazo.codegen.sweep`).  The methods below have the interface of the unrolled algorithms and
+call these loops on a graph.
 
     M e_j = RNE(q, 0, e_j)        C(q, q̇) e_j = ¼ (h(q, q̇ + e_j) − h(q, q̇ − e_j))
 
-the second because h(q, q̇) = C(q, q̇) q̇ is a quadratic form in q̇: its polar form has the Christoffel
-symbols as coefficients.  Derivatives with respect to q and q̇ are taken along one coordinate at a
-time: the passes of Newton–Euler run on dual numbers (`brazo.codegen.dual`).
+RNE is the recursive Newton–Euler algorithm.  The second equation holds because
+h(q, q̇) = C(q, q̇) q̇ is a quadratic form in q̇, whose polar form has the Christoffel symbols as
+coefficients.  Derivatives with respect to q and q̇ are computed for one coordinate at a time, by
+Newton–Euler passes with dual numbers (`brazo.codegen.dual`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from brazo.dynamics.newton_euler import (
     outward,
     tip_load,
 )
-from brazo.dynamics.straight import StraightDynamics
+from brazo.dynamics.unrolled import UnrolledDynamics
 from brazo.dynamics.vectors import subtract
 
 __all__ = ["LoopedDynamics"]
@@ -51,8 +52,8 @@ Vector = list[Scalar]
 ZERO: Vector = [0.0, 0.0, 0.0]
 
 
-class LoopedDynamics(StraightDynamics):
-    """Dynamics by compiled loops, with the interface of `StraightDynamics`, on a graph."""
+class LoopedDynamics(UnrolledDynamics):
+    """Dynamics by compiled loops on a graph, with the interface of `UnrolledDynamics`."""
 
     def __init__(self, links: Links) -> None:
         super().__init__(links)
@@ -71,7 +72,7 @@ class LoopedDynamics(StraightDynamics):
 
     @property
     def coupled(self) -> bool:
-        """True if a joint follows the coordinate of another joint (mimic)."""
+        """Whether a joint follows the coordinate of another joint (mimic joint)."""
         return self.count != self.links.n or any(x.multiplier != 1.0 for x in self.links.links)
 
     def inverse(
@@ -141,7 +142,11 @@ class LoopedDynamics(StraightDynamics):
         load: Vector,
         base_spin: tuple[Vector, Vector] | None = None,
     ) -> Vector:
-        """Newton–Euler for links at the given transforms."""
+        """Joint torques by Newton–Euler.
+
+        `places` are the transforms of all links, as returned by `_places`.  `up` is minus the
+        gravity vector, and `load` is the external force and moment on each link.
+        """
         omega, alpha = base_spin or (ZERO, ZERO)
         inputs = places | {
             "rate": self._each(qd),
@@ -159,7 +164,10 @@ class LoopedDynamics(StraightDynamics):
         return tau
 
     def _each(self, values: Sequence[Scalar] | None) -> Vector:
-        """Values of each link's joint, from values of the coordinates; zeros for None."""
+        """Velocity (or acceleration) of the joint of each link, from those of the coordinates.
+
+        A mimic joint has a multiple of its coordinate's value.  All are zero if `values` is None.
+        """
         if values is None:
             return [0.0] * self.count
         return [link.multiplier * values[link.coordinate] for link in self.links.links]
@@ -221,7 +229,11 @@ class LoopedDynamics(StraightDynamics):
         return self._slope_columns("speed_slopes", of_places=False)
 
     def _slope_columns(self, name: str, of_places: bool) -> Columns:
-        """Function: derivatives of the joint forces by each coordinate, or by each speed."""
+        """Function that computes derivatives of the joint torques, column by column.
+
+        The derivatives are with respect to the positions if `of_places`, otherwise to the
+        velocities.
+        """
         g, n, rows = Graph(), self.links.n, self.links.links
         places = self._place_inputs(g)
         qd, qdd, up = g.inputs("qd", n), g.inputs("qdd", n), g.inputs("up", 3)
@@ -250,7 +262,7 @@ class LoopedDynamics(StraightDynamics):
 
     @cached_property
     def _slope_sweep(self) -> Sweep:
-        """Newton–Euler on dual numbers: the slope of the joint forces along one direction."""
+        """Newton–Euler with dual numbers: directional derivative of the joint torques."""
         g = Graph()
         T, turning = _dual_place(g), g.inputs("link_turning", 1)[0]
         spin0 = Spin(_dual(g, "up_w", "up_dw", 3), _dual(g, "up_al", "up_dal", 3))
@@ -281,7 +293,7 @@ class LoopedDynamics(StraightDynamics):
 
     @cached_property
     def _rest_sweep(self) -> Sweep:
-        """Newton–Euler for links at rest: no ω, a third fewer operations."""
+        """Newton–Euler for links at rest (ω = 0), with a third fewer operations."""
         return self._forces("newton_euler_at_rest", resting=True)
 
     def _forces(self, name: str, resting: bool) -> Sweep:
@@ -359,14 +371,14 @@ class LoopedDynamics(StraightDynamics):
 
 
 def _place(g: Graph) -> JointTransform:
-    """A link's transform from its constants and its part of the inputs."""
+    """Transform of one link, from graph inputs with its constants and its q-dependent parts."""
     (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
     c3, s3 = g.inputs("in_theta", 2)
     return JointTransform((c1, s1), (c2, s2), (c3, s3), g.inputs("in_p", 3))
 
 
 def _dual_place(g: Graph) -> JointTransform:
-    """The transform of `_place` in dual numbers, with the slopes of the parts that depend on q."""
+    """Transform of one link in dual numbers, including the derivatives of its q-dependent parts."""
     (c1, s1), (c2, s2) = g.inputs("link_phi", 2), g.inputs("link_alpha", 2)
     c3, s3 = _dual(g, "in_theta", "in_dtheta", 2)
     return JointTransform((c1, s1), (c2, s2), (c3, s3), _dual(g, "in_p", "in_dp", 3))
@@ -386,7 +398,7 @@ def _unpacked(values: Vector) -> Articulated:
 
 
 def _places(transforms: Sequence[JointTransform]) -> dict[str, Vector]:
-    """The q-dependent parts of the transforms, link by link."""
+    """Parts of the transforms that depend on q, link by link: `theta` (cosine, sine) and `p`."""
     return {
         "theta": [x for T in transforms for x in T.theta],
         "p": [x for T in transforms for x in T.p],
@@ -394,6 +406,6 @@ def _places(transforms: Sequence[JointTransform]) -> dict[str, Vector]:
 
 
 def _call(graph: Graph, sweep: Sweep, inputs: dict[str, Vector]) -> dict[str, list[Expr]]:
-    """The sweep's outputs by name."""
+    """Call a sweep on a graph and return its outputs by name."""
     results = graph.call(sweep, *(inputs[key] for key in sweep.inputs))
     return dict(zip(sweep.outputs, results, strict=True))

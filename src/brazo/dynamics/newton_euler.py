@@ -1,25 +1,24 @@
-"""Recursive Newton–Euler: joint forces from motion in O(n), for any scalar type.
+"""Recursive Newton–Euler: joint torques from motion in O(n), for any scalar type.
 
 The outward pass computes for each link, in its own joint frame, the angular velocity ω, the angular
-acceleration α and the linear acceleration a of the frame's origin; gravity is an upward
-acceleration of the base.  Values of the parent have a prime.  A point r of a link has the
-acceleration a + U r,
+acceleration α and the linear acceleration a of the frame's origin.  Gravity is modelled as an
+upward acceleration of the base.  Values of the parent have a prime.  A point r of a link has the
+acceleration a + U r, where
 
     U = [α×] + ω ωᵀ − ω² 1
 
     revolute    ω = Rᵀω' + z q̇     α = Rᵀα' + (Rᵀω')×z q̇ + z q̈     a = Rᵀ(a' + U'p)
     prismatic   ω = Rᵀω'           α = Rᵀα'                         a as above + 2 ω×z q̇ + z q̈
 
-The inward pass computes force f and moment n from the moments m, h, S of the links' masses and from
-the children c:
+The inward pass computes force f and moment n from mass m, first moment h and second moment S of
+each link, and from its children c:
 
     f = ∫ (a + U r) dm     = m a + U h + Σ R_c f_c
     n = ∫ r × (a + U r) dm = h×a + (U S)× + Σ (R_c n_c + p_c × R_c f_c)
     τ = z·n  or  z·f
 
-where (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy).  Everything is linear in (m, h, S), so
-regrouped moments give the same forces; U is computed once per link and used for its mass and
-children.
+where (A)× = (A_zy − A_yz, A_xz − A_zx, A_yx − A_xy).  f, n and τ are linear in (m, h, S), so
+regrouped parameters (`brazo.dynamics.links`) give the same torques.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ ZERO: Vector = [0.0, 0.0, 0.0]
 
 
 def joint_transforms(model: Links, q: Sequence[Scalar]) -> list[JointTransform]:
-    """Pose of each link's frame in its parent's."""
+    """Pose of each link's frame in the frame of its parent."""
     return [
         joint_transform(link.K, link.kind, link.multiplier * q[link.coordinate] + link.offset)
         for link in model.links
@@ -53,12 +52,12 @@ def newton_euler(
     wrench: Vector | None = None,
     base_spin: tuple[Vector, Vector] | None = None,
 ) -> list[Scalar]:
-    """Joint forces (n) of the rigid links; no friction, no motors.
+    """Joint torques (n) of the rigid links, without friction and motors.
 
-    `base_acceleration` is minus gravity; `qd` or `qdd` None means at rest, without cost.
-    `wrench` is the external force and moment on the tool point, in base axes.
-    `base_spin` is the angular velocity and acceleration of a base that moves; its linear
-    acceleration adds to `base_acceleration`.
+    `base_acceleration` is minus the gravity vector.  None for `qd` or `qdd` means zero and saves
+    operations.  `wrench` is the external force and moment on the tool point, in base axes.
+    `base_spin` is the angular velocity and acceleration of a moving base; add its linear
+    acceleration to `base_acceleration`.
     """
     spins, accel = outward_pass(model, transforms, qd, qdd, base_acceleration, base_spin)
     forces: list[Vector] = []
@@ -82,7 +81,7 @@ def outward_pass(
     base_acceleration: Vector,
     base_spin: tuple[Vector, Vector] | None = None,
 ) -> tuple[list[Spin], list[Vector]]:
-    """Spin and acceleration of every link; the arguments are those of `newton_euler`."""
+    """`Spin` of every link and acceleration of its frame's origin; arguments as `newton_euler`."""
     base = Spin(*(base_spin or (ZERO, ZERO)))
     spins: list[Spin] = []
     accel: list[Vector] = []
@@ -104,7 +103,7 @@ def inward_pass(
     forces: list[Vector],
     moments: list[Vector],
 ) -> list[Scalar]:
-    """Joint forces (n) from force and moment on each link; these lists are changed in place."""
+    """Joint torques (n) from the force and moment on each link; changes these lists in place."""
     tau: list[Scalar] = [0.0] * model.n
     for i in reversed(range(len(model.links))):
         link, T = model.links[i], transforms[i]
@@ -119,32 +118,37 @@ def inward_pass(
 
 
 def outward(
-    T: JointTransform, turning: Scalar, spin: Spin, a: Vector, rate: Scalar, gain: Scalar
+    T: JointTransform, turning: Scalar, spin: Spin, a: Vector, qd: Scalar, qdd: Scalar
 ) -> tuple[Spin, Vector]:
-    """Spin and acceleration of a link from those of its parent.
+    """`Spin` and acceleration of a link, from those of its parent, `spin` and `a`.
 
-    `turning` is 1 for a revolute joint, 0 for a prismatic one; `rate` and `gain` are q̇ and q̈.
+    An acceleration is that of the origin of a link's frame.  `turning` is 1 for a revolute and 0
+    for a prismatic joint.  `qd` and `qdd` are the velocity and acceleration of the joint.
     """
     sliding = 1.0 - turning
     w, al = T.to_link(spin.omega), T.to_link(spin.alpha)
     a = T.to_link(add(a, spin.times(T.p)))
     # w×z q̇ = (w_y, −w_x, 0) q̇, once for a rotation and twice for a translation
-    turn, shift = turning * rate, sliding * (2.0 * rate)
-    al = [al[0] + w[1] * turn, al[1] - w[0] * turn, al[2] + turning * gain]
-    a = [a[0] + w[1] * shift, a[1] - w[0] * shift, a[2] + sliding * gain]
+    turn, shift = turning * qd, sliding * (2.0 * qd)
+    al = [al[0] + w[1] * turn, al[1] - w[0] * turn, al[2] + turning * qdd]
+    a = [a[0] + w[1] * shift, a[1] - w[0] * shift, a[2] + sliding * qdd]
     return Spin([w[0], w[1], w[2] + turn], al), a
 
 
 def inertial_force(
     m: Scalar, h: Sequence[Scalar], S: Sequence[Scalar], spin: Spin, a: Vector
 ) -> tuple[Vector, Vector]:
-    """Inertial force and moment of one link about the frame's origin."""
+    """Inertial force and moment of one link about the origin of its frame.
+
+    `m`, `h` and `S` are mass, first moment and second moment of the link.  `a` is the acceleration
+    of the frame's origin.
+    """
     h = list(h)
     return add([m * x for x in a], spin.times(h)), add(spin.moment(S), cross(h, a))
 
 
 def carried_force(T: JointTransform, f: Vector, n: Vector) -> tuple[Vector, Vector]:
-    """Force and moment of a link, expressed in the parent's frame about the parent's origin."""
+    """Express force and moment of a link in the parent's frame, about the parent's origin."""
     f0 = T.to_parent(f)
     return f0, add(T.to_parent(n), cross(T.p, f0))
 
@@ -168,7 +172,7 @@ def tip_load(
 
 
 class Spin:
-    """Angular velocity and acceleration of a link, and the matrix U of point accelerations."""
+    """Angular velocity ω and acceleration α of a link, and the matrix U = [α×] + ω ωᵀ − ω² 1."""
 
     def __init__(self, omega: Vector, alpha: Vector) -> None:
         self.omega, self.alpha = omega, alpha
@@ -183,11 +187,11 @@ class Spin:
         ]
 
     def times(self, r: Vector) -> Vector:
-        """U r: the rotational part of the acceleration of a point."""
+        """Acceleration U r of a point r due to the rotation of the link."""
         return [row[0] * r[0] + row[1] * r[1] + row[2] * r[2] for row in self.U]
 
     def moment(self, S: Sequence[Scalar]) -> Vector:
-        """(U S)×, in a form in which terms vanish for S_zz = 0 or S_xx = S_yy."""
+        """Moment (U S)×, written such that terms vanish if S_zz = 0 or S_xx = S_yy."""
         (_, Uxy, Uxz), (Uyx, _, Uyz), (Uzx, Uzy, _) = self.U
         Sxx, Sxy, Sxz, Syy, Syz, Szz = S
         return [

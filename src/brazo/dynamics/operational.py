@@ -1,11 +1,10 @@
-"""Operational-space inertia: the mass that a force at the tool has to move (Khatib 1987).
+"""Operational-space inertia Λ: the apparent inertia of the robot at the tool (Khatib 1987).
 
     Λ⁻¹ = J M⁻¹ Jᵀ        f = Λ ẍ + …
 
-Λ⁻¹, the mobility, exists in every configuration; Λ is infinite in directions in which the tool
-cannot move.  With J = U σ Vᵀ these are the columns of U with small σ.  They are left out: Λ is the
-inverse on the remaining directions, so f = Λ ẍ has no force in the others instead of an infinite
-one.
+Λ⁻¹, the mobility, exists in every configuration.  Λ is infinite in directions in which the tool
+cannot move.  With the singular value decomposition J = U σ Vᵀ, these directions are the columns of
+U with small σ.  They are left out, so Λ is zero instead of infinite in these directions.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ __all__ = ["operational_inertia"]
 
 
 def operational_inertia(robot: Any, q: Any, rows: str, frame: Any, tolerance: float) -> np.ndarray:
-    """Λ (..., m, m); see `Robot.operational_inertia`."""
+    """Operational-space inertia Λ (..., m, m); see `Robot.operational_inertia`."""
     one_of(rows, ROWS, "rows")
     if not 0.0 < tolerance < 1.0:
         raise BrazoError(f"tolerance = {tolerance:g}; it must be between 0 and 1")
@@ -36,7 +35,7 @@ def operational_inertia(robot: Any, q: Any, rows: str, frame: Any, tolerance: fl
         L = np.linalg.cholesky(M)  # M = L Lᵀ
     except np.linalg.LinAlgError:
         raise BrazoError(
-            f"robot '{robot.name}': the mass matrix is not positive definite; see arm.findings"
+            f"robot '{robot.name}': the mass matrix is not positive definite; see Robot.findings"
         ) from None
     half = np.linalg.solve(L, np.swapaxes(rows_kept, -1, -2))
     mobility = np.swapaxes(half, -1, -2) @ half

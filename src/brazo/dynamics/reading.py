@@ -1,4 +1,4 @@
-"""Validation of vectors and trajectory functions; errors name joint and time."""
+"""Validation of vectors and trajectory functions; error messages name joint and time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Trajectory = Callable[[float], Any]
 
 
 class JointsToRead(Protocol):
-    """The attributes of a robot that are used here."""
+    """Protocol of the robot attributes that this module uses."""
 
     @property
     def n(self) -> int: ...
@@ -23,7 +23,10 @@ class JointsToRead(Protocol):
 
 
 def read_vector(value: Any, robot: JointsToRead, what: str) -> np.ndarray:
-    """A new array (n,) of finite floats from anything array-like."""
+    """Convert an array-like value to a new array (n,) of finite floats.
+
+    `what` names the value in error messages.
+    """
     array = float_array(value, what)
     if array.shape != (robot.n,):
         raise BrazoError(f"{what} has shape {array.shape}; expected ({robot.n},)")
@@ -32,7 +35,7 @@ def read_vector(value: Any, robot: JointsToRead, what: str) -> np.ndarray:
 
 
 def refuse_nonfinite(values: np.ndarray, robot: JointsToRead, what: str) -> None:
-    """Raise for the first joint whose value is NaN or infinite."""
+    """Raise an error for the first joint whose value is NaN or infinite."""
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         i = int(bad[0])
@@ -43,7 +46,7 @@ def refuse_nonfinite(values: np.ndarray, robot: JointsToRead, what: str) -> None
 
 
 def sample_trajectory(trajectory: Trajectory, t: np.ndarray, robot: JointsToRead) -> np.ndarray:
-    """q, qd, qdd (3, m, n) of a function `trajectory(t) -> (q, qd, qdd)` at the times t (m,)."""
+    """Evaluate `trajectory(t) -> (q, qd, qdd)` at the times t (m,); return an array (3, m, n)."""
     if not callable(trajectory):
         raise BrazoError(
             f"trajectory is a {type(trajectory).__name__}; expected a function t -> (q, qd, qdd), "
@@ -56,7 +59,7 @@ def sample_trajectory(trajectory: Trajectory, t: np.ndarray, robot: JointsToRead
 
 
 def raised(what: str, t: float, error: Exception) -> str:
-    """A user's exception as a message with the line of the user's file."""
+    """Error message for an exception in a user's function, with the line in the user's file."""
     place = user_place(error)
     where = f" ({place})" if place else ""
     return f"{what} raised {type(error).__name__} at t = {t:g} s: {error}{where}"

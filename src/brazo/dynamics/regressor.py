@@ -1,17 +1,18 @@
 """Joint torques as a linear function of the dynamic parameters: tau = Y(q, q̇, q̈) π.
 
-π has ten numbers per body, in the body's own frame about its origin,
+π has ten parameters per body, in the body's own frame and about its origin:
 
     m   mx my mz (m times the centre of mass)   Ixx Ixy Ixz Iyy Iyz Izz
 
-and with the drives four more per joint: motor inertia Ia, viscous friction Fv and Coulomb friction
-Fc+ and Fc- of either direction.  A body whose frame moves with ω, α, a (and U = [α×] + ω ωᵀ − ω² 1)
-needs the force m a + U (m c) and the moment (m c)×a + I α + ω×I ω.  The torque of joint j is their
-power under the motion (w; v) of that frame for a unit speed of joint j:
+With the drives it has four more per joint: motor inertia Ia, viscous friction Fv, and Coulomb
+friction Fc+ and Fc- for positive and negative speed.  Moving a body whose frame has ω, α and a
+requires the force m a + U (m c) and the moment (m c)×a + I α + ω×I ω, with U = [α×] + ω ωᵀ − ω² 1.
+Let (w; v) be the motion of this frame for a unit speed of joint j.  The torque of joint j is the
+power of force and moment under this motion, with the coefficients
 
     m: v·a        m c: Uᵀ v + a×w        I: w αᵀ + (w×ω) ωᵀ, made symmetric
 
-so row j of Y has these ten numbers for every body that joint j moves.
+Row j of Y has these ten coefficients for every body that joint j moves.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ _DRIVE_UNITS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DynamicParameters:
-    """The parameters π of a regressor, in the order of its columns."""
+    """Parameters π of a regressor with names and units, in the order of its columns."""
 
     names: tuple[str, ...]
     values: np.ndarray
@@ -64,10 +65,10 @@ class DynamicParameters:
 
 
 class RegressorKernels(ABC):
-    """The compiled regressors of a robot, with and without its drives."""
+    """Compiled regressors of a robot, with and without drive parameters."""
 
     def regressor(self, q, qd, qdd, drives: bool = False, out=None, threads=None) -> np.ndarray:
-        """Y (..., n, p) of tau = Y π."""
+        """Regressor Y (..., n, p) of tau = Y π; `drives` adds columns for the drive parameters."""
         kernel = self._with_drives if drives else self._without_drives
         return kernel(q, qd, qdd, out=out, threads=threads)
 
@@ -84,16 +85,16 @@ class RegressorKernels(ABC):
 
 
 class InertialRegressor:
-    """The regressor of a tree robot, for any scalar type."""
+    """Regressor of a tree robot, for any scalar type."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
         self.links: Links = links_of(model, regroup=False)
         self.bodies = [body for body in model.bodies if body.joint is not None]
-        self.frames = [_fixed(body.joint) for body in self.bodies]
+        self.frames = [_body_pose(body.joint) for body in self.bodies]
 
     def parameters(self, drives: bool) -> DynamicParameters:
-        """Names, values of the file and units."""
+        """Names, units and values (from the robot file) of the parameters π."""
         names, values, units = [], [], []
         for body in self.bodies:
             inertia = body.inertia
@@ -119,7 +120,10 @@ class InertialRegressor:
         up: Vector,
         drives: bool,
     ) -> list[Vector]:
-        """Y (n x p)."""
+        """Regressor Y (n x p), as a list of rows.
+
+        `up` is minus the gravity vector.  `drives` adds the columns of the drive parameters.
+        """
         links = self.links.links
         width = 10 * len(links)
         Y: list[Vector] = [[0.0] * width for _ in range(self.model.n)]
@@ -128,7 +132,7 @@ class InertialRegressor:
         motions: list[dict[int, tuple[Vector, Vector]]] = []  # by moving link, for unit speeds
         for i, (link, T) in enumerate(zip(links, transforms, strict=True)):
             before = motions[link.parent] if link.parent >= 0 else {}
-            moved = {j: _seen(T, w, v) for j, (w, v) in before.items()}
+            moved = {j: _attached_motion(T, w, v) for j, (w, v) in before.items()}
             axis = [0.0, 0.0, 1.0]
             moved[i] = (axis, ZERO) if link.kind == "revolute" else (ZERO, axis)
             motions.append(moved)
@@ -137,7 +141,7 @@ class InertialRegressor:
             a = C.to_link(add(accel[i], spin.times(C.p)))
             for j, (w, v) in moved.items():
                 row, scale = Y[links[j].coordinate], links[j].multiplier
-                for k, value in enumerate(_powers(own, a, *_seen(C, w, v))):
+                for k, value in enumerate(_powers(own, a, *_attached_motion(C, w, v))):
                     row[10 * i + k] = row[10 * i + k] + scale * value
         if drives:
             for link in links:
@@ -153,19 +157,25 @@ class InertialRegressor:
 
 
 def _drive_values(armature: float, friction: Friction) -> list[float]:
-    """Values of the drive's parameters."""
+    """Values of the drive parameters Ia, Fv, Fc+ and Fc- of a joint."""
     return [armature, friction.viscous, *friction.coulomb]
 
 
-def friction_columns(friction: Friction, rate: Scalar, gain: Scalar) -> Vector:
-    """Torques of one joint for unit motor inertia, viscous and Coulomb friction."""
+def friction_columns(friction: Friction, qd: Scalar, qdd: Scalar) -> Vector:
+    """Torques of one joint for a unit value of each drive parameter: Ia, Fv, Fc+ and Fc-.
+
+    `qd` and `qdd` are the velocity and acceleration of the joint.
+    """
     v0 = friction.smooth
-    shape = rate / sqrt(rate * rate + v0 * v0) if v0 else sign(rate)
-    return [gain, rate, where(rate, shape, 0.0), where(rate, 0.0, shape)]
+    shape = qd / sqrt(qd * qd + v0 * v0) if v0 else sign(qd)
+    return [qdd, qd, where(qd, shape, 0.0), where(qd, 0.0, shape)]
 
 
 def delta_parameters(model: DeltaModel, values: Sequence[float], drives: bool) -> DynamicParameters:
-    """Dynamic parameters of a Delta; all arms, rods and drives have the same values."""
+    """Dynamic parameters of a Delta; its arms, rods and drives are equal and share parameters.
+
+    `values` are the values of `DeltaDynamics.masses`.  With `drives`, the drive parameters follow.
+    """
     names = ["arm Iyy", "arm mx", "arm mz", "rod m", "platform m"]
     units = ["kg m²", "kg m", "kg m", "kg", "kg"]
     values = list(values)
@@ -176,19 +186,22 @@ def delta_parameters(model: DeltaModel, values: Sequence[float], drives: bool) -
     return DynamicParameters(tuple(names), np.array(values, dtype=float), tuple(units))
 
 
-def _fixed(joint: Any) -> JointTransform:
-    """The body's frame in its joint's frame."""
+def _body_pose(joint: Any) -> JointTransform:
+    """Pose of the body's frame in the frame of its joint."""
     after = invert(align_z(joint.axis)) @ joint.after
     return JointTransform(*euler_turns(after[:3, :3]), after[:3, 3].tolist())
 
 
-def _seen(T: JointTransform, w: Vector, v: Vector) -> tuple[Vector, Vector]:
-    """Motion (angular, linear) of a frame that is fixed at T to one that moves with (w, v)."""
+def _attached_motion(T: JointTransform, w: Vector, v: Vector) -> tuple[Vector, Vector]:
+    """Motion (angular, linear) of a frame that is rigidly attached to a moving frame.
+
+    T is the pose of the attached frame in the moving frame, which has the motion (w, v).
+    """
     return T.to_link(w), T.to_link(add(v, cross(w, T.p)))
 
 
 def _powers(spin: Spin, a: Vector, w: Vector, v: Vector) -> Vector:
-    """Power (10) of the inertial forces at the motion (w; v), for each parameter at value 1."""
+    """Power of the inertial forces in a motion (w; v), for a unit of each of the ten parameters."""
     columns = [[row[k] for row in spin.U] for k in range(3)]
     first = add([dot(column, v) for column in columns], cross(a, w))
     c, s, al = cross(w, spin.omega), spin.omega, spin.alpha

@@ -1,4 +1,4 @@
-"""Dynamics of a known robot checked on this machine, for `brazo doctor`."""
+"""Checks of the compiled dynamics on this machine with a known robot, for `brazo doctor`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ __all__ = ["robot_checks"]
 
 
 def robot_checks(name: str = "puma560") -> list[Check]:
-    """Check inverse dynamics against extended precision, and forward against inverse dynamics."""
+    """Check inverse dynamics against extended precision, and forward against inverse dynamics.
+
+    Forward dynamics must return the accelerations from which inverse dynamics computed the torques.
+    """
     try:
         start = time.perf_counter()
         dynamics = TreeDynamics(load_source(name).model.require_tree())

@@ -1,7 +1,7 @@
 """Simulation of a robot under given torques, and inverse dynamics along a trajectory.
 
-`simulate` solves M q̈ = τ − h by classic Runge–Kutta steps of fixed size (`rk4`) or by the adaptive
-Dormand–Prince 5(4) pair with dense output (`dopri5`).  `follow` computes the torques for a
+`simulate` integrates M q̈ = τ − h by classic Runge–Kutta steps of fixed size (`rk4`) or by the
+adaptive Dormand–Prince 5(4) pair with dense output (`dopri5`).  `follow` computes the torques for a
 given motion.  Both return a `Run`: all signals on one time axis.
 """
 
@@ -23,7 +23,7 @@ from brazo.dynamics.stick_slip import StickSlip
 from brazo.dynamics.stops import hold_at_limits
 from brazo.errors import BrazoError, RunFailed
 from brazo.formats.robot_yaml.joint_fields import outside
-from brazo.recording.exports import Exports
+from brazo.recording.export_methods import Exports
 from brazo.text import html_table
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ MAX_SAMPLES = 20_000_000
 class Run(Exports):
     """Signals of one run on one time axis; row k belongs to t[k].
 
-    `recording` has them as a `brazo.Recording`; `plot`, `to_csv`, `to_parquet`, `to_xlsx` and
-    `to_mcap` show and write them.
+    `recording` returns the signals as a `brazo.Recording`.  `plot` shows them, and `to_csv`,
+    `to_parquet`, `to_xlsx` and `to_mcap` write them to a file.
     """
 
     robot: str
@@ -75,7 +75,7 @@ class Run(Exports):
 
     @property
     def recording(self) -> Recording:
-        """The signals as a `brazo.Recording`, named as in recordings: `puma560.q.waist`."""
+        """Signals as a `brazo.Recording`, with names such as `puma560.q.waist`."""
         from brazo.recording import Recording
 
         own = ("q", "qd", "qdd", "torque", "tool")
@@ -92,14 +92,17 @@ class Run(Exports):
 
     @property
     def energy_drift(self) -> float:
-        """Max change of the total energy since the start (J); 0 for ideal free motion."""
+        """Max change of the total energy since the start (J).
+
+        It is 0 for an exact motion without torques and friction.
+        """
         if self.energy is None:
             raise BrazoError(f"robot '{self.robot}' is kinematic only: it has no energy")
         total = self.energy.sum(axis=1)
         return float(np.abs(total - total[0]).max())
 
     def at(self, t: float) -> tuple[np.ndarray, np.ndarray]:
-        """q and qd at any time, by cubic interpolation."""
+        """Return q and qd at any time t (s) of the run, by cubic interpolation."""
         from scipy.interpolate import CubicHermiteSpline
 
         if len(self.t) < 2:
@@ -113,7 +116,7 @@ class Run(Exports):
         return position(t), speed(t)
 
     def columns(self) -> dict[str, tuple[np.ndarray, str]]:
-        """All signals as name -> (values, unit), in table order."""
+        """All signals as a dictionary from name to (values, unit), in table order."""
         table: dict[str, tuple[np.ndarray, str]] = {"t": (self.t, "s")}
         for label, values, angular, linear in (
             ("q", self.q, "rad", "m"),
@@ -148,15 +151,20 @@ def simulate(
     restitution: float = 0.0,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Motion under torques: none, a constant (n,), or a function `torque(t, q, qd)`.
+    """Simulate the motion of a robot under given torques.
 
-    `dt` is the step of `rk4` and the spacing of the output of `dopri5`, whose own steps follow
-    `rtol` and `atol` (default: rtol / 100).  With `stops` joints stop at their limits.
-    `dopri5` calls the torque function at trial times, some of which are rejected: a controller with
-    state needs `rk4`, which calls it four times per step in order.  Joints with sharp Coulomb
-    friction stick and slip with `dopri5`; `rk4` uses the formula, which creeps by O(dt) at rest.
-    `progress(fraction)` is called from time to time.  An exception after the first samples has them
-    as its attribute `run`.
+    `torque` is None (no torque), a constant (n,), or a function `torque(t, q, qd)`.  `dt` (s) is
+    the step of `rk4` and the spacing of the output of `dopri5`.  The internal steps of `dopri5`
+    follow from `rtol` and `atol` (default: rtol / 100).  With `stops=True` the joints stop at their
+    limits, with the coefficient of restitution `restitution`.
+
+    `dopri5` calls the torque function at trial times, some of which it rejects.  A controller with
+    internal state therefore needs `rk4`, which calls the function four times per step, in order of
+    time.  With `dopri5`, joints with sharp Coulomb friction can stick.  `rk4` evaluates the
+    friction formula, so such joints creep by O(dt) instead.
+
+    `progress(fraction)` is called at intervals.  If the run fails, the exception has the samples up
+    to the failure in its attribute `run`.
     """
     dynamics = arm.dynamics
     one_of(method, ("rk4", "dopri5"), "method")
@@ -168,7 +176,7 @@ def simulate(
     for i, (low, high) in enumerate([] if limits is None else limits.tolist()):
         if not low <= q[i] <= high:
             text = outside(float(q[i]), low, high, arm.joint_names[i], arm.joint_kinds[i], False)
-            raise BrazoError(f"q0: {text}; with stops the start must be within the limits")
+            raise BrazoError(f"q0: {text}; with stops=True, q0 must be within the limits")
     friction = StickSlip(arm, drive) if method == "dopri5" else None
     if friction is not None and not friction.needed:
         friction = None
@@ -184,7 +192,10 @@ def simulate(
     applied, gains = [], []
 
     def accelerations(count: int) -> np.ndarray | None:
-        """Accelerations with stick-slip friction; None if the friction formula gives them."""
+        """Accelerations of the first `count` samples with stick-slip friction.
+
+        None if no joint has stick-slip friction.
+        """
         if friction is None:
             return None
         friction.settle(0.0, Q[0], QD[0])
@@ -193,7 +204,10 @@ def simulate(
     label = method if method == "rk4" else f"dopri5, rtol {rtol:g}"
 
     def partial(count: int) -> Run | None:
-        """The samples before a failure: the first `count`, or one less if its torque is missing."""
+        """Return the first `count` samples of a failed run as a `Run`.
+
+        The last sample is left out if its torque is unknown.  None if an error occurs.
+        """
         asked: list[Any] = []
         if method == "rk4" and drive.function is not None:
             asked = applied if drive.first is None else [*applied[: count - 1], drive.first]
@@ -242,7 +256,10 @@ def run_of(
     method: str,
     evaluations: int,
 ) -> Run:
-    """Make a `Run` with energy and tool poses; without `qdd` it is computed from the torques."""
+    """Create a `Run` with energy and tool poses.
+
+    If `qdd` is None, the accelerations are computed from the torques.
+    """
     gain = arm.dynamics.forward_dynamics(q, qd, tau) if qdd is None else qdd
     energy = arm.dynamics.energy(q, qd) if arm.has_dynamics else None
     names, kinds, tool = arm.joint_names, arm.joint_kinds, arm.fk(q)
@@ -254,8 +271,9 @@ def follow(
 ) -> Run:
     """Compute the torques for a motion along a trajectory.
 
-    `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) spaced by `dt`, of
-    which the samples up to `t_end` are used.  For a robot without inertia the torques are None.
+    `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) with a sample every
+    `dt` seconds.  Samples of an array after `t_end` are ignored.  For a robot without inertia the
+    torques are None.
     """
     if callable(trajectory):
         if t_end is None:
@@ -270,7 +288,7 @@ def follow(
                 "positions, velocities, accelerations of each joint"
             )
         if not np.isfinite(array).all():
-            raise BrazoError("trajectory has values that are not finite")
+            raise BrazoError("trajectory: every value must be finite (not NaN or infinite)")
         positive(dt, "dt (s)")
         count = array.shape[1] if t_end is None else _count_until(t_end, dt, array.shape[1])
         samples = np.ascontiguousarray(array[:, :count].transpose(2, 1, 0))
@@ -283,20 +301,20 @@ def follow(
 
 
 def _count_until(t_end: float, dt: float, samples: int) -> int:
-    """Number of samples, spaced by `dt`, between 0 and `t_end`."""
+    """Number of samples from 0 to `t_end`, spaced by `dt`; an error if there are too few."""
     last = (samples - 1) * dt
     if not t_end > 0.0:
         raise BrazoError(f"t_end = {t_end} s; it must be greater than 0")
     if not t_end <= last + 1e-9 * max(last, 1.0):
         raise BrazoError(
             f"the trajectory has {samples} samples, {dt:g} s apart: it ends at {last:g} s, before "
-            f"{t_end:g} s; choose an earlier end (t_end, --t-end) or none"
+            f"{t_end:g} s; use an earlier t_end (--t-end), or leave it out"
         )
     return 1 + math.floor(t_end / dt * (1 + 1e-12) + 1e-9)
 
 
 class _Torque:
-    """A user's torque function, validated at every call."""
+    """Torque of a simulation, a constant or a user's function; checked at every call."""
 
     def __init__(self, torque: Any, arm: Any) -> None:
         self._arm = arm
@@ -323,7 +341,7 @@ class _Torque:
         return tau
 
     def rows(self, t: np.ndarray, q: np.ndarray, qd: np.ndarray) -> np.ndarray:
-        """The torque at every sample."""
+        """Torques (m, n) at m samples."""
         if self.function is None:
             return np.tile(self.constant, (len(t), 1))
         count = self.evaluations
@@ -384,7 +402,7 @@ def _state(arm: Any, value: Any, what: str, default: np.ndarray) -> np.ndarray:
 
 
 def sample_times(t_end: float, dt: float) -> np.ndarray:
-    """Return the times 0, dt, …, t_end (s); raise if t_end is not a multiple of dt."""
+    """Return the times 0, dt, …, t_end (s); raise an error if t_end is not a multiple of dt."""
     try:
         t_end, dt = float(t_end), float(dt)
     except (TypeError, ValueError):
@@ -395,19 +413,22 @@ def sample_times(t_end: float, dt: float) -> np.ndarray:
     if count < 1 or abs(count * dt - t_end) > 1e-9 * t_end:
         raise BrazoError(f"t_end = {t_end:g} s is not a multiple of dt = {dt:g} s")
     if count > MAX_SAMPLES:
-        raise BrazoError(f"{count} samples; max {MAX_SAMPLES}: use a larger dt")
+        raise BrazoError(
+            f"{count} samples from 0 to t_end; the max is {MAX_SAMPLES}: use a larger dt"
+        )
     return np.linspace(0.0, t_end, count + 1)
 
 
 def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
     bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
     if arm.model.closed_loops:
-        hint = "an unpowered Delta falls through its singular pose; use stops, or apply torques"
+        hint = "an unpowered Delta falls through its singular pose; set stops=True or apply torques"
     elif method == "rk4":
         hint = "use a smaller dt or method dopri5"
     else:
         hint = "check the torques"
     raise RunFailed(
-        f"joint {bad + 1} ({arm.joint_names[bad]}) is not finite at t = {t:g} s; {hint}"
+        f"the state of joint {bad + 1} ({arm.joint_names[bad]}) is not finite at t = {t:g} s; "
+        + hint
         + doubt(arm.model)
     )

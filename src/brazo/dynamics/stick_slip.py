@@ -1,11 +1,12 @@
 """Coulomb friction of joints as a sequence of smooth motions, for an adaptive integrator.
 
-A joint with dry friction slips forward (τ_f = T₊), slips backward (−T₋) or sticks.  While it sticks
-q̈ = 0 and friction is the holding torque, from −T₋ to T₊.  Between two events, a speed that
-reaches zero or a holding torque that reaches its bound, the motion is smooth.
+A joint with dry friction is in one of three modes: it slips forward (τ_f = T₊), slips backward (τ_f
+= −T₋) or sticks.  While it sticks, q̈ = 0 and the friction is a holding torque between −T₋ and T₊.
+A mode ends with an event: the speed reaches zero, or the holding torque reaches its bound.  The
+motion between two events is smooth.
 
-At an event the friction of the joints at rest, between −T₋ and T₊, follows from a linear
-complementarity problem (`brazo.dynamics.complementarity`).
+At an event, the friction of the joints at rest follows from a linear complementarity problem
+(`brazo.dynamics.complementarity`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _TORQUE_SLACK = 1e-9  # of T₊ + T₋
 
 
 def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """T₊ and T₋ (n,) of each coordinate; zero for joints with a `smooth` speed (no events)."""
+    """Coulomb torques T₊ and T₋ (n,) of each joint; zero for joints with smooth friction."""
     plus, minus = np.zeros(model.n), np.zeros(model.n)
     for i, k, friction in model.friction_terms:
         forward, backward = (0.0, 0.0) if friction.smooth else friction.coulomb
@@ -38,7 +39,10 @@ def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
 
 
 class StickSlip:
-    """State of dry friction: `modes` (n,) is 1 or −1 for slipping joints, 0 for sticking ones."""
+    """Friction modes of the joints: `modes` (n,) is 1 or −1 where a joint slips, 0 where it sticks.
+
+    A joint without dry friction has mode 0.
+    """
 
     def __init__(self, arm: Any, torque: Callable[..., np.ndarray]) -> None:
         self._dynamics, self._torque = arm.dynamics, torque
@@ -54,7 +58,7 @@ class StickSlip:
     def acceleration(
         self, t: float, q: np.ndarray, qd: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """q̈ in the current modes, and the holding torques (n,) of sticking joints."""
+        """Return q̈ (n,) in the current modes, and the holding torques (n,) of sticking joints."""
         # The compiled functions subtract the friction of sgn(q̇); the modes replace it.
         tau = self._torque(t, q, qd) + self._friction(qd) - self._friction(self.modes)
         stuck = self._dry & (self.modes == 0.0)
@@ -69,7 +73,11 @@ class StickSlip:
         return qdd, holding
 
     def settle(self, t: float, q: np.ndarray, qd: np.ndarray) -> None:
-        """Choose the modes: by the sign of the speed, for joints at rest by complementarity."""
+        """Choose the mode of each joint.
+
+        A moving joint slips in the direction of its speed.  The modes of joints at rest are the
+        solution of a linear complementarity problem.
+        """
         self.modes = np.where(self._dry, np.sign(qd), 0.0)
         resting = np.flatnonzero(self._dry & (qd == 0.0))
         if not len(resting):
@@ -86,9 +94,9 @@ class StickSlip:
     def event(
         self, state: Callable[[float], np.ndarray], t0: float, t1: float
     ) -> tuple[float, int] | None:
-        """Return when a mode ends between t0 and t1 (s) and the joint, or None if none ends.
+        """Return the time (s) and joint of the first event between t0 and t1 (s), or None.
 
-        `state(t)` returns (q, q̇) at a time in between.
+        `state(t)` returns (q, q̇), concatenated, at a time between t0 and t1.
         """
         before = t0
         for k in range(1, PARTS + 1):
@@ -111,14 +119,17 @@ class StickSlip:
         return now, joint
 
     def switch(self, t: float, x: np.ndarray) -> np.ndarray:
-        """Return the state after an event: speeds that reached zero are zero, and modes are new."""
+        """Choose the modes after an event and return the new state.
+
+        The speeds of joints that stopped are set to zero; other values are not changed.
+        """
         q, qd = np.split(x.copy(), 2)
         qd[self._dry & (self.modes * qd <= 0.0)] = 0.0
         self.settle(t, q, qd)
         return np.concatenate([q, qd])
 
     def _ended(self, t: float, x: np.ndarray) -> int | None:
-        """Index of a joint whose mode has ended at this state; None if there is none."""
+        """Index of a joint whose mode has ended at this state; None if all modes continue."""
         q, qd = np.split(x, 2)
         margins = self.modes * qd + _SPEED_SLACK
         stuck = self._dry & (self.modes == 0.0)

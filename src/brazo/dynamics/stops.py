@@ -1,13 +1,14 @@
 """Joint stops: unilateral constraints at the joint limits.
 
 After a step, joints at or beyond a limit that still move outward are stopped by inward impulses
-Λ ≥ 0.  With M⁻¹ = A and G the rows of the stopped joints (signed inward) this is the linear
-complementarity problem
+Λ ≥ 0.  Let A = M⁻¹, and let G select the speeds of these joints, positive inward.  The impulses
+solve the linear complementarity problem
 
-    v⁺ = G (q̇ + A Gᵀ Λ) ≥ −e v⁻,   Λ ≥ 0,   one of the two zero for every joint,
+    v⁺ = G (q̇ + A Gᵀ Λ) ≥ −e v⁻,   Λ ≥ 0,   with equality in one of the two for every joint,
 
-solved by sweeps over the joints (projected Gauss–Seidel).  e is the coefficient of restitution:
-0 is a plastic, 1 an elastic impact.  The impulses also act on the other joints through M.
+by projected Gauss–Seidel sweeps over the joints.  v⁻ and v⁺ are the speeds G q̇ before and after
+the impact.  e is the coefficient of restitution: 0 for a plastic and 1 for an elastic impact.  The
+impulses also act on the other joints through M.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ def hold_at_limits(
     mass_matrix,
     restitution: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Position and speed (n,) after the stops: q within the limits (n, 2), no outward speed there.
+    """Return q and qd (n,) after the joint stops have acted.
 
-    `restitution` is the coefficient e.
+    q is within the limits (n, 2), and no joint at a limit moves outward.  `restitution` is the
+    coefficient e of the module docstring.
     """
     low, high = q <= limits[:, 0], q >= limits[:, 1]
     inward = np.where(low, 1.0, -1.0)

@@ -1,8 +1,8 @@
-"""The dynamics of a tree robot; `DeltaDynamics` has the same interface.
+"""`TreeDynamics`: the dynamics of a tree robot; `DeltaDynamics` has the same interface.
 
-Frequently called methods are compiled: a call with plain arrays runs no Python code.  Calls with a
-wrench, another gravity or other options use the general kernel.  `out=` is the output array,
-`threads=` the max number of threads for a large batch.
+Frequently called methods are compiled: a call with arrays of floats runs no Python code.  Calls
+with a wrench, another gravity or other options use a more general kernel.  `out=` is the output
+array, `threads=` the max number of threads for a large batch.
 
     tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
 """
@@ -26,7 +26,7 @@ _RESTING_BASE = np.zeros(9)
 
 
 class TreeDynamics(RegressorKernels):
-    """Forces and motion of a `TreeModel`; arrays are (..., n), SI."""
+    """Forward and inverse dynamics of a `TreeModel`; arrays are (..., n) in SI units."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -71,7 +71,7 @@ class TreeDynamics(RegressorKernels):
         return InertialRegressor(self.model)
 
     def parameters(self, drives: bool) -> DynamicParameters:
-        """The parameters that `regressor` multiplies."""
+        """Parameters π of tau = Y π, where Y is `regressor`; `drives` adds those of the drives."""
         return self._regressor.parameters(drives)
 
     def _regressor_kernel(self, drives: bool) -> Kernel:
@@ -90,11 +90,11 @@ class TreeDynamics(RegressorKernels):
 
     @property
     def motion(self) -> Function:
-        """(q, qd, tau) -> qdd as a function callable from other graphs."""
+        """Forward dynamics (q, qd, tau) -> qdd as a function that other graphs can call."""
         return self.kernels.motion
 
     def forces(self, q: list[Any], qd: list[Any], qdd: list[Any]) -> list[Any]:
-        """Inverse dynamics for any scalar type."""
+        """Joint torques of inverse dynamics, for any scalar type."""
         return self.kernels.forces(q, qd, qdd)
 
     def _inverse_dynamics(

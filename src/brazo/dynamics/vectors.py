@@ -1,4 +1,4 @@
-"""Three-vectors, rotations and symmetric tensors as lists of scalars of any type."""
+"""Operations on 3-vectors, rotations and symmetric tensors, as lists of scalars of any type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Scalar = Any
 
 
 def add(*vectors: Sequence[Scalar]) -> list[Scalar]:
-    """Sum, from left to right."""
+    """Sum of vectors, from left to right."""
     total = list(vectors[0])
     for vector in vectors[1:]:
         total = [x + y for x, y in zip(total, vector, strict=True)]
@@ -21,7 +21,7 @@ def add(*vectors: Sequence[Scalar]) -> list[Scalar]:
 
 
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """Scalar product."""
+    """Scalar product of two vectors."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
@@ -36,5 +36,5 @@ def tensor_times(tensor: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
 
 
 def flat(rows: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-    """The entries of a matrix, row by row."""
+    """Elements of a matrix, row by row."""
     return [x for row in rows for x in row]

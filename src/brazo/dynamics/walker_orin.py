@@ -1,11 +1,11 @@
-"""Walker and Orin's first method, as the SRM-I paper states it: forward dynamics by RNE alone.
+"""Walker and Orin's first method: forward dynamics by recursive Newton–Euler (RNE) alone.
 
-    B        = RNE(q, q̇, 0)                                      gravity, friction, external forces
-    column j = RNE(q, 0, e_j)       without gravity, friction, external forces
-    M q̈ = τ − B
+    B             = RNE(q, q̇, 0)     with gravity, friction and external forces
+    column j of M = RNE(q, 0, e_j)   without gravity, friction and external forces
+    M q̈           = τ − B
 
-It costs n + 1 evaluations of Newton–Euler.  The kernels use composite bodies instead; this method
-serves as an independent check and for teaching.
+It takes n + 1 Newton–Euler evaluations.  The compiled kernels use composite bodies instead; this
+method serves as an independent check and for teaching.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Scalar = Any
 
 
 def mass_matrix_by_columns(model: Links, q: Sequence[Scalar]) -> list[list[Scalar]]:
-    """M (n x n), column by column from unit accelerations; motor inertia on the diagonal."""
+    """Mass matrix M (n x n) with motor inertia; column j is the torque for the acceleration e_j."""
     transforms = joint_transforms(model, q)
     n = model.n
     columns = []
@@ -43,7 +43,7 @@ def forward_dynamics(
     tau: Sequence[Scalar],
     gravity: Sequence[Scalar],
 ) -> list[Scalar]:
-    """q̈ (n) by Walker and Orin's first method."""
+    """Joint accelerations q̈ (n) by Walker and Orin's first method."""
     transforms = joint_transforms(model, q)
     B = newton_euler(model, transforms, qd, None, [-g for g in gravity])
     B = [b + f for b, f in zip(B, friction(model, qd), strict=True)]

@@ -1,18 +1,18 @@
-"""Builds the bodies of a `TreeModel` from the links and connections of URDF and MJCF.
+"""Builder of the bodies of a `TreeModel` from the links and connections of URDF and MJCF.
 
 A file describes *links* (frames that can have mass and geometry) and *connections* between them,
-some of which are fixed.  Here
+some of which are fixed.  The rules are:
 
 * links with a fixed connection are merged into the body of their parent: inertias are combined,
   parts are transformed, and every link keeps its name (`named_frames`);
-* a moving connection starts a new body, whose frame is the frame of its child link;
-* a connection that mimics another shares its coordinate, q_i = multiplier · q_master + offset;
-  chains of mimics are multiplied out;
+* a moving connection starts a new body; the frame of the body is the frame of the child link;
+* a mimic joint has no coordinate of its own: q_i = multiplier · q_master + offset.  If its master
+  is a mimic joint too, the two relations are combined into one;
 * the tip is the requested link, or the most likely one (`brazo.formats.tip`).
 
-Bodies are in depth-first order, children in file order (mimics last), so a serial robot gives a
-serial model.  Anything that is not a tree (two parents, a loop, two roots) is rejected, and so is a
-robot without a moving joint.
+Bodies are in depth-first order, children in file order (mimic joints last), so a serial robot gives
+a serial model.  Anything that is not a tree (two parents, a loop, two roots) is rejected.  A robot
+without a moving joint is rejected too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,11 @@ from brazo.model.inertia import merge, transformed
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FileLink:
-    """A frame of the file; `source` is the element that `Complaints` refers to."""
+    """Link of the file: a frame that can have inertia and geometry.
+
+    `source` identifies the link in the file, for error messages: an XML element (URDF) or a name
+    (MJCF).
+    """
 
     name: str
     inertia: Inertia | None = None
@@ -60,7 +64,10 @@ class Mimic:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Connection:
-    """Connection of a link to its parent: `before · motion · after`, see `TreeModel`."""
+    """Joint that connects a link to its parent.
+
+    The pose of the child link in the parent link is `before · motion · after`; see `TreeModel`.
+    """
 
     name: str
     parent: str
@@ -78,7 +85,11 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Complaints:
-    """Error handling for an item of the file: reject it, or add a warning and continue."""
+    """Functions with which a file reader reports errors and warnings.
+
+    `fail(element, text)` raises an error that names the element of the file; `note(element, text)`
+    adds a warning that names the element.  If the element is None, they refer to the whole file.
+    """
 
     fail: Callable[[Any, str], NoReturn]
     note: Callable[[Any, str], None]
@@ -86,7 +97,7 @@ class Complaints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeFields:
-    """Fields of a `TreeModel` that follow from links and connections."""
+    """Fields of a `TreeModel` that `assemble` computes from links and connections."""
 
     bodies: tuple[Body, ...]
     tip: int
@@ -101,7 +112,10 @@ def assemble(
     complaints: Complaints,
     tip: str | None = None,
 ) -> TreeFields:
-    """Build the bodies of a tree; `tip` is the name of a link."""
+    """Return the bodies of the tree that the connections form, and its named frames and tool.
+
+    `tip` is the name of the link that carries the tool; by default `choose_tip` selects it.
+    """
     tree = _LinkTree(links, connections, complaints)
     if all(connection.kind == "fixed" for connection in tree.order):
         complaints.fail(None, "has no moving joint; a robot needs at least one")
@@ -141,7 +155,7 @@ def assemble(
         choice = choose_tip(tree.root, tree.order, tree.links)
     elif tip not in frames:
         known = ", ".join(frames)
-        complaints.fail(None, f"no link '{tip}' to be the tip; the links are: {known}")
+        complaints.fail(None, f"tip: no link is named '{tip}'; links: {known}")
     else:
         choice = TipChoice(tip)
     index, tool = frames[choice.link]
@@ -149,7 +163,7 @@ def assemble(
 
 
 class _LinkTree:
-    """Links and connections that form one tree, with the connections in depth-first order."""
+    """Tree of links and connections; `order` lists the connections depth first."""
 
     def __init__(
         self, links: Sequence[FileLink], connections: Sequence[Connection], complaints: Complaints
@@ -173,7 +187,7 @@ class _LinkTree:
             self._below[connection.parent].append(connection)
         roots = [name for name in self.links if name not in above]
         if not roots:
-            complaints.fail(None, "the joints form a ring: no link is without a parent")
+            complaints.fail(None, "the joints form a closed loop: every link has a parent")
         if len(roots) > 1:
             complaints.fail(
                 None,
@@ -192,13 +206,16 @@ class _LinkTree:
         if len(self.order) < len(connections):
             reached = {self.root, *(c.child for c in self.order)}
             lost = [name for name in self.links if name not in reached]
-            complaints.fail(None, f"the joints of these links form a ring: {_few(lost)}")
+            complaints.fail(None, f"the joints of these links form a closed loop: {_few(lost)}")
 
 
 def _coordinates(
     order: Sequence[Connection], complaints: Complaints
 ) -> dict[str, tuple[int, float, float]]:
-    """Return index of q, multiplier and offset of every moving connection."""
+    """Return (index in q, multiplier, offset) of every moving connection, by name.
+
+    The value of the connection is multiplier · q[index] + offset.
+    """
     moving = {c.name: c for c in order if c.kind != "fixed"}
     free = [name for name, c in moving.items() if c.mimic is None]
     result = {name: (i, 1.0, 0.0) for i, name in enumerate(free)}
@@ -213,7 +230,8 @@ def _coordinates(
             if master not in moving:
                 known = _few(free)
                 complaints.fail(
-                    connection.source, f"mimics '{master}', no moving joint; joints: {known}"
+                    connection.source,
+                    f"mimics '{master}', which is not a moving joint; joints: {known}",
                 )
             seen.add(master)
             at = moving[master]
@@ -245,14 +263,14 @@ def _body(
         if inertia is None:
             complaints.note(
                 main.source,
-                "has no inertia, so its mass is unknown: kinematics only, no dynamics",
+                "has no inertia, so its mass is unknown: the robot has no dynamics",
             )
         else:
             for link, _ in members:
                 if link.inertia is None and link.is_solid:
                     complaints.note(
                         link.source,
-                        f"has no inertia: the mass of body '{main.name}' is without it",
+                        f"has geometry but no inertia; it adds no mass to body '{main.name}'",
                     )
     parts = tuple(
         part if T is IDENTITY else replace(part, pose=frozen(T @ part.pose))

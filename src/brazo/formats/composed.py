@@ -1,10 +1,10 @@
-"""Joints of several degrees of freedom as joints of one, in series with massless links between.
+"""Planar and floating joints as a series of joints with one degree of freedom each.
 
-    planar    translations along two axes in the plane, then a rotation about its normal
+    planar    translations along two axes in the plane, then a rotation about the plane's normal
     floating  translations along x, y and z, then rotations about x, y and z
 
-A rotation about x, y and z is R = Rx(q1) Ry(q2) Rz(q3); at q2 = ±90° its first and last axes
-coincide.
+The links between the joints are massless.  The rotations about x, y and z give R = Rx(q1) Ry(q2)
+Rz(q3).  At q2 = ±90° the first and last axes coincide.
 """
 
 from __future__ import annotations
@@ -33,10 +33,11 @@ COMPOSED = tuple(_STEPS)
 def composed(
     whole: Connection, kind: str, normal: Array
 ) -> tuple[list[Connection], list[FileLink]]:
-    """Return the joints that replace a planar or floating one, and the links between them.
+    """Return the joints that replace a planar or floating joint, and the links between them.
 
-    `normal` (3,) is the normal of the plane.  If it is z, the two translations are along x and y
-    of the joint frame.
+    `whole` is the joint to replace, and `kind` is "planar" or "floating".  `normal` (3,) is the
+    normal of the plane of a planar joint.  If it is z, the two translations are along x and y of
+    the joint frame.
     """
     turned = align_z(normal)[:3, :3] if kind == "planar" else np.eye(3)
     connections: list[Connection] = []

@@ -1,9 +1,10 @@
 """YAML as a tree of fields with file, line and name, so that every error has a location.
 
-The reader processes YAML events instead of building Python objects: scalars stay text (a field
-decides whether it is a number, a name or prose), anchors share one node and are never copied, tags
-are rejected, and size, depth and count are limited.  `Field` is the typed cursor on the tree; it
-raises a `Mistake` with `file:line: field:` and the allowed values.
+The reader processes YAML events instead of building Python objects.  Scalars stay text; the code
+that reads a field decides whether it is a number, a name or a description.  Aliases of an anchor
+share one node.  Tags are rejected.  The file size, the nesting depth and the number of values are
+limited.  A `Field` is a node with its location.  Its methods check and convert the value, and raise
+a `Mistake` with `file:line: field:` and the allowed values.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _STAND_IN = "1"  # accepted by most fields as a number, and as a name
 
 @dataclass(slots=True)
 class Node:
-    """One YAML value: text, None, a list of nodes or a mapping from key to (key line, node)."""
+    """One YAML value: text, None, a list of nodes, or a mapping from key to (line of key, node)."""
 
     line: int
     value: str | list[Node] | dict[str, tuple[int, Node]] | None
@@ -47,11 +48,12 @@ GONE = Node(0, None)  # placeholder of a removed list entry, so that the others 
 
 
 class Mistake(BrazoError):
-    """A field that is invalid.
+    """Error in a field of a document.
 
-    `value`, or `key` for an unknown field, is a replacement with which a reader can continue to the
-    next mistake.  `rests` names the fields on which this one depends: if one of them is wrong, this
-    mistake is only a consequence.
+    `value` is a valid value for the field, or None.  `key` is the nearest valid name if the name of
+    the field is unknown.  With such a replacement a reader can continue and find further mistakes.
+    `rests` are the names of the fields on which the validity of this field depends.  If one of them
+    is wrong, this mistake is only a consequence.
     """
 
     def __init__(
@@ -83,7 +85,9 @@ def read_document(path: Path) -> Field:
 def parse_document(data: bytes | str, path: Path | None = None) -> Field:
     """Parse YAML text and return its root field; `path` is used in messages."""
     if len(data) > MAX_BYTES:
-        raise BrazoError(f"{at(path, None)}larger than {MAX_BYTES >> 20} MiB; not a robot file")
+        raise BrazoError(
+            f"{at(path, None)}larger than {MAX_BYTES >> 20} MiB, the maximum for a YAML file"
+        )
     if isinstance(data, bytes):
         try:
             text = data.decode("utf-8-sig")
@@ -109,7 +113,7 @@ def parse_document(data: bytes | str, path: Path | None = None) -> Field:
 
 
 def _compose(text: str, path: Path | None) -> Node:
-    """Build the node tree from events, without recursion."""
+    """Return the root node of a YAML text; nested values do not cause recursion."""
     root: Node | None = None
     stack: list[tuple[Node, list[tuple[str, int]]]] = []  # open node, its pending key
     anchors: dict[str, Node] = {}
@@ -141,14 +145,18 @@ def _compose(text: str, path: Path | None) -> Node:
     for count, event in enumerate(yaml.parse(text, Loader=_Loader)):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if count > MAX_NODES:
-            fail(line, f"more than {MAX_NODES} values; not a robot file")
+            fail(line, f"more than {MAX_NODES} values, the maximum for a YAML file")
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
-                fail(line, "a second document starts here; a file holds one")
+                fail(line, "a second YAML document starts here; a file must contain only one")
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in anchors:
-                fail(line, f"'*{_short(event.anchor)}' is not defined before this line")
+                fail(
+                    line,
+                    f"'*{_short(event.anchor)}' refers to an anchor '&{_short(event.anchor)}' "
+                    "that is not defined before this line",
+                )
             target = anchors[event.anchor]
             if any(target is open_node for open_node, _ in stack):
                 fail(line, f"'*{_short(event.anchor)}' contains itself")
@@ -178,11 +186,11 @@ def _compose(text: str, path: Path | None) -> Node:
 
 
 class Field:
-    """Typed cursor on one node.
+    """One value of a document, with its name, file and line.
 
-    Every method checks the value and reports errors with their location.  `folder` is where files
-    are that the document names: that of `path`, unless it is set for the root; None for a text that
-    is in no folder.
+    The methods return the value as a certain type, or raise an error with the location.  `folder`
+    is the folder for relative paths in the document.  By default it is the folder of `path`; None
+    means that the document is a text without a folder.
     """
 
     __slots__ = (
@@ -219,13 +227,17 @@ class Field:
         value: str | None = None,
         rests: tuple[str, ...] = (),
     ) -> NoReturn:
-        """Raise a Mistake located at this field."""
+        """Raise a `Mistake` with the location of this field, and with `value` and `rests`."""
         head = at(self.path, line or self.line, self.name)
         raise Mistake(head + message, self, value, rests=rests)
 
     @contextmanager
     def errors_here(self, value: str | None = None) -> Iterator[None]:
-        """Locate errors of the block at this field, unless they have a location already."""
+        """Add the location of this field to errors raised in the `with` block (context manager).
+
+        Errors that already have a location are not changed.  `value` is a valid value for this
+        field, see `Mistake`.
+        """
         try:
             yield
         except Mistake:
@@ -234,7 +246,10 @@ class Field:
             self.fail(str(error), value=value)
 
     def missing(self, key: str, what: str = "") -> NoReturn:
-        """Raise a Mistake because this mapping lacks a field."""
+        """Raise a Mistake because this mapping does not have the required field `key`.
+
+        `what` is an explanation that is added to the message.
+        """
         absent = self._child(key, self.line, Node(self.line, None))
         words = f"field '{key}' is missing" + (f": {what}" if what else "")
         raise Mistake(at(self.path, self.line, self.name) + words, absent, _STAND_IN)
@@ -267,10 +282,11 @@ class Field:
         renamed: Mapping[str, str] = MappingProxyType({}),
         required: Iterable[str] = (),
     ) -> dict[str, Field]:
-        """Return the fields of a mapping.
+        """Return the fields of a mapping by name.
 
-        Names outside `allowed` are rejected with the nearest one.  Old names (keys of `renamed`)
-        are read as the new ones (values) with a warning.  The `required` fields must be there.
+        A name that is not in `allowed` raises a Mistake that suggests the nearest allowed name.
+        Old names (keys of `renamed`) are read as the new names (values of `renamed`) with a
+        warning. Each field in `required` must be present.
         """
         if not isinstance(self.node.value, dict):
             self.fail(f"expected fields (name: value), got {self._what()}")
@@ -297,14 +313,14 @@ class Field:
     def _rename(self, children: dict[str, Field], old: str, new: str) -> None:
         child = children.pop(old)
         if new in children:
-            child.fail(f"'{old}' is now '{new}', which is given too; delete '{old}'")
+            child.fail(f"'{old}' is now '{new}', and both are given; delete '{old}'")
         warn_renamed(old, new, at(child.path, child.line))
         finding = Finding(f"is now '{new}'", child.path, child.line, child.name)
         self.doubts[child.name, new] = finding
         children[new] = child
 
     def items(self, at_most: int = 1000) -> Iterator[Field]:
-        """Yield the elements of a list."""
+        """Yield the entries of a list, which may have up to `at_most` entries."""
         if not isinstance(self.node.value, list):
             self.fail(f"expected a list, got {self._what()}")
         if len(self.node.value) > at_most:
@@ -314,7 +330,7 @@ class Field:
                 yield Field(node, f"{self.name}[{i}]", self.path, parent=self)
 
     def text(self, at_most: int = 4000) -> str:
-        """Return the text of a description or a name."""
+        """Return the text of this field; more than `at_most` characters are an error."""
         if not isinstance(self.node.value, str):
             self.fail(f"expected text, got {self._what()}")
         if len(self.node.value) > at_most:
@@ -324,7 +340,7 @@ class Field:
         return self.node.value
 
     def identifier(self) -> str:
-        """Return the name of a robot, joint or pose: printable, one line, not empty."""
+        """Return the name of a robot, joint or pose: one line of printable text, not empty."""
         text = self.text(at_most=80).strip()
         if not text or not text.isprintable():
             self.fail("expected a name: one line of printable characters", value=_STAND_IN)
@@ -346,7 +362,12 @@ class Field:
         at_least: float | None = None,
         above: float | None = None,
     ) -> float:
-        """Return a number or expression in SI units; messages ask for the first dimension."""
+        """Return the value of a number or expression in SI units.
+
+        `dimensions` are the allowed dimensions; by default the value must be dimensionless.
+        `names` are the parameters that an expression may use.  The value must be at least
+        `at_least` and greater than `above`.
+        """
         quantity = self.quantity(names)
         allowed = dimensions or (units.NUMBER,)
         if quantity.dimension is not None and quantity.dimension not in allowed:
@@ -370,7 +391,11 @@ class Field:
     def _doubtful(
         self, value: float, dimension: units.Dimension, names: Mapping[str, units.Quantity]
     ) -> dict[Field, str]:
-        """Return warnings for a number without a unit, at the parameters that cause it if any."""
+        """Return a warning for an implausible number without a unit; empty if it is plausible.
+
+        The key is this field.  If the number is computed from implausible parameters, there is one
+        warning per parameter instead, and the keys are the fields of the parameters.
+        """
         message = doubt(value, dimension)
         if not message:
             return {}
@@ -382,16 +407,22 @@ class Field:
         return causes or {self: message}
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
-        """Return a number or expression with its dimension."""
+        """Return the value of a number or expression, with its dimension.
+
+        `names` are the parameters that an expression may use.
+        """
         with self.errors_here(_STAND_IN):
             quantity = self.expression(names or ()).evaluate(names)
         if abs(quantity.value) > 1e12:
-            words = f"{quantity.value:g} is out of any robot's range (at most 1e12)"
+            words = f"{quantity.value:g} is too large; the maximum is 1e12"
             self.fail(words, value=_STAND_IN)
         return quantity
 
     def expression(self, names: Container[str] = ()) -> units.Expression:
-        """Return the expression over the parameters `names`; it is stored in `expressions`."""
+        """Return the parsed expression of this field, which may use the parameters `names`.
+
+        The expression is also stored in `self.expressions` under the name of the field.
+        """
         if not isinstance(self.node.value, str):
             self.fail(f"expected a number, got {self._what()}", value=_STAND_IN)
         if self.node.quoted and _is_number(self.node.value):
@@ -410,7 +441,7 @@ class Field:
         *dimensions: units.Dimension,
         names: Mapping[str, units.Quantity] | None = None,
     ) -> list[float]:
-        """Return a list of exactly `count` numbers."""
+        """Return the numbers of a list with exactly `count` entries; see `number`."""
         given = self.node.value if isinstance(self.node.value, list) else []
         if len(given) != count or any(node is GONE for node in given):
             self.fail(f"expected a list of {count} numbers, got {self._what()}")
@@ -423,7 +454,7 @@ class Field:
         if isinstance(value, str):
             return f"'{_short(value)}'"
         if isinstance(value, list):
-            return f"a list of {len(value)}"
+            return f"a list of {len(value)} entries"
         return "fields"
 
 

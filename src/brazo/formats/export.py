@@ -1,4 +1,4 @@
-"""Functions shared by the writers: numbers as text, safe file names, mesh files."""
+"""Functions shared by the file writers: numbers as text, safe file names, mesh files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def text_of(values: Iterable[float] | float) -> str:
 
 
 def unique_name(wanted: str, taken: set[str]) -> str:
-    """Return `wanted`, with a number appended if it is taken; the result is added to `taken`."""
+    """Return `wanted`, with a number appended if this name is taken; add the result to `taken`."""
     name, k = wanted, 2
     while name in taken:
         name, k = f"{wanted}_{k}", k + 1
@@ -33,21 +33,21 @@ def unique_name(wanted: str, taken: set[str]) -> str:
 
 
 def printable(name: str) -> str:
-    """Return a name that is valid in XML."""
+    """Return the name with `_` instead of each character that is not printable."""
     return "".join(c if c.isprintable() else "_" for c in name) or "_"
 
 
 def safe_stem(name: str, otherwise: str = "robot") -> str:
-    """Return a name from a file as a safe file name: only letters, digits, `-`, `_` and `.`.
+    """Return a name as a file name without suffix: only letters, digits, `-`, `_` and `.`.
 
-    A separator or `..` cannot lead to another folder; `otherwise` is used if nothing is left.
+    The result contains no folder.  `otherwise` is returned if no valid characters remain.
     """
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("._")
     return stem[:_LONGEST].rstrip("._") or otherwise
 
 
 class MeshFolder:
-    """STL files beside an exported robot; equal shapes share one file."""
+    """STL files to write next to an exported robot; equal shapes share one file."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -55,18 +55,22 @@ class MeshFolder:
         self._taken: set[str] = set()
 
     def add(self, shape: Shape, wanted: str, most: int | None = None) -> str:
-        """Return the file name of a shape, `wanted` if it is free; max `most` triangles."""
+        """Add a shape and return the name of its STL file.
+
+        The name is derived from `wanted`, with a number appended if it is already used.  `most` is
+        the max number of triangles.
+        """
         if shape not in self._names:
             vertices, faces = _triangles(shape)
             if most is not None and len(faces) > most:
-                raise BrazoError(f"{len(faces)} triangles; at most {most} can be written")
+                raise BrazoError(f"it has {len(faces)} triangles; at most {most} can be written")
             name = unique_name(safe_stem(wanted, "part").lower(), self._taken) + ".stl"
             self.files[name] = stl_bytes(vertices, faces)
             self._names[shape] = name
         return self._names[shape]
 
     def write(self, folder: Path) -> None:
-        """Write all files into a folder, which is created if it is missing."""
+        """Write all files into a folder; the folder is created if it does not exist."""
         if not self.files:
             return
         make_folder(folder)
@@ -75,16 +79,16 @@ class MeshFolder:
 
 
 def mesh_folder(path: Path) -> Path:
-    """Return the mesh folder of a robot exported to `path`, one per format.
+    """Return the folder for the meshes of a robot that is exported to `path`.
 
-    A robot exported both as `arm.urdf` and as `arm.xml` has two folders, each with its own files.
+    Each format has its own folder, so that `arm.urdf` and `arm.xml` do not share mesh files.
     """
     kind = "" if path.suffix.lower() == ".urdf" else "_mjcf"
     return path.with_name(f"{safe_stem(path.stem)}{kind}_meshes")
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file atomically."""
+    """Write a file atomically: another process sees the old or the new content, never a part."""
     with replacing(path) as temporary:
         temporary.write_bytes(data)
 
@@ -93,7 +97,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BrazoError(f"{folder}: cannot be made: {error.strerror}") from error
+        raise BrazoError(f"{folder}: cannot be created: {error.strerror}") from error
 
 
 def _triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,11 @@ class FileLibrary:
         return sorted(path.stem for path in self.directory().glob("*.yaml"))
 
     def find(self, name_or_path: str | Path) -> Path:
-        """Return the file of a shipped name, or of a path with one of the suffixes."""
+        """Return the path of a file.
+
+        The argument is the name of a shipped file, or the path of any file.  A path must end in one
+        of `suffixes`.
+        """
         text = str(name_or_path)
         path = existing(text)
         if Path(text).suffix.lower() in self.suffixes:
@@ -41,12 +45,12 @@ class FileLibrary:
             return self.directory() / f"{text}.yaml"
         allowed = ", ".join(self.suffixes)
         if path is not None and path.is_file():
-            raise BrazoError(f"{text}: unknown kind of file; {self.kind}s are read from {allowed}")
+            raise BrazoError(f"{text}: not a {self.kind} file; allowed file types: {allowed}")
         close = difflib.get_close_matches(text.lower()[:80], names, n=1)
         hint = f"did you mean '{close[0]}'? " if close else ""
         raise BrazoError(
             f"no {self.kind} named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
-            f"A path to a {self.kind} file ({allowed}) works too"
+            f"The path of a {self.kind} file ({allowed}) is allowed too"
         )
 
 

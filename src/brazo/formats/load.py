@@ -21,9 +21,10 @@ FORMATS = {"yaml": ".yaml", "urdf": ".urdf", "xacro": ".xacro", "mjcf": ".xml"} 
 
 @dataclass(frozen=True)
 class Source:
-    """A model, a function that rebuilds it with other parameter values, and its robot file.
+    """A model, its robot file if any, and a function that rebuilds the model.
 
-    A robot is pickled as its source, so `rebuild` is a method of plain data and never a closure.
+    `rebuild(parameters)` returns the model with other parameter values.  The pickle of a robot
+    contains its `Source`, so `rebuild` must be picklable: a method or an object, not a closure.
     """
 
     model: Model
@@ -33,13 +34,16 @@ class Source:
 
     @property
     def described_by(self) -> RobotFile | None:
-        """The robot file from which the model was made, before changes of parameters or load."""
+        """Robot file of the model without later changes of parameters or payload.
+
+        It is None if the model was not made from a robot file.
+        """
         return self.file or self.origin
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """`rebuild` of a model without parameters."""
+    """The `rebuild` function of a model without parameters; it always returns this model."""
 
     model: Model
 
@@ -59,17 +63,18 @@ def load_source(
 ) -> Source:
     """Load a shipped robot by name, or a .yaml, .urdf, .xacro or MJCF .xml file.
 
-    `tip` names the link that carries the tool if a URDF or MJCF tree has several ends; `arguments`
-    are those of a xacro file.
+    `tip` is the name of the link that carries the tool, for a URDF or MJCF file with branches.
+    `arguments` are the arguments of a xacro file.
     """
     path = find_robot(name_or_path)
     return _read(path, tip, arguments)
 
 
 def parse_source(text: str, format: str | None = None, tip: str | None = None) -> Source:
-    """Read the text of a robot file (`format` "yaml"), URDF, xacro or MJCF.
+    """Read a robot from text: a robot file (`format` "yaml"), URDF, xacro or MJCF.
 
-    Without a format, XML is read as URDF or MJCF by its first element, anything else as YAML.
+    Without a format, XML is read as URDF or MJCF according to its root element, and any other text
+    as YAML.
     """
     if format not in (None, *FORMATS):
         raise BrazoError(f"format '{format}' is not one of {', '.join(FORMATS)}")
@@ -100,13 +105,13 @@ def _require_text(text: object) -> None:
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         raise BrazoError(
-            f"text:{line}: character U+{ord(text[error.start]):04X} is half of a surrogate pair "
-            "and no Unicode text; decode the file as UTF-8"
+            f"text:{line}: character U+{ord(text[error.start]):04X} is half of a surrogate "
+            "pair, which is not valid Unicode; decode the file as UTF-8"
         ) from None
 
 
 def _without_folder(message: str, path: Path) -> str:
-    """Return an error message about the text in the temporary file `path`, without its folder."""
+    """Return an error message about the temporary file `path`, without the folder of the file."""
     for file in (path, path.resolve()):  # the folder may be a link
         message = message.replace(str(file), "text")
     shown = message
@@ -117,20 +122,20 @@ def _without_folder(message: str, path: Path) -> str:
     if shown == message:
         return message
     return (
-        f"{shown}; a text has no folder: name included files by absolute path or by $(find PACKAGE)"
-        ", or read the file with load"
+        f"{shown}; a robot given as text has no folder: use absolute paths or $(find PACKAGE) for "
+        "included files, or read the file with load"
     )
 
 
 def source_of(file: RobotFile) -> Source:
-    """Return the source of a robot file."""
+    """Return the `Source` of a robot file, with the parameter values of the file."""
     return Source(file.build(), file.build, file)
 
 
 def _of_file(file: RobotFile, tip: str | None) -> Source:
     if tip is not None:
         where = file.root.path or "text"
-        raise BrazoError(f"{where}: 'tip' applies to URDF and MJCF; a robot file has one end")
+        raise BrazoError(f"{where}: 'tip' is only allowed for URDF and MJCF files; omit it")
     return source_of(file)
 
 
@@ -138,7 +143,7 @@ def _read(path: Path, tip: str | None, arguments: Mapping[str, str] | None) -> S
     suffix = path.suffix.lower()
     if arguments and suffix in (".yaml", ".yml"):
         raise BrazoError(
-            f"{path}: arguments apply to xacro files; a robot file has parameters (with_parameters)"
+            f"{path}: arguments are only allowed for xacro files; use with_parameters instead"
         )
     if suffix in (".yaml", ".yml"):
         return _of_file(RobotFile.read(path), tip)

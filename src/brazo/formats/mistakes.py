@@ -1,10 +1,10 @@
-"""Collection of all mistakes of a file: each is corrected, and the file is read again.
+"""Collection of all mistakes in a file: each one is corrected, then the file is read again.
 
-A reader raises at the first mistake.  To find the next one, a valid value replaces the wrong one (a
-number, or the nearest allowed word), a misspelt field is renamed, and a missing field gets a value.
-If this does not help, the field is removed, and then the field that contains it.  Mistakes in a
-changed field, in fields that contain it or are part of it, and in values computed from it are
-consequences and not reported.
+A reader raises at the first mistake.  To find the next mistake, the wrong value is replaced by a
+valid value (a number, or the nearest allowed word), a misspelt field is renamed, and a missing
+field gets a value.  If this does not help, the field is removed, and then the field that contains
+it.  Further mistakes in a changed field, in its parents or children, and in values computed from it
+are only consequences.  They are not reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ READINGS = 4 * MAX_REPORTED
 
 
 def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
-    """Return the messages of `read` for a document, in line order; modifies the document."""
+    """Return the messages of all mistakes in a document, in line order.
+
+    `read` reads the document and raises a `Mistake` at the first mistake.  The document is modified
+    to find the next one.
+    """
     found: list[tuple[int, str]] = []
     touched: set[str] = set()
     for _ in range(READINGS):
@@ -54,14 +58,20 @@ def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
 
 
 def _follows(mistake: Mistake, touched: set[str]) -> bool:
-    """Return whether a mistake may be only a consequence of earlier ones."""
+    """Return whether a mistake may be only a consequence of earlier mistakes.
+
+    `touched` are the names of the fields that were changed to correct the earlier mistakes.
+    """
     names = {mistake.field.name, *mistake.rests}
     names |= {f"parameters.{name}" for name in _mentioned(mistake.field.node)}
     return any(_within(a, b) or _within(b, a) for a in names for b in touched)
 
 
 def _computed(root: Field, touched: set[str]) -> set[str]:
-    """Return the parameters that are computed, directly or indirectly, from touched ones."""
+    """Return the field names of all parameters that depend on the changed fields `touched`.
+
+    They are the changed parameters, and the parameters computed directly or indirectly from them.
+    """
     given = root.node.value
     entry = given.get("parameters") if isinstance(given, dict) else None
     parameters = entry[1].value if entry is not None else None
@@ -82,14 +92,17 @@ def _within(inner: str, outer: str) -> bool:
 
 
 def _mentioned(node: Node) -> set[str]:
-    """Return the names in the expression of a field, or in those of a list."""
+    """Return the names in the expression of a field, or in the expressions of a list field."""
     nodes = node.value if isinstance(node.value, list) else [node]
     texts = (one.value for one in nodes if isinstance(one.value, str))
     return {name for text in texts for name in units.names_in(text)}
 
 
 def _mend(mistake: Mistake) -> bool:
-    """Replace the wrong value or key by a valid one if it is known."""
+    """Replace the wrong value or field name by the valid one of the mistake, if it has one.
+
+    Returns True if something was replaced.
+    """
     field, parent = mistake.field, mistake.field.parent
     if mistake.value is not None:
         field.node.value = mistake.value
@@ -107,7 +120,10 @@ def _mend(mistake: Mistake) -> bool:
 
 
 def _put_aside(field: Field | None) -> Field | None:
-    """Remove a field, or the one that contains it; None if nothing is left."""
+    """Remove a field from the document; if that is impossible, remove a field that contains it.
+
+    Returns the removed field, or None if nothing can be removed.
+    """
     while field is not None and (parent := field.parent) is not None:
         node, around = field.node, parent.node.value
         if isinstance(around, dict):

@@ -1,4 +1,4 @@
-"""Tables of a robot for notebooks: its joints as HTML, its D-H table as LaTeX."""
+"""Tables of a robot for notebooks: joints as HTML, D-H table as LaTeX."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from brazo.text import html_table
 
 
 def robot_html(model: Model) -> str:
-    """Return the joints with D-H rows if there are any, limits and masses, as an HTML table."""
+    """Return an HTML table of the joints: D-H row (if there is one), limits and mass."""
     rows = getattr(model, "dh", ())
     header = ["joint", "type"]
     header += ["θ, °", "d, mm", "a, mm", "α, °"] if rows else []
@@ -35,7 +35,7 @@ def robot_html(model: Model) -> str:
 
 
 def dh_latex(model: Model) -> str | None:
-    """Return the D-H table as LaTeX (m and degrees); None for a robot without one."""
+    """Return the D-H table as LaTeX (m and degrees); None for a robot without a D-H table."""
     rows = getattr(model, "dh", ())
     if not rows:
         return None
@@ -64,7 +64,10 @@ def _limits(kind: str, low: float, high: float) -> str:
 
 
 def _masses(model: Model) -> list[str]:
-    """Mass of the body that each joint moves, as text; empty if unknown or not a single body."""
+    """Return the mass (kg) of the body that each joint moves, as text.
+
+    The text is empty if the mass is unknown.  All texts are empty for a robot with closed loops.
+    """
     if model.closed_loops:
         return [""] * model.n
     bodies = zip(model.body_joints[1:], model.inertias, strict=True)

@@ -1,4 +1,4 @@
-"""A robot as the text of a robot file, with the changes made to it in Python."""
+"""Text of the robot file of a robot, including changes made to the robot in Python."""
 
 from __future__ import annotations
 
@@ -21,13 +21,17 @@ from brazo.model.payload import Carrying
 
 
 def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
-    """Return the robot file of a source with other parameter values and its payload."""
+    """Return the text of the robot file of a robot.
+
+    `overrides` (SI) replace parameter values, and the inertia of a payload is added to the last
+    link.
+    """
     file, model = source.described_by, source.model
     if file is None:
         where = f" was read from {model.path}, which" if model.path else ""
         raise BrazoError(
             f"robot '{model.name}'{where} has no D-H table, so it cannot be written as a robot "
-            "file; to_urdf and to_mjcf write it"
+            "file; use to_urdf or to_mjcf"
         )
     if payload_of(source.rebuild) is not None:
         file = loaded_file(file, model)
@@ -37,13 +41,19 @@ def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
 
 
 def loaded_file(file: RobotFile, model: Model) -> RobotFile:
-    """Return the robot file with the inertia of the model's last body, which includes a payload."""
+    """Return the robot file with the inertia that the last body of `model` has.
+
+    This inertia includes the tool and the payload, so the inertia of the tool is removed.
+    """
     tool = {f"tool.{key}": None for key in ("mass", "com", "inertia")}
     return RobotFile(edited(file.root, {**tool, **_fields_of(model).load()}))
 
 
 def payload_of(rebuild: Callable[..., Model]) -> Inertia | None:
-    """Return the payload of `with_payload`, in the tool frame, or None."""
+    """Return the total payload of a robot, in the tool frame; None without a payload.
+
+    `rebuild` is the function of a `Source` that rebuilds the robot's model.
+    """
     from brazo.model.inertia import merge
 
     load: Inertia | None = None
@@ -54,7 +64,10 @@ def payload_of(rebuild: Callable[..., Model]) -> Inertia | None:
 
 
 def edits_for(what: str, value: Array, model: Model) -> dict[str, Any]:
-    """Return the fields of a robot file for another tool, base or limits."""
+    """Return the new field values, by field name, that set `what` of a robot file to `value`.
+
+    `what` is "tool" or "base" (a pose (4, 4)), or "limits" (n, 2).
+    """
     fields = _fields_of(model)
     if what == "limits":
         return fields.limits(value)
@@ -66,7 +79,11 @@ def edits_for(what: str, value: Array, model: Model) -> dict[str, Any]:
 def limits_array(
     limits: ArrayLike | Mapping[str, tuple[float, float]], names: tuple[str, ...], known: Array
 ) -> Array:
-    """Return joint limits (n, 2) from an array or from some joints' limits by name."""
+    """Return joint limits as an array (n, 2); raise BrazoError if they are invalid.
+
+    `limits` is an array (n, 2), or a mapping from joint names to (low, high).  Joints that are not
+    in the mapping keep their limits in `known` (n, 2).
+    """
     if isinstance(limits, Mapping):
         merged = known.copy()
         for name, pair in limits.items():
@@ -82,32 +99,34 @@ def limits_array(
         limits = merged
     values = float_array(limits, "limits")
     if values.shape != known.shape or not (values[:, 0] < values[:, 1]).all():
-        raise BrazoError(f"limits: expected {known.shape} with low < high, got {values.tolist()}")
+        raise BrazoError(
+            f"limits: expected shape {known.shape} with low < high, got {values.tolist()}"
+        )
     return values
 
 
 @dataclass(frozen=True)
 class _TreeFields:
-    """Fields of the robot file of a serial arm."""
+    """New field values for the robot file of a serial arm."""
 
     model: TreeModel
 
     def check_base(self) -> None:
-        """A serial arm may have any base frame."""
+        """Do nothing, because a serial arm can have any base frame."""
 
     def limits(self, value: Array) -> dict[str, Any]:
         fields: dict[str, Any] = {}
         for i, (low, high) in enumerate(value.tolist()):
             if np.isinf(low) != np.isinf(high):
                 raise BrazoError(
-                    f"limits of joint {i + 1}: {low:g} .. {high:g}; "
-                    "a robot file needs both limits or none"
+                    f"limits of joint {i + 1}: {low:g} to {high:g}; in a robot file both limits "
+                    "must be finite, or both infinite"
                 )
             fields[f"joints[{i}].limits"] = None if np.isinf(low) else [low, high]
         return fields
 
     def load(self) -> dict[str, Any]:
-        """The last link, which includes the load."""
+        """Return the field values, by field name, for the last link's inertia with the payload."""
         held = self.model.bodies[self.model.tip].inertia
         assert held is not None
         last = f"joints[{len(self.model.joints) - 1}]"
@@ -116,20 +135,26 @@ class _TreeFields:
 
 @dataclass(frozen=True)
 class _DeltaFields:
-    """Fields of the robot file of a Delta."""
+    """New field values for the robot file of a Delta robot."""
 
     model: DeltaModel
 
     def check_base(self) -> None:
-        raise BrazoError(f"robot '{self.model.name}' is a Delta: it has no base frame; use a cell")
+        raise BrazoError(
+            f"robot '{self.model.name}' is a Delta, whose robot file has no field 'base'; set its "
+            "pose in a cell instead"
+        )
 
     def limits(self, value: Array) -> dict[str, Any]:
         if np.isinf(value).any() or np.ptp(value, axis=0).any():
-            raise BrazoError(f"robot '{self.model.name}' is a Delta: its arms have the same limits")
+            raise BrazoError(
+                f"limits: robot '{self.model.name}' is a Delta; all arms must have the same finite "
+                f"limits, got {value.tolist()}"
+            )
         return {"limits": value[0]}
 
     def load(self) -> dict[str, Any]:
-        """The platform, which includes the load."""
+        """Return the field values, by field name, for the platform's mass with the payload."""
         return {"platform_mass": self.model.platform_mass}
 
 

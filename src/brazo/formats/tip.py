@@ -1,16 +1,17 @@
-"""Selection of the link of an imported robot that carries the tool, if the user names none.
+"""Selection of the link that carries the tool of an imported robot, unless the user names it.
 
-URDF and MJCF have no field for it.  `choose_tip` decides by structure and by names:
+URDF and MJCF have no field for this link.  `choose_tip` decides by structure and by names:
 
-1. Joints of a gripper are not part of the arm.  A joint moves a finger if
+1. Joints that move a finger of a gripper are excluded.  A joint moves a finger if
    * it is on the same body as another joint and one of the two mimics the other,
-   * its name, or that of its link, indicates it (`finger`, `jaw`, `thumb`, `gripper` …), or
-   * its body is a palm: two or more branches, the longest two equally long and shorter than the arm
-     before them.
+   * its name, or the name of its link, indicates a finger (`finger`, `jaw`, `gripper` …), or
+   * it is on a palm: a body with two or more branches, of which the longest two are equally long
+     and shorter than the arm before the palm.
    The last two rules require an arm of at least two joints before the finger.
-2. Of the remaining links, those with the most moving joints before them are compared; if none of
-   them has a tool name, also those up to two joints before.
-3. Among these, the name decides (`tcp` before `tool` before `ee` …), then the order in the file.
+2. Of the remaining links, those with the most moving joints before them are candidates.  If none of
+   these has a tool name, links up to two joints closer to the base are candidates too.
+3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …), then the order in the
+   file.
 
 The result is deterministic.
 """
@@ -63,7 +64,10 @@ _SHOWN = 4
 
 
 def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, FileLink]) -> TipChoice:
-    """Return the link that most likely carries the tool; `order` lists parents before children."""
+    """Return the link that most likely carries the tool, and the reason.
+
+    `root` is the name of the root link.  `order` lists the connections, parents before children.
+    """
     tree = _Bodies(root, order)
     fingers = tree.coupled() | tree.named() | tree.of_palms()
     depth = tree.reached_without(fingers)
@@ -103,7 +107,11 @@ def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, FileL
 
 
 def tool_rank(name: str) -> int:
-    """Return the rank of a link name among the tool words; smaller is more likely."""
+    """Return the index of the most likely tool word in a link name; a smaller index is more likely.
+
+    A name without a tool word has the number of tool words as its rank, and the name of a device
+    such as a camera a higher one.
+    """
     words = _words(name)
     if _is_device(name):
         return len(_TOOL_WORDS) + 1
@@ -117,7 +125,7 @@ def _is_device(name: str) -> bool:
 
 
 class _Bodies:
-    """Tree of moving joints; a body has the name of the link that its joint moves."""
+    """Tree of moving bodies; a body has the name of the link that its joint moves."""
 
     def __init__(self, root: str, order: Sequence[Connection]) -> None:
         self.root, self.order = root, order
@@ -142,14 +150,17 @@ class _Bodies:
             )
 
     def path(self, body: str) -> list[str]:
-        """Return a body and its ancestors, the base last."""
+        """Return a body and its ancestors; the base is last."""
         found = [body]
         while found[-1] in self.above:
             found.append(self.above[found[-1]])
         return found
 
     def coupled(self) -> set[str]:
-        """Return joints on the same body, one of which mimics another."""
+        """Return the names of the joints that move coupled fingers.
+
+        Such a joint is on a body where one joint mimics another, and no joint follows it.
+        """
         found: set[str] = set()
         for group in self.joints.values():
             names = {c.name for c in group}
@@ -159,7 +170,11 @@ class _Bodies:
         return found
 
     def named(self) -> set[str]:
-        """Return joints that are named like fingers, followed only by fingers."""
+        """Return the names of the joints that move a finger according to the names in the file.
+
+        Such a joint has at least `_LEAST_ARM` moving joints before it, and all joints after it move
+        a finger too.
+        """
         found: set[str] = set()
         for body in reversed(list(self.depth)):
             for c in self.joints[body]:
@@ -183,7 +198,7 @@ class _Bodies:
         return found - alone
 
     def of_palms(self) -> set[str]:
-        """Return joints on a body that branches into fingers."""
+        """Return the names of the joints on palms; a palm is a body that branches into fingers."""
         found: set[str] = set()
         for body, group in self.joints.items():
             lengths = sorted((1 + self.height[c.child] for c in group), reverse=True)
@@ -196,7 +211,10 @@ class _Bodies:
         return found
 
     def reached_without(self, joints: set[str]) -> dict[str, int]:
-        """Return the number of moving joints before each link that is not moved by these joints."""
+        """Return, by link, the number of moving joints between the root and the link.
+
+        Links that are moved by one of `joints` are not included.
+        """
         depth = {self.root: 0}
         for c in self.order:
             if c.parent in depth and c.name not in joints:
@@ -210,7 +228,10 @@ def _is_finger(connection: Connection) -> bool:
 
 
 def _gripper_words(connection: Connection) -> set[str]:
-    """Return the words of a joint and its link; none if they name a wrist or a fixed part."""
+    """Return the words in the names of a joint and its child link.
+
+    The result is empty if the joint name indicates a wrist or the link name a fixed gripper part.
+    """
     joint, link = set(_words(connection.name)), set(_words(connection.child))
     return set() if joint & _WRIST_WORDS or link & _STILL_WORDS else joint | link
 

@@ -1,14 +1,15 @@
-"""Undocumented parts of other libraries, one file per library, and nothing else.
+"""Use of undocumented parts of other libraries, one file per library.
 
-Brazo uses documented interfaces wherever they exist.  Where it cannot (or where they are ten times
-slower), the private names, struct offsets and replaced functions are used only here, so that
-after a new release of a library one file has to be checked.  Every file has
+Brazo uses documented interfaces wherever they exist.  Where there are none (or where they are ten
+times slower), private names, struct offsets and replaced functions are needed.  They are used only
+in this package, so that after a new release of a library only one file has to be checked.  Every
+file has
 
-- `CHECKED`: the releases it was checked with;
-- `unusable()`: a self-check of this process, made once; None, or the reason why the private parts
-  cannot be used here.
+- `CHECKED`: the releases with which the file was checked;
+- `unusable()`: a self-check that runs once per process; returns None, or the reason why the private
+  parts cannot be used here.
 
-What happens when a self-check fails:
+Consequences of a failed self-check:
 
 | file            | library        | without its private parts                               |
 |-----------------|----------------|---------------------------------------------------------|
@@ -18,9 +19,9 @@ What happens when a self-check fails:
 | `viser.py`      | viser          | the lab does not start; headless runs and replays do    |
 | `xacro.py`      | xacro          | xacro files are refused; expanded ones (URDF) are read  |
 
-The last two have no slower route on purpose: viser would act on unchecked messages, and
-xacro would run the Python code of a robot file.  `tools/newest_versions.py` installs the newest
-releases into a fresh environment and runs every self-check there.
+The last two have no slower alternative on purpose: viser would act on unchecked messages, and xacro
+would run the Python code of a robot file.  `tools/newest_versions.py` installs the newest releases
+into a new environment and runs every self-check there.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ __all__ = ["Checked"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A library (its name on PyPI) and the range of releases that were checked."""
+    """Library (its name on PyPI) and the range of releases that were checked."""
 
     library: str
     oldest: str

@@ -1,8 +1,9 @@
 """Memory layout of CPython and NumPy objects, and builtin functions made from compiled code.
 
-The offsets hold for 64-bit CPython with a global lock and NumPy 2.  They are compared with live
-objects once per process (`unusable`).  Where they do not hold, `brazo.codegen.call_route` chooses
-ctypes: the same machine code and the same results, some microseconds slower per call.
+The offsets are valid for 64-bit CPython with a global interpreter lock and NumPy 2.  They are
+compared with live objects once per process (`unusable`).  If they are not valid,
+`brazo.codegen.call_route` chooses ctypes: the same machine code and the same results, some
+microseconds slower per call.
 """
 
 from __future__ import annotations
@@ -60,12 +61,14 @@ def make_builtin(
     result: type | None = None,
     more: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
-    """Make a Python builtin from a compiled ``name_call`` at an address.
+    """Return a Python builtin ``name`` that calls the compiled function at an address.
 
-    The builtin calls ``fallback`` for arguments that it does not handle, and keeps ``keep`` alive.
-    ``doc`` may begin with the signature: ``name(arguments)``, a line ``--`` and an empty line.
-    ``result`` is the class whose slot stores the array of results, if there is one.  ``more`` are
-    further entries of the table after `TABLE`: offsets as numbers, other objects by address.
+    The compiled function calls ``fallback`` for arguments that it does not handle.  The builtin
+    holds a reference to ``keep``, for example the library that contains the function.  ``doc`` may
+    begin with the signature: ``name(arguments)``, a line ``--`` and an empty line.  ``result`` is
+    the class of the returned objects, which store the array of results in a slot; None if arrays
+    are returned.  The compiled function receives a table with the entries `TABLE` and then
+    ``more``: integers are stored as they are, other objects as their addresses.
     """
     objects = _objects() | {"result_type": id(result)}
     words = [id(fallback), *(objects[key] for key in TABLE[1:])]
@@ -83,7 +86,7 @@ def make_builtin(
 
 
 def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
-    """A copy of a builtin with the name of a method, which handles all other calls.
+    """Return a copy of a builtin under the name of a method, with this method as its fallback.
 
     Returns the method itself if ``function`` is not a builtin of this module.
     """
@@ -95,7 +98,7 @@ def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Call
 
 
 def slot_offset(kind: type, name: str) -> int:
-    """Offset (bytes) of a slot in objects of a class."""
+    """Return the offset (bytes) in objects of a class of `name`, an entry of `__slots__`."""
     one, value = object.__new__(kind), object()
     setattr(one, name, value)
     places = range(SLOT, kind.__basicsize__, 8)
@@ -103,10 +106,10 @@ def slot_offset(kind: type, name: str) -> int:
 
 
 class CompiledCall(tuple):
-    """The self argument of a builtin: table, fallback, kept references, definition, result, more.
+    """Self argument of a builtin: (table, fallback, kept references, definition, result, more).
 
-    It presents itself as the object to which the fallback method belongs: `help` names that
-    object's class, and pickle, which stores a builtin as ``getattr(self, name)``, stores that
+    It imitates the object to which the fallback method belongs.  `help` therefore shows the class
+    of that object, and pickle, which stores a builtin as ``getattr(self, name)``, stores that
     object.
     """
 
@@ -127,7 +130,7 @@ def _itself(owner: Any) -> Any:
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Reason why these layouts are not valid in this interpreter; None if they are."""
+    """Return the reason why the layouts of this file are not valid here; None if they are valid."""
     if sys.implementation.name != "cpython" or struct.calcsize("P") != 8:
         return "not a 64-bit CPython"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
@@ -135,8 +138,8 @@ def unusable() -> str | None:
     if np.lib.NumpyVersion(np.__version__) < "2.0.0":
         return f"NumPy {np.__version__} is older than 2.0"
     if not _layouts_hold():
-        return "objects of this CPython or NumPy have another layout"
-    return None if _makes_arrays() else "NumPy's table of C functions has another layout"
+        return "objects of this CPython or NumPy have an unexpected layout"
+    return None if _makes_arrays() else "NumPy's table of C functions has an unexpected layout"
 
 
 def _layouts_hold() -> bool:
@@ -163,15 +166,17 @@ def _layouts_hold() -> bool:
 
 
 class _Slotted:
-    """Same layout as the results that generated code creates."""
+    """Class with the same memory layout as the results that generated code creates."""
 
     __slots__ = ("array",)
     array: Any
 
 
 def _makes_arrays() -> bool:
-    """Whether `PyArray_New` is at its expected index; the ABI version is checked before the
-    call."""
+    """Call `PyArray_New` by its index in NumPy's function table; return whether it makes an array.
+
+    Return False without the call if NumPy's ABI version is not the expected one.
+    """
     try:
         table = _numpy_table()
     except (ImportError, AttributeError, ValueError):
@@ -217,7 +222,7 @@ def _objects() -> dict[str, int]:
 
 
 def _numpy_table() -> int:
-    """Address of NumPy's table of C functions, from the capsule that C extensions use."""
+    """Return the address of NumPy's table of C functions, from the capsule for C extensions."""
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     return get(importlib.import_module("numpy._core._multiarray_umath")._ARRAY_API, None)

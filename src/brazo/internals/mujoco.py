@@ -1,12 +1,12 @@
 """Addresses of MuJoCo's data and functions, for machine code that calls the engine.
 
-Most arrays of an `MjData` are NumPy views whose addresses are valid while it exists.  The
-number of contacts and the addresses of their list and of the constraint forces are plain fields of
-the engine's struct.  The engine's package describes that struct; the description is laid out by the
-rules of C and compared with what the engine's Python interface reports, field by field, in a small
-model with no, one and two contacts and in every model that is used.  Where a single field differs,
-or anything is missing, there is no view, and the simulation makes its steps in Python: the same
-results, slower.
+Most arrays of an `MjData` are NumPy views, whose addresses are valid as long as the `MjData`
+exists. The number of contacts, and the addresses of the contact list and the constraint forces, are
+plain fields of the struct `mjData`.  MuJoCo's Python package describes this struct.  The offsets
+are computed from the description by the rules of C.  They are then compared, field by field, with
+the values that the Python interface reports: in a small model with no, one and two contacts, and in
+every model that is used.  If a single field differs, or anything is missing, the addresses are not
+used, and the simulation makes its steps in Python: the same results, slower.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _C_TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineView:
-    """Addresses in one `MjData`, and those of the engine's functions."""
+    """Addresses of the fields of one `MjData` and of MuJoCo's functions."""
 
     model: int
     data: int
@@ -61,7 +61,7 @@ class EngineView:
 
 
 def engine_view(model: Any, data: Any) -> EngineView | None:
-    """The view of a model's data; None if any check fails."""
+    """Return the addresses for an `MjData`; None if any check fails."""
     library, layouts = _library(), _layouts()
     if unusable() is not None or library is None or layouts is None:
         return None
@@ -92,7 +92,7 @@ def engine_view(model: Any, data: Any) -> EngineView | None:
 
 
 def agrees(struct: Any, data: Any) -> bool:
-    """Whether every number and array read through a layout equals that of the data object."""
+    """Return whether all values read from memory with a struct layout equal those of `data`."""
     raw = struct.from_address(int(data._address))
     for name, kind in struct._fields_:
         public, here = getattr(data, name, None), getattr(raw, name)
@@ -114,7 +114,7 @@ def agrees(struct: Any, data: Any) -> bool:
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Reason why machine code cannot call the engine here; None if it can."""
+    """Return the reason why machine code cannot call the engine here; None if it can."""
     if _library() is None:
         return "the engine's library is not found in its package, or is another version"
     layouts = _layouts()
@@ -124,7 +124,7 @@ def unusable() -> str | None:
 
 
 def proven(struct: Any) -> bool:
-    """True if a layout is correct for the test model `_BALLS`, in which all used fields are set."""
+    """Return whether a struct layout of `mjData` is correct for the test model `_BALLS`."""
     mujoco: Any = import_module("mujoco")
     model = mujoco.MjModel.from_xml_string(_BALLS)
     data = mujoco.MjData(model)
@@ -141,21 +141,24 @@ def proven(struct: Any) -> bool:
 
 
 def roomy(data: Any) -> bool:
-    """Whether the engine has enough free memory.
+    """Return whether the engine has enough free memory for a step outside Python.
 
-    If it runs out of memory outside a call from Python, it terminates the process.
+    If the engine runs out of memory outside a call from Python, it terminates the process.
     """
     return ROOMY * data.maxuse_arena < data.narena
 
 
 def address(array: np.ndarray) -> int:
-    """Address of an array's data."""
+    """Return the address of the data of an array."""
     return array.__array_interface__["data"][0]
 
 
 @lru_cache(maxsize=1)
 def _library() -> dict[str, int] | None:
-    """Addresses of the engine's functions in the library its package has loaded."""
+    """Return the addresses of MuJoCo's functions by name, in the library that its package loads.
+
+    Return None if the library is not found or is another version.
+    """
     mujoco: Any = import_module("mujoco")
     folder = Path(mujoco.__file__).parent
     names = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll", "libmujoco*.dll")
@@ -177,7 +180,7 @@ def _function(library: Any, name: str) -> int:
 
 @lru_cache(maxsize=1)
 def _layouts() -> dict[str, Any] | None:
-    """The structs as ctypes lays them out, or None where the package does not describe them."""
+    """Return ctypes classes of MuJoCo's structs by name; None if MuJoCo does not describe them."""
     try:
         structs = import_module("mujoco.introspect.structs").STRUCTS
         known = dict(_C_TYPES)
@@ -190,7 +193,7 @@ def _layouts() -> dict[str, Any] | None:
 
 
 def _c_type(kind: Any, known: dict[str, Any]) -> Any:
-    """The ctypes type for a described C type: a value, an array or a pointer."""
+    """Return the ctypes type for a C type description: a value, an array or a pointer."""
     if hasattr(kind, "extents"):
         found = _c_type(kind.inner_type, known)
         for extent in reversed(kind.extents):

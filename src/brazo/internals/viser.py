@@ -1,18 +1,18 @@
-"""Undocumented parts of viser that the lab builds on.
+"""Undocumented parts of viser that the lab uses.
 
-- `start` runs viser on a given socket with the lab's websocket server: viser offers neither.
-- `page` is viser's client, which the lab serves with its own page around it.
-- `move` sends poses without viser's handles, whose comparison with the old pose takes ten times
-  longer.
-- `viser_windows` sends the scene to a new page without a long turn of the event loop.
+- `start` runs viser on a given socket with the lab's websocket server; viser supports neither.
+- `page` is viser's client, which the lab serves inside its own page.
+- `move` sends poses without viser's handles, which take ten times longer because they compare each
+  pose with the previous one.
+- `viser_windows` sends the scene to a new page without blocking the event loop.
 - `sweep` drops messages about removed nodes, which viser keeps until a page connects.
-- `widget`, `accepts` and the others read viser's data about its widgets, so that a message can be
-  checked before viser acts on it.
+- `widget`, `accepts` and the other functions read viser's data about its widgets, so that a message
+  can be checked before viser acts on it.
 
-There is no route without them: viser sets any attribute of a widget that a client names, and the
-check of its messages needs these parts.  Where one is missing, the lab does not start; `brazo run
---headless` and HTML replays work without viser.  The page's scripts also rely on the client's HTML,
-which cannot be checked in Python: viser is therefore pinned to one release.
+There is no alternative without these parts: viser sets any attribute of a widget that a client
+names, and checking its messages requires them.  If one is missing, the lab does not start; `brazo
+run --headless` and HTML replays work without viser.  The page's scripts also depend on the HTML of
+viser's client, which cannot be checked in Python.  Therefore viser is pinned to one release.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _start_lock = threading.Lock()
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Reason why the lab cannot use the installed viser; None if it can."""
+    """Return the reason why the lab cannot use the installed viser; None if it can."""
     wanted = CHECKED[0].newest
     if viser.__version__ != wanted:
         return f"viser is {viser.__version__}, the lab needs {wanted}"
@@ -69,18 +69,18 @@ def _client() -> Path:
 
 
 def page() -> str:
-    """viser's client: one self-contained HTML file."""
+    """Return viser's client: one self-contained HTML file."""
     return _client().read_text(encoding="utf-8")
 
 
 def start(sock: socket.socket, serve: Callable[..., Any]) -> viser.ViserServer:
-    """Run viser on a listening socket, with `serve` instead of websockets' function.
+    """Start a viser server that uses `serve` instead of the `serve` of the package websockets.
 
-    viser starts its websocket server by name and prints by `rich`; both names are replaced
-    during the start, under a lock.
+    `sock` is the listening socket.  viser has no arguments to choose the function `serve` or to
+    suppress its output with `rich`.  Both are therefore replaced during the start, under a lock.
     """
     if (reason := unusable()) is not None:
-        raise BrazoError(f"the lab cannot start: {reason}; install it with: pip install {_PINNED}")
+        raise BrazoError(f"the lab cannot start: {reason}; run: pip install {_PINNED}")
     real_serve = websockets.asyncio.server.serve
     silent = types.ModuleType("rich")
     with _start_lock:
@@ -104,7 +104,7 @@ _PINNED = f"viser=={CHECKED[0].newest}"
 
 
 def move(server: viser.ViserServer, poses: Iterable[Pose]) -> None:
-    """Set positions and orientations (name, xyz, wxyz) of scene nodes, shown in one frame."""
+    """Set positions and orientations (name, xyz, wxyz) of scene nodes in one atomic update."""
     send = server.scene._queue_scene_message
     with server.atomic():
         for name, position, wxyz in poses:
@@ -114,19 +114,19 @@ def move(server: viser.ViserServer, poses: Iterable[Pose]) -> None:
 
 
 def sweep(server: viser.ViserServer) -> None:
-    """Free the removed nodes after every page has received their removal."""
+    """Make viser delete its stored messages about removed scene nodes."""
     server._run_garbage_collector()
 
 
 def message_types() -> dict[str, Any]:
-    """viser's message classes by the name in their `type` field."""
+    """Return viser's message classes by the name in their `type` field."""
     return messages.Message._subclass_from_type_string()
 
 
 def widget(server: viser.ViserServer, connection: ServerConnection, uuid: str) -> Any:
-    """The widget with this id that a page may change, or None.
+    """Return the widget with this id if the page of `connection` may change it, else None.
 
-    It may be shared by all pages or belong to this page.
+    A page may change the widgets that all pages share and its own widgets.
     """
     widgets = server.gui._gui_input_handle_from_uuid
     if uuid in widgets:
@@ -139,18 +139,22 @@ def widget(server: viser.ViserServer, connection: ServerConnection, uuid: str) -
 
 
 def has_container(server: viser.ViserServer, uuid: str) -> bool:
-    """Whether a folder, tab or form of this id exists."""
+    """Return whether a folder, tab or form with this id exists."""
     return uuid in server.gui._container_handle_from_uuid
 
 
 def fits_upload(server: viser.ViserServer, uuid: str, size: int) -> bool:
-    """Whether an upload is in progress that `size` more bytes do not exceed."""
+    """Return whether the upload `uuid` is in progress and has room for `size` more bytes."""
     upload = server.gui._current_file_upload_states.get(uuid)
     return upload is not None and upload["transferred_bytes"] + size <= upload["total_bytes"]
 
 
 def accepts(handle: Any, value: Any) -> bool:
-    """True if a user could give the widget this value: its type, its range, one of its options."""
+    """Return whether a user could set the widget `handle` to this value on the page.
+
+    The widget must be visible and enabled.  The value must have its type and be within its range
+    or among its options.
+    """
     if handle is None or handle._impl.removed:
         return False
     props, now = handle._impl.props, handle._impl.value

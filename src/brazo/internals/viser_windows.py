@@ -1,13 +1,14 @@
-"""Windows of messages that viser sends to a page, without blocking the event loop.
+"""Windows (batches) of messages that viser sends to a page, without blocking the event loop.
 
-viser numbers its messages and keeps the newest ones of every node.  For a new page it looks up
-every number assigned so far and sends all messages in one callback of the event loop.
-Poses of a moving scene use a thousand numbers per second, so that after an hour each new page
-would stop the network thread, and with it STOP, for a third of a second.
+viser numbers its messages and stores the newest messages of every scene node.  For a new page,
+viser looks up every number assigned so far and sends all stored messages in one callback of the
+event loop.  Poses of a moving scene use a thousand numbers per second.  After an hour, each new
+page would block the network thread, and therefore the STOP button, for a third of a second.
 
-`install` replaces the generator of these windows: only existing messages are visited, and the
-other connections are served after every `BACKLOG_WINDOW` messages.  Order, end-of-replay
-marker, atomic blocks and timing are those of viser.
+`install` replaces viser's generator of windows.  The new generator looks up only stored messages,
+and the event loop serves other connections after every `BACKLOG_WINDOW` messages.  The order of the
+messages, the marker at the end of the stored messages, atomic blocks and timing are the same as in
+viser.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ BACKLOG_WINDOW = 32  # messages; about half a millisecond to encode
 
 
 def install(server: viser.ViserServer) -> None:
-    """Let a server send the messages for all pages in windows of this module."""
+    """Make a server use `windows` of this module for the messages to all pages."""
     buffer = server._websock_server._broadcast_buffer
 
     def window_generator(client_id: int, backlog_done_message: Message | None = None) -> Any:
@@ -37,7 +38,10 @@ def install(server: viser.ViserServer) -> None:
 def windows(
     buffer: AsyncMessageBuffer, client_id: int, marker: Message | None
 ) -> AsyncGenerator[list[Message], None]:
-    """Messages for one client; `marker` follows the messages that exist now."""
+    """Yield the windows of messages for one client.
+
+    `marker` is sent after the messages that were in the buffer when this function was called.
+    """
     return _windows(buffer, client_id, marker, buffer.message_counter - 1)
 
 
@@ -53,7 +57,7 @@ async def _windows(
             with buffer.buffer_lock:
                 if not numbers and not buffer.atomic_counter:
                     end = buffer.message_counter - 1 if marker is None else backlog_end
-                    numbers.extend(_kept(buffer, sent, end))
+                    numbers.extend(_message_numbers(buffer, sent, end))
             window: list[Message] = []
             size = buffer.max_window_size if marker is None else BACKLOG_WINDOW
             while numbers and len(window) < size:
@@ -84,8 +88,8 @@ async def _windows(
         await asyncio.gather(flushed, return_exceptions=True)
 
 
-def _kept(buffer: AsyncMessageBuffer, after: int, end: int) -> Iterable[int]:
-    """Numbers of messages in (after, end]; those that no longer exist may be among them."""
+def _message_numbers(buffer: AsyncMessageBuffer, after: int, end: int) -> Iterable[int]:
+    """Return the numbers in (after, end] of all stored messages, and possibly of deleted ones."""
     if end - after <= len(buffer.message_from_id):
         return range(after + 1, end + 1)
     return (number for number in buffer.message_from_id if after < number <= end)

@@ -1,10 +1,11 @@
-"""A WebSocket connection that is read in slices, so that a flood does not delay the others.
+"""WebSocket connection that is read in slices, so that many frames do not delay other connections.
 
-Undocumented parts: the asyncio protocol callbacks in `ServerConnection`, its `process_event`,
-`send_data` and `transport`, `pause` and `resume` of `recv_messages`, and the protocol's `parser`.
-If one of them is missing, `CountedConnection` is used instead: it uses documented parts only and
-applies the rate limit to messages instead of frames.  Pings, fragments and pending connections are
-then limited only by the timeouts of `websockets`.
+`LimitedConnection` uses undocumented parts of the package `websockets`: the asyncio protocol
+callbacks, `process_event`, `send_data` and `transport` of `ServerConnection`, `pause` and `resume`
+of `recv_messages`, and the protocol's `parser`.  If one of them is missing, `CountedConnection` is
+used instead.  It uses only documented parts and applies the rate limit to messages instead of
+frames.  Pings, fragments and pending connections are then limited only by the timeouts of
+`websockets`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ CLOSE_TIME = 1.0  # s; time for a client that is closed for flooding to read the
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Return why connections cannot be read in slices; None if they can."""
+    """Return the reason why `LimitedConnection` cannot be used; None if it can."""
     methods = ("connection_made", "connection_lost", "data_received", "eof_received")
     wanted = {
         ServerConnection: (*methods, "process_event", "send_data"),
@@ -49,7 +50,7 @@ def unusable() -> str | None:
 
 
 class Limit(Protocol):
-    """Rate limit of a connection."""
+    """Interface of a rate limit; `allows(now)` is True if a frame is allowed at `now` (µs)."""
 
     def allows(self, now: int, /) -> bool: ...
 
@@ -65,7 +66,10 @@ class Gatekeeper(Protocol):
 
 
 class CountedConnection(ServerConnection):
-    """A connection that is closed if it sends too many messages; uses documented parts only."""
+    """Connection that is closed if the client sends too many messages.
+
+    It uses only documented parts of `websockets`.
+    """
 
     def __init__(self, gate: Gatekeeper, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -91,7 +95,7 @@ def _nothing() -> None:
 
 
 class LimitedConnection(ServerConnection):
-    """A connection that is read in slices and closed if it exceeds its rate limit."""
+    """Connection that is read in slices of about 1 ms and closed if it exceeds its rate limit."""
 
     def __init__(self, gate: Gatekeeper, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -203,7 +207,7 @@ class LimitedConnection(ServerConnection):
     def reject(self, reason: str) -> None:
         """Send a close frame with the reason and stop reading.
 
-        Later data of the client is not read and stays in its buffers.
+        Data that the client sends afterwards is not read.
         """
         self._closed = True
         self.transport.pause_reading()

@@ -1,15 +1,15 @@
 """Functions of xacro that are replaced while a file is expanded.
 
-xacro evaluates the expressions of a file as Python and has no limits.  `brazo` therefore
-replaces some of xacro's functions.  That protects only as long as xacro calls them by
-these names and with these arguments, so the self-check expands a small file and requires that every
-replacement was called.
+xacro evaluates the expressions of a file as Python and has no limits.  `brazo` therefore replaces
+some of xacro's functions.  This is effective only as long as xacro calls them by these names and
+with these arguments.  A self-check therefore expands a small file and requires that every
+replacement is called.
 
-There is no route without them, since xacro alone would run the Python code of a robot file: where
-the check fails, xacro files are refused.  A file that was expanded elsewhere (``xacro arm.xacro >
-arm.urdf``) is read as URDF.
+If the self-check fails, xacro files are rejected, because xacro alone would run the Python code of
+a robot file.  A file that was expanded elsewhere (``xacro arm.xacro > arm.urdf``) can be read as
+URDF.
 
-xacro keeps its state in module globals, hence the lock.
+xacro keeps its state in module globals, so a lock is needed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _NOT_PROBED = {"print_location"}  # called for messages only
 
 @contextmanager
 def replaced(functions: Mapping[str, Any], substitutions: Mapping[str, Any]) -> Iterator[None]:
-    """Replace functions and values of xacro and xacro.substitution_args."""
+    """Replace functions and values of `xacro` and `xacro.substitution_args` (context manager)."""
     import xacro
     from xacro import substitution_args
 
@@ -74,7 +74,7 @@ def replaced(functions: Mapping[str, Any], substitutions: Mapping[str, Any]) -> 
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Why the replacements are not effective here; None if they are."""
+    """Return the reason why the replacements are not effective here; None if they are."""
     import xacro
     from xacro import substitution_args
 
@@ -97,7 +97,7 @@ def _takes(function: Any, count: int) -> bool:
 
 
 def _not_called(xacro: Any, substitution_args: Any) -> str | None:
-    """The error in the expansion of the probe; None if every replacement was called."""
+    """Expand a test file; return an error message, or None if every replacement was called."""
     from xacrodoc import XacroDoc
 
     called: set[str] = set()

@@ -6,7 +6,10 @@ from brazo.model.description import DeltaModel, Model
 
 
 def kinematics_of(model: Model):
-    """Kinematics of a tree robot or a Delta; both classes have the same interface."""
+    """Return a `DeltaKinematics` for a Delta robot and a `TreeKinematics` for other robots.
+
+    Both classes have the same interface.
+    """
     if isinstance(model, DeltaModel):
         from brazo.kinematics.delta import DeltaKinematics
 

@@ -1,8 +1,9 @@
-"""Compiled inverse kinematics of one robot with a closed form: a single target and batches.
+"""Compiled closed-form inverse kinematics of one robot, for a single target and for batches.
 
-The kernel (`closed_form.compiled`) computes with the joints between base and tool only.  This
-module makes its inputs from targets and start values of the whole robot, and converts its results
-to `IKResult` and `IKBatch`.  The *slot* of a branch is its index.
+The kernel (`closed_form.compiled`) computes only the joints between base and tool. This module
+converts targets and start values of the whole robot to the kernel's inputs. It converts the
+kernel's results to `IKResult` and `IKBatch`. A *branch* is one of the IK solutions of a target, and
+its *slot* is its index.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ _FLOAT = np.dtype(float)
 
 
 class Found:
-    """All branches of one target, as the kernel returns them; methods convert them to `Branch`."""
+    """All branches (IK solutions) of one target, as returned by the kernel.
+
+    The methods convert them to `Branch` objects.
+    """
 
     __slots__ = ("_solver", "branch", "orientation", "q", "start", "tolerance")
 
@@ -43,16 +47,28 @@ class Found:
         self.orientation, self.tolerance = orientation, tolerance
 
     def list(self) -> list[Branch]:
-        """Branches that reach the target: those within the limits first, then by distance."""
+        """Return the branches that reach the target.
+
+        Branches within the joint limits come first, then those out of limits. Each group is
+        sorted by the distance from the start values.
+        """
         return [branch for branch, _, _ in self.entries()]
 
     def exact(self) -> list[Branch]:
-        """The branches of `list` that have the requested orientation."""
+        """Return the branches of `list` whose orientation is accepted.
+
+        If the option `orientation` is "full", the orientation error must be within the tolerance.
+        Otherwise all branches of `list` are returned.
+        """
         full, tolerance = self.orientation == "full", self.tolerance
         return [b for b in self.list() if not full or b.orientation_error <= tolerance]
 
     def entries(self) -> list[tuple[Branch, int, float]]:
-        """The branches of `list` as (branch, slot, distance from the start)."""
+        """Return the branches of `list` as tuples (branch, slot, distance).
+
+        The slot is the index of the branch. The distance is the largest |q − start value| of the
+        joints between base and tool (rad or m).
+        """
         solver, free = self._solver, self.orientation == "free"
         names, found = solver.names, []
         rows = solver.whole(self.q, self.start)
@@ -67,9 +83,10 @@ class Found:
 
 
 class Reached(IKResult):
-    """`IKResult` for a reached target; its attributes are computed on first access.
+    """`IKResult` for a reached target; most attributes are computed on first access.
 
-    Machine code also creates these objects; it sets only the attributes in `__slots__`.
+    Compiled code also creates these objects, without calling `__init__`. It sets only attributes
+    that are listed in `__slots__`.
     """
 
     # `_context`: solver and start values; `_found`: the kernel's result; `_all_q`: joint values of
@@ -145,7 +162,10 @@ class Reached(IKResult):
 
 
 class CompiledBranches:
-    """Inverse kinematics of one robot by the kernel of its closed form; limits are (n, 2)."""
+    """Compiled closed-form inverse kinematics of one robot.
+
+    `limits` (n, 2) are the joint limits of the whole robot.
+    """
 
     def __init__(self, form: ClosedForm, limits: Array) -> None:
         self.form = form
@@ -167,11 +187,15 @@ class CompiledBranches:
         return self.kernel.entry
 
     def split(self, found: Array) -> tuple[Array, Array, Array]:
-        """The parts of the kernel's result: q, branch, best."""
+        """Split the kernel's result into its parts q, branch and best (see `compiled.py`)."""
         return split(found, len(self.names), self._count)
 
     def rule(self, orientation: Orientation, tolerance: float, slots: set[int] | None) -> Array:
-        """The kernel's input `rule`; `slots` are the allowed branches, None for all."""
+        """Return the kernel's input `rule`: tolerance, accepted orientations, allowed branches.
+
+        `compiled.py` describes its layout. `slots` are the indices of the allowed branches; None
+        allows all.
+        """
         key = (orientation, tolerance, None if slots is None else frozenset(slots))
         known = self._rules.get(key)
         if known is None:
@@ -186,9 +210,10 @@ class CompiledBranches:
         return known
 
     def starts(self, start: Array, given: bool) -> Array:
-        """The kernel's input `q0` from start values (..., n) of the whole robot.
+        """Return the kernel's input `q0` for start values (..., n) of the whole robot.
 
-        `given` is True if the user gave the start values.
+        It contains the start values of the joints between base and tool, then 1 if `given`,
+        otherwise −1. `given` is True if the user specified the start values.
         """
         chain = start if self.whole_chain else start[..., self.used]
         values = np.empty((*chain.shape[:-1], self._count + 1))
@@ -197,7 +222,11 @@ class CompiledBranches:
         return values
 
     def whole(self, q: Array, start: Array) -> Array:
-        """Joint values of the whole robot: q for the chain's joints, `start` for the others."""
+        """Return joint values (..., n) of the whole robot.
+
+        q contains the values of the joints between base and tool. The other joints have their
+        values from `start`.
+        """
         if self.whole_chain:
             return q
         values = np.array(np.broadcast_to(start, (*q.shape[:-1], start.shape[-1])))
@@ -205,7 +234,7 @@ class CompiledBranches:
         return values
 
     def joints_of(self, bits: float) -> tuple[int, ...]:
-        """Indices of the robot's joints whose bit is set (bit i: joint i of the chain)."""
+        """Convert a bit mask (bit i: joint i of the chain) to joint indices of the robot."""
         known = self._beyond.get(bits)
         if known is None:
             field = int(bits)
@@ -214,11 +243,11 @@ class CompiledBranches:
         return known
 
     def fast(self, reference: Array) -> Callable[[Any, Any], IKResult | None]:
-        """A fast function (T, q0) for one pose without options: full orientation, any branch.
+        """Return a fast IK function (T, q0) for one pose with full orientation and any branch.
 
-        T (4, 4) and q0 (n,) must be arrays of doubles; q0 may be None.  The function returns None
-        if the general method is needed: for other arguments, or without a solution within the
-        limits.  `reference` (n,) has the start values used without q0.
+        T (4, 4) and q0 (n,) must be float64 arrays; q0 may be None. The function returns None for
+        other arguments and if there is no solution within the limits. The caller must then use the
+        general method. `reference` (n,) contains the start values for calls without q0.
         """
         entry, rule = self.entry, self.rule("full", _TOLERANCE, None)
         default, whole_chain, used = self.starts(reference, False), self.whole_chain, self.used
@@ -242,7 +271,11 @@ class CompiledBranches:
         return solve
 
     def plain(self, reference: Array, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """Machine code for calls with a pose T only; `otherwise` handles all other calls."""
+        """Return an IK function that runs machine code if its only argument is a pose T (4, 4).
+
+        It passes all other calls to the function `otherwise`. If there is no compiled kernel for
+        single targets, `otherwise` itself is returned. `reference` (n,) contains the start values.
+        """
         kernel = self.kernel.single
         if kernel is None:
             return otherwise
@@ -259,7 +292,10 @@ class CompiledBranches:
         tolerance: float,
         slots: set[int] | None,
     ) -> tuple[Found, list[float]]:
-        """All branches for a valid pose T (4, 4), and the kernel's output `best`."""
+        """Find all branches for a valid pose T (4, 4); also return the kernel's output `best`.
+
+        The other arguments are explained in `starts` and `rule`.
+        """
         rule = self.rule(orientation, tolerance, slots)
         found = self.entry(T.reshape(16), self.starts(start, given), rule)
         q, branch, best = self.split(found)
@@ -275,7 +311,11 @@ class CompiledBranches:
         slots: set[int] | None,
         threads: int | None = None,
     ) -> tuple[IKBatch, Array]:
-        """All branches for targets T (..., 4, 4), and whether each target is a pose (...)."""
+        """Find all branches for targets T (..., 4, 4).
+
+        Also returns an array (...) that is True where the target is a valid pose. The other
+        arguments are explained in `starts` and `rule`.
+        """
         lead = T.shape[:-2]
         rule = self.rule(orientation, tolerance, slots)
         vectors = self.starts(start, given)

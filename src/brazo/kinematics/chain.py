@@ -2,12 +2,12 @@
 
     T_base_tool(q) = X₀ · S₁(q₁) · X₁ · S₂(q₂) · … · Sₙ(qₙ) · Xₙ
 
-with Sᵢ a rotation about z (revolute) or a translation along z (prismatic) by qᵢ, and constant Xᵢ.
+Sᵢ is a rotation about z (revolute) or a translation along z (prismatic) by qᵢ. The Xᵢ are constant.
 Joints with any axis, offset and convention are converted to this form by rotating their axis to z.
-*Frame i* is the frame after Sᵢ: its z axis is the axis of joint i.
+*Frame i* is the frame after Sᵢ. Its z axis is the axis of joint i.
 
-The forward kinematics here are plain NumPy with leading batch dimensions, for checking and refining
-solutions; the compiled ones are in `brazo.kinematics.kernels`.
+The forward kinematics in this module use NumPy with leading batch dimensions, to check and refine
+solutions. The compiled forward kinematics are in `brazo.kinematics.kernels`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Joint kinds of a serial arm and the constant transforms between the joints, base to tool."""
+    """A serial arm: the kind of each joint and the constant transforms X."""
 
     kinds: tuple[JointKind, ...]
     X: Array  # (n + 1, 4, 4)
@@ -39,32 +39,31 @@ class Chain:
 
     @cached_property
     def revolute(self) -> Array:
-        """(n,) True for revolute joints."""
+        """Boolean array (n,), True for revolute joints."""
         return np.array([kind == "revolute" for kind in self.kinds])
 
     @cached_property
     def size(self) -> float:
-        """Characteristic length of the arm (m): the sum of the constant translations between
-        joints.
+        """Characteristic length of the arm (m); length tolerances are relative to it.
 
-        Base and tool are excluded; tolerances on lengths are relative to this.
+        It is the sum of the constant translations between joints, without base and tool.
         """
         inner = np.linalg.norm(self.X[1:-1, :3, 3], axis=1).sum()
         return float(inner or np.linalg.norm(self.X[:, :3, 3], axis=1).sum() or 1.0)
 
     @cached_property
     def home(self) -> Array:
-        """(4, 4) tool in base at q = 0."""
+        """Pose (4, 4) of the tool in the base frame at q = 0."""
         return self.fk(np.zeros(self.n))
 
     @cached_property
     def home_axes(self) -> tuple[Array, Array]:
-        """Unit directions (n, 3) of the joint axes at q = 0, base frame, and points on them."""
+        """Joint axes at q = 0 in the base frame: directions and a point on each, both (n, 3)."""
         frames = self.frames(np.zeros(self.n))
         return frames[:, :3, 2], frames[:, :3, 3]
 
     def fk(self, q: ArrayLike) -> Array:
-        """Tool in base: (..., n) -> (..., 4, 4)."""
+        """Pose of the tool in the base frame: (..., n) -> (..., 4, 4)."""
         q = np.asarray(q, dtype=float)
         A = _affine(self.X[0], q.shape[:-1])
         for i in range(self.n):
@@ -72,11 +71,11 @@ class Chain:
         return _square(A)
 
     def frames(self, q: ArrayLike) -> Array:
-        """Frames 1..n in base, the z axis of each its joint's axis: (..., n) -> (..., n, 4, 4)."""
+        """Poses of frames 1 to n in the base frame: (..., n) -> (..., n, 4, 4)."""
         return self.frames_and_tool(q)[0]
 
     def frames_and_tool(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Both in one pass: `frames(q)` and `fk(q)`."""
+        """Return `frames(q)` and `fk(q)`, computed in one pass."""
         q = np.asarray(q, dtype=float)
         A = _affine(self.X[0], q.shape[:-1])
         frames = np.empty((*q.shape, 4, 4))
@@ -87,7 +86,7 @@ class Chain:
         return frames, _square(A)
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """Jacobian of the tool in base axes, linear rows first: (..., n) -> (..., 6, n)."""
+        """Jacobian of the tool in the base frame, linear rows first: (..., n) -> (..., 6, n)."""
         frames, T = self.frames_and_tool(q)
         z, origin = frames[..., :3, 2], frames[..., :3, 3]
         arm = np.cross(z, T[..., None, :3, 3] - origin)
@@ -97,10 +96,10 @@ class Chain:
 
 
 def chain_of(model: TreeModel) -> Chain:
-    """The chain of joints from the base to the tool of a model.
+    """Return the serial chain of joints from a model's base to its tool.
 
-    Joints outside it (fingers) are excluded; `coordinates` are the indices of the chain's joints
-    in the model's q.
+    Other joints, e.g. those of fingers, are excluded. `Chain.coordinates` are the indices of
+    the chain's joints in the model's q.
     """
     path = []
     body = model.tip
@@ -113,11 +112,14 @@ def chain_of(model: TreeModel) -> Chain:
     for body in reversed(path):
         joint = body.joint
         if joint is None:
-            raise BrazoError(f"{model.name}: body {body.name} has no joint")
+            raise BrazoError(
+                f"{model.name}: body '{body.name}' has no joint; closed-form inverse kinematics "
+                "require a joint for every body between base and tool"
+            )
         if joint.multiplier != 1.0 or joint.coordinate in coordinates:
             raise BrazoError(
-                f"{model.name}: joint {joint.name} follows another joint, so the arm is not "
-                "a serial chain: closed-form inverse kinematics need one value per joint"
+                f"{model.name}: joint '{joint.name}' mimics another joint; closed-form inverse "
+                "kinematics require independent joints between base and tool"
             )
         turn = align_z(joint.axis)
         shift = rot_z(joint.offset) if joint.kind == "revolute" else translate(z=joint.offset)

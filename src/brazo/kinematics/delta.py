@@ -1,7 +1,7 @@
-"""The kinematics of a Delta robot, with the same interface as those of a tree robot.
+"""Kinematics of a Delta robot, with the same interface as the kinematics of a tree robot.
 
-The tool has the orientation of the base (the platform stays level), so the angular rows of the
-Jacobian are zero, and inverse kinematics refuses targets with another orientation.
+The platform stays level, so the tool always has the same orientation. The angular rows of the
+Jacobian are zero, and inverse kinematics reports targets with another orientation as not reachable.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _RODS = tuple(f"rod {i}{rod}" for i in (1, 2, 3) for rod in "ab")
 class DeltaKinematics:
     """Forward and inverse kinematics of a `DeltaModel`; every q is (..., 3) in rad.
 
-    `threads` is accepted for compatibility; all methods run in one thread.
+    `threads` is accepted for compatibility and ignored: all methods run in one thread, except `ik`
+    of many targets, which chooses the number of threads itself.
     """
 
     n = 3
@@ -42,7 +43,7 @@ class DeltaKinematics:
 
     @staticmethod
     def mobility_of(rows: str) -> int:
-        """Degrees of freedom of the position ("linear", 3) or orientation ("angular", 0)."""
+        """Degrees of freedom of the Jacobian rows: 0 for "angular", 3 for "linear" and "all"."""
         return 0 if rows == "angular" else 3
 
     def __init__(self, model: DeltaModel) -> None:
@@ -61,7 +62,10 @@ class DeltaKinematics:
         self.has_dynamics = not model.missing_inertia
 
     def fk(self, q, out=None, threads=None) -> np.ndarray:
-        """Tool pose in the base frame, of the assembly below the base."""
+        """Pose (..., 4, 4) of the tool in the base frame.
+
+        The platform is at the lower of the two positions that are possible at q.
+        """
         P = self._platform(self._read(q))
         T = _result((*P.shape[:-1], 4, 4), out)
         T[...] = self.model.tool
@@ -69,7 +73,7 @@ class DeltaKinematics:
         return T
 
     def frames(self, q, out=None, threads=None) -> np.ndarray:
-        """Poses of base, arms, rods and platform."""
+        """Poses of base, arms, rods and platform in the base frame (..., bodies, 4, 4)."""
         q = self._read(q)
         P = self._platform(q)
         loops = delta.loop_frames(self.model, q, P, self.model.rod_spacing)
@@ -88,13 +92,8 @@ class DeltaKinematics:
     def jacobian(
         self, q, frame="base", link: str | None = None, out=None, threads=None
     ) -> np.ndarray:
-        """Jacobian (..., 6, 3): the linear rows of the platform, and zeros."""
-        if frame not in ("base", "tool"):
-            raise BrazoError(f"frame '{frame}' is not one of base, tool")
-        if link not in (None, "platform"):
-            raise BrazoError(
-                f"the Jacobian of a Delta is available for its platform only, not for '{link}'"
-            )
+        """Jacobian (..., 6, 3) of the platform, linear rows first; the angular rows are zero."""
+        axes = self._axes(frame, link)
         q = self._read(q)
         J = _result((*q.shape[:-1], 6, 3), out)
         P = self._platform(q)
@@ -103,42 +102,66 @@ class DeltaKinematics:
             x, y, z = P.tolist()
             plain = self._point.jacobian(q.tolist(), (x, y, z))
         J[..., :3, :] = delta.jacobian(self.model, q, P) if plain is None else plain
+        if axes is not None:
+            J[..., :3, :] = axes.T @ J[..., :3, :]
         J[..., 3:, :] = 0.0
         return J
 
     def jacobian_dot(
         self, q, qd, frame="base", link: str | None = None, out=None, threads=None
     ) -> np.ndarray:
-        """Rate (..., 6, 3) of the Jacobian at the speeds qd."""
+        """Time derivative (..., 6, 3) of the Jacobian at joint velocities qd (rad/s)."""
         q, qd = self._read(q), self._read(qd)
         try:
             q, qd = np.broadcast_arrays(q, qd)
         except ValueError:
-            raise BrazoError(f"q {q.shape} and qd {qd.shape} do not broadcast") from None
-        J = self.jacobian(q, frame, link)[..., :3, :]
+            raise BrazoError(
+                f"q has shape {q.shape} and qd has shape {qd.shape}, which do not broadcast; use "
+                "equal shapes"
+            ) from None
+        axes = self._axes(frame, link)
+        J = self.jacobian(q)[..., :3, :]
         rate = _result((*q.shape[:-1], 6, 3), out)
         rate[..., :3, :] = jacobian_rate(self.model, q, qd, self._platform(q), J)
+        if axes is not None:
+            rate[..., :3, :] = axes.T @ rate[..., :3, :]
         rate[..., 3:, :] = 0.0
         return rate
 
+    def _axes(self, frame: str, link: str | None) -> np.ndarray | None:
+        """Axes (3, 3) in which a Jacobian is expressed; None for those of base and platform."""
+        if frame not in ("base", "tool"):
+            raise BrazoError(f"frame is '{frame}'; expected 'base' or 'tool'")
+        if link not in (None, "platform"):
+            raise BrazoError(
+                f"a Delta robot has a Jacobian only for its platform, not for '{link}'"
+            )
+        return self.model.tool[:3, :3] if frame == "tool" and link is None else None
+
     @property
     def reference(self) -> np.ndarray:
-        """Default initial configuration: the first pose of the file, else zero."""
+        """Default initial configuration: the first named pose of the robot file, or zero."""
         return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)
 
     def configuration(self, q) -> str:
-        """Elbow of each arm, `OUT` or `IN`."""
+        """Name of the branch of q: the elbow of each arm, `OUT` or `IN`."""
         return delta.BRANCH_NAMES[int(delta.branch_of(self.model, self._read(q)))]
 
     def ik(self, T, q0=None, branch: str | None = None, **options: Any) -> IKResult | IKBatch:
-        """Joint values that put the tool at T (4, 4) or xyz (3,), for all elbow combinations."""
+        """Find joint values for which the tool has pose T (4, 4) or position T (3,).
+
+        T may also contain many targets. The result contains all branches. See `Robot.ik`.
+        """
         given = read_options(branch, options)
         if given.method == "numeric" or given.weights is not None:
             raise BrazoError(
-                "a Delta is solved in closed form only: use method auto and give no weights"
+                "a Delta robot is solved in closed form only: use method 'auto' without weights"
             )
         if not given.by_name:
-            raise BrazoError(f"'{self.model.name}' has no redundancy parameter: it is a Delta")
+            raise BrazoError(
+                f"'{self.model.name}' has no redundancy parameter, because it is a Delta robot; "
+                "omit the option 'redundancy'"
+            )
         targets, orientation = tree_ik.read_targets(T, given.orientation)
         solver, tolerance = self.branches, given.tolerance
         allowed = None if branch is None else tree_ik.slots_of(solver.names, branch)
@@ -176,7 +199,7 @@ class DeltaKinematics:
 
     @cached_property
     def branches(self) -> CompiledBranches:
-        """The compiled closed form."""
+        """Compiled closed-form solver of this robot."""
         return CompiledBranches(DeltaBranches(self.model), self.limits)
 
     @cached_property
@@ -191,21 +214,22 @@ class DeltaKinematics:
         if not entries:
             return (
                 self.branches.form.why_unreachable(T)
-                or "only the assembly above the base reaches the target"
+                or "the target is only reached in the upper of two possible platform positions, in "
+                "which the robot does not work"
             )
         if not usable:
             names = "; ".join(one.name for one, _, _ in entries)
-            return f"branch '{wanted}' does not reach the target; these do: {names}"
+            return f"branch '{wanted}' does not reach the target; reached by: {names}"
         if best is None:
             nearest = min(usable, key=lambda b: len(b.limit_violations))
             return tree_ik.beyond_limits(self, nearest, len(usable))
         return (
             f"the platform of a Delta cannot rotate: the target is rotated by "
-            f"{math.degrees(turn):.3f}° (orientation free accepts it)"
+            f"{math.degrees(turn):.3f}° (orientation 'free' accepts it)"
         )
 
     def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """Configuration (3,) within the limits whose platform is nearest to P."""
+        """Return the configuration (3,) within the limits whose platform is nearest to P."""
         from scipy.optimize import least_squares
 
         box = self.sampling_box
@@ -244,9 +268,12 @@ class DeltaKinematics:
             return np.array(place)
         both, exists = delta.fk(self.model, q)
         if not np.all(exists):
-            where = np.argwhere(~np.atleast_1d(exists))[0].tolist()
+            index = np.argwhere(~np.atleast_1d(exists))[0].tolist()
+            angles = ", ".join(f"{x:.4g}" for x in np.atleast_2d(q)[tuple(index)])
+            name = "q" if q.ndim == 1 else f"q{index}"
             raise BrazoError(
-                f"the rods cannot meet at these arm angles (row {where}): no pose exists"
+                f"the rods cannot meet at the arm angles {name} = [{angles}] rad: the platform has "
+                "no pose; use other angles"
             )
         return both[..., 0, :]
 

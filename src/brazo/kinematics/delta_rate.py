@@ -1,8 +1,8 @@
 """Time derivative of the Jacobian of a Delta robot.
 
-Cᵢ are the elbows (shifted inward by the platform's radius), E = dC/dθ, P is the platform and
-u = P − C are the rods.  The loop equations u·(Ṗ − Ċ) = 0 are U J = D, where U has the rows uᵢ and
-D = diag(u·E), so
+Cᵢ are the elbow positions, shifted inward by the platform's radius, and E = dC/dθ. P is the centre
+of the platform and u = P − C are the rod vectors. The loop equations u·(Ṗ − Ċ) = 0 are U J = D,
+where U has the rows uᵢ and D = diag(u·E). Therefore
 
     J̇ = U⁻¹ (Ḋ − U̇ J),        U̇ = Ṗ − E θ̇,        Ḋ = U̇·E + u·Ė.
 """
@@ -17,7 +17,10 @@ Array = np.ndarray
 
 
 def jacobian_rate(model: DeltaModel, q: Array, qd: Array, P: Array, J: Array) -> Array:
-    """dJ/dt (..., 3, 3) at q, qd, P (..., 3) with J (..., 3, 3)."""
+    """Return the time derivative (..., 3, 3) of the Jacobian J (..., 3, 3) of the platform centre.
+
+    q (rad), qd (rad/s) and the platform centre P (m) have shape (..., 3).
+    """
     azimuths = np.asarray(model.azimuths)
     cx, sx, s, c = np.cos(azimuths), np.sin(azimuths), np.sin(q), np.cos(q)
     out = model.R - model.r + model.L1 * c

@@ -1,14 +1,15 @@
 """Velocity and force ellipsoids: tool velocities or forces for joint speeds or torques of norm 1.
 
-With the singular value decomposition J S = U σ Vᵀ, where the diagonal matrix S has the joint speeds
-(or torques) that count as 1,
+S is a diagonal matrix with one scale per joint: the joint speed or torque that counts as 1. The
+ellipsoids follow from a singular value decomposition U σ Vᵀ:
 
-    velocity   {J q̇ : |S⁻¹ q̇| ≤ 1}          axes U, radii σ
-    force      {f : |S⁻¹ Jᵀ f| ≤ 1}          axes U of J S⁻¹, radii 1/σ
+    velocity   {J q̇ : |S⁻¹ q̇| ≤ 1}       J S = U σ Vᵀ        axes U, radii σ
+    force      {f : |S⁻¹ Jᵀ f| ≤ 1}       J S⁻¹ = U σ Vᵀ      axes U, radii 1/σ
 
-They are dual: the tool is weak in the directions in which it is fast.  At a singularity one radius
-of the velocity ellipsoid is zero and one of the force ellipsoid infinite.  Linear and angular rows
-have different units, so an ellipsoid is computed for one of them.
+They are dual: in a direction of high velocity the possible force is small. At a singularity one
+radius of the velocity ellipsoid is zero, and one radius of the force ellipsoid is infinite. Linear
+and angular rows of J have different units, so an ellipsoid uses either the linear or the angular
+rows.
 """
 
 from __future__ import annotations
@@ -30,23 +31,26 @@ _FLAT = 1e-12  # of the largest singular value: a direction in which the tool do
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipsoid:
-    """An ellipsoid at the tool, in base axes; arrays have the batch's leading dimensions."""
+    """Velocity or force ellipsoid of the tool, in the base frame; arrays have batch dimensions."""
 
     centre: np.ndarray
-    """(..., 3) position of the tool, m."""
+    """Position (..., 3) of the tool, m."""
     axes: np.ndarray
-    """(..., 3, 3) unit vectors in columns, the longest axis first."""
+    """Unit vectors (..., 3, 3) of the axes in columns, the longest axis first."""
     radii: np.ndarray
-    """(..., 3) lengths of the half-axes: m/s, rad/s, N or N m; infinite where no torque limits the
-    force."""
+    """Semi-axis lengths (..., 3): m/s, rad/s, N or N m; infinite if no torque limits the force."""
 
     def points(self, scale: float = 1.0, count: int = 24) -> np.ndarray:
-        """Surface for plots (..., count + 1, 2 count + 1, 3), m: `plot_surface(*points.T)`.
+        """Return a grid of surface points (..., count + 1, 2 count + 1, 3) in m.
 
-        `scale` is in m per unit of the radii.  An infinite radius cannot be drawn.
+        `scale` is in m per unit of the radii. An infinite radius raises an error. Matplotlib plots
+        the surface with `plot_surface(*points.T)`.
         """
         if not np.isfinite(self.radii).all():
-            raise BrazoError("the ellipsoid has an infinite radius at this singularity: no surface")
+            raise BrazoError(
+                "the ellipsoid has an infinite radius (the robot is singular), so it has no "
+                "surface points; use its axes and radii, or another configuration"
+            )
         polar = np.linspace(0.0, np.pi, count + 1)[:, None]
         around = np.linspace(0.0, 2.0 * np.pi, 2 * count + 1)
         sphere = np.stack(
@@ -68,13 +72,15 @@ def ellipsoid(
     rows: EllipsoidRows,
     scale: Any = None,
 ) -> Ellipsoid:
-    """The ellipsoid of Jacobians (..., 6, n); see `Robot.velocity_ellipsoid`."""
+    """Compute the ellipsoids of Jacobians J (..., 6, n); see `Robot.velocity_ellipsoid`."""
     one_of(rows, ("linear", "angular"), "rows")
     n = J.shape[-1]
     try:
         unit = np.broadcast_to(np.asarray(1.0 if scale is None else scale, dtype=float), (n,))
     except (TypeError, ValueError):
-        raise BrazoError(f"scale: expected a number or ({n},) numbers, one per joint") from None
+        raise BrazoError(
+            f"scale: expected a number, or an array of shape ({n},) with one value per joint"
+        ) from None
     if not (np.isfinite(unit).all() and (unit > 0.0).all()):
         raise BrazoError("scale: every value must be finite and above 0")
     J = J[..., ROWS[rows], :]

@@ -1,8 +1,8 @@
-"""Forward kinematics and the geometric Jacobian, for any type of scalar.
+"""Forward kinematics and the geometric Jacobian, for any scalar type.
 
-A pose is a pair (R, p): nine scalars of a rotation, row by row, and three of a position.  The
-scalars may be floats, long doubles, NumPy columns or nodes of the expression graph, so the compiled
-code and the reference in long double have the same source.
+A pose is a pair (R, p): nine scalars of a rotation, row by row, and three of a position. The
+scalars may be floats, long doubles, NumPy columns or nodes of the expression graph. The compiled
+code and the long double reference therefore have the same source.
 
     T_body = T_parent · before · motion(axis, multiplier·q + offset) · after
 
@@ -11,8 +11,8 @@ code and the reference in long double have the same source.
     its rate        revolute:   (ż × (p_tool − p_joint) + z × (ṗ_tool − ṗ_joint), ż)
                     prismatic:  (ż, 0)                                         with ż = ω × z
 
-`before` and `after` are the fixed transforms on both sides of the joint; z and p_joint are its axis
-and origin in the base frame; ω is the angular velocity of the body that carries the joint.  The
+`before` and `after` are the fixed transforms on both sides of the joint. z and p_joint are its axis
+and origin in the base frame. ω is the angular velocity of the body that carries the joint. The
 three linear rows come first.
 """
 
@@ -35,7 +35,7 @@ _IDENTITY: Pose = ([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """Body poses, and axis and origin of each joint, at one q (base frame)."""
+    """Poses of all bodies, and axes and origins of all joints, at one q in the base frame."""
 
     bodies: list[Pose]  # one per body, base first
     axes: list[list[Scalar]]  # one per moving body
@@ -43,7 +43,7 @@ class Posture:
 
 
 def posture(model: TreeModel, q: Sequence[Scalar]) -> Posture:
-    """Poses of all bodies and joints."""
+    """Return the poses of all bodies and the axes and origins of all joints at q."""
     bodies: list[Pose] = [_IDENTITY]
     axes, origins = [], []
     for body in model.bodies[1:]:
@@ -58,14 +58,14 @@ def posture(model: TreeModel, q: Sequence[Scalar]) -> Posture:
 
 
 def tool_pose(model: TreeModel, where: Posture) -> Pose:
-    """Pose of the tool in the base frame."""
+    """Return the pose of the tool in the base frame."""
     return compose(where.bodies[model.tip], constant(model.tool))
 
 
 def jacobian_rows(
     model: TreeModel, where: Posture, body: int, point: list[Scalar]
 ) -> list[list[Scalar]]:
-    """The 6 x n Jacobian of a point fixed in a body, in base axes."""
+    """Return the 6 × n Jacobian of a point fixed in a body, in the base frame."""
     rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
     while body > 0:
         _add_column(rows, model, where, body, point, 1.0)
@@ -76,7 +76,10 @@ def jacobian_rows(
 def jacobian_rate_rows(
     model: TreeModel, where: Posture, body: int, point: list[Scalar], qd: Sequence[Scalar]
 ) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Time derivative (6 x n) of `jacobian_rows` at speeds qd, and the body's angular velocity."""
+    """Return the time derivative (6 × n) of `jacobian_rows`, and the body's angular velocity.
+
+    qd are the joint velocities. The angular velocity (3) is in the base frame.
+    """
     path = []
     while body > 0:
         path.append(body)
@@ -111,7 +114,10 @@ def jacobian_rate_rows(
 def selected_rows(
     model: TreeModel, where: Posture, moved_by: Sequence[Scalar], point: list[Scalar]
 ) -> list[list[Scalar]]:
-    """The 6 x n Jacobian of a point; `moved_by` is 1 for the joints that move it, else 0."""
+    """Return the 6 × n Jacobian of a point, in the base frame.
+
+    `moved_by` has one entry per joint: 1 if the joint moves the point, otherwise 0.
+    """
     rows: list[list[Scalar]] = [[0.0] * model.n for _ in range(6)]
     for body, share in enumerate(moved_by, start=1):
         _add_column(rows, model, where, body, point, share)
@@ -126,7 +132,7 @@ def _add_column(
     point: list[Scalar],
     share: Scalar,
 ) -> None:
-    """Add to the Jacobian `rows` the motion of a point by the joint of a body, times `share`."""
+    """Add the column for the joint of a body, times `share`, to the Jacobian `rows` of a point."""
     joint = model.bodies[body].joint
     assert joint is not None
     z = where.axes[body - 1]
@@ -139,7 +145,7 @@ def _add_column(
 
 
 def compose(a: Pose, b: Pose) -> Pose:
-    """The product of two poses."""
+    """Return the product of two poses."""
     R, p = a
     S, r = b
     rotation = [
@@ -151,12 +157,12 @@ def compose(a: Pose, b: Pose) -> Pose:
 
 
 def constant(T: np.ndarray) -> Pose:
-    """A 4x4 array as a pose of plain floats."""
+    """Convert a 4 × 4 array to a pose of plain floats."""
     return T[:3, :3].ravel().tolist(), T[:3, 3].tolist()
 
 
 def matrix(pose: Pose) -> list[Scalar]:
-    """The 16 entries of the 4x4 matrix, row by row."""
+    """Return the 16 entries of the 4 × 4 matrix of a pose, row by row."""
     R, p = pose
     return [*R[0:3], p[0], *R[3:6], p[1], *R[6:9], p[2], 0.0, 0.0, 0.0, 1.0]
 

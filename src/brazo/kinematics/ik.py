@@ -2,15 +2,17 @@
 
 The result:
 
-* `success` means: within `tolerance` of the target and within all limits.
-* Of several branches the one nearest to `q0` is returned (default: nearest to the first pose of the
-  file, or to zero); `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
-* Without success `reason` gives the cause, and `q` is the nearest configuration within the limits.
-* An arm with fewer than six joints cannot reach every orientation.  `orientation="full"` requires
-  the exact orientation, `"nearest"` reaches the position with the closest feasible orientation,
-  `"free"` only the position.
+* `success` is True if the solution is within `tolerance` of the target and within all limits.
+* Of several branches, the one nearest to `q0` is returned. The default `q0` is the first pose of
+  the robot's file, or zero. `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
+* On failure, `reason` gives the cause, and `q` is the configuration within the limits whose tool is
+  nearest to the target.
+* An arm with fewer than six joints cannot reach every orientation. `orientation="full"` requires
+  the exact orientation. `"nearest"` accepts the closest feasible orientation at the exact position.
+  `"free"` accepts any orientation.
 
-Many targets at once give an `IKBatch`: the same choices for every target, without reasons.
+The result for many targets is an `IKBatch`. It contains a solution for each target, or NaN if there
+is none. It contains no reasons.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ _POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
 
 
 class Joints(Protocol):
-    """The attributes of a robot used here."""
+    """Attributes that this module uses of `TreeKinematics` and `DeltaKinematics`."""
 
     @property
     def n(self) -> int: ...
@@ -67,20 +69,26 @@ class Joints(Protocol):
 def solve(
     arm: TreeKinematics, T, q0=None, branch: str | None = None, **options: Any
 ) -> IKResult | IKBatch:
-    """Joint values for which the tool has pose T (4, 4) or position (3,), or for many targets.
+    """Find joint values for which the tool has pose T (4, 4) or position T (3,).
+
+    T may also contain many targets, with leading batch dimensions.
 
     Options (`brazo.kinematics.options.IKOptions`):
 
-    * `orientation` ("full", "nearest", "free"; see the module docstring) and `method`;
-    * `redundancy` selects how a closed form uses a redundant joint: `"rule"` (equal middle joints
-      of a SCARA), or `"nearest"` to `q0` within the limits; `"auto"` is nearest if `q0` is given or
-      the rule exceeds the limits (in batches always the rule).  For an arm with seven revolute
-      joints it may also be one or many values (rad) of its redundancy parameter, the arm angle or a
-      locked joint (`brazo.kinematics.redundant`); the result then has every branch for each value;
-    * `weights` (6,) scale the errors of the numeric method along and about x, y, z; 0 means free;
-    * `tolerance` in m and rad;
-    * `seed` of the random restarts of the numeric method (the same seed gives the same result) and
-      `attempts`, the max number of starting points.
+    * `orientation` is "full", "nearest" or "free"; see the module docstring. `method` is "auto",
+      "closed" or "numeric".
+    * `redundancy` selects how a closed form uses a redundant joint. `"rule"` gives the middle
+      joints of a redundant SCARA equal values. `"nearest"` gives the solution within the limits
+      that is nearest to `q0`. `"auto"` means `"nearest"` if `q0` is given or if the solution of the
+      rule exceeds the limits, otherwise `"rule"`; for many targets it always means `"rule"`. For an
+      arm with seven revolute joints, `redundancy` may also be one or many values (rad) of the
+      redundancy parameter, which is the arm angle or the value of a locked joint
+      (`brazo.kinematics.redundant`). The result then has every branch for each value.
+    * `weights` (6,) scale the errors of the numeric method along and about x, y, z; 0 ignores an
+      error.
+    * `tolerance` is in m and rad.
+    * `seed` determines the random restarts of the numeric method. `attempts` is the max number of
+      starting points.
     """
     given = read_options(branch, options)
     targets, orientation = read_targets(T, given.orientation)
@@ -115,28 +123,38 @@ def solve(
 def _branches(
     arm: TreeKinematics, branch: str | None, orientation: Orientation, given: IKOptions
 ) -> CompiledBranches | None:
-    """The compiled closed form to use, or None for the numeric method."""
+    """Return the compiled closed form to use, or None if the numeric method must be used.
+
+    `given` are the options of inverse kinematics.
+    """
     solver = None
     if given.method != "numeric" and given.weights is None:
         solver = arm.branches
     if orientation == "free" and solver is not None and solver.form.meets != "position":
         if given.method == "closed":
             raise BrazoError(
-                "the closed form needs a full pose, not only a position; use method auto"
+                "the closed form of this arm needs a full pose, but the orientation of the target "
+                "is free; use method 'auto'"
             )
         solver = None
     if given.method == "closed" and solver is None:
-        raise BrazoError(f"no closed form for '{arm.model.name}': {arm.no_closed_form}")
+        raise BrazoError(
+            f"'{arm.model.name}' has no closed form, use method 'auto': {arm.no_closed_form}"
+        )
     if branch is not None and solver is None:
-        raise BrazoError(f"'{arm.model.name}' has no named branches here: the method is numeric")
+        raise BrazoError(
+            f"'{arm.model.name}' is solved by the numeric method, which has no named branches; "
+            "omit the option 'branch'"
+        )
     return solver
 
 
 def read_targets(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
-    """Poses (..., 4, 4) as given; points (3,) or (..., 3) become poses with free orientation.
+    """Convert targets to poses (..., 4, 4); also return the orientation option to use.
 
-    Objects with an array `A`, such as a spatialmath `SE3`, are accepted.  The result may be `T`
-    itself: do not write to it.
+    Poses are returned unchanged. Points (3,) or (..., 3) become poses with free orientation.
+    Objects with an array `A`, such as a spatialmath `SE3`, are accepted. The result may be `T`
+    itself and must not be modified.
     """
     try:
         target = np.asarray(getattr(T, "A", T), dtype=float)
@@ -150,13 +168,13 @@ def read_targets(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
         poses[..., :3, 3] = target
         return poses, "free"
     raise BrazoError(
-        f"target has shape {target.shape}; expected a pose (4, 4) or a point (3,), or many of "
-        "them: (..., 4, 4) or (..., 3), three points as (1, 3, 3)"
+        f"target has shape {target.shape}; expected poses (..., 4, 4) or points (..., 3), where "
+        "three points must have shape (1, 3, 3)"
     )
 
 
 def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
-    """Check one target: a pose (4, 4), or a point (3,) with free orientation."""
+    """Check one target, a pose (4, 4) or a point (3,); return its pose and orientation option."""
     target, orientation = read_targets(T, orientation)
     if target.ndim != 2:
         raise BrazoError(f"target has shape {target.shape}; expected a pose (4, 4) or a point (3,)")
@@ -164,7 +182,10 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
 
 
 def check_target(target: np.ndarray) -> np.ndarray:
-    """The pose `target` (4, 4) with an exact rotation: itself, or a corrected copy."""
+    """Return the pose `target` (4, 4); raise an error if it is not a pose.
+
+    If its rotation is not exact because of rounding, a corrected copy is returned.
+    """
     x, y, z, last = target.tolist()
     if not math.isfinite(sum(x) + sum(y) + sum(z)):
         raise BrazoError("target has values that are not finite")
@@ -206,16 +227,19 @@ def _closed(
     solver: CompiledBranches,
     T: np.ndarray,
     start: np.ndarray,
-    near_start: bool,
+    start_given: bool,
     wanted: str | None,
     orientation: Orientation,
     tolerance: float,
 ) -> IKResult:
-    """IK of one target by the closed form: the best branch and all others."""
+    """Solve IK of one target by the closed form; the result contains all branches.
+
+    `start_given` is True if the user specified `start`. `wanted` is the requested branch or None.
+    """
     allowed = None if wanted is None else slots_of(solver.names, wanted)
     # Without q0, joints that the target does not determine have the default of the family.
     found, (*_, slot, _, _, _, success) = solver.find(
-        T, start, near_start, orientation, tolerance, allowed
+        T, start, start_given, orientation, tolerance, allowed
     )
     entries = found.entries()
 
@@ -236,7 +260,7 @@ def _closed(
     usable = [entry for entry in entries if allowed is None or entry[1] in allowed]
     if not usable:
         names = "; ".join(branch.name for branch, _, _ in entries)
-        return result(None, f"branch '{wanted}' does not reach the target; these do: {names}")
+        return result(None, f"branch '{wanted}' does not reach the target; reached by: {names}")
     if slot < 0:
         best = min(usable, key=lambda entry: (len(entry[0].limit_violations), entry[2]))[0]
         return result(best, beyond_limits(arm, best, len(usable)))
@@ -245,11 +269,11 @@ def _closed(
         return result(best, "")
     differs = f"differs by {math.degrees(best.orientation_error):.3f}°"
     if solver.form.meets == "position":
-        reason = f"{_feasible_part(arm)}; the closest one at this position {differs}"
+        reason = f"{_feasible_part(arm)}; the closest orientation at this position {differs}"
     else:
         reason = (
-            f"an arm with {len(solver.used)} joints cannot reach this orientation: the closest one "
-            f"at this position {differs} (orientation nearest accepts it)"
+            f"an arm with {len(solver.used)} joints cannot reach this orientation: the closest "
+            f"orientation at this position {differs} (orientation 'nearest' accepts it)"
         )
     return result(best, reason)
 
@@ -262,11 +286,13 @@ def _batch(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKBatch:
-    """IK of many targets, with every branch."""
+    """Solve IK of many targets; the result contains all branches of a closed form."""
     lead = T.shape[:-2]
     start = read_starts(arm, q0, lead)
     if options.by_name == "nearest":
-        raise BrazoError("redundancy 'nearest' is for one target at a time; batches use the rule")
+        raise BrazoError(
+            "redundancy 'nearest' accepts one target at a time; use 'rule' for many targets"
+        )
     solver = _branches(arm, branch, orientation, options)
     if solver is not None:
         allowed = None if branch is None else slots_of(solver.names, branch)
@@ -282,8 +308,8 @@ def _batch(
     clipped = np.clip(np.broadcast_to(start, (*lead, arm.n)), *arm.limits.T)
     if orientation == "nearest":
         raise BrazoError(
-            f"orientation 'nearest' of '{arm.model.name}' is for one target at a time: it has no "
-            "closed form"
+            "with the numeric method, orientation 'nearest' accepts only one target at a time; "
+            "call ik for each target"
         )
     solved = numeric(targets, clipped, weights, tolerance, options.seed, options.attempts)
     q = np.array(clipped)
@@ -316,7 +342,11 @@ def batch_of(
     tolerance: float,
     allowed: set[int] | None,
 ) -> IKBatch:
-    """IK of many targets by the closed form; raises an error if a target is not a pose."""
+    """Solve IK of many targets by the closed form; raise an error if a target is not a pose.
+
+    `given` is True if the user specified `start`. `allowed` are the indices of the allowed
+    branches; None allows all.
+    """
     found, rigid = solver.batch(T, start, given, orientation, tolerance, allowed)
     if not rigid.all():
         _complain(T, rigid)
@@ -331,19 +361,23 @@ def _at_redundancy(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKResult | IKBatch:
-    """IK with every branch, for given values of the redundancy parameter."""
+    """Solve IK for given values of the redundancy parameter; the result contains all branches."""
     found = arm.redundancy
     if isinstance(found, str):
         raise BrazoError(f"'{arm.model.name}' has no redundancy parameter: {found}")
     if orientation != "full" or options.weights is not None or options.method == "numeric":
-        raise BrazoError("redundancy values need the full orientation and the closed form")
+        raise BrazoError(
+            "values of redundancy require full poses, orientation 'full' and the closed form: omit "
+            "weights and method 'numeric'"
+        )
     values = np.asarray(options.redundancy, dtype=float)
     check_values(arm, found, values)
     try:
         lead = np.broadcast_shapes(T.shape[:-2], values.shape)
     except ValueError:
         raise BrazoError(
-            f"redundancy has shape {values.shape}, which does not fit {T.shape[:-2]} targets"
+            f"redundancy has shape {values.shape}, which does not fit targets of batch shape "
+            f"{T.shape[:-2]}; give one value, or one value per target"
         ) from None
     rows = [check_target(one) for one in T.reshape(-1, 4, 4)]
     targets = np.broadcast_to(np.reshape(rows, T.shape), (*lead, 4, 4))
@@ -357,7 +391,10 @@ def _at_redundancy(
 def _single(
     arm: TreeKinematics, batch: IKBatch, start: np.ndarray, T: np.ndarray, wanted, name: str
 ) -> IKResult:
-    """The `IKResult` of a batch that has one target."""
+    """Convert a batch with one target T to an `IKResult`.
+
+    `wanted` is the requested branch or None. `name` is the name of the redundancy parameter.
+    """
     found = [
         Branch(
             q=batch.all_q[slot],
@@ -377,7 +414,7 @@ def _single(
         residual = Residual(float(batch.position_error[slot]), float(batch.orientation_error[slot]))
         return IKResult(batch.q, True, "", residual, found, batch.names[slot], batch.method)
     usable = [b for b in found if wanted is None or b.name in _named(batch.names, wanted)]
-    reason = f"no branch reaches the target at this {name}"
+    reason = f"no branch reaches the target at this redundancy value ({name})"
     q = start
     if usable:
         reason = beyond_limits(arm, usable[0], len(usable))
@@ -390,7 +427,7 @@ def _named(names: tuple[str, ...], wanted: str) -> set[str]:
 
 
 def _complain(T: np.ndarray, rigid: np.ndarray) -> None:
-    """Raise an error for the first target with `rigid` False, which is not a pose."""
+    """Raise an error for the first target that is not a pose (where `rigid` is False)."""
     index = tuple(int(i) for i in np.argwhere(~rigid)[0])
     try:
         check_target(T[index])
@@ -411,7 +448,10 @@ def _null_space(
     orientation: Orientation,
     tolerance: float,
 ) -> IKResult | None:
-    """The solution of a redundant arm within the limits nearest to the start, or None."""
+    """Return the solution of a redundant SCARA that is within the limits and nearest to `start`.
+
+    Return None if there is no solution within the limits and the tolerance.
+    """
     form, used = solver.form, solver.used
     assert isinstance(form, RedundantScara)
     values, found = form.nearest(T, start[used], arm.limits[used])
@@ -443,7 +483,13 @@ def _nearest(
     orientation: Orientation,
     options: IKOptions,
 ) -> IKResult:
-    """A failed result of the closed form, with q replaced by the nearest one within the limits."""
+    """Return a failed closed-form result with q replaced by a configuration within the limits.
+
+    If q is out of the limits and its branch was requested, q is clipped to the limits. Otherwise
+    the numeric method searches for the configuration whose tool is nearest to the target. If the
+    numeric method reaches the target, its result is returned instead, unless the options require
+    the closed form, the redundancy rule or a branch.
+    """
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
     start = np.clip(failed.q, *arm.limits.T)
@@ -459,7 +505,7 @@ def _nearest(
 
 
 def _moved(failed: IKResult, q: np.ndarray, residual: Residual, iterations: int) -> IKResult:
-    """A failed result with its q replaced by another configuration."""
+    """Return a failed result with q replaced by another configuration."""
     return IKResult(
         q=q,
         success=False,
@@ -524,9 +570,10 @@ def _numeric(
 
 
 def listed(arm: TreeKinematics, T: np.ndarray, one: Branch) -> list[Branch]:
-    """A numeric solution `one` with the name of its branch, then the other branches.
+    """Return the numeric solution `one`, followed by the other branches that can be computed.
 
-    For a redundant arm these are the branches at the same value of its redundancy parameter.
+    If the arm has a redundancy parameter, these are the branches at the same parameter value, and
+    `one` is returned with its branch name. For other arms only `one` is returned.
     """
     found = arm.redundancy
     if not isinstance(found, Redundancy):
@@ -542,7 +589,7 @@ def listed(arm: TreeKinematics, T: np.ndarray, one: Branch) -> list[Branch]:
 
 
 def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.ndarray | None]:
-    """Tolerance and weights to use in the numeric method."""
+    """Return the tolerance and the weights (6,) for the numeric method; None means weights of 1."""
     weights = options.weights
     if weights is not None:
         # Each row must meet the tolerance itself, not its weighted error.
@@ -551,12 +598,12 @@ def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.n
 
 
 def _feasible_part(arm: TreeKinematics) -> str:
-    """Message which part of a pose an arm with fewer than six degrees of freedom can reach."""
+    """Return a message about the part of a pose that an arm can reach with less than six DOF."""
     position = arm.mobility_of("linear")
     part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
     return (
         f"'{arm.model.name}' has {arm.mobility} degrees of freedom and cannot reach a full pose: "
-        f"it can reach {part}, with the closest orientation (orientation nearest) or any (free)"
+        f"it can reach {part}, with the closest orientation ('nearest') or any ('free')"
     )
 
 
@@ -569,7 +616,10 @@ def _residual(
 
 
 def slots_of(names: tuple[str, ...], wanted: str | None) -> set[int]:
-    """Indices of the branches whose names contain all given words."""
+    """Return the indices of the branches whose names contain all words of `wanted`.
+
+    If `wanted` is None, all indices are returned.
+    """
     if wanted is None:
         return set(range(len(names)))
     words = set(wanted.upper().replace("/", " ").split())
@@ -600,13 +650,15 @@ def read_start(arm: Joints, q0) -> np.ndarray:
         start = np.array(q0, dtype=float)
     except (TypeError, ValueError) as error:
         raise BrazoError(f"q0: not an array of numbers ({error})") from None
-    if start.shape != (arm.n,) or not np.isfinite(start).all():
-        raise BrazoError(f"q0 has shape {start.shape}; expected ({arm.n},), finite values")
+    if start.shape != (arm.n,):
+        raise BrazoError(f"q0 has shape {start.shape}; expected ({arm.n},)")
+    if not np.isfinite(start).all():
+        raise BrazoError("q0 has values that are not finite")
     return start
 
 
 def read_starts(arm: Joints, q0, lead: tuple[int, ...]) -> np.ndarray:
-    """q0 (n,) or (..., n) for many targets."""
+    """Check start values q0 (n,) or (..., n) for targets of batch shape `lead`; return an array."""
     if q0 is None or np.ndim(q0) == 1:
         return read_start(arm, q0)
     try:
@@ -614,7 +666,8 @@ def read_starts(arm: Joints, q0, lead: tuple[int, ...]) -> np.ndarray:
         np.broadcast_to(start, (*lead, arm.n))
     except (TypeError, ValueError) as error:
         raise BrazoError(
-            f"q0 does not fit {lead} targets; expected ({arm.n},) or {(*lead, arm.n)} ({error})"
+            f"q0 does not fit targets of batch shape {lead}; expected shape ({arm.n},) or "
+            f"{(*lead, arm.n)} ({error})"
         ) from None
     if not np.isfinite(start).all():
         raise BrazoError("q0 has values that are not finite")

@@ -1,4 +1,4 @@
-"""Compiled kinematics of one tree robot: kernels of FK, all frames and Jacobians.
+"""Compiled kinematics of one tree robot: kernels for FK, frames of all bodies, and Jacobians.
 
 Each kernel is the algorithm of `brazo.kinematics.forward`, evaluated on the expression graph with
 the robot's parameters and compiled on first use.
@@ -32,7 +32,7 @@ MOST_UNROLLED = 24  # bodies; a loop compiles faster for more, and runs at 0.8 o
 
 
 class TreeKernels:
-    """Compiled kinematics of one model; each kernel is built on first access."""
+    """Compiled kinematics of one model; each kernel is compiled on first use."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -50,14 +50,14 @@ class TreeKernels:
 
     @cached_property
     def fk(self) -> Kernel:
-        """q -> tool pose (4, 4)."""
+        """Kernel q -> pose (4, 4) of the tool in the base frame."""
         graph, where = self._graph()
         T = matrix(tool_pose(self.model, where))
         return compile_kernel("fk", graph, {"T": T}, {"T": (4, 4)})
 
     @cached_property
     def frames(self) -> Kernel:
-        """q -> poses (bodies, 4, 4) of all bodies in the base frame."""
+        """Kernel q -> poses (bodies, 4, 4) of all bodies in the base frame."""
         graph, where = self._graph()
         entries = [entry for pose in where.bodies for entry in matrix(pose)]
         shape = (len(where.bodies), 4, 4)
@@ -65,16 +65,16 @@ class TreeKernels:
 
     @cached_property
     def tool_jacobian(self) -> Kernel:
-        """q -> (6, n) Jacobian of the tool, in base axes."""
+        """Kernel q -> Jacobian (6, n) of the tool in the base frame."""
         graph, where = self._graph()
         _, point = tool_pose(self.model, where)
         return self._compiled(graph, jacobian_rows(self.model, where, self.model.tip, point))
 
     def link_jacobian(self, frame: JacobianFrame) -> Kernel:
-        """(q, *`selection`) -> (6, n) Jacobian of a frame fixed in a body.
+        """Return the kernel (q, *`selection`) -> Jacobian (6, n) of a frame fixed in a body.
 
-        It is expressed in base axes or in the axes of the frame itself.  The frame is an input, so
-        that one kernel serves all links.
+        If `frame` is "base", the Jacobian is expressed in the base frame; if it is "tool", in the
+        frame fixed in the body. The body and the frame are inputs, so one kernel serves all links.
         """
         if frame not in self._jacobians:
             graph, where = self._graph()
@@ -93,10 +93,10 @@ class TreeKernels:
         return self._jacobians[frame]
 
     def selection(self, body: int, T: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Inputs of `link_jacobian` for the frame T (4, 4) fixed in a body.
+        """Return the inputs of `link_jacobian` for the frame T (4, 4) fixed in a body.
 
-        They are the body (one-hot), rotation and position of T, and the joints that move the body
-        (1, else 0).
+        They are the body (one-hot), the rotation and position of T (12,), and an array with one
+        entry per joint: 1 if the joint moves the body, otherwise 0.
         """
         bodies = self.model.bodies
         chosen, moved_by = np.zeros(len(bodies)), np.zeros(len(bodies) - 1)
@@ -107,7 +107,11 @@ class TreeKernels:
         return chosen, np.concatenate([T[:3, :3].ravel(), T[:3, 3]]), moved_by
 
     def jacobian_dot(self, frame: JacobianFrame, body: int, T, key: str | None) -> Kernel:
-        """(q, qd) -> (6, n) time derivative of the Jacobian of a frame T fixed in a body."""
+        """Return the kernel (q, qd) -> time derivative (6, n) of the Jacobian of a frame in a body.
+
+        T (4, 4) is the pose of the frame in the body. `frame` is explained in `link_jacobian`.
+        Kernels are cached by `frame` and `key`, so `key` must identify `body` and T.
+        """
         if (frame, key) not in self._jacobian_rates:
             graph, where = self._graph()
             qd = graph.inputs("qd", self.model.n)
@@ -133,7 +137,7 @@ class TreeKernels:
 
 
 def _in_axes(R: list[Any], rows: list[list[Any]]) -> list[list[Any]]:
-    """A Jacobian, given in base axes, expressed in the axes of the rotation R."""
+    """Transform a Jacobian from the base frame to a frame with rotation R."""
     columns = [
         rotate_back(R, list(column[:3])) + rotate_back(R, list(column[3:]))
         for column in zip(*rows, strict=True)

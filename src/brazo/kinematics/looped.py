@@ -1,11 +1,11 @@
 """Poses of all bodies of a robot with many joints, by a compiled loop over a table of bodies.
 
-Unrolled code grows with the number of bodies; for a hundred it takes seconds to compile.  Here the
-step of one body is compiled once and run in a loop (`brazo.codegen.sweep`):
+Unrolled code grows with the number of bodies; for a hundred bodies it takes seconds to compile.
+Here the step of one body is compiled once and run in a loop (`brazo.codegen.sweep`):
 
     T_body = T_parent · before · Rz(q) Tz(q) · after
 
-with the joint axis turned onto z in the constants `before` and `after`.
+The constants `before` and `after` include the rotation of the joint axis to z.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BASE = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def looped_posture(model: TreeModel, q: Sequence[Expr]) -> Posture:
-    """Poses of all bodies, and axes and origins of all joints; q are graph inputs."""
+    """Return the poses of all bodies and the axes and origins of all joints; q are graph inputs."""
     joints = [joint for body in model.bodies[1:] if (joint := body.joint) is not None]
     sweep = _sweep(model, joints)
     values = [joint.multiplier * q[joint.coordinate] + joint.offset for joint in joints]
@@ -65,7 +65,7 @@ def _sweep(model: TreeModel, joints: Sequence[Joint]) -> Sweep:
 
 
 def _rows(transforms) -> np.ndarray:
-    """Transforms as an array (bodies, 12): rotation row by row, then position."""
+    """Convert transforms to an array (bodies, 12): rotation row by row, then position."""
     return np.array([[*T[:3, :3].ravel(), *T[:3, 3]] for T in transforms])
 
 

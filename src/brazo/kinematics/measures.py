@@ -1,14 +1,15 @@
-"""Dexterity measures: how far a configuration is from singularities, by singular values of J.
+"""Dexterity measures: the distance of a configuration from singularities.
 
-sigma_1 >= … >= sigma_m are the singular values of J, with m the degrees of freedom of the mechanism
-away from singularities (a SCARA can never tilt its tool, which is not a singularity):
+They are computed from the singular values sigma_1 >= … >= sigma_m of the Jacobian J. m is the
+number of degrees of freedom of the mechanism away from singularities. (A SCARA can never tilt its
+tool; this is not a singularity.)
 
     manipulability  w = sigma_1 … sigma_m   (Yoshikawa: sqrt det J Jᵀ)
     condition       kappa = sigma_1 / sigma_m
     smallest        sigma_m, the gain along the worst direction
 
-Linear and angular rows have different units; `rows` selects "linear", "angular" or "all", and
-`length` scales the angular rows to make them comparable.
+Linear and angular rows have different units. `rows` selects "linear", "angular" or "all", and
+`length` (m) scales the angular rows to make them comparable.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ROWS = {"all": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
 
 @dataclass(frozen=True, slots=True)
 class Dexterity:
-    """Dexterity measures of one or many Jacobians; arrays have the shape of the batch."""
+    """Dexterity measures of one or many Jacobians; each array has the batch shape."""
 
     manipulability: np.ndarray
     condition: np.ndarray
@@ -41,7 +42,11 @@ def dexterity(
     length: float = 1.0,
     tolerance: float = 1e-9,
 ) -> Dexterity:
-    """Measures from Jacobians (..., 6, n); `tolerance` is relative, for the rank."""
+    """Compute dexterity measures of Jacobians (..., 6, n).
+
+    `mobility` is the number m of singular values to use. `tolerance` for the rank is relative to
+    the largest singular value.
+    """
     one_of(rows, ROWS, "rows")
     J = np.array(J, dtype=float)
     J[..., 3:, :] *= length

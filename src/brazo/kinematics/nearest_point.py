@@ -1,20 +1,21 @@
-"""Nearest reachable tool position of a five-joint arm, within the joint limits, by two rules.
+"""Nearest reachable tool position of a five-joint arm within the joint limits, by two rules.
 
-A target is a position with the pitch of the tool's axis and the roll about it.  Where the arm
-cannot reach it, one of two rules applies:
+A target is a position, the pitch of the tool axis and the roll about it. If the arm cannot reach
+the target, one of two rules applies:
 
-    pitch      the pitch is kept, and the position is the nearest with this pitch (the rule of the
-               RV-2AJ paper, which limits the arguments of its inverse cosines; here inside the
-               joint limits, with both elbows and both sides of axis 1)
-    position   the position is kept as near as any pitch allows, and the pitch is the nearest to the
-               target's at that position
+    pitch      the tool keeps the target pitch and moves to the nearest position that is reachable
+               with this pitch. The RV-2AJ paper approximates this rule by limiting the arguments of
+               its inverse cosines. Here the joint limits, both elbows and both sides of axis 1 are
+               considered.
+    position   the tool moves to the nearest position that is reachable with any pitch; its pitch is
+               then as close as possible to the target pitch
 
-Both are exact.  In the plane of the arm, the joint values with the smallest distance to the target
-either reach it, or each joint is at a limit or has the links after it in line with the target.
-Each such case is solved in closed form, and the best of the few dozen candidates is the minimum.
-The plane of the arm contains the target, which the arm faces or reaches over its back; if the
-limits of the yaw prevent this, the yaw is at a limit.  A pitch of 0 points away from axis 1, to the
-side on which the target is.
+Both rules are exact. At the minimum distance in the plane of the arm, either the target is reached,
+or each joint is at a limit or has its outer links in line with the target. Each of these cases is
+solved in closed form, and the best of the few dozen candidates is the minimum. The yaw rotates the
+plane of the arm into the target, and the arm faces the target or reaches backwards to it. If the
+limits of the yaw prevent this, the yaw is at a limit. At a pitch of 0 the tool axis points away
+from axis 1, to the side of the target.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _ON_PLANE = 1e-9  # m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NearestPoint:
-    """The configuration whose tool is nearest to a target."""
+    """Result of `nearest_point`: the configuration whose tool is nearest to a target."""
 
     q: np.ndarray  # (5,) rad, within the limits
     distance: float  # m, from the target position
@@ -52,20 +53,27 @@ class NearestPoint:
 def nearest_point(
     solver: Any, limits: np.ndarray, xyz: np.ndarray, pitch: float, roll: float, rule: NearestRule
 ) -> NearestPoint:
-    """The nearest configuration of a five-joint arm; see `Robot.nearest_point`.
+    """Find the configuration of a five-joint arm nearest to a target; see `Robot.nearest_point`.
 
     `solver` is the closed form of the arm, which must be a `FiveAxis`.
     """
     one_of(rule, RULES, "nearest_point: rule")
     if not isinstance(solver, FiveAxis):
         raise BrazoError(
-            "nearest_point is for arms of five joints: yaw, three parallel joints and roll; use ik"
+            "nearest_point needs an arm with five joints (yaw, three parallel joints, roll); for "
+            "other arms use ik"
         )
     if solver.tool_beside or abs(float(solver.tool @ solver.a2)) > _ON_PLANE:
-        raise BrazoError("nearest_point needs a tool in the vertical plane of axis 1; use ik")
+        raise BrazoError(
+            "nearest_point needs a tool on axis 5 without lateral offset from axis 1; for other "
+            "tools use ik"
+        )
     p = np.asarray(xyz, dtype=float)
     if p.shape != (3,) or not np.isfinite([*p, pitch, roll]).all():
-        raise BrazoError("nearest_point: expected a finite position (3,), pitch and roll")
+        raise BrazoError(
+            "nearest_point: expected a position of three finite numbers (m), and finite pitch and "
+            "roll (rad)"
+        )
     if not limits[4, 0] <= roll <= limits[4, 1]:
         raise BrazoError(
             f"nearest_point: roll {np.degrees(roll):g}° is outside the limits of joint 5, "
@@ -100,10 +108,11 @@ def nearest_point(
 
 
 def _yaws(solver: FiveAxis, limits: np.ndarray, p: np.ndarray) -> Iterator[tuple[float, ...]]:
-    """Tuples (yaw, ahead, beside, facing) for each yaw to try within the limits.
+    """Yield (yaw, ahead, beside, facing) for each yaw to evaluate within the limits.
 
-    `ahead` and `beside` (m) are the target's distances from axis 1 in the plane of the arm and from
-    this plane; `facing` is 1 if the arm faces the target, −1 if it reaches over its back.
+    `ahead` (m) is the signed distance of the target p from axis 1 in the plane of the arm. `beside`
+    (m) is its signed distance from this plane. `facing` is 1 if the arm faces the target, −1 if the
+    arm reaches backwards.
     """
     rest = p - solver.foot
     x, y = float(rest @ solver.forward), float(rest @ solver.a2)  # positive yaw turns f to a₂
@@ -118,7 +127,7 @@ def _yaws(solver: FiveAxis, limits: np.ndarray, p: np.ndarray) -> Iterator[tuple
 
 
 class _PlaneArm:
-    """The three parallel joints of the arm, in its plane with complex coordinates up + i forward.
+    """The three parallel joints of the arm, with complex coordinates (up + i forward) in its plane.
 
     A *turn* is the angle by which a joint rotates the following links.
     """
@@ -135,14 +144,14 @@ class _PlaneArm:
         self.high: list[float] = ends.max(axis=1).tolist()
 
     def tool(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position (k,) of the tool and direction of its axis, for joints 2 to 4 (k, 3)."""
+        """Return tool positions (k,) and tool axis directions (k,) at q (k, 3) of joints 2 to 4."""
         turns = np.exp(1j * np.cumsum(q * self.signs, axis=1))
         return self.start + turns @ np.array(self.links), self.axis * turns[:, 2]
 
     def candidates(self, target: complex, along: complex, rule: NearestRule) -> Iterator[list]:
-        """Candidates (3,) for joints 2 to 4 within the limits; the nearest solution is one of them.
+        """Yield candidates: values of joints 2 to 4 within the limits. One is the nearest solution.
 
-        `target` is the position and `along` the direction of the tool axis.
+        `target` is the target position and `along` the target direction of the tool axis.
         """
         total = cmath.phase(along / self.axis)
         found = self._fixed_pitch(target, total)
@@ -154,7 +163,7 @@ class _PlaneArm:
                 yield [x * sign for x, sign in zip(fitted, self.signs, strict=True)]
 
     def _fit(self, turns: Any) -> list[float] | None:
-        """Joint values of three turns, moved by 2π into the limits; None if one does not fit."""
+        """Shift three joint rotations by full turns into the limits; None if one cannot fit."""
         fitted = []
         for x, low, high in zip(turns, self.low, self.high, strict=True):
             x = x - 2.0 * math.pi * math.ceil((x - high - _EDGE) / (2.0 * math.pi))
@@ -164,7 +173,7 @@ class _PlaneArm:
         return fitted
 
     def _fixed_pitch(self, target: complex, total: float) -> list[tuple[float, float, float]]:
-        """Candidates (three turns) whose sum is `total`, so the pitch is given."""
+        """Return candidates: three joint rotations each, whose sum `total` determines the pitch."""
         a, b, tool = self.links
         wrist = target - self.start - tool * cmath.rect(1.0, total)
         pairs = [*_two_links(a, b, wrist), *_in_line((a, b), wrist)]
@@ -183,7 +192,11 @@ class _PlaneArm:
         return [(x, y, total - x - y) for x, y in pairs]
 
     def _any_pitch(self, target: complex) -> list[tuple[float, float, float]]:
-        """Candidates of any pitch: some joints at a limit, the others in line or exact."""
+        """Return candidates with any pitch, each as three joint rotations.
+
+        Some joints are at a limit or straight. With the other joints the tool reaches the target,
+        or their links are in line with the target.
+        """
         wanted, found = target - self.start, []
         # With one joint fixed, the others reach the target as two links.  A straight elbow is also
         # an end of the range of pitches.
@@ -202,12 +215,15 @@ class _PlaneArm:
         return found
 
     def _straight(self, joint: int) -> float:
-        """Turn of a joint that puts its link in line with the previous link."""
+        """Return the joint rotation that aligns link `joint` + 1 with link `joint` of `links`."""
         return cmath.phase(self.links[joint] / self.links[joint + 1])
 
     def _aligned(self, held: list[float | None], wanted: complex) -> Iterator[tuple]:
-        """Turns with the joints of `held` fixed (None: free) and the free links in line with
-        `wanted`, stretched or folded."""
+        """Yield joint rotations for which the links of free joints point to or away from `wanted`.
+
+        `held` contains the rotation of each fixed joint, and None for each free joint. All
+        combinations of stretched and folded links are yielded.
+        """
         free = [j for j, x in enumerate(held) if x is None]
         # Rigid pieces: the links after each free joint up to the next one, in its own frame.
         pieces, piece, turn = [], 0.0 + 0.0j, 0.0
@@ -232,7 +248,11 @@ class _PlaneArm:
 
 
 def _two_links(a: complex, b: complex, wanted: complex) -> list[tuple[float, float]]:
-    """Both pairs of turns (x, y) with a e^{ix} + b e^{i(x+y)} = `wanted`; none out of reach."""
+    """Return both solutions (x, y) of a e^{ix} + b e^{i(x+y)} = `wanted`.
+
+    x and y are rotations (rad) of two joints, a and b the link vectors. The list is empty if
+    `wanted` is out of reach.
+    """
     d, la, lb = abs(wanted), abs(a), abs(b)
     if la * lb == 0.0:
         return []
@@ -248,7 +268,7 @@ def _two_links(a: complex, b: complex, wanted: complex) -> list[tuple[float, flo
 
 
 def _in_line(links: tuple[complex, complex], wanted: complex) -> list[tuple[float, float]]:
-    """Angles of two links in line with a given direction, stretched and folded."""
+    """Return the four pairs of joint rotations for which two links are along ±`wanted`."""
     a, b = links
     heading = cmath.phase(wanted) if abs(wanted) else 0.0
     found = []
@@ -259,7 +279,10 @@ def _in_line(links: tuple[complex, complex], wanted: complex) -> list[tuple[floa
 
 
 def _turns_to(link: complex, wanted: complex) -> list[float]:
-    """Turns of a link toward a point and away from it."""
+    """Return two rotations (rad) of a link: the first points it to `wanted`, the second away.
+
+    The list is empty if `link` or `wanted` is 0.
+    """
     if not abs(link) or not abs(wanted):
         return []
     x = cmath.phase(wanted / link)

@@ -1,12 +1,12 @@
 """Numeric inverse kinematics of any tree robot: compiled damped least squares with restarts.
 
-The residual has six rows, the tool's position error and its rotation error 2 sin(θ/2)·axis, each
-multiplied by a weight; with a weight of 0 a row is free: (1,1,1,0,0,0) is the position only.
+The residual has six rows: the tool's position error and its rotation error 2 sin(θ/2)·axis. Each
+row is multiplied by a weight. A row with weight 0 is free; (1,1,1,0,0,0) solves the position only.
 With the geometric Jacobian, Jᵀe is the exact gradient of
 
     ½ |w_p (p − p*)|² + 4 w_r² (1 − cos(θ/2)),
 
-whose only stationary point in θ is the target.  Near 180°, where the antisymmetric part of the
+whose only stationary point in θ is the target. Near 180°, where the antisymmetric part of the
 rotation vanishes, the residual is computed from the diagonal.
 """
 
@@ -49,7 +49,11 @@ class NumericIK:
         seed: int = 0,
         attempts: int = ATTEMPTS,
     ) -> Solution:
-        """Solve for poses (..., 4, 4) from q0 (..., n); `Solution.x` has the tool's joints only."""
+        """Solve for poses T (..., 4, 4) from start values q0 (..., n).
+
+        `weights` (6,) multiply the position and rotation errors; None means 1. `Solution.x`
+        contains only the values of the joints that move the tool.
+        """
         lead = T.shape[:-2]
         p = np.empty((*lead, 18))
         p[..., :3] = T[..., :3, 3]
@@ -69,11 +73,12 @@ class NumericIK:
     def fast(
         self, reference: np.ndarray, others: Callable[..., Any]
     ) -> Callable[[Any, Any], IKResult | None]:
-        """A fast function (T, q0) for calls without options, like `CompiledBranches.fast`.
+        """Return a fast IK function (T, q0) for calls without options.
 
-        T is a pose (4, 4) as an array of doubles.  The function returns None if `solve` of
-        `brazo.kinematics.ik` is needed instead.  `others(T, q)` returns all branches of the pose T,
-        given one solution q; `reference` (n,) has the start values used without q0.
+        T must be a pose (4, 4) as a float64 array. The function returns None if the general
+        function `brazo.kinematics.ik.solve` is needed instead. `others(T, one)` returns all
+        branches of the pose T, given one `Branch`. `reference` (n,) contains the start values for
+        calls without q0.
         """
         used, n = list(self.coordinates), len(reference)
         whole = used == list(range(n))
@@ -125,7 +130,7 @@ class NumericIK:
 
 
 def _pose(problem: np.ndarray) -> np.ndarray:
-    """The target (4, 4) read back from the solver's parameters, since T may have changed."""
+    """Return the target pose (4, 4) that is contained in the solver's parameters (18)."""
     T = np.eye(4)
     T[:3, 3] = problem[:3]
     T[:3, :3] = problem[3:12].reshape(3, 3)
@@ -134,7 +139,10 @@ def _pose(problem: np.ndarray) -> np.ndarray:
 
 @cache
 def _prepared() -> Kernel:
-    """T (16) -> the solver's parameters (18) for a full pose, and 1 if T is a pose."""
+    """Kernel T (16) -> solver parameters (18), and 1 if T is a pose, otherwise 0.
+
+    The parameters are the position, the rotation and six weights of 1.
+    """
     graph = Graph()
     T = graph.inputs("T", 16)
     R, rigid = cleaned([*T[0:3], *T[4:7], *T[8:11]], T[12:])
@@ -143,7 +151,7 @@ def _prepared() -> Kernel:
 
 
 def tip_coordinates(model: TreeModel) -> tuple[int, ...]:
-    """Indices in q of the joints between base and tool, base first."""
+    """Return the indices in q of the joints between base and tool, base first."""
     found: list[int] = []
     body = model.tip
     while body > 0:
@@ -156,7 +164,10 @@ def tip_coordinates(model: TreeModel) -> tuple[int, ...]:
 
 
 def rotation_residual(R: list[Scalar], target: list[Scalar]) -> tuple[list[Scalar], Scalar]:
-    """2 sin(θ/2)·axis of R R*ᵀ (nine scalars each, row by row), and cos(θ/2)."""
+    """Return 2 sin(θ/2)·axis and cos(θ/2) of the rotation R R*ᵀ, where R* is the target.
+
+    R and the target have nine scalars each, row by row.
+    """
     E = [[dot(R[3 * i : 3 * i + 3], target[3 * j : 3 * j + 3]) for j in range(3)] for i in range(3)]
     v = [
         (E[2][1] - E[1][2]) * 0.5,

@@ -1,4 +1,4 @@
-"""The options of inverse kinematics, validated for all kinds of robots."""
+"""Options of inverse kinematics and their validation, for all kinds of robots."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class IKOptions:
-    """Options of IK; see `brazo.kinematics.ik.solve`."""
+    """Options of inverse kinematics; see `brazo.kinematics.ik.solve`."""
 
     orientation: Orientation = "full"
     method: Method = "auto"
@@ -37,7 +37,7 @@ class IKOptions:
 
     @property
     def by_name(self) -> str:
-        """`redundancy` if it is a name such as "nearest"; "" if values are given."""
+        """`redundancy` if it is a string such as "nearest"; "" if it contains numbers."""
         return self.redundancy if isinstance(self.redundancy, str) else ""
 
 
@@ -58,7 +58,7 @@ _NAMES = tuple(field.name for field in fields(IKOptions))
 
 
 def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
-    """Validate the options; contradictory ones are refused."""
+    """Return the validated options `given`; raise an error if they are invalid or contradictory."""
     if branch is not None and not isinstance(branch, str):
         raise BrazoError(f"branch is {branch!r}; expected a name such as 'LEFTY ABOVE'")
     if not given:
@@ -86,14 +86,14 @@ def read_options(branch: str | None, given: dict[str, Any]) -> IKOptions:
         return options
     if options.method == "closed" or options.orientation != "full":
         raise BrazoError(
-            "weights are for the numeric method with full orientation (a weight of 0 makes a row "
-            "free): do not give them with method closed or another orientation"
+            "weights need the numeric method and orientation 'full'; to free a direction, set its "
+            "weight to 0"
         )
     return IKOptions(**{**given, "weights": _weights(options.weights)})
 
 
 def _values(given: Any) -> np.ndarray:
-    """Values (...) of a redundancy parameter as an array; raises an error if not finite."""
+    """Convert redundancy parameter values to an array; raise an error if one is not finite."""
     values = float_array(given, "redundancy")
     if not np.isfinite(values).all():
         raise BrazoError("redundancy: every value must be finite")
@@ -103,7 +103,9 @@ def _values(given: Any) -> np.ndarray:
 def _weights(weights: Any) -> np.ndarray:
     values = float_array(weights, "weights")
     if values.shape != (6,) or not np.isfinite(values).all() or (values < 0).any():
-        raise BrazoError("weights: expected 6 numbers of at least 0: x, y, z and about x, y, z")
+        raise BrazoError(
+            "weights: expected 6 non-negative numbers: along x, y, z, then about x, y, z"
+        )
     if not values.any():
         raise BrazoError("weights: at least one must be greater than 0")
     return values / values.max()

@@ -6,13 +6,15 @@
     wxyz    w + xi + yj + zk, w ≥ 0
     rotvec  axis · angle, 0 ≤ angle ≤ π
 
-O-A-T is Unimation's (VAL; Fu, Gonzalez, Lee, *Robotics*, 1987): all zero is a hand that
-points along −y with its fingers level, A = 90° points straight down.  It is equivalent to Z-Y-Z:
-oat(O, A, T) = zyz(O − 90°, A + 90°, T).  Kawasaki uses the same name for plain Z-Y-Z.
+O-A-T is Unimation's convention (VAL; Fu, Gonzalez, Lee, *Robotics*, 1987). If all angles are zero,
+the hand points along −y with its fingers level; at A = 90° it points straight down. O-A-T is
+equivalent to Z-Y-Z: oat(O, A, T) = zyz(O − 90°, A + 90°, T). Kawasaki uses the name O-A-T for plain
+Z-Y-Z.
 
-Results have A and p in [−90°, 90°], b in [0, 180°] and the others in (−180°, 180°].
-If only a sum or difference of two angles is determined, the outer one is set to 0: O = 0 at A
-= ±90°, a = 0 at b = 0 or 180°, y = 0 at p = ±90°; the angles still represent R.
+In results, A and p are in [−90°, 90°], b is in [0, 180°], and the other angles are in (−180°,
+180°]. At a singularity only a sum or difference of two angles is determined. The outer angle is
+then set to 0: O = 0 at A = ±90°, a = 0 at b = 0 or 180°, y = 0 at p = ±90°. The angles still
+represent R.
 
 All functions take leading batch dimensions: matrices (..., 3, 3), angles (..., 3).
 """
@@ -33,18 +35,18 @@ _SINGULAR = 1e-14
 
 
 def matrix_from_oat(oat: ArrayLike) -> Array:
-    """Rotation matrix of Unimation's O, A, T (rad)."""
+    """Convert Unimation's O, A, T angles (rad) to a rotation matrix."""
     return matrix_from_zyz(np.asarray(oat, dtype=float) + (-math.pi / 2, math.pi / 2, 0.0))
 
 
 def oat_from_matrix(R: ArrayLike) -> Array:
-    """O, A, T (rad) of a rotation matrix; O = 0 where A = ±90°."""
+    """Convert a rotation matrix to O, A, T angles (rad); O = 0 where A = ±90°."""
     a, b, c = _zyz(np.asarray(R, dtype=float), singular=-math.pi / 2)
     return np.stack([_wrap(a + math.pi / 2), b - math.pi / 2, c], axis=-1)
 
 
 def matrix_from_rpy(rpy: ArrayLike) -> Array:
-    """Rotation matrix of roll, pitch, yaw (rad) about the fixed x, y and z axes."""
+    """Convert roll, pitch, yaw (rad, about the fixed x, y and z axes) to a rotation matrix."""
     (sr, sp, sy), (cr, cp, cy) = _sincos(rpy)
     return _matrix(
         [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
@@ -54,7 +56,7 @@ def matrix_from_rpy(rpy: ArrayLike) -> Array:
 
 
 def rpy_from_matrix(R: ArrayLike) -> Array:
-    """Roll, pitch, yaw (rad) of a rotation matrix; yaw = 0 where pitch = ±90°."""
+    """Convert a rotation matrix to roll, pitch, yaw (rad); yaw = 0 where pitch = ±90°."""
     R = np.asarray(R, dtype=float)
     cos_pitch = np.hypot(R[..., 0, 0], R[..., 1, 0])
     yaw = np.where(cos_pitch > _SINGULAR, np.arctan2(R[..., 1, 0], R[..., 0, 0]), 0.0)
@@ -67,7 +69,7 @@ def rpy_from_matrix(R: ArrayLike) -> Array:
 
 
 def matrix_from_zyz(zyz: ArrayLike) -> Array:
-    """Rotation matrix of Z-Y-Z Euler angles (rad)."""
+    """Convert Z-Y-Z Euler angles (rad) to a rotation matrix."""
     (sa, sb, sc), (ca, cb, cc) = _sincos(zyz)
     return _matrix(
         [ca * cb * cc - sa * sc, -ca * cb * sc - sa * cc, ca * sb],
@@ -77,12 +79,15 @@ def matrix_from_zyz(zyz: ArrayLike) -> Array:
 
 
 def zyz_from_matrix(R: ArrayLike) -> Array:
-    """Z-Y-Z Euler angles (rad) of a rotation matrix; the first is 0 where the second is 0 or π."""
+    """Convert a rotation matrix to Z-Y-Z Euler angles (rad).
+
+    The first angle is 0 where the second is 0 or π.
+    """
     return np.stack(_zyz(np.asarray(R, dtype=float), singular=0.0), axis=-1)
 
 
 def matrix_from_wxyz(wxyz: ArrayLike) -> Array:
-    """Rotation matrix of a quaternion (w, x, y, z); of any length except 0."""
+    """Convert a quaternion (w, x, y, z) of any non-zero length to a rotation matrix."""
     wxyz = np.asarray(wxyz, dtype=float)
     length = np.linalg.norm(wxyz, axis=-1, keepdims=True)
     if not np.all(length > 0):
@@ -98,9 +103,10 @@ def matrix_from_wxyz(wxyz: ArrayLike) -> Array:
 
 
 def wxyz_from_matrix(R: ArrayLike) -> Array:
-    """Unit quaternion (w, x, y, z) with w ≥ 0 of a rotation matrix.
+    """Convert a rotation matrix to a unit quaternion (w, x, y, z) with w ≥ 0.
 
-    The matrix gives all products 4·qᵢ·qⱼ; the row of the largest qᵢ has no cancellation (Shepperd).
+    The matrix gives all products 4·qᵢ·qⱼ. The quaternion is computed from the products with the
+    largest qᵢ, which avoids cancellation (Shepperd).
     """
     R = np.asarray(R, dtype=float)
     x, y, z = R[..., 0, 0], R[..., 1, 1], R[..., 2, 2]
@@ -122,7 +128,7 @@ def wxyz_from_matrix(R: ArrayLike) -> Array:
 
 
 def matrix_from_rotvec(rotvec: ArrayLike) -> Array:
-    """Rotation matrix of a rotation vector (rad): the exponential map, by Rodrigues' formula."""
+    """Convert a rotation vector (rad) to a rotation matrix (exponential map, Rodrigues)."""
     rotvec = np.asarray(rotvec, dtype=float)
     angle = np.linalg.norm(rotvec, axis=-1)[..., None, None]
     K = skew(rotvec)
@@ -133,7 +139,7 @@ def matrix_from_rotvec(rotvec: ArrayLike) -> Array:
 
 
 def rotvec_from_matrix(R: ArrayLike) -> Array:
-    """Rotation vector (rad, length ≤ π) of a rotation matrix: the logarithm map."""
+    """Convert a rotation matrix to a rotation vector (rad, length ≤ π); the logarithm map."""
     wxyz = wxyz_from_matrix(R)
     w, v = wxyz[..., :1], wxyz[..., 1:]
     half_sine = np.linalg.norm(v, axis=-1, keepdims=True)
@@ -143,7 +149,7 @@ def rotvec_from_matrix(R: ArrayLike) -> Array:
 
 
 def angle_between(Ra: ArrayLike, Rb: ArrayLike) -> Array:
-    """Angle (rad, 0..π) of the rotation that takes Ra to Rb, accurate to rounding everywhere."""
+    """Return the angle (rad, 0..π) between two rotations, accurate to rounding for any angle."""
     R = np.swapaxes(np.asarray(Ra, dtype=float), -1, -2) @ np.asarray(Rb, dtype=float)
     x = R[..., 2, 1] - R[..., 1, 2]
     y = R[..., 0, 2] - R[..., 2, 0]
@@ -153,7 +159,7 @@ def angle_between(Ra: ArrayLike, Rb: ArrayLike) -> Array:
 
 
 def nearest_rotation(M: ArrayLike) -> Array:
-    """The rotation nearest to a 3x3 matrix (least squares), e.g. of rounded input."""
+    """Return the rotation nearest to a 3 × 3 matrix (least squares), e.g. for rounded input."""
     U, _, Vt = np.linalg.svd(np.asarray(M, dtype=float))
     U = U.copy()
     U[..., :, 2] *= np.linalg.det(U @ Vt)[..., None]
@@ -161,7 +167,7 @@ def nearest_rotation(M: ArrayLike) -> Array:
 
 
 def skew(v: ArrayLike) -> Array:
-    """The matrix [v]× with [v]× u = v × u."""
+    """Return the skew-symmetric matrix [v]× with [v]× u = v × u."""
     v = np.asarray(v, dtype=float)
     K = np.zeros((*v.shape, 3))
     K[..., 2, 1] = v[..., 0]
@@ -171,7 +177,7 @@ def skew(v: ArrayLike) -> Array:
 
 
 def _zyz(R: Array, singular: float) -> tuple[Array, Array, Array]:
-    """Z-Y-Z angles of R; the first is `singular` where it is not determined."""
+    """Return the Z-Y-Z angles of R; the first is `singular` where it is not determined."""
     sine = np.hypot(R[..., 0, 2], R[..., 1, 2])
     a = np.where(sine > _SINGULAR, np.arctan2(R[..., 1, 2], R[..., 0, 2]), singular)
     s, c = np.sin(a), np.cos(a)
@@ -192,5 +198,5 @@ def _matrix(*rows: list[Array]) -> Array:
 
 
 def _wrap(angle: Array) -> Array:
-    """Wrap to (−π, π]."""
+    """Wrap angles (rad) to (−π, π]."""
     return math.pi - np.mod(math.pi - angle, 2 * math.pi)

@@ -1,21 +1,21 @@
-"""Joint velocities for a velocity of the tool: damped least squares, and a quadratic program.
+"""Joint velocities for a tool velocity, by damped least squares or by a quadratic program.
 
-*Resolved rate* (Whitney; damping after Nakamura, Hanafusa and Chiaverini).  With J = U σ Vᵀ
+*Resolved rate* (Whitney; damping after Nakamura, Hanafusa and Chiaverini): with J = U σ Vᵀ,
 
-    q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, else 0
+    q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, otherwise 0
 
 where v is the tool velocity and σ_m the smallest of the singular values that are not zero in every
-configuration.  A joint that would pass its limit within dt is stopped there, and the other joints
-compensate.  Then all speeds are reduced by one factor until no joint exceeds its maximum, so that
-the direction of the tool is kept.
+configuration. A joint that would exceed its position limit within dt is stopped at the limit, and
+the other joints compensate. Then all joint velocities are multiplied by one factor, so that no
+joint exceeds its max speed. This keeps the direction of the tool velocity.
 
 *Differential inverse kinematics* solves
 
     min ½ (J q̇ − v)ᵀ W (J q̇ − v) + ½ μ |q̇ − q̇_p|²        low ≤ q̇ ≤ high
 
 where low and high follow from the speed limits and from the position limits within dt, W weights
-the tool velocity, and q̇_p moves slowly to a preferred posture.  The motion is distributed over the
-joints within their limits; the direction of the tool may change.
+the tool velocity, and q̇_p moves slowly to a preferred posture. The motion is distributed over the
+joints within their limits. The direction of the tool velocity may change.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ _INFINITE = 1e30  # what daqp takes for no bound
 
 
 class JointRates(NamedTuple):
-    """Joint velocities and the resulting tool velocity; leading dimensions are batches."""
+    """Joint velocities and the resulting tool velocity, with leading batch dimensions."""
 
     qd: np.ndarray
-    """(..., n) joint velocities, rad/s and m/s."""
+    """Joint velocities (..., n), rad/s or m/s."""
     twist: np.ndarray
-    """(..., 6) velocity of the tool for qd, in the frame of the given one."""
+    """Tool velocity (..., 6) that results from qd, in the frame of the requested twist."""
     limited: np.ndarray
-    """(..., n) joints that a limit of position or speed holds back."""
+    """Mask (..., n), True for joints that a position or speed limit restricts."""
     scale: np.ndarray
-    """(...) factor by which all speeds are reduced; 1 if none is too fast."""
+    """Factor (...) by which all joint velocities are reduced; 1 if no joint is too fast."""
 
 
 @lru_cache(maxsize=64)
 def speed_limits(model: Model) -> np.ndarray:
-    """Max speeds (n,) of the drives, rad/s and m/s; infinite if not given."""
+    """Return the max joint speeds (n,) in rad/s or m/s; infinite if the model gives none."""
     return np.array([drive.max_speed for drive in model.drives])
 
 
@@ -64,7 +64,7 @@ def resolved_rate(
     damping: float = 0.1,
     threshold: float = 0.05,
 ) -> JointRates:
-    """Joint velocities by damped least squares; see `Robot.resolved_rate`."""
+    """Compute joint velocities by damped least squares; see `Robot.resolved_rate`."""
     J, v, (low, high), most, rows = _problem(robot, q, twist, frame, dt, max_speed)
     damping = _number("resolved_rate: damping", damping)
     threshold = _number("resolved_rate: threshold", threshold)
@@ -110,7 +110,7 @@ def differential_ik(
     damping: float = 1e-3,
     posture: Any = None,
 ) -> JointRates:
-    """Joint velocities by a quadratic program; see `Robot.differential_ik`."""
+    """Compute joint velocities by a quadratic program; see `Robot.differential_ik`."""
     import daqp
 
     J, v, (low, high), most, rows = _problem(robot, q, twist, frame, dt, max_speed)
@@ -138,7 +138,10 @@ def differential_ik(
         H, f, none, np.minimum(high, _INFINITE), np.maximum(low, -_INFINITE)
     )
     if flag < 1:
-        raise BrazoError(f"differential_ik: the quadratic program failed (daqp exit flag {flag})")
+        raise BrazoError(
+            f"differential_ik: the quadratic program failed (daqp exit flag {flag}); try a larger "
+            "damping"
+        )
     qd = np.clip(qd, low, high)
     limited = (qd <= low) | (qd >= high)
     return JointRates(qd, J @ qd, limited, np.ones(()))
@@ -147,9 +150,10 @@ def differential_ik(
 def _problem(
     robot: Any, q: Any, twist: Any, frame: Any, dt: float, max_speed: Any
 ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], np.ndarray, int]:
-    """Checked inputs: J, tool velocity, (low, high) speeds by the joint limits, max speeds, rows.
+    """Check the inputs; return J, tool velocity, speed bounds, max speeds and number of rows.
 
-    `rows` is the number of rows of the tool velocity, 6 or 3.
+    The speed bounds (low, high) follow from the joint limits and dt. The number of rows is that of
+    the tool velocity, 6 or 3.
     """
     J = robot.jacobian(q, frame)
     q = np.asarray(q, dtype=float)
@@ -174,7 +178,10 @@ def _problem(
         try:
             lead = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
         except ValueError:
-            raise BrazoError(f"q {q.shape} and twist {v.shape} do not broadcast") from None
+            raise BrazoError(
+                f"q has shape {q.shape} and twist has shape {v.shape}: their batch dimensions do "
+                "not broadcast"
+            ) from None
         low, high = (np.broadcast_to(x, (*lead, robot.n)) for x in (low, high))
     return J, v, (low, high), most, v.shape[-1]
 
@@ -194,7 +201,7 @@ def _damped(
 
 
 def _times(A: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """A x for matrices and vectors with leading dimensions."""
+    """Return A x for batches of matrices and vectors."""
     return (A @ x[..., None])[..., 0]
 
 

@@ -1,19 +1,19 @@
 """Inverse kinematics of arms with seven revolute joints, with the redundancy as a parameter.
 
-For a given value of the parameter all branches are computed.  If the last (or first) joint is
-locked at a value v, six joints remain, and the locked joint only moves the target (or the base):
+All branches are computed for a given value of the parameter. If the last (or first) joint is locked
+at a value v, six joints remain. The locked joint only moves the target (or the base):
 
-    T = X₀ S₁ … S₆ X₆ · (S₇(v) X₇)        →   six joints with the target T (S₇(v) X₇)⁻¹,
+    T = X₀ S₁ … S₆ X₆ · (S₇(v) X₇)        →   six joints with the target T (S₇(v) X₇)⁻¹.
 
-so one solver for six joints serves all values.  It belongs to the family of the six axes, or is the
-general 6R solver.
+One solver for six joints is therefore used for all values. It is the closed form for the family of
+these six axes, or the general 6R solver.
 
 Arms with a spherical shoulder and a spherical wrist (S-R-S, such as an iiwa) use the *arm angle* ψ
-instead.  It is the angle about the line from the shoulder S to the wrist W, measured from the half
-plane through axis 1 to the elbow.  If the line is along axis 1, the half plane contains the x axis
-of the base; if the elbow is on the line, ψ is measured to the side to which axis 4 would bend it.
-|SW| gives two angles of the elbow; the remaining rotations give two solutions for the shoulder and
-two for the wrist.
+instead. It is the angle of the elbow about the line from the shoulder S to the wrist W, measured
+from the half plane that contains axis 1. If the line is along axis 1, the half plane contains the x
+axis of the base. If the elbow is on the line, ψ is measured to the side to which axis 4 would bend
+it. |SW| gives two angles of the elbow. The remaining rotations give two solutions for the shoulder
+and two for the wrist.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _MEET = 1e-9  # axes meet: distance as a part of the arm's size
 
 @dataclass(frozen=True, eq=False)
 class Redundancy(ABC):
-    """Redundancy parameter of an arm with seven joints, and IK for given values of it."""
+    """Redundancy parameter of an arm with seven joints, and IK for given parameter values."""
 
     name: str  # "arm angle", or the name of the locked joint
 
@@ -59,21 +59,22 @@ class Redundancy(ABC):
 
     @abstractmethod
     def value(self, q: Array) -> Array:
-        """Values (...) of the parameter (rad) at configurations q (..., n)."""
+        """Return values (...) of the redundancy parameter (rad) at configurations q (..., n)."""
 
     @abstractmethod
     def branches(
         self, T: Array, values: Array, start: Array, tolerance: float, slots: set[int] | None
     ) -> IKBatch:
-        """IK with every branch for poses T (..., 4, 4) and parameter values (...).
+        """Find all branches for poses T (..., 4, 4) and redundancy parameter values (...).
 
-        `start` (..., n) are the start values; `slots` the indices of the allowed branches, or None.
+        `start` (..., n) contains the start values. `slots` are the indices of the allowed branches;
+        None allows all.
         """
 
 
 @dataclass(frozen=True, eq=False)
 class LockedJoint(Redundancy):
-    """The value of the first or last joint is the parameter; the other six joints are solved."""
+    """Redundancy parameter that is the value of the first or last joint of seven."""
 
     joint: int  # coordinate of the robot
     chain: Chain  # of all seven
@@ -97,7 +98,7 @@ class LockedJoint(Redundancy):
         return replace(found, method=f"{found.method}, {self.name} given")
 
     def moved(self, T: Array, values: Array) -> Array:
-        """Targets (..., 4, 4) for the other six joints, from T and values of the locked joint."""
+        """Return targets (..., 4, 4) of the other six joints for poses T and locked values."""
         turn = np.zeros((*values.shape, 4, 4))
         c, s = np.cos(values), np.sin(values)
         turn[..., 0, 0] = turn[..., 1, 1] = c
@@ -110,7 +111,7 @@ class LockedJoint(Redundancy):
 
 
 def redundancy_of(model: TreeModel, limits: Array) -> Redundancy | str:
-    """The redundancy parameter of an arm, or the reason why it has none."""
+    """Return the redundancy parameter of an arm, or the reason why it has none."""
     try:
         chain = chain_of(model)
     except BrazoError as error:
@@ -137,7 +138,7 @@ def redundancy_of(model: TreeModel, limits: Array) -> Redundancy | str:
 
 
 def _without(chain: Chain, place: int) -> Chain:
-    """The chain without its first or last joint; `place` is the index of the locked joint."""
+    """Return the chain without its first or last joint; `place` is the index of that joint."""
     keep = [i for i in range(7) if i != place]
     X = chain.X[:7] if place else chain.X[1:]
     coordinates = tuple(chain.coordinates[i] for i in keep)
@@ -145,7 +146,7 @@ def _without(chain: Chain, place: int) -> Chain:
 
 
 def check_values(arm: TreeKinematics, redundancy: Redundancy, values: Array) -> None:
-    """Raise an error if values of a locked joint are out of its limits."""
+    """Raise an error if the parameter is a locked joint and a value is out of its limits."""
     if not isinstance(redundancy, LockedJoint):
         return
     low, high = arm.limits[redundancy.joint]
@@ -164,7 +165,7 @@ def check_values(arm: TreeKinematics, redundancy: Redundancy, values: Array) -> 
 
 @dataclass(frozen=True, eq=False)
 class ArmAngle(Redundancy):
-    """The arm angle ψ of an S-R-S arm as the parameter; see the module docstring."""
+    """Redundancy parameter of an S-R-S arm: the arm angle ψ; see the module docstring."""
 
     chain: Chain
     limits: Array  # (n, 2) of the robot
@@ -188,28 +189,30 @@ class ArmAngle(Redundancy):
         return np.arctan2((off * y).sum(axis=-1), (off * x).sum(axis=-1))
 
     def _links(self, q4: Array) -> tuple[Array, Array, Array]:
-        """Vectors in the frame of joint 3: shoulder to wrist, its direction, and the elbow's side.
+        """Return three vectors in the frame of joint 3, for values q4 of joint 4.
 
-        The side is the unit vector from this line to the elbow, perpendicular to it; if the arm is
-        stretched, axis 4 determines it.
+        They are the vector from shoulder to wrist, its direction, and the unit vector from this
+        line to the elbow, perpendicular to the line. If the arm is stretched, axis 4 determines the
+        third vector.
         """
         X3 = self.chain.X[3]
-        way = _turned(X3[:3, :3], q4) @ self.wrist + X3[:3, 3]
-        u = _unit(way)
+        to_wrist = _turned(X3[:3, :3], q4) @ self.wrist + X3[:3, 3]
+        u = _unit(to_wrist)
         off = self.elbow - (u @ self.elbow)[..., None] * u
         bent = np.linalg.norm(off, axis=-1, keepdims=True) > _STRETCHED * self.chain.size
-        return way, u, _square(np.where(bent, off, np.cross(X3[:3, 2], u)), u)
+        return to_wrist, u, _perpendicular(np.where(bent, off, np.cross(X3[:3, 2], u)), u)
 
-    def _plane(self, way: Array) -> tuple[Array, Array, Array]:
-        """Unit vectors: to the wrist, in the half plane of ψ = 0, and their cross product.
+    def _plane(self, to_wrist: Array) -> tuple[Array, Array, Array]:
+        """Return unit vectors u, x, y (..., 3), to which the arm angle ψ refers.
 
-        `way` are the vectors from shoulder to wrist.
+        `to_wrist` contains the vectors from shoulder to wrist. u is their direction, x is
+        perpendicular to u in the half plane of ψ = 0, and y = u × x.
         """
-        u = _unit(way)
+        u = _unit(to_wrist)
         axes = self.chain.X[0][:3, :3]
         x = axes[:, 2] - (u @ axes[:, 2])[..., None] * u
         upright = np.linalg.norm(x, axis=-1, keepdims=True) <= 1e-9
-        x = _square(np.where(upright, axes[:, 0], x), u)
+        x = _perpendicular(np.where(upright, axes[:, 0], x), u)
         return u, x, np.cross(u, x)
 
     def branches(
@@ -219,7 +222,7 @@ class ArmAngle(Redundancy):
         lead = T.shape[:-2]
         T, psi = T.reshape(-1, 4, 4), np.reshape(values, -1)
         N = len(T)
-        way = _point(T, self.tip) - self.shoulder
+        to_wrist = _point(T, self.tip) - self.shoulder
         X3 = chain.X[3]
         # |SW|² = |shoulder to elbow axis …|² in the frame of joint 3: linear in cos, sin of q₄.
         origin = invert(X3)
@@ -227,7 +230,7 @@ class ArmAngle(Redundancy):
         w = self.wrist
         a = -2 * (s3[0] * w[0] + s3[1] * w[1])
         b = -2 * (s3[1] * w[0] - s3[0] * w[1])
-        c = (way * way).sum(axis=-1) - s3 @ s3 - w @ w + 2 * s3[2] * w[2]
+        c = (to_wrist * to_wrist).sum(axis=-1) - s3 @ s3 - w @ w + 2 * s3[2] * w[2]
         r = math.hypot(a, b)
         reach = np.abs(c) <= r * (1.0 + 1e-12)
         square = (r - c) * (r + c)
@@ -237,7 +240,7 @@ class ArmAngle(Redundancy):
         q = np.zeros((N, 2, 2, 2, 7))
         free = np.broadcast_to(start, (*lead, start.shape[-1])).reshape(N, -1)
         free = free[:, list(chain.coordinates)]
-        u, x, y = self._plane(way)
+        u, x, y = self._plane(to_wrist)
         side = np.cos(psi)[:, None] * x + np.sin(psi)[:, None] * y
         world = np.stack([u, side, np.cross(u, side)], axis=-1)  # (N, 3, 3)
         for e, sign in enumerate((1.0, -1.0)):
@@ -295,7 +298,11 @@ class ArmAngle(Redundancy):
 
 
 def _swivel(chain: Chain, limits: Array) -> ArmAngle | None:
-    """The arm angle as parameter if axes 1, 2, 3 and axes 5, 6, 7 each meet in a point, or None."""
+    """Return the arm angle parameter, or None if the arm is not S-R-S.
+
+    An S-R-S arm has a spherical shoulder (axes 1, 2, 3 meet in a point) and a spherical wrist (axes
+    5, 6, 7 meet in a point). Axis 4 must not pass through the shoulder.
+    """
     directions, points = chain.home_axes
     shoulder = _meeting(directions[:3], points[:3], chain.size)
     wrist = _meeting(directions[4:], points[4:], chain.size)
@@ -315,7 +322,7 @@ def _swivel(chain: Chain, limits: Array) -> ArmAngle | None:
 
 
 def _centred(chain: Chain, shoulder: Array, wrist: Array) -> Chain:
-    """The same arm with the origins of frames 1, 2, 3 in the shoulder and 5, 6, 7 in the wrist."""
+    """Return the chain with frames 1, 2, 3 moved to the shoulder and 5, 6, 7 to the wrist."""
     X = chain.X.copy()
     frames = chain.frames(np.zeros(7))
     for i, point in enumerate([shoulder] * 3 + [None] + [wrist] * 3):
@@ -331,7 +338,7 @@ def _centred(chain: Chain, shoulder: Array, wrist: Array) -> Chain:
 
 
 def _meeting(directions: Array, points: Array, size: float) -> Array | None:
-    """The intersection of three axes, or None."""
+    """Return the intersection of three axes, or None if they do not meet in a point."""
     A = np.concatenate([np.eye(3) - np.outer(d, d) for d in directions])
     b = np.concatenate(
         [(np.eye(3) - np.outer(d, d)) @ p for d, p in zip(directions, points, strict=True)]
@@ -346,7 +353,7 @@ def _point(T: Array, p: Array) -> Array:
 
 
 def _turned(R: Array, q: Array) -> Array:
-    """R Rz(q): (..., 3, 3)."""
+    """Return R Rz(q), shape (..., 3, 3)."""
     c, s = np.cos(q)[..., None], np.sin(q)[..., None]
     x, y, z = R[:, 0], R[:, 1], R[:, 2]
     return np.stack([c * x + s * y, c * y - s * x, np.broadcast_to(z, (*q.shape, 3))], axis=-1)
@@ -356,15 +363,15 @@ def _unit(v: Array) -> Array:
     return v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300)
 
 
-def _square(v: Array, u: Array) -> Array:
-    """Unit vectors (..., 3) along the part of v that is perpendicular to the unit vectors u."""
+def _perpendicular(v: Array, u: Array) -> Array:
+    """Return unit vectors (..., 3) along the part of v perpendicular to the unit vectors u."""
     for _ in range(2):  # once more, for a v that is nearly along u
         v = _unit(v - (v * u).sum(axis=-1, keepdims=True) * u)
     return v
 
 
 def _three(R: Array, A: Array, B: Array, free: Array) -> list[Array]:
-    """Both solutions (a, b, c), each (N, 3), of R = Rz(a) A Rz(b) B Rz(c).
+    """Return both solutions (a, b, c), each (N, 3), of R = Rz(a) A Rz(b) B Rz(c).
 
     a is `free` where only its sum or difference with c is determined.
     """
@@ -389,5 +396,5 @@ def _three(R: Array, A: Array, B: Array, free: Array) -> list[Array]:
 
 
 def _from_to(a: Array, b: Array) -> Array:
-    """The angle (N,) from plane vectors a to b (N, 2); 0 where both vanish."""
+    """Return the angles (N,) from plane vectors a to b (N, 2); 0 where a vector vanishes."""
     return np.arctan2(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0], (a * b).sum(axis=-1))

@@ -1,8 +1,8 @@
 """Results of inverse kinematics, and wrapping of joint values into limits.
 
 A closed form finds all *branches*, the IK solutions for a target (left or right shoulder, elbow
-above or below, ...).  `IKResult` has the selected one and all others, `IKBatch` those of many
-targets.
+above or below, ...). `IKResult` contains the selected solution and all others, `IKBatch` the
+solutions of many targets.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SHOWN: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """Distance of the tool from the target; `float(r)` is the larger of the two."""
+    """Pose error of the tool; `float(residual)` is the larger of the two numbers (m and rad)."""
 
     position: float  # m
     orientation: float  # rad; 0 if the orientation is free
@@ -53,14 +53,14 @@ class Branch:
 
     @property
     def residual(self) -> Residual:
-        """Distance of the tool from the target at q."""
+        """Pose error of the tool at q, relative to the target."""
         return Residual(self.position_error, self.orientation_error)
 
 
 class IKResult:
-    """The result of `Robot.ik`; true on success.
+    """Result of `Robot.ik` for one target; true in a boolean context if it succeeded.
 
-    The list of all branches is made when it is first read.
+    The list of all branches is computed when it is first read.
     """
 
     __slots__ = (
@@ -90,27 +90,27 @@ class IKResult:
 
     @property
     def q(self) -> Array:
-        """(n,) The selected solution; without success, the best one found."""
+        """Selected solution (n,); on failure, the best configuration found."""
         return self._q
 
     @property
     def success(self) -> bool:
-        """q reaches the target within the tolerances and the limits."""
+        """True if q reaches the target within tolerance and is within the joint limits."""
         return self._success
 
     @property
     def reason(self) -> str:
-        """Why there is no success; empty on success."""
+        """Reason for the failure; empty on success."""
         return self._reason
 
     @property
     def residual(self) -> Residual:
-        """Distance of the tool from the target at q."""
+        """Pose error of the tool at q, relative to the target."""
         return self._residual
 
     @property
     def all(self) -> tuple[Branch, ...]:
-        """All solutions found, including those out of limits; on success, q is one of them."""
+        """All solutions found, including those out of limits; on success, also the selected one."""
         if self._all is None:
             assert self._list is not None
             self._all = tuple(self._list())
@@ -118,7 +118,7 @@ class IKResult:
 
     @property
     def all_q(self) -> Array:
-        """(B, n) Joint values of every branch, in the order of `names`.
+        """Joint values (B, n) of every branch, in the order of `names`.
 
         Branches that are not `valid` do not reach the target.
         """
@@ -126,34 +126,34 @@ class IKResult:
 
     @property
     def valid(self) -> Array:
-        """(B,) bool, the branch reaches the target."""
+        """Boolean array (B,), True for branches that reach the target."""
         return np.ones(len(self.all), dtype=bool)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """(B,) Names of the rows of `all_q`."""
+        """Branch names of the B rows of `all_q`."""
         return tuple(one.name for one in self.all)
 
     @property
     def branch(self) -> str | None:
-        """Name of the selected branch; None if the method has no branches."""
+        """Name of the selected branch; None if there is none or the method has no branches."""
         return self._branch
 
     @property
     def method(self) -> str:
-        """The closed form's family, or the numeric method."""
+        """Name of the method, e.g. the family of a closed form."""
         return self._method
 
     @property
     def iterations(self) -> int:
-        """Iterations of the numeric method."""
+        """Number of iterations of the numeric method; 0 for a closed form."""
         return self._iterations
 
     def __bool__(self) -> bool:
         return self.success
 
     def __reduce__(self) -> tuple[type[IKResult], tuple[Any, ...]]:
-        """Support for copy and pickle: copies contain the list of all branches, but no solver."""
+        """Support copy and pickle: copies contain the list of all branches, but no solver."""
         q, residual = self.q, self.residual
         values = (q, self.success, self.reason, residual, self.all, self.branch, self.method)
         return IKResult, (*values, self.iterations)
@@ -164,7 +164,7 @@ class IKResult:
         return f"<brazo.IKResult {q}: {found}>"
 
     def _repr_html_(self) -> str:
-        """The solutions as a table for notebooks, rad and m."""
+        """HTML table of the solutions for notebooks, in rad and m."""
         header = ("solution", *(f"q{i + 1}" for i in range(len(self.q))), "within limits")
         rows = [
             (one.name or "-", *(f"{x:.5f}" for x in one.q), "yes" if one.within_limits else "no")
@@ -175,7 +175,7 @@ class IKResult:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IKBatch:
-    """The result of `Robot.ik` for many targets; leading dimensions are those of the targets."""
+    """Result of `Robot.ik` for many targets; leading dimensions are those of the targets."""
 
     q: Array  # (..., n) the selected solutions; NaN without success
     success: Array  # (...) bool
@@ -202,11 +202,11 @@ class IKBatch:
 def into_limits(
     q: ArrayLike, limits: ArrayLike, kinds: Sequence[JointKind], q0: ArrayLike | None = None
 ) -> Array:
-    """Joint values (..., n) with full turns added to revolute joints, within the limits (n, 2).
+    """Shift revolute joint values (..., n) by full turns into the limits (n, 2).
 
-    If several values are within the limits, the nearest to q0 is returned; without q0 the nearest
-    to the middle of the range (to 0 if it is unbounded).  If none is, the one with the smallest
-    violation is returned.
+    If several equivalent values are within the limits, the nearest to q0 is returned. The default
+    of q0 is the middle of the range, or 0 if the range is unbounded. If no value is within the
+    limits, the value with the smallest violation is returned.
     """
     q = np.asarray(q, dtype=float)
     low, high = np.moveaxis(np.asarray(limits, dtype=float), -1, 0)
@@ -223,19 +223,19 @@ def into_limits(
 
 
 def violations(q: ArrayLike, limits: ArrayLike) -> Array:
-    """(..., n) True where a joint value is out of limits by more than 1e-9."""
+    """Return a mask (..., n), True for joint values out of limits by more than 1e-9 (rad or m)."""
     q, limits = np.asarray(q, dtype=float), np.asarray(limits, dtype=float)
     return (q < limits[..., 0] - LIMIT_TOLERANCE) | (q > limits[..., 1] + LIMIT_TOLERANCE)
 
 
 def joint_text(kind: str, value: float) -> str:
-    """A joint value with its unit for messages: `90.00°` or `200.00 mm`."""
+    """Format a joint value with its unit for messages: `90.00°` or `200.00 mm`."""
     scale, unit = _SHOWN[kind]
     return f"{scale * value:.2f}{unit}"
 
 
 def range_text(kind: str, limits: ArrayLike) -> str:
-    """The limits (2,) of a joint for messages: `-90.00 to 90.00°`."""
+    """Format the limits (2,) of a joint for messages: `-90.00 to 90.00°`."""
     scale, unit = _SHOWN[kind]
     low, high = scale * np.asarray(limits, dtype=float)
     return f"{low:.2f} to {high:.2f}{unit}"

@@ -1,4 +1,4 @@
-"""The kinematics of a tree robot: compiled forward maps and inverse kinematics.
+"""Kinematics of a tree robot: compiled forward kinematics, Jacobians and inverse kinematics.
 
 `DeltaKinematics` has the same interface.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def coordinate_limits(model: TreeModel) -> np.ndarray:
-    """Limits (n, 2) of the coordinates, including those of mimic joints."""
+    """Return the limits (n, 2) of the joint coordinates; mimic joints may narrow them."""
     box = np.tile([-np.inf, np.inf], (model.n, 1))
     for joint in model.joints:
         low, high = joint.limits
@@ -42,15 +42,16 @@ def coordinate_limits(model: TreeModel) -> np.ndarray:
     for i, (low, high) in enumerate(box):
         if low > high:
             name = model.coordinates[i].name
+            unit = "rad" if model.coordinates[i].kind == "revolute" else "m"
             raise BrazoError(
                 f"{model.path or model.name}: joint '{name}' and the joints that mimic it have no "
-                f"common range: {low:g} to {high:g}"
+                f"common range: min {low:g} {unit} is above max {high:g} {unit}"
             )
     return box
 
 
 class TreeKinematics:
-    """Forward and inverse kinematics of a `TreeModel`; every q is (..., n), rad and m."""
+    """Forward and inverse kinematics of a `TreeModel`; every q is (..., n) in rad or m."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -86,16 +87,20 @@ class TreeKinematics:
     def jacobian(self) -> Callable[..., np.ndarray]:
         """Function `jacobian(q, frame="base", link=None, out=None)`; see `_jacobian`.
 
-        Calls with q only run machine code directly.
+        Calls with only q run machine code directly.
         """
         return self.kernels.tool_jacobian.entry_or(self._jacobian)
 
     def _jacobian(
         self, q, frame: JacobianFrame = "base", link: str | None = None, out=None, threads=None
     ) -> np.ndarray:
-        """Geometric Jacobian (..., 6, n) of the tool, or of a named link's frame."""
+        """Geometric Jacobian (..., 6, n) of the tool, or of the link named `link`.
+
+        If `frame` is "base", it is expressed in the base frame; if "tool", in the frame of the tool
+        or link.
+        """
         if frame not in ("base", "tool"):
-            raise BrazoError(f"frame '{frame}' is not one of base, tool")
+            raise BrazoError(f"frame is '{frame}'; expected 'base' or 'tool'")
         if frame == "base" and link is None:
             return self.kernels.tool_jacobian(q, out=out, threads=threads)
         if link not in self._selections:
@@ -106,7 +111,10 @@ class TreeKinematics:
 
     @cached_property
     def jacobian_dot(self) -> Callable[..., np.ndarray]:
-        """Function `jacobian_dot(q, qd, frame="base", link=None, out=None)`: dJ/dt (..., 6, n)."""
+        """Function `jacobian_dot(q, qd, frame="base", link=None, out=None)`.
+
+        It returns the time derivative of the Jacobian, dJ/dt (..., 6, n).
+        """
         kernel = self.kernels.jacobian_dot("base", self.model.tip, self.model.tool, None)
         return kernel.entry_or(self._jacobian_dot)
 
@@ -114,12 +122,12 @@ class TreeKinematics:
         self, q, qd, frame: JacobianFrame = "base", link: str | None = None, out=None, threads=None
     ) -> np.ndarray:
         if frame not in ("base", "tool"):
-            raise BrazoError(f"frame '{frame}' is not one of base, tool")
+            raise BrazoError(f"frame is '{frame}'; expected 'base' or 'tool'")
         body, T = (self.model.tip, self.model.tool) if link is None else self.locate(link)
         return self.kernels.jacobian_dot(frame, body, T, link)(q, qd, out=out, threads=threads)
 
     def locate(self, link: str) -> tuple[int, np.ndarray]:
-        """The body that contains a named link, and the link's pose in it."""
+        """Return the index of the body that contains a named link, and the link's pose in it."""
         if link in self.model.named_frames:
             return self.model.named_frames[link]
         if link in self.body_names:
@@ -128,12 +136,12 @@ class TreeKinematics:
 
     @property
     def mobility(self) -> int:
-        """Degrees of freedom of the tool: the generic rank of the Jacobian."""
+        """Degrees of freedom of the tool: the rank of the Jacobian at a generic configuration."""
         return self.mobility_of("all")
 
     @lru_cache(maxsize=8)  # noqa: B019 - a robot lives as long as its program
     def mobility_of(self, rows: str) -> int:
-        """Degrees of freedom of the position or orientation of the tool."""
+        """Degrees of freedom of the tool for the Jacobian rows "all", "linear" or "angular"."""
         rng = np.random.default_rng(0)
         low, high = self.sampling_box.T
         q = rng.uniform(low, high, (20, self.n))
@@ -144,13 +152,13 @@ class TreeKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Default initial configuration: the first pose of the file, else zero."""
+        """Default initial configuration: the first named pose of the robot file, or zero."""
         first = next(iter(self.model.poses.values()), np.zeros(self.n))
         return np.clip(first, *self.limits.T)
 
     @cached_property
     def _recognised(self) -> tuple[ClosedForm | None, str]:
-        """The closed form and "", or None and the reason why there is none."""
+        """The closed form and "", or None and the reason why there is no closed form."""
         from brazo.kinematics.chain import chain_of
         from brazo.kinematics.closed_form import ClosedForm, recognise
 
@@ -164,24 +172,27 @@ class TreeKinematics:
 
     @property
     def closed_form(self) -> ClosedForm | None:
-        """The closed-form inverse kinematics, if the geometry has one."""
+        """Closed-form inverse kinematics; None if the geometry has no closed form."""
         return self._recognised[0]
 
     @property
     def no_closed_form(self) -> str:
-        """Why there is no closed form."""
+        """Reason why there is no closed form; empty if there is one."""
         return self._recognised[1]
 
     @cached_property
     def branches(self) -> CompiledBranches | None:
-        """The compiled closed form, if there is one."""
+        """Compiled closed-form solver; None if there is no closed form."""
         from brazo.kinematics.branches import CompiledBranches
 
         return None if self.closed_form is None else CompiledBranches(self.closed_form, self.limits)
 
     @cached_property
     def fast_ik(self) -> Callable[[Any, Any], IKResult | None]:
-        """Fast function (T, q0) for calls without options; see `CompiledBranches.fast`."""
+        """Fast IK function (T, q0) for calls without options; see `CompiledBranches.fast`.
+
+        It returns None if the general `ik` must be called instead.
+        """
         solver = self._plain_branches
         if solver is not None:
             return solver.fast(self.reference)
@@ -193,13 +204,17 @@ class TreeKinematics:
 
     @property
     def plain_ik(self) -> Callable[..., Any]:
-        """`ik`, as machine code for calls with a pose only if there is a closed form."""
+        """The `ik` function; calls with only a pose run machine code if there is a closed form."""
         solver = self._plain_branches
         return self.ik if solver is None else solver.plain(self.reference, self.ik)
 
     @property
     def _plain_branches(self) -> CompiledBranches | None:
-        """The compiled closed form if it alone can solve calls without options, else None."""
+        """Compiled closed form that solves calls without options on its own.
+
+        None if there is no closed form. Also None for a redundant SCARA, whose calls without
+        options may need a search for the nearest solution.
+        """
         from brazo.kinematics.closed_form.redundant_scara import RedundantScara
 
         solver = self.branches
@@ -207,14 +222,14 @@ class TreeKinematics:
 
     @cached_property
     def redundancy(self) -> Redundancy | str:
-        """The redundancy parameter of an arm with seven joints, or why there is none."""
+        """Redundancy parameter of an arm with seven joints, or the reason why it has none."""
         from brazo.kinematics.redundant import redundancy_of
 
         return redundancy_of(self.model, self.limits)
 
     @cached_property
     def numeric(self) -> NumericIK:
-        """The compiled numeric inverse kinematics."""
+        """Compiled numeric IK solver."""
         from brazo.kinematics.numeric import NumericIK
 
         return NumericIK(self.model, self.limits, self.sampling_box)
@@ -225,7 +240,7 @@ class TreeKinematics:
         return ik.solve(self, T, q0, branch, **options)
 
     def configuration(self, q) -> str:
-        """Name of the branch of a configuration; empty if branches have no names."""
+        """Return the branch name of a configuration; empty if branches have no names."""
         closed = self.closed_form
         if closed is None or not closed.geometric:
             return ""
@@ -235,6 +250,8 @@ class TreeKinematics:
 
 def _one(q, n: int) -> np.ndarray:
     values = float_array(q, "q")
-    if values.shape != (n,) or not np.isfinite(values).all():
-        raise BrazoError(f"q has shape {values.shape}; expected ({n},), finite values")
+    if values.shape != (n,):
+        raise BrazoError(f"q has shape {values.shape}; expected ({n},)")
+    if not np.isfinite(values).all():
+        raise BrazoError("q has values that are not finite")
     return values

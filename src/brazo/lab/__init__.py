@@ -1,7 +1,6 @@
-"""The lab: a cell or a robot in the browser, to look at, to move and to study.
+"""The lab: a browser application to view, move and study a cell or a robot.
 
-`brazo.lab` is a package and, being what people type, also callable: `brazo.lab(cell)` is
-`brazo.lab.serving.serve(cell)`.
+The package `brazo.lab` is also callable: `brazo.lab(cell)` calls `brazo.lab.serving.serve(cell)`.
 """
 
 from __future__ import annotations

@@ -40,18 +40,20 @@ def serve(
 ) -> Lab:
     """Open the lab on a cell, a robot, a file, a project, a simulation or a recording.
 
-    With `block`, return only after Ctrl+C, and call `poll(lab)` about five times per second.
-    At a terminal, if there is unsaved work, the first Ctrl+C lists it, and a second one within 10 s
+    With `block`, run the lab until Ctrl+C or SIGTERM and call `poll(lab)` about five times per
+    second; then close the lab and return it.  Without `block`, return the open lab at once.  At a
+    terminal, if there is unsaved work, the first Ctrl+C lists it, and a second one within 10 s
     closes the lab.  Ctrl+C before the lab is open raises KeyboardInterrupt.
 
     With `wait`, the simulation starts when the first page connects.  If `port` is busy, the next
-    free one is used.  Hosts other than the loopback require the token in `Lab.url`; with `token`,
-    the loopback does, too.  Recordings are kept in the folder `runs`, by default
+    free port is used.  If `host` is not the loopback address, or if `token` is true, pages need the
+    token in `Lab.url`.  Recordings are kept in the folder `runs`, by default
     `brazo.folders.runs_folder()`.  Ctrl+C while a recording is being finished leaves it as a
     readable .part file.
 
-    The work in a project folder is saved in it.  With `keep`, work on shipped cells and robots and
-    on files is kept in untitled projects in the user's data folder, as the command `brazo` does.
+    If `source` is a project, the work is saved in the project's folder.  With `keep`, work on
+    shipped cells and robots and on files is kept in untitled projects in the user's data folder, as
+    the command `brazo` does.
     """
 
     def open_lab() -> Lab:
@@ -83,7 +85,7 @@ def serve(
 
 
 def _title(source: Any) -> str:
-    """Name of a source, for a message."""
+    """Name of the argument `source` of `serve`, for a message."""
     if isinstance(source, str | Path):
         return str(source).removeprefix("cell:").removeprefix("robot:")
     if isinstance(source, Project):
@@ -92,7 +94,7 @@ def _title(source: Any) -> str:
 
 
 def _warn_slips(lab: Lab) -> None:
-    """Print warnings to stderr about values in the opened files that are probably in mm or deg."""
+    """Warn on stderr about values in the opened files that are probably in mm or deg by mistake."""
     slips = [] if isinstance(lab.sim, RecordingReplay) else lab.sim.world.findings
     for text in dict.fromkeys(str(finding) for finding in slips if finding.slip):
         print(one_line(f"warning: {text}"), file=sys.stderr, flush=True)  # noqa: T201
@@ -115,7 +117,10 @@ def _say_recordings(lab: Lab) -> None:
 
 
 def _interruptible(open_lab: Callable[[], Lab], stopped: threading.Event) -> Lab:
-    """Open a lab in a thread, so that a signal does not have to wait for a compilation."""
+    """Call `open_lab` in a thread and return the lab.
+
+    Raise KeyboardInterrupt as soon as `stopped` is set, even while equations are compiled.
+    """
     opened: list[Lab] = []
     errors: list[BaseException] = []
     done, deciding = threading.Event(), threading.Lock()
@@ -176,9 +181,11 @@ def _has_screen() -> bool:
 
 
 def _may_close(lab: Lab, stopped: StopRequest) -> bool:
-    """Whether the lab may close now: False at the first Ctrl+C in a terminal with unsaved work.
+    """Whether the lab may close now.
 
-    The warning is valid for `AGAIN` seconds, because there may be other work later.
+    If there is unsaved work, the first Ctrl+C in a terminal prints a warning and the result is
+    False.  A second Ctrl+C within `AGAIN` seconds closes the lab; a later one prints a new warning,
+    because the unsaved work may have changed.
     """
     at_terminal = sys.stdin is not None and sys.stdin.isatty()
     warned = time.monotonic() - stopped.warned < AGAIN
@@ -196,7 +203,7 @@ def _may_close(lab: Lab, stopped: StopRequest) -> bool:
 
 
 class StopRequest(threading.Event):
-    """Event that is set by a signal."""
+    """Event that Ctrl+C or SIGTERM sets; see `until_signal`."""
 
     by = 0  # number of the signal
     warned = -math.inf  # time (monotonic, s) of the last warning about unsaved work
@@ -204,9 +211,10 @@ class StopRequest(threading.Event):
 
 @contextlib.contextmanager
 def until_signal() -> Iterator[StopRequest]:
-    """Context with an event that Ctrl+C and SIGTERM set, instead of their default action.
+    """Context manager: inside it, Ctrl+C and SIGTERM set the returned event and do nothing else.
 
-    A second Ctrl+C while the event is set raises KeyboardInterrupt.
+    A second Ctrl+C while the event is set raises KeyboardInterrupt.  Outside of the main thread,
+    signals are not handled and the event is never set.
     """
     stopped = StopRequest()
 
@@ -229,7 +237,7 @@ def until_signal() -> Iterator[StopRequest]:
 
 
 def _tell(line: str) -> None:
-    """Print what the lab is doing, to a terminal only: programs read the other lines."""
+    """Print a progress message to stderr, only if stderr is a terminal."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(one_line(f"brazo lab: {line}"), file=sys.stderr, flush=True)  # noqa: T201
 

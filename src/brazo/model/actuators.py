@@ -1,11 +1,12 @@
-"""Actuators of joints: a DC motor fed by PWM through a gear, with or without a position servo.
+"""Actuators of joints: a DC motor with PWM supply and gear, optionally with a position servo.
 
-An actuator takes a torque command (a DC motor) or the position reference of the joint (a position
-servo) and delivers the torque that its motor, amplifier and gear allow.  It is data of the robot
-file, in use only if the drives of the robot are `real`; ideal drives deliver the commanded torque.
-The equations are in `brazo.control.actuators`.
+The input of an actuator is a torque command (DC motor) or a joint position reference (position
+servo). Its output is the joint torque that motor, amplifier and gear deliver within their limits.
+Actuators are data of the robot file. They are used only if the drives of the robot are `real`;
+ideal drives deliver the commanded torque. The equations are in `brazo.control.actuators`.
 
-SI units and radians.  Motor values are at the motor shaft, servo values at the joint.
+Units are SI and radians. Motor values are at the motor shaft, servo values at the joint, except
+the encoder, whose counts are per turn of the motor.
 """
 
 from __future__ import annotations
@@ -26,7 +27,11 @@ DRIVE_KINDS: tuple[DriveKind, ...] = ("ideal", "real")
 
 @dataclass(frozen=True, slots=True)
 class Motor:
-    """DC motor with permanent magnets: L di/dt = V − R i − k ω, torque k i."""
+    """Permanent-magnet DC motor with L di/dt = V − R i − k ω and torque k i.
+
+    L is the inductance, R the resistance, k the torque constant, i the current, V the voltage and ω
+    the rotor speed.
+    """
 
     resistance: float  # ohm
     inductance: float  # H
@@ -39,9 +44,10 @@ class Motor:
 
 @dataclass(frozen=True, slots=True)
 class Pwm:
-    """Pulse-width modulated supply; only its mean voltage is modelled: duty cycle · supply.
+    """Pulse-width modulated supply; only its mean voltage (duty cycle · supply) is modelled.
 
-    The duty cycle is a multiple of 1/steps and changes at most `frequency` times a second.
+    The duty cycle is a multiple of 1/steps (any value if `steps` is 0) and changes at most
+    `frequency` times per second.
     """
 
     supply: float  # V
@@ -71,7 +77,10 @@ class Servo:
 
 @dataclass(frozen=True, slots=True)
 class Actuator:
-    """Motor, supply and gear of a joint; with `servo`, it follows the position reference."""
+    """Motor, supply and gear of a joint, and optionally a position servo.
+
+    With a servo, the input is a joint position reference; without, it is a torque command.
+    """
 
     motor: Motor
     pwm: Pwm
@@ -81,19 +90,20 @@ class Actuator:
 
     @property
     def kind(self) -> str:
-        """`"dc motor"` or `"servo"`."""
+        """Kind of actuator: `"servo"` if it has a position servo, otherwise `"dc motor"`."""
         return "dc motor" if self.servo is None else "servo"
 
     @property
     def armature(self) -> float:
-        """Inertia of the rotor at the joint, kg m² or kg."""
+        """Rotor inertia reflected to the joint: ratio² · rotor inertia (kg m² or kg)."""
         return self.gear.ratio**2 * self.motor.inertia
 
 
 def with_drives(model: Model, kind: DriveKind) -> Model:
-    """Return the model with its actuators in use ("real"), or with ideal drives.
+    """Return the model with drives of this kind: "real" (the actuators of its file) or "ideal".
 
-    With backlash the rotor moves on its own in the gap, so its inertia is not part of the joint's.
+    The rotor inertia of a real drive is added to the joint, except for a gear with backlash: there
+    the rotor moves separately within the gap.
     """
     one_of(kind, DRIVE_KINDS, "drives")
     if kind == "ideal":
@@ -103,7 +113,7 @@ def with_drives(model: Model, kind: DriveKind) -> Model:
 
 
 def require_actuators(model: Model) -> None:
-    """Raise an error for a robot that cannot have real drives."""
+    """Raise an error if the robot has no actuators or lacks an inertia; real drives need both."""
     if not any(drive.actuator for drive in model.drives):
         raise BrazoError(
             f"robot '{model.name}': drives 'real' needs an actuator in its file; add "
@@ -111,8 +121,9 @@ def require_actuators(model: Model) -> None:
         )
     if model.missing_inertia:
         raise BrazoError(
-            f"robot '{model.name}' is kinematic only: drives 'real' needs masses; give them in "
-            "its file, or use drives 'ideal'"
+            f"robot '{model.name}': drives 'real' needs the inertia of every link, but it is "
+            f"missing for {', '.join(model.missing_inertia)}; give it in the file, or use drives "
+            "'ideal'"
         )
 
 

@@ -1,6 +1,7 @@
-"""Another tool, base or limits for a model that was not read from a robot file.
+"""Changes of tool, base or limits for models that were not read from a robot file.
 
-A robot file has fields for them; models of other formats are changed here, after they are built.
+A robot file has fields for these values. Models of other formats are changed by this module after
+they are built.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ Rebuild = Callable[[Mapping[str, float]], Model]
 
 @dataclass(frozen=True, eq=False)
 class Changed:
-    """Callable that rebuilds a model with other values; None leaves a value unchanged."""
+    """Function that rebuilds a model with another tool, base or limits.
+
+    A field that is None leaves the value of the model unchanged.
+    """
 
     rebuild: Rebuild  # of the model without the changes
     tool: Array | None = None  # (4, 4) tool in the tip link
@@ -30,8 +34,10 @@ class Changed:
         return self.applied(self.rebuild(overrides))
 
     def applied(self, model: Model) -> Model:
-        """Return the model with the changes."""
-        model = model.require_tree("only the tool, base and limits of serial arms and trees change")
+        """Return the model with the changes applied."""
+        model = model.require_tree(
+            "only serial arms and trees support changes of tool, base and limits"
+        )
         if self.tool is not None:
             model = replace(model, tool=frozen(tip_frame(model) @ self.tool))
         if self.limits is not None:
@@ -40,11 +46,10 @@ class Changed:
 
 
 def changed(rebuild: Rebuild, **values: Array) -> Changed | Carrying:
-    """Return a callable that rebuilds a model like `rebuild`, with these changes.
+    """Return a function that rebuilds a model like `rebuild`, with another tool, base or limits.
 
-    Later changes of a value replace earlier ones.
-
-    A payload is applied last, because it is given in the tool frame.
+    `values` are fields of `Changed`. They replace earlier changes of the same fields. A payload is
+    applied last, because it is given in the tool frame.
     """
     if isinstance(rebuild, Carrying):
         return replace(rebuild, rebuild=changed(rebuild.rebuild, **values))
@@ -54,16 +59,20 @@ def changed(rebuild: Rebuild, **values: Array) -> Changed | Carrying:
 
 
 def tip_frame(model: TreeModel) -> Array:
-    """Return the frame (4, 4) of the tip link in its body, to which fixed joints may connect it."""
+    """Return the pose (4, 4) of the tip link in the frame of the body that contains it.
+
+    A body consists of links that are connected by fixed joints. The tip link is the one that
+    carries the tool.
+    """
     choice = model.tip_choice
     return IDENTITY if choice is None else model.named_frames[choice.link][1]
 
 
 def _limited(model: TreeModel, limits: Array) -> TreeModel:
-    """Return a model with other limits (n, 2).
+    """Return the model with other joint limits (n, 2) in rad or m.
 
-    Mimic joints keep their own limits; it is an error if these do not allow the new ones.
-    `TreeModel.coordinates` distinguishes a master from a mimic joint that moves in the same way.
+    The limits of mimic joints do not change. An error is raised if a joint could move, within its
+    new limits, a joint that mimics it beyond that joint's limits.
     """
     masters = model.coordinates
     bodies = list(model.bodies)
@@ -79,14 +88,15 @@ def _limited(model: TreeModel, limits: Array) -> TreeModel:
             least, most = sorted((end - joint.offset) / joint.multiplier for end in joint.limits)
             if low < least - _ROUNDING or high > most + _ROUNDING:
                 raise BrazoError(
-                    f"limits of joint '{master.name}': {low:g} to {high:g}; joint '{joint.name}' "
-                    f"moves with it and allows {least:g} to {most:g}; choose limits in this range"
+                    f"limits of joint '{master.name}': {low:g} to {high:g}; its mimic joint "
+                    f"'{joint.name}' allows only {least:g} to {most:g}: choose limits in the "
+                    "allowed range"
                 )
     return replace(model, bodies=tuple(bodies))
 
 
 def _placed(model: TreeModel, T: Array) -> TreeModel:
-    """Return a model whose fixed body and everything on it is moved by T."""
+    """Return the model with the whole robot moved by T (4, 4) in the base frame."""
 
     def moved(part: Part) -> Part:
         return replace(part, pose=frozen(T @ part.pose))

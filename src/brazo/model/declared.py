@@ -1,9 +1,10 @@
-"""`Declared`: objects that reject attributes that their class does not declare.
+"""`Declared`: base class of objects that reject undeclared attributes.
 
-Python accepts `robot.contoller = "PID"` without any effect.  A class of brazo that derives from
-`Declared` raises `BrazoError` instead.  It declares its public attributes as annotations in the
-class body; properties and methods count as declared, and private attributes (`_name`) are free.
-Classes outside brazo that derive from one of these can set any attribute.
+By default, Python accepts an assignment with a typo, such as `robot.contoller = "PID"`, which has
+no effect. A brazo class derived from `Declared` raises `BrazoError` instead. It declares its public
+attributes as annotations in the class body. Properties and methods count as declared, and private
+attributes (`_name`) are always accepted. Classes outside brazo that derive from such a class accept
+any attribute.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PACKAGE = __name__.partition(".")[0]
 
 
 class Declared:
-    """Base class that accepts only declared attributes; see the module."""
+    """Base class that accepts only declared attributes; see the module docstring."""
 
     _declared: ClassVar[frozenset[str]] = frozenset()
 
@@ -31,7 +32,10 @@ class Declared:
             cls.__setattr__ = object.__setattr__
 
     def _unknown(self, name: str) -> tuple[str, Sequence[str], str]:
-        """Return the object's name in messages, further names to suggest, and advice."""
+        """Return texts for the message about an unknown attribute `name`.
+
+        They are the name of the object, further names that may be suggested, and advice.
+        """
         return type(self).__name__, (), ""
 
     if not TYPE_CHECKING:

@@ -1,16 +1,17 @@
-"""Description of a robot as plain typed data, from which every other layer derives its numbers.
+"""Description of a robot as plain typed data, from which all other layers are derived.
 
-A `TreeModel` is a base body and moving bodies, each connected to an earlier one by one joint:
+A `TreeModel` consists of a base body and moving bodies. Each moving body is connected to an earlier
+body by one joint:
 
     T_parent_body(q) = before · motion(axis, multiplier·q[coordinate] + offset) · after
 
-with `motion` a rotation about `axis` (revolute) or a translation along it (prismatic).  Both D-H
+`motion` is a rotation about `axis` (revolute) or a translation along it (prismatic). Both D-H
 conventions are special cases (`brazo.model.dh`), as are URDF and MJCF joints, so kinematics and
-dynamics are implemented once.  A serial arm is a tree without branches.  A `DeltaModel` is the
-three-armed parallel robot of Clavel with its four lengths.
+dynamics are implemented once. A serial arm is a tree without branches. A `DeltaModel` is the
+three-armed parallel robot of Clavel, defined by four lengths.
 
-SI units and radians throughout.  Arrays are read-only float64, mappings are read-only, also in a
-pickled copy.
+All values are in SI units and radians. Arrays are read-only float64 and mappings are read-only,
+also in a pickled copy.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def _constant(array: Array) -> Any:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inertia:
-    """Mass (kg), centre of mass (m, body frame), tensor (kg m², about the centre, body axes)."""
+    """Inertia of a body: mass (kg), centre of mass (m), and inertia tensor (kg m²).
+
+    The tensor is about the centre of mass. Both are expressed in the body frame.
+    """
 
     mass: float
     com: Array  # (3,)
@@ -54,9 +58,10 @@ class Inertia:
 
 @dataclass(frozen=True, slots=True)
 class Friction:
-    """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N) for qd > 0 and qd < 0.
+    """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N).
 
-    A `smooth` speed (rad/s or m/s) above 0 smooths the Coulomb step at rest.
+    The two Coulomb values are magnitudes, for qd > 0 and qd < 0. Coulomb friction changes its sign
+    at qd = 0; if `smooth` (rad/s or m/s) is above 0, the change is smooth over this speed range.
     """
 
     viscous: float = 0.0
@@ -66,7 +71,7 @@ class Friction:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """Drive of a joint: limits at the joint side, gear ratio and motor inertia (kg m²)."""
+    """Drive of a joint: torque and speed limits at the joint, gear ratio, motor inertia (kg m²)."""
 
     max_torque: float = math.inf
     max_speed: float = math.inf
@@ -77,13 +82,17 @@ class Drive:
 
     @property
     def armature(self) -> float:
-        """Motor inertia reflected to the joint, G² Jm."""
+        """Motor inertia reflected to the joint: gear² · motor inertia (kg m² or kg)."""
         return self.gear**2 * self.motor_inertia
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """One moving joint; see the module for its transform."""
+    """One moving joint of a `TreeModel`.
+
+    The pose of its body in the parent body is before · motion(axis, multiplier·q[coordinate] +
+    offset) · after.
+    """
 
     name: str
     kind: JointKind
@@ -100,7 +109,7 @@ class Joint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Visible solid, rigidly attached to its body; `pose` is the part frame in the body frame."""
+    """Visible solid, rigidly attached to a body; `pose` is its pose in the body frame."""
 
     name: str
     shape: Shape
@@ -122,7 +131,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gripper:
-    """Two-finger gripper: opening range (m), max force (N), finger size (m)."""
+    """Two-finger gripper: opening (closed, open) in m, max force (N), finger size x, y, z (m)."""
 
     opening: tuple[float, float] = (0.0, 0.08)
     max_force: float = 120.0
@@ -131,7 +140,7 @@ class Gripper:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Warning about a file that can still be loaded: location, and the violated rule."""
+    """Warning about a file that can still be loaded: the message and its location in the file."""
 
     message: str
     path: Path | None = None
@@ -145,7 +154,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class TipChoice:
-    """Link of an imported file that carries the tool, and the reason; "" if the user named it."""
+    """The link of an imported file that carries the tool.
+
+    `reason` is why the link was selected, or "" if the user specified the link.
+    """
 
     link: str
     reason: str = ""
@@ -153,7 +165,7 @@ class TipChoice:
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A named length of a mechanism that has no D-H table, m."""
+    """A named length (m) of a mechanism that has no D-H table."""
 
     name: str
     value: float
@@ -162,10 +174,11 @@ class Length:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model:
-    """Interface of every mechanism: common fields, and properties that each kind implements.
+    """Interface of all mechanisms: common fields, and properties that each kind implements.
 
-    Other layers use these, so that only the layers' own dispatch functions (`kinematics_of`,
-    `dynamics_of`, `equations_of`, the builders of physics models) distinguish the kinds.
+    Other layers use this interface. Only the dispatch functions of a layer (`kinematics_of`,
+    `dynamics_of`, `equations_of`, the builders of physics models) distinguish the kinds of
+    mechanism.
     """
 
     name: str
@@ -196,7 +209,7 @@ class Model:
 
     @property
     def kind(self) -> str:
-        """`"tree"` or `"delta"`."""
+        """Kind of mechanism: `"tree"` or `"delta"`."""
         raise NotImplementedError
 
     if TYPE_CHECKING:
@@ -214,27 +227,27 @@ class Model:
 
     @property
     def joint_kinds(self) -> tuple[JointKind, ...]:
-        """Kind of each entry of q."""
+        """Joint kind (revolute or prismatic) of each coordinate."""
         raise NotImplementedError
 
     @property
     def drives(self) -> tuple[Drive, ...]:
-        """Drive of each entry of q."""
+        """Drive of each coordinate."""
         raise NotImplementedError
 
     @property
     def frictions(self) -> tuple[Friction, ...]:
-        """Friction of each entry of q, without that of mimic joints."""
+        """Friction of the independent joint of each coordinate; mimic joints are not included."""
         raise NotImplementedError
 
     @property
     def friction_terms(self) -> tuple[tuple[int, float, Friction], ...]:
-        """Coordinate, multiplier and friction of every joint, including mimic joints."""
+        """(coordinate index, multiplier, friction) of every joint, including mimic joints."""
         raise NotImplementedError
 
     @property
     def closed_loops(self) -> bool:
-        """True if bodies form closed kinematic loops, so that some are moved by constraints."""
+        """True if bodies form closed kinematic loops, as in a parallel robot."""
         return False
 
     @property
@@ -244,12 +257,15 @@ class Model:
 
     @property
     def lengths(self) -> tuple[Length, ...]:
-        """Lengths that define the geometry of a mechanism without a D-H table."""
+        """Named lengths that define the geometry of a mechanism without a D-H table."""
         return ()
 
     @property
     def reach(self) -> float:
-        """Upper bound (m) of the tool distance from the base; infinite for unlimited slides."""
+        """Upper bound (m) of the distance from the base to the tool.
+
+        It is infinite if a prismatic joint has no limits.
+        """
         raise NotImplementedError
 
     @property
@@ -259,33 +275,42 @@ class Model:
 
     @property
     def body_joints(self) -> tuple[int | None, ...]:
-        """Index of the joint that moves each body, base first; None if no single joint does."""
+        """Index of the joint coordinate that moves each body; the base is first.
+
+        The index is None for the base, and for bodies of a closed loop that several joints move.
+        """
         raise NotImplementedError
 
     @property
     def inertias(self) -> tuple[tuple[str, Inertia | None], ...]:
-        """Name and inertia of each moving body; None if not given."""
+        """Name and inertia of each moving body; the inertia is None if the file has none."""
         raise NotImplementedError
 
     @property
     def missing_inertia(self) -> tuple[str, ...]:
-        """Names of the moving bodies, or of the file's fields, without inertia."""
+        """Names of the moving bodies whose inertia is unknown."""
         return tuple(name for name, inertia in self.inertias if inertia is None)
 
     def details(self) -> dict[str, Any]:
-        """Geometry and masses as plain data, SI, with keys that depend on the kind."""
+        """Return geometry and masses as plain data in SI units.
+
+        The keys depend on the kind of mechanism.
+        """
         raise NotImplementedError
 
     def massless(self, coordinate: int) -> list[str]:
-        """Bodies moved by a joint coordinate that have neither mass nor inertia."""
+        """Return the names of bodies with zero mass and inertia whose joint has this coordinate."""
         return []
 
     def loaded(self, load: Inertia) -> Model:
-        """Return the model with a load, given in the tool frame, in the body that carries it."""
+        """Return the model with a payload added to the body that carries the tool.
+
+        `load` is the inertia of the payload in the tool frame.
+        """
         raise NotImplementedError
 
     def without_solids(self) -> Model:
-        """Return the model without visible parts: it is cheaper to send to another process."""
+        """Return a copy without visible parts, which can be sent to another process faster."""
         raise NotImplementedError
 
     def with_each_drive(self, change: Callable[[Drive], Drive]) -> Model:
@@ -294,20 +319,23 @@ class Model:
 
     @property
     def real_drives(self) -> bool:
-        """Whether actuators of the file replace the ideal drives."""
+        """True if the drives are real: the actuators of the file replace the ideal drives."""
         return any(drive.real is not None for drive in self.drives)
 
     def require_tree(self, reason: str = "this needs a serial or tree robot") -> TreeModel:
-        """Return this model if it is a tree; otherwise raise with the reason."""
+        """Return this model if it is a tree; otherwise raise an error that contains `reason`."""
         raise BrazoError(f"robot '{self.name}' is a {self.kind} with closed loops: {reason}")
 
     def _without_masses(self) -> BrazoError:
-        return BrazoError(f"robot '{self.name}' is kinematic only: a load has no effect")
+        return BrazoError(
+            f"robot '{self.name}': a payload has no effect, because the inertia of the link that "
+            "carries the tool is unknown; give it in the robot's file"
+        )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeModel(Model):
-    """Base and moving bodies in a tree (a serial arm if no body branches)."""
+    """Robot with a base and moving bodies in a tree; a serial arm if the tree does not branch."""
 
     bodies: tuple[Body, ...]
     tip: int  # index of the body that carries the tool
@@ -325,7 +353,7 @@ class TreeModel(Model):
 
     @property
     def coordinates(self) -> tuple[Joint, ...]:
-        """Independent joints, in the order of q."""
+        """Independent joints (without mimic joints), in the order of q."""
         chosen: dict[int, Joint] = {}
         for joint in self.joints:
             # Prefer the joint whose value is q over one that mimics it.
@@ -337,15 +365,17 @@ class TreeModel(Model):
 
     @property
     def masters(self) -> tuple[Joint, ...]:
-        """For each coordinate, the joint whose value equals it; raises an error if there is none.
+        """For each coordinate, the joint whose value is the coordinate itself.
 
-        Robot files and MuJoCo need such a joint.
+        Such a joint has multiplier 1 and offset 0. An error is raised if a coordinate has none.
+        URDF and MuJoCo require it, because a mimic joint refers to another joint.
         """
         for joint in self.coordinates:
             if (joint.multiplier, joint.offset) != (1.0, 0.0):
                 raise BrazoError(
-                    f"robot '{self.name}': joint '{joint.name}' has a multiplier or offset without "
-                    "a joint to follow; give the joint multiplier 1 and offset 0"
+                    f"robot '{self.name}': joint '{joint.name}' has multiplier "
+                    f"{joint.multiplier:g} and offset {joint.offset:g}, and no joint with the same "
+                    "coordinate has multiplier 1 and offset 0; give one of them these values"
                 )
         return self.coordinates
 
@@ -356,7 +386,7 @@ class TreeModel(Model):
 
     @property
     def limits(self) -> Array:
-        """Joint limits (n, 2); infinite if there are none."""
+        """Joint limits (n, 2) in rad or m; ±infinity if a joint has no limits."""
         return frozen([joint.limits for joint in self.coordinates], (self.n, 2))
 
     @property
@@ -373,7 +403,7 @@ class TreeModel(Model):
 
     @property
     def is_serial(self) -> bool:
-        """Whether the bodies form one chain, with one coordinate per joint and the tip last."""
+        """True if the bodies form one chain without mimic joints, and the last one has the tool."""
         return (
             all(body.parent == i - 1 for i, body in enumerate(self.bodies))
             and self.n == len(self.joints)
@@ -471,8 +501,9 @@ class TreeModel(Model):
 class DeltaModel(Model):
     """Delta robot: driven arms of length L1, parallelogram rods of length L2, level platform.
 
-    The origin is at the centre of the fixed platform, z up, with the workspace below (z < 0).  At
-    theta = 0 a drive arm is in the platform plane and points outward; theta > 0 raises the elbow.
+    The origin is at the centre of the fixed base plate, z is up, and the workspace is below (z <
+    0). At theta = 0 a driven arm points outward in the plane of the base plate; theta > 0 raises
+    its elbow.
     """
 
     R: float  # fixed platform: centre to drive axis
@@ -545,7 +576,11 @@ class DeltaModel(Model):
 
     @property
     def inertias(self) -> tuple[tuple[str, Inertia | None], ...]:
-        """Drive arm, the rods of one arm as a thin rod along z, and the platform as a point."""
+        """Name and inertia of a driven arm, of the rods of one arm, and of the platform.
+
+        The two rods of an arm are modelled together as one thin rod along z, and the platform as a
+        point mass. An inertia is None if the file has none.
+        """
         across = (self.rod_mass or 0.0) * self.L2**2 / 12.0
         rod = Inertia(
             self.rod_mass or 0.0,

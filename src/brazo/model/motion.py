@@ -1,10 +1,10 @@
-"""Motion of one joint as a 4x4 transform, and the resulting poses of all bodies.
+"""Motion of one joint as a 4 × 4 transform, and the resulting poses of all bodies.
 
-    motion = [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]   about the axis (K: cross product with it), or
-             [ 1                             v·a ]   along it
+    revolute     [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]    K u = a × u, with the unit axis a
+    prismatic    [ 1                             v·a ]
 
-These are the plain formulas of `TreeModel`, for readers and writers; the fast kinematics are
-elsewhere.
+These are the plain formulas of `TreeModel`, used to read and write files. The compiled kinematics
+are in `brazo.kinematics`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from brazo.model.transforms import exact_sincos
 
 
 def motion(kind: JointKind, axis: Array, value: float) -> Array:
-    """Return the rotation about (revolute) or translation along (prismatic) a unit axis."""
+    """Return the transform (4, 4) of a joint: rotation about or translation along a unit axis."""
     T = np.eye(4)
     if kind == "prismatic":
         T[:3, 3] = value * np.asarray(axis)

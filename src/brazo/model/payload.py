@@ -1,4 +1,4 @@
-"""Payload at the tool, as part of the body that carries it."""
+"""Payload at the tool, as part of the body that carries the tool."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from brazo.model.description import Inertia, Model, frozen
 
 
 def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
-    """Check a load in the tool frame: mass, `com` (3,), `inertia` (3,) or (3, 3)."""
+    """Return a payload as an `Inertia` in the tool frame; raise BrazoError if it is invalid.
+
+    `mass` is in kg, `com` (3,) is the centre of mass in m, and `inertia` is the tensor about the
+    centre of mass (3, 3), or its diagonal (3,), in kg m².
+    """
     try:
         m, c, tensor = float(mass), np.array(com, dtype=float), np.array(inertia, dtype=float)
     except (TypeError, ValueError) as error:
-        raise BrazoError(f"payload: not numbers ({error})") from None
+        raise BrazoError(f"payload: mass, com and inertia must be numbers ({error})") from None
     tensor = np.diag(tensor) if tensor.shape == (3,) else tensor
     values = np.concatenate([[m], c.ravel(), tensor.ravel()])
     if c.shape != (3,) or tensor.shape != (3, 3) or not np.isfinite(values).all() or m < 0.0:
         raise BrazoError(
-            "payload: the mass must be at least 0, com (3,) and inertia (3,) or (3, 3), all finite"
+            f"payload: mass {m:g}, com of shape {c.shape}, inertia of shape {tensor.shape}; "
+            "expected finite numbers: mass 0 or more, com of shape (3,), inertia of shape (3,) or "
+            "(3, 3)"
         )
     return Inertia(m, frozen(c), frozen(tensor))
 
 
 @dataclass(frozen=True, eq=False)
 class Carrying:
-    """Callable that rebuilds a robot with a load."""
+    """Function that rebuilds a robot model with a payload."""
 
     rebuild: Callable[[Mapping[str, float]], Model]  # of the robot without the load
     load: Inertia  # in the tool frame

@@ -1,15 +1,16 @@
 """Detection of unit mistakes: numbers read in m or rad that were probably given in mm or degrees.
 
-Files and the shell read a number without a unit in SI.  It is implausible
+Files and the command line read a number without a unit as SI. Such a number is implausible if it is
 
-* as a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular
-  speed above 50 rad/s, in a robot, cell or program file,
-* as a joint value out of the joint limits (`joint_fields.outside`), or a length above 25 m if there
-  are none,
-* as a target of inverse kinematics more than ten times as far from the base as the robot reaches.
+* a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular speed
+  above 50 rad/s, in a robot, cell or program file,
+* a joint value outside the joint limits (`joint_fields.outside`), or a length above 25 m for a
+  joint without limits,
+* a target of inverse kinematics whose distance from the base is more than ten times the robot's
+  reach.
 
-It is reported with the probable unit, and used as written.  A number with a unit (`30m`) is never
-reported, and the range of 25 m includes a large gantry and a 20 m crane.
+An implausible number is reported with the probable unit and used as written. A number with a unit
+(`30m`) is never reported. The limit of 25 m allows for a large gantry and a 20 m crane.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _MEANT = {
 
 
 def doubt(value: float, dimension: units.Dimension) -> str:
-    """Return the warning for a number without a unit; empty if it is plausible."""
+    """Return a warning if a number without a unit is implausible, otherwise ""."""
     limit, read, meant = _MEANT.get(dimension, (math.inf, "", ""))
     if abs(value) <= limit:
         return ""
@@ -45,12 +46,12 @@ def doubt(value: float, dimension: units.Dimension) -> str:
 
 
 def target_doubt(position: np.ndarray, model: Model) -> str:
-    """Return the warning for a target without units; empty if it is plausible."""
+    """Return a warning if a target position (3,) without units is implausible, otherwise ""."""
     distance, limit = float(np.linalg.norm(position)), MAX_REACHES * model.reach
     if not distance > limit:
         return ""
     texts = " ".join(f"{x:g}mm" for x in position)
     return (
-        f"the target is {distance:g} m from the base, the robot reaches at most "
+        f"the target is {distance:g} m from the base; the robot reaches at most "
         f"{limit / MAX_REACHES:.3g} m; did you mean {texts}?"
     )

@@ -1,9 +1,9 @@
 """Read-only values that a description shares with its users.
 
 Everything derived from a robot (machine code, limits, bodies) is computed once from its
-description, so a change in place would make the two inconsistent.  `frozen` returns read-only
-arrays and `ReadOnlyDict` is a read-only mapping.  `freeze_arrays` restores the flags that pickling
-loses.
+description. A change in place would make the derived values inconsistent. `frozen` returns
+read-only arrays, and `ReadOnlyDict` is a read-only mapping. `freeze_arrays` restores the read-only
+flags, which pickling loses.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
-    raise BrazoError("this mapping is read-only; dict(...) makes a copy that can be changed")
+    raise BrazoError("this mapping is read-only; make a copy that can be changed with dict(...)")
 
 
 class ReadOnlyDict(dict):
@@ -54,9 +54,10 @@ class ReadOnlyDict(dict):
 
 
 def refuse_assignment(owner: object, what: str, name: str, advice: Mapping[str, str]) -> NoReturn:
-    """Raise BrazoError for the assignment of a read-only attribute, with advice.
+    """Raise BrazoError for an assignment to the read-only attribute `name` of `owner`.
 
-    `advice` has a sentence per attribute, and one under "" for all others.
+    `what` is the name of the object in the message. `advice` maps attribute names to a sentence
+    that is added to the message; the key "" is used for all other attributes.
     """
     instead = advice.get(name, advice[""])
     kind = type(owner)
@@ -68,7 +69,10 @@ def refuse_assignment(owner: object, what: str, name: str, advice: Mapping[str, 
 
 
 def refuse_unknown(what: str, name: str, known: Iterable[str], advice: str = "") -> NoReturn:
-    """Raise BrazoError for an unknown attribute, with the closest public name in `known`."""
+    """Raise BrazoError for an unknown attribute `name` and suggest the closest name in `known`.
+
+    `what` is the name of the object in the message.
+    """
     names = sorted(one for one in known if not one.startswith("_"))
     close = difflib.get_close_matches(name, names, n=1)
     hint = f"; did you mean '{close[0]}'?" if close else "." if advice else ""

@@ -1,9 +1,10 @@
-"""Solid shapes of a part; sizes in metres, each centred on its own frame.
+"""Solid shapes of a part; sizes are in metres, and each shape is centred on its own frame.
 
-Cylinders, capsules and beams are aligned with z.  `Beam` tapers from one rounded section to another
-and `Lever` from one round end to another; they form the segments.  `CircularPattern` repeats a
-shape around z (bolts), `Mesh` refers to a file or contains its triangles.  All but these two are
-convex.  `brazo.body.solids` converts any of them to triangles.
+Cylinders, capsules and beams are aligned with z. A `Beam` tapers from one rounded section to
+another. A `Lever` is a flat link with two round ends. The links of generated robots consist of
+beams and levers. `CircularPattern` repeats a shape around z (bolts). `Mesh` refers to a file or
+contains triangles. All shapes except `CircularPattern` and `Mesh` are convex. `brazo.body.solids`
+converts any shape to triangles.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Sphere:
 
 @dataclass(frozen=True, slots=True)
 class Beam:
-    """Bar along z, centred, with a rounded section that tapers from start to end."""
+    """Bar along z with rounded rectangular cross-sections `start` (at -z) and `end` (at +z)."""
 
     length: float
     start: tuple[float, float]  # full width in x and y at -z
@@ -51,7 +52,10 @@ class Beam:
 
 @dataclass(frozen=True, slots=True)
 class Lever:
-    """Hull of two discs normal to z: radii[0] at x = -length/2 and radii[1] at x = +length/2."""
+    """Convex hull of two discs normal to z, at x = -length/2 and x = +length/2.
+
+    Their radii are `radii[0]` and `radii[1]`.
+    """
 
     length: float  # between the disc centres
     radii: tuple[float, float]
@@ -61,7 +65,7 @@ class Lever:
 
 @dataclass(frozen=True, slots=True)
 class CircularPattern:
-    """`count` copies of a shape, evenly spaced on a circle of `radius` around z; the first on x."""
+    """`count` copies of a shape, evenly spaced on a circle around z; the first is on the x axis."""
 
     shape: Box | Cylinder | Capsule | Sphere | Beam | Lever
     count: int
@@ -70,10 +74,10 @@ class CircularPattern:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mesh:
-    """Triangle mesh, from a file (`path`, scaled) or from `vertices` and `faces`.
+    """Triangle mesh, from the file `path` or from `vertices` and `faces`, multiplied by `scale`.
 
-    `pieces` are mesh files with the same scale; their convex hulls are used for collisions instead
-    of the convex hull of the mesh.
+    `pieces` are mesh files with the same scale. If there are any, collision detection uses the
+    convex hulls of the pieces instead of the convex hull of the mesh.
     """
 
     path: Path | None = None
@@ -84,7 +88,7 @@ class Mesh:
 
     @property
     def colliding(self) -> tuple[Mesh, ...]:
-        """The meshes whose convex hulls are used for collisions."""
+        """Meshes whose convex hulls are used for collision detection: the pieces, or this mesh."""
         return tuple(Mesh(path, self.scale) for path in self.pieces) or (self,)
 
 

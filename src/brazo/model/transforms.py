@@ -1,7 +1,7 @@
-"""Homogeneous transforms as 4x4 arrays: the constructors that the model needs.
+"""Homogeneous transforms as 4 × 4 arrays: constructors and conversions for the model.
 
-Right angles are exact: the cosine of a quarter turn is 0, not 6e-17, so that zeros in a D-H table
-stay zeros in everything derived from it.
+Right angles are exact: the cosine of a quarter turn is 0, not 6e-17. Zeros in a D-H table therefore
+stay zeros in all derived values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _SNAP = 1e-15
 
 
 def exact_sincos(angle: float) -> tuple[float, float]:
-    """Return sine and cosine, with values within 1e-15 of 0 and ±1 made exact."""
+    """Return sine and cosine of an angle (rad); values within 1e-15 of 0 and ±1 are made exact."""
     return _snap(math.sin(angle)), _snap(math.cos(angle))
 
 
@@ -44,17 +44,18 @@ def translate(x: float = 0.0, y: float = 0.0, z: float = 0.0) -> np.ndarray:
 
 
 def pose(xyz=(0.0, 0.0, 0.0), rpy=(0.0, 0.0, 0.0)) -> np.ndarray:
-    """Return a pose: translation, then roll-pitch-yaw about fixed x, y, z.
+    """Return a pose (4, 4) from a translation (m) and roll, pitch, yaw (rad) about fixed x, y, z.
 
-    R = Rz(yaw) Ry(pitch) Rx(roll).
+    The rotation is R = Rz(yaw) Ry(pitch) Rx(roll).
     """
     return translate(*xyz) @ rot_z(rpy[2]) @ rot_y(rpy[1]) @ rot_x(rpy[0])
 
 
 def as_pose(value: Any, what: str = "pose") -> np.ndarray:
-    """Return a 4x4 transform from a matrix, a position (3,), or an object whose `.A` is one.
+    """Convert a matrix (4, 4), a position (3,) or a spatialmath pose to a transform (4, 4).
 
-    The latter are the poses of spatialmath (SE3).
+    A spatialmath pose (SE3) is any object whose attribute `A` is a matrix. Error messages start
+    with `what`.
     """
     T = float_array(getattr(value, "A", value), what)
     if T.shape == (3,):
@@ -62,21 +63,21 @@ def as_pose(value: Any, what: str = "pose") -> np.ndarray:
     if T.shape != (4, 4):
         raise BrazoError(f"{what}: shape {T.shape}; expected a (4, 4) pose or a (3,) position")
     if not np.isfinite(T).all():
-        raise BrazoError(f"{what}: has values that are not finite")
+        raise BrazoError(f"{what}: contains values that are not finite")
     R = T[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
-        raise BrazoError(f"{what}: the upper left 3x3 block is not a rotation")
+        raise BrazoError(f"{what}: the upper left 3x3 block is not a rotation matrix")
     if np.abs(T[3] - (0.0, 0.0, 0.0, 1.0)).max() > 1e-9:
         raise BrazoError(f"{what}: the last row must be 0 0 0 1")
     return T
 
 
 def rpy_of(R: np.ndarray) -> tuple[float, float, float]:
-    """Return roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), exact to rounding everywhere.
+    """Return (roll, pitch, yaw) in rad with R = Rz(yaw) Ry(pitch) Rx(roll), up to rounding errors.
 
-    Yaw is computed from the first column, roll and pitch from the rotation that remains without
-    this yaw.  Near pitch = ±90°, where yaw is ill-conditioned, roll compensates it and the product
-    is still R.
+    Yaw is computed from the first column of R, then roll and pitch from Rz(-yaw) R. Near
+    pitch = ±90° yaw is ill-conditioned, but roll compensates the error of yaw, so the product is
+    still R.
     """
     yaw = math.atan2(R[1, 0], R[0, 0])
     s, c = math.sin(yaw), math.cos(yaw)

@@ -1,14 +1,16 @@
-"""Operation of a robot by a person or a link; independent of any page, with clocks as arguments.
+"""Operation of a robot by a person or over a link, independent of any web page.
 
-HoldToRun            the enable switch: pressed, renewed, released, stopped, timed out
-HeldMotion           a jog that runs only while its press of the switch is held
-JogKeys              the jog keys of a pendant
-Mover                joint and linear moves, step jog and hold-to-run jog of simulated robots
-SpeedCapped          a motion with limited tool speed
-Points, PointRun     taught points, and running through them
-Playing              a trajectory run on a robot, once or in a loop
-TcpFit               tool centre point from touches of one point (`tcp_from_touches`)
-StopAll, StopLatch   STOP for every robot of a simulation, and for a switch that stays held
+All clocks are passed as arguments.
+
+    HoldToRun            an enable (deadman) switch: pressed, renewed, released, stopped, timed out
+    HeldMotion           a jog that runs only while one press of the switch is held
+    JogKeys              the jog keys of a pendant
+    Mover                joint and linear moves, step jog and hold-to-run jog of simulated robots
+    SpeedCapped          a motion with limited tool speed
+    Points, PointRun     taught points, and a run through them in sequence
+    Playing              a run of a trajectory on a robot, once or in a loop
+    TcpFit               calibration of the tool centre point (`tcp_from_touches`)
+    StopAll, StopLatch   STOP for every robot of a simulation, and for a switch that stays pressed
 """
 
 from brazo.operate.held_motion import HeldMotion

@@ -20,12 +20,15 @@ _IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 def unintended(contacts: Contacts) -> np.ndarray:
-    """Return a mask of the contacts that touch and are unintended."""
+    """Return a boolean mask (k,): True for each contact that touches and is unintended."""
     return (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
 
 
 def touched(contacts: Contacts, robot: str) -> set[str]:
-    """Return the names of unintended contacts: fixtures, robots, pairs of the robot's own parts."""
+    """Return the names of all things that a robot touches unintentionally.
+
+    Each is the name of a fixture or of another robot, or the names of two parts of this robot.
+    """
     if not len(contacts):
         return set()
     names = contacts.names
@@ -35,9 +38,9 @@ def touched(contacts: Contacts, robot: str) -> set[str]:
 
 
 def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None) -> str:
-    """Return a message about the unintended contact with the highest force; "" without one.
+    """Return a message about the robot's unintended contact with the highest force, or "".
 
-    With `among`, only contacts with these names, as returned by `touched`, count.
+    If `among` is given, only contacts with these things count, named as in `touched`.
     """
     hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
     if among is not None:
@@ -52,7 +55,9 @@ def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None)
         part, other = hit.first, hit.second
     else:
         part, other = hit.second, hit.first
-    return f"{part.removeprefix(f'{robot}/')} touches {other.replace('/', ': ')}: move it back"
+    return (
+        f"{part.removeprefix(f'{robot}/')} touches {other.replace('/', ': ')}: move the robot back"
+    )
 
 
 def _of(part: str, robot: str) -> bool:
@@ -60,14 +65,14 @@ def _of(part: str, robot: str) -> bool:
 
 
 def _other(first: str, second: str, robot: str) -> str:
-    """Return the name of the other side of a contact: a fixture, a robot, a pair of own parts."""
+    """Return what a robot touches in a contact: a fixture, a robot or a pair of its own parts."""
     if _of(first, robot) and _of(second, robot):
         return f"{first.removeprefix(f'{robot}/')} and {second.removeprefix(f'{robot}/')}"
     return (second if _of(first, robot) else first).partition("/")[0]
 
 
 def held_up(contacts: Contacts, robot: SimRobot) -> str:
-    """Return a message about the object that keeps a robot from its reference; "" without one."""
+    """Return a message if a free body keeps a robot away from its reference; "" otherwise."""
     touches = [c for c in contacts.of(robot.name) if c.touching and c.kind == "robot-object"]
     kinds = robot.arm.joint_kinds
     away = np.abs(robot.q - robot.reference.q)

@@ -1,9 +1,9 @@
-"""`HeldMotion`: a jog that runs only while its press of the enable switch is held.
+"""`HeldMotion`: a jog that runs only while one press of the enable switch is held.
 
-The switch is read in every update, so stopping depends on nothing else: braking starts with the
-first update after a release, a stop or a timeout.  It also starts at the first contact with
-something that was not touched at the start of the jog.  After braking has started, the jog never
-runs again.
+The switch is read in every update, so braking starts with the first update after a release, a stop
+or a timeout.  Braking also starts at the first unintended contact (with a fixture, another robot or
+the robot itself) that did not exist at the start of the jog.  After braking has started, the jog
+never runs again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from brazo.trajectory import CartesianJog, Jog, Sample
 
 
 class HeldMotion:
-    """Jog bound to one press of a switch."""
+    """Jog that runs until the enable switch is released.
+
+    `press` identifies the press of the switch that started the jog: a later press does not continue
+    it.  The caller gives three functions.  `touched()` returns the names of the current contacts;
+    see `brazo.operate.contacts.touched`.  Contacts that exist at the start or are in `known` do not
+    end the jog.  `steer()` sets the velocity of the jog.  `limit()` returns why the jog does not
+    move as requested, or an empty string.
+    """
 
     def __init__(
         self,
@@ -47,16 +54,16 @@ class HeldMotion:
 
     @property
     def held(self) -> bool:
-        """Whether the press is still held."""
+        """Whether the press that started the jog is still held."""
         return self._switch.holds(self._press)
 
     @property
     def moving(self) -> bool:
-        """Whether it moves, or is held and may start to move."""
+        """Whether the jog moves, or is held and may start to move."""
         return self.held or self.jog.moving
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds and return the new state."""
+        """Advance by dt seconds and return the new joint reference."""
         ran_into = self._touched() - self._known if self.held else set()
         # If the switch was released in the meantime, the contact did not end the jog.
         if ran_into and self._switch.release(self._press):
@@ -73,7 +80,11 @@ class HeldMotion:
 
 
 def source_of(motion: Any) -> Any:
-    """Return the source of a robot's motion without its wrappers; None if it has none."""
+    """Return the object that generates a robot's motion step by step, such as a jog.
+
+    If it is wrapped in `SpeedCapped` or `Resampled`, the inner object is returned.  The result is
+    None for other motions, such as a trajectory.
+    """
     source = getattr(motion, "source", None)
     while isinstance(source, SpeedCapped | Resampled):
         source = source.inner

@@ -7,10 +7,11 @@
 
 Only a new press leads to DOWN.  A renewal after a release, a stop or a timeout has no effect: a
 page that was disconnected and reconnects with the button still held causes no motion.  Each press
-has a number, and motion is bound to it (`holds`), so a motion that is still being prepared when the
-switch is released never starts.
+has a number, and a motion is bound to that number (`holds`).  A motion that is still being prepared
+when the switch is released therefore never starts.
 
-`StopLatch` does the same for a switch that is read as a level, without presses and renewals.
+`StopLatch` is for a switch without renewals, of which only the level (up or down) and the number of
+presses can be read.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ TIMEOUT = 0.25  # s without a renewal
 
 
 class HoldToRun:
-    """The switch; thread-safe.
+    """Enable (deadman) switch that must be renewed while it is held; thread-safe.
 
-    `first` (s) is the timeout between a press and its first renewal if it differs, as for keys that
-    a terminal repeats.
+    `timeout` (s) is the maximum time between renewals.  `first` (s), if given, is the maximum time
+    between a press and its first renewal, for example for keys that a terminal repeats.
     """
 
     timeout = TIMEOUT
@@ -55,12 +56,12 @@ class HoldToRun:
 
     @property
     def held(self) -> bool:
-        """Whether it is down and renewed in time."""
+        """Whether the switch is down and was renewed in time."""
         with self._lock:
             return self._check()
 
     def holds(self, press: int) -> bool:
-        """Return whether this press still holds the switch."""
+        """Return whether press number `press` is the last press and is still held."""
         with self._lock:
             return press == self._presses and self._check()
 
@@ -73,7 +74,7 @@ class HoldToRun:
             return self._presses
 
     def renew(self) -> bool:
-        """Report that the switch is still down; return whether this renewal is valid."""
+        """Report that the switch is still down; return False if the press has already ended."""
         with self._lock:
             if not self._check():
                 return False
@@ -81,7 +82,10 @@ class HoldToRun:
             return True
 
     def release(self, press: int | None = None) -> bool:
-        """Release the switch, or only if `press` holds it; return whether a press was ended."""
+        """Release the switch; return whether a press was ended.
+
+        If `press` is given, the switch is released only if this press is the one that holds it.
+        """
         with self._lock:
             if press not in (None, self._presses) or not self._check():
                 return False
@@ -89,7 +93,7 @@ class HoldToRun:
             return True
 
     def stop(self) -> bool:
-        """Release the switch by STOP; return whether it was held."""
+        """Release the switch because of STOP; return whether it was held."""
         return self.release()
 
     def _check(self) -> bool:
@@ -102,10 +106,11 @@ class HoldToRun:
 
 
 class StopLatch:
-    """Keeps a switch that is read as a level off after STOP.
+    """Keeps a switch off after STOP until the switch is released and pressed again.
 
-    The switch is valid again after it was read as up and its press count is higher than at the
-    STOP.  `stop` is thread-safe; the other methods are for the thread that reads the switch.
+    Only the level (up or down) and the press count of the switch are read.  After a STOP, the
+    switch counts again once it was read as up and its press count has increased.  `stop` is
+    thread-safe; the other methods are for the thread that reads the switch.
     """
 
     def __init__(self) -> None:
@@ -120,11 +125,14 @@ class StopLatch:
         return self._presses is not None
 
     def stop(self) -> None:
-        """Keep the switch off from the next read on."""
+        """Keep the switch off from the next call of `passes` on."""
         self._pressed.set()
 
     def passes(self, down: bool, presses: int) -> bool:
-        """Return whether a switch that reads `down` counts as held, with `presses` so far."""
+        """Return whether the switch counts as held.
+
+        `down` is its current level and `presses` its press count.
+        """
         if self._pressed.is_set():
             self._pressed.clear()
             self.stops += 1

@@ -1,9 +1,10 @@
-"""`JogKeys`: the jog keys and the gamepad of a pendant, of which at most one is down.
+"""`JogKeys`: the jog keys and the gamepad of a pendant.  At most one key is down at a time.
 
-A key moves one axis at full jog speed.  The sticks of a gamepad move axes at a fraction of it, and
-its hold-to-run button is the key.  A press while the robot still moves brakes it and waits; the
-renewals of the key start the jog when the robot is at rest.  A jog ended by a contact needs a new
-press, which may move on against the same contact.
+A key moves one axis at full jog speed.  The sticks of a gamepad move axes at a fraction of the jog
+speed while the gamepad's hold-to-run button is pressed; this button counts as a key.  If a key is
+pressed while the robot moves, the robot brakes.  The jog then starts with the first renewal of the
+key after the robot has come to rest.  A jog that was ended by a contact needs a new press, which
+may continue against the same contact.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ _STICK = "stick"
 
 
 class JogKeys:
-    """Keys of one pendant; the methods that press, renew, release and stop are thread-safe.
+    """Jog keys of one pendant.
 
-    The other methods belong to the thread of the mover.
+    The methods that press, renew, release and stop are thread-safe.  Call the other methods only on
+    the thread of the mover.
     """
 
     def __init__(self, mover: Mover, switch: HoldToRun | None = None) -> None:
@@ -45,48 +47,56 @@ class JogKeys:
 
     @property
     def jog(self) -> HeldMotion | None:
-        """Jog of the key that is down."""
+        """Jog that the pressed key has started; None if there is none."""
         return self._jog
 
     # ---- keys, thread-safe ----------------------------------------------------------------------
 
     def press(self, axis: int, sign: int) -> int:
-        """Press a key; return the number of the press, for `begin`."""
+        """Press the jog key that moves an axis in the direction `sign` (-1 or 1).
+
+        Returns the number of the press, which `begin` needs.
+        """
         return self._press((axis, sign), (*[0.0] * axis, float(sign)))
 
     def renew(self, axis: int, sign: int) -> int | None:
-        """Report that a key is still down; return its press if it has no jog yet."""
+        """Report that a jog key is still down.
+
+        Returns the number of its press if the press has not started a jog yet, otherwise None.
+        """
         return self._renew((axis, sign))
 
     def press_stick(self, shares: Sequence[float]) -> int:
-        """Press the hold-to-run button of a gamepad; return the number of the press, for `begin`.
+        """Press the hold-to-run button of a gamepad.
 
-        `shares` are the deflections of its sticks by axis, -1 to 1; axes that are missing rest.
+        Returns the number of the press, which `begin` needs.  `shares` are the deflections of the
+        sticks by axis, from -1 to 1.  Axes without a value stay at rest.
         """
         return self._press(_STICK, tuple(shares))
 
     def renew_stick(self, shares: Sequence[float]) -> int | None:
-        """Report that the hold-to-run button is still down, with the current deflections.
+        """Report that the hold-to-run button is still down.
 
-        Return its press if it has no jog yet.
+        `shares` are the current deflections of the sticks by axis, from -1 to 1.  Returns the
+        number of its press if the press has not started a jog yet, otherwise None.
         """
         if self._down[0] == _STICK:
             self._shares = tuple(shares)
         return self._renew(_STICK)
 
     def shares(self, n: int) -> np.ndarray:
-        """Return the velocity (n,) of each axis as a fraction of the jog speed, -1 to 1."""
+        """Return the velocity of each axis (n,) as a fraction of the jog speed, from -1 to 1."""
         given = self._shares[:n]
         found = np.zeros(n)
         found[: len(given)] = np.clip(given, -1.0, 1.0)
         return found
 
     def release(self) -> None:
-        """Release the key."""
+        """Release the pressed key."""
         self.switch.release()
 
     def stop(self) -> None:
-        """STOP: the key has no effect until it is pressed again."""
+        """Release the key because of STOP.  The key has no effect until it is pressed again."""
         self.switch.stop()
 
     def _press(self, key: Hashable, shares: tuple[float, ...]) -> int:
@@ -102,7 +112,10 @@ class JogKeys:
     # ---- jogs, on the thread of the mover ------------------------------------------------------
 
     def begin(self, robot: SimRobot, frame: Frame, press: int) -> str:
-        """Start the jog of a press that is still held; return the message of `settle`."""
+        """Start the jog of press number `press` in `frame`, if this press is still held.
+
+        Returns the message of `settle` about the previous jog.
+        """
         message = self.settle()
         if self._jog is None and press == self._down[1] and self.switch.holds(press):
             motion, _, contacts = self._last
@@ -118,7 +131,10 @@ class JogKeys:
         return message
 
     def settle(self) -> str:
-        """Drop a jog that is no longer held; return a message if a contact ended it."""
+        """Drop the jog if it is no longer held.
+
+        Returns a message if a contact ended the jog, otherwise an empty string.
+        """
         jog, robot = self._jog, self._robot
         if jog is None or robot is None or jog.held:
             return ""
@@ -128,16 +144,19 @@ class JogKeys:
             return ""
         contacts = struck(self._mover.contacts(), robot.name, jog.ran_into)
         names = ", ".join(sorted(jog.ran_into))
-        why = contacts or f"contact with {names}: move it back"
+        why = contacts or f"contact with {names}: move the robot back"
         return f"Stopped: {why}, or press again to continue"
 
     def forget(self) -> None:
-        """Release the key and forget its jog after the simulation was replaced or reset."""
+        """Release the key and drop its jog; call this when the simulation was replaced or reset."""
         self.switch.release()
         self._jog, self._last = None, (None, "", set())
 
     def reason(self, robot: SimRobot) -> str:
-        """Return why the robot does not follow the last jog; "" after any other motion."""
+        """Return why the robot did not move as the last jog requested; "" if it did.
+
+        The result is also "" if another motion of the robot was started after the jog.
+        """
         if self._jog is not None:
             return self._jog.reason
         motion, reason, _ = self._last

@@ -1,8 +1,9 @@
 """`Mover`: joint moves, linear moves, step jog and hold-to-run jog of the robots of a simulation.
 
-All of them keep the joint limits (`limits_of`), the override (a fraction of every speed) and, in
-reduced mode, 250 mm/s at the tool (the reduced speed of ISO 10218).  A request that is not feasible
-raises `BrazoError` with the reason, and the robot keeps its motion.
+Every motion respects the joint limits (`limits_of`) and the override (a fraction of every speed).
+In reduced mode, the tool speed is at most 250 mm/s (the reduced speed of ISO 10218).  A request
+that is not feasible raises `BrazoError` with the reason, and the robot continues its current
+motion.
 
 A jog moves single joints (`"joint"`), or the tool along and about the axes of a frame: `"world"`,
 `"base"` of the robot, `"tool"`, or a frame of the cell by its name.
@@ -36,6 +37,7 @@ from brazo.trajectory import (
     line,
     quintic_via_points,
 )
+from brazo.trajectory.jog import jog_limits
 from brazo.trajectory.limits import at_limit
 
 if TYPE_CHECKING:
@@ -58,9 +60,9 @@ JOG_SHARE = 0.5  # of a joint's max speed, at full override
 
 
 class Mover:
-    """Moves the robots of a simulation; to be called from one thread.
+    """Moves the robots of a simulation.  Not thread-safe: use on one thread.
 
-    `simulation` returns the current simulation, `require_running` raises while it is paused.
+    `simulation()` returns the current simulation.  `require_running()` raises if it is paused.
     """
 
     def __init__(
@@ -74,13 +76,13 @@ class Mover:
 
     @property
     def override(self) -> float:
-        """Fraction of every speed, above 0 and at most 1."""
+        """Factor applied to every speed, above 0 and at most 1."""
         return self._override
 
     @override.setter
     def override(self, share: float) -> None:
         if not 0.0 < share <= 1.0:
-            raise BrazoError(f"override {100 * share:g} %: must be above 0, at most 100 %")
+            raise BrazoError(f"override {100 * share:g} %: must be above 0 % and at most 100 %")
         self._override = float(share)
         self._sources.clear()
 
@@ -97,7 +99,7 @@ class Mover:
     # ---- moves --------------------------------------------------------------------------------
 
     def go_to(self, robot: SimRobot, q: Any) -> None:
-        """Move to joint values (n,) from any state, also during a motion."""
+        """Start a joint move to q (n,), in rad and m; the robot may be moving."""
         self._may_move(robot)
         q = within_limits(robot.arm, q)
         with self._simulation().lock:
@@ -110,14 +112,17 @@ class Mover:
             self._goals[robot.name] = q
 
     def goal(self, robot: SimRobot) -> np.ndarray:
-        """Return the target (n,) of the current joint move, else the current reference."""
+        """Return the target (n,) of the current joint move, or else the current reference."""
         source = self._sources.get(robot.name)
         if source is not None and source.moving and source_of(robot.motion) is source:
             return self._goals[robot.name]
         return robot.reference.q
 
     def move_tool(self, robot: SimRobot, T: np.ndarray, straight: bool) -> None:
-        """Move the tool to a pose (4, 4) in the base frame, by a joint move or a linear move."""
+        """Move the tool to the pose T (4, 4) in the base frame.
+
+        If `straight` is true, it is a linear move (MoveL), otherwise a joint move (MoveJ).
+        """
         self._may_move(robot)
         q = reach(robot.arm, T, robot.reference.q)
         if not straight:
@@ -142,7 +147,11 @@ class Mover:
         robot.move(fastest_within(motion, arm, limits_of(arm).scaled(self.override)))
 
     def step(self, robot: SimRobot, frame: Frame, axis: int, by: float) -> None:
-        """Move a joint, or the tool along or about an axis, by one increment (rad, m)."""
+        """Move a joint, or the tool along or about an axis of a frame, by one increment.
+
+        `by` is in rad or m.  `axis` is the index of the joint, or of the axis: linear x, y, z (0 to
+        2), angular x, y, z (3 to 5), or the elbow of a redundant arm (6).
+        """
         if frame == "joint":
             q = self.goal(robot).copy()  # repeated clicks add up
             before, q[axis] = q[axis], np.clip(q[axis] + by, *robot.arm.limits[axis])
@@ -160,7 +169,10 @@ class Mover:
         self.move_tool(robot, displaced(T, twist, R), straight=True)
 
     def _swing(self, robot: SimRobot, by: float) -> None:
-        """Move the elbow of a redundant arm by a distance (rad) with the tool at rest."""
+        """Move the elbow of a redundant arm while the tool stays at rest.
+
+        `by` is the path length of the motion in joint space (rad).
+        """
         self._may_move(robot)
         if robot.moving:
             raise BrazoError(f"{robot.name} is moving: wait until it stops, or stop it first")
@@ -173,7 +185,7 @@ class Mover:
         robot.move(fastest_within(motion, arm, limits.scaled(self.override)))
 
     def frame_pose(self, robot: SimRobot, frame: Frame) -> np.ndarray:
-        """Return the pose (4, 4) of a frame in the base frame of the robot."""
+        """Return the pose (4, 4) of the frame named `frame` in the robot's base frame."""
         if frame == "base":
             return np.eye(4)
         if frame == "tool":
@@ -183,7 +195,7 @@ class Mover:
             frames = {known.name: known.pose for known in self._simulation().cell.frames}
             if frame not in frames:
                 names = ", ".join([*FRAMES[1:], *frames])
-                raise BrazoError(f"no frame '{frame}' in this cell; it has {names}")
+                raise BrazoError(f"no frame '{frame}' in this cell; frames: {names}")
             T = frames[frame]
         return np.linalg.inv(robot.base) @ T
 
@@ -198,11 +210,13 @@ class Mover:
         press: int,
         known: Collection[str] = (),
     ) -> HeldMotion | None:
-        """Jog while a press of the switch is held; None if the robot must come to rest first.
+        """Start a jog that runs while press number `press` of the switch is held.
 
-        `shares(n)` returns the velocities (n,) of the joints, or (7,) of the tool, linear, angular,
-        and of the elbow of a redundant arm, as fractions of the jog speed; it is called in every
-        update.  The jog ends at any contact except those that exist now or are `known`.
+        Returns None if the robot still moves and must come to rest first.  `shares(n)` is called in
+        every update and returns velocities as fractions of the jog speed: one for each joint if
+        `frame` is `"joint"`.  Otherwise it returns 7 values: linear (3) and angular (3) for the
+        tool, and one for the elbow of a redundant arm.  The jog ends at any contact, except for
+        contacts that exist at the start or are listed in `known`.
         """
         self._may_move(robot)
         with self._simulation().lock:
@@ -229,7 +243,7 @@ class Mover:
     def _joint_jog(
         self, robot: SimRobot, shares: Shares
     ) -> tuple[Jog, Callable[[], None], Callable[[], str]]:
-        arm, limits = robot.arm, limits_of(robot.arm)
+        arm, limits = robot.arm, jog_limits(robot.arm)
         jog = Jog(limits, robot.reference.q)
         most = JOG_SHARE * self.override * limits.speed
 
@@ -246,7 +260,7 @@ class Mover:
     ) -> tuple[ToolJog, Callable[[], None], Callable[[], str]]:
         v, w = self._tool_speeds()
         most = ToolLimits(speed=v, angular_speed=w)
-        jog = ToolJog(robot.arm, limits_of(robot.arm), robot.reference.q, most)
+        jog = ToolJog(robot.arm, jog_limits(robot.arm), robot.reference.q, most)
         swing = ELBOW_SPEED * self.override if is_redundant(robot.arm) else 0.0
         R = np.eye(3) if frame == "tool" else self.frame_pose(robot, frame)[:3, :3]
 
@@ -274,17 +288,20 @@ class Mover:
         return SpeedCapped(source, arm, REDUCED) if self.reduced else source
 
     def _tool_speeds(self) -> tuple[float, float]:
-        """Return the tool speeds along (m/s) and about (rad/s) a line."""
+        """Return the maximum linear (m/s) and angular (rad/s) speed of the tool."""
         return self.override * (REDUCED if self.reduced else FULL_SPEED), self.override * ANGULAR
 
 
 def is_redundant(arm: Robot) -> bool:
-    """Return whether the arm can move its joints with the tool at rest."""
+    """Return whether the joints of the arm can move while the tool stays at rest."""
     return arm.n > arm.mobility
 
 
 def within_limits(arm: Robot, q: Any) -> np.ndarray:
-    """Return joint values (n,) clipped to the limits; raise if one exceeds them beyond rounding."""
+    """Return the joint values q (n,), clipped to the joint limits.
+
+    Raises `BrazoError` if a value exceeds its limits by more than a rounding error.
+    """
     q = np.array(q, dtype=float)
     for i, (value, (low, high)) in enumerate(zip(q, arm.limits, strict=True)):
         if not low - 1e-9 <= value <= high + 1e-9:
@@ -298,18 +315,23 @@ def within_limits(arm: Robot, q: Any) -> np.ndarray:
 
 
 def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) -> np.ndarray:
-    """Return joint values near q0 with the tool at T (4, 4).
+    """Return joint values (n,) near `q0` at which the tool has the pose T (4, 4).
 
-    Raise with the reason if there are none.
+    If `branch` is given, only the IK branch with this name is used.  Raises `BrazoError` with the
+    reason if there is no solution.
     """
     found = arm.ik(T, q0=q0, branch=branch)
     if not found.success:
-        raise BrazoError(f"{arm.name} cannot reach that pose: {found.reason}")
+        raise BrazoError(f"{arm.name} cannot reach the target pose: {found.reason}")
     return found.q
 
 
 def displaced(T: np.ndarray, twist: np.ndarray, R: np.ndarray) -> np.ndarray:
-    """Return a pose (4, 4) displaced by a twist (6,), linear then angular, in the axes R (3, 3)."""
+    """Return the pose T (4, 4) displaced by a translation, and by a rotation about its origin.
+
+    `twist` (6,) is the translation (m) followed by the rotation vector (rad), in the axes that are
+    the columns of R (3, 3).
+    """
     moved = T.copy()
     moved[:3, 3] += R @ twist[:3]
     moved[:3, :3] = matrix_from_rotvec(R @ twist[3:]) @ T[:3, :3]
@@ -317,7 +339,7 @@ def displaced(T: np.ndarray, twist: np.ndarray, R: np.ndarray) -> np.ndarray:
 
 
 def _within_one(shares: np.ndarray) -> np.ndarray:
-    """Return a vector (3,), shortened to length 1 if it is longer."""
+    """Return the vector `shares` (3,), scaled to length 1 if it is longer than 1."""
     return shares / max(1.0, float(np.linalg.norm(shares)))
 
 

@@ -1,8 +1,9 @@
-"""Tool targets that a five-joint arm cannot reach: the nearest configuration by one of two rules.
+"""Nearest configurations for tool targets that a five-joint arm cannot reach.
 
-The rules are those of `Robot.nearest_point`: keep the pitch of the tool, or take the nearest
-position with any pitch.  The pitch of a target pose is the elevation of its z axis, away from axis
-1.
+There are two rules, those of `Robot.nearest_point`: keep the pitch of the tool, or take the nearest
+position with any pitch.  The pitch is the angle of the tool's z axis above the horizontal, measured
+in the vertical plane through axis 1 and the target.  It is 0 if z is horizontal and points away
+from axis 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ _AXIS = 1e-9  # m: closer targets are on axis 1
 
 @functools.lru_cache(maxsize=64)
 def has_nearest_rules(arm: Robot) -> bool:
-    """Whether the rules apply to an arm: five joints, yaw, three parallel joints and roll."""
+    """Whether the nearest-target rules apply to an arm.
+
+    The arm must have five joints: yaw, three parallel joints and roll.
+    """
     try:
         arm.nearest_point(arm.fk(np.clip(np.zeros(arm.n), *arm.limits.T))[:3, 3], 0.0)
     except BrazoError:
@@ -33,7 +37,11 @@ def has_nearest_rules(arm: Robot) -> bool:
 
 
 def nearest_target(arm: Robot, T: np.ndarray, roll: float, rule: NearestRule) -> NearestPoint:
-    """The configuration nearest to a tool pose (4, 4) in the base frame, with joint 5 at `roll`."""
+    """Return the configuration nearest to the tool pose T (4, 4), given in the base frame.
+
+    `roll` (rad) is the position of joint 5.  `rule` is "pitch" to keep the pitch, or "position" to
+    take the nearest position.
+    """
     (x, y, _), axis = T[:3, 3], T[:3, 2]
     distance = math.hypot(x, y)
     ahead = (x * axis[0] + y * axis[1]) / distance if distance > _AXIS else axis[0]

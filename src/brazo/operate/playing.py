@@ -1,8 +1,8 @@
-"""`Playing`: a trajectory run on a robot, once or in a loop, after an approach to its start.
+"""`Playing`: a run of a trajectory on a robot, once or in a loop.
 
 The robot first moves from its current position to the start of the trajectory, as fast as its
 limits allow.  STOP, or any other motion of the robot, ends the run.  `trace` is the actual tool
-path of the last round, sampled every `TRACE_DT`.
+path of the last pass through the trajectory, sampled every `TRACE_DT`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ THERE = 1e-6  # rad or m: no approach is needed below this distance
 
 
 def require_no_task(sim: Simulation, robot: SimRobot) -> None:
-    """Raise if a task moves the robot; a task without a name in `what` is reported as a program."""
+    """Raise `BrazoError` if a task moves the robot.
+
+    The message contains the task's attribute `what`, or "a program" if the task has none.
+    """
     for task in sim.tasks:
         if robot.name in getattr(task, "motions", ()) and not getattr(task, "paused", False):
             what = getattr(task, "what", "")
@@ -34,14 +37,18 @@ def require_no_task(sim: Simulation, robot: SimRobot) -> None:
 
 
 def require_free(sim: Simulation, robot: SimRobot) -> None:
-    """Raise if the robot is moving or a task moves it."""
+    """Raise `BrazoError` if the robot is moving or a task moves it."""
     require_no_task(sim, robot)
     if robot.moving:
         raise BrazoError(f"{robot.name} is moving: wait until it stops, or stop it first")
 
 
 class Playing:
-    """Task of a simulation; `done(why)` is called at its end, with "" if it was completed."""
+    """Task of a simulation that runs a trajectory on a robot.
+
+    `done(why)` is called at the end.  `why` is "" if the run was completed, otherwise the reason
+    why it ended early.
+    """
 
     paused = False
     what = "a trajectory"
@@ -60,15 +67,18 @@ class Playing:
         self._why = ""  # reason of an early end
 
     def pause(self) -> None:
-        """STOP: end the run."""
+        """End the run; called by STOP."""
         self._why = "stopped"
 
     def elapsed(self, now: float) -> float:
-        """Return the time in the trajectory in s; 0 during the approach."""
+        """Return the time (s) since the start of the trajectory; 0 on the way to its start.
+
+        `now` is the simulation time (s).
+        """
         return min(now - self.began, self.trajectory.duration) if self.on_path else 0.0
 
     def tick(self, sim: Simulation) -> bool:
-        """Advance the motion by one step of the simulation; return whether it continues."""
+        """Update the run before a simulation step; return whether the run continues."""
         robot = self.robot
         if sim.robots.get(robot.name) is not robot:
             self._why = self._why or "the robot was removed"

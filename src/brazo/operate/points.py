@@ -1,7 +1,7 @@
-"""Named points of a robot, and running through them in sequence.
+"""Named points of a robot, and a run through them in sequence.
 
-A point is a target: joint values, or a pose of the tool in a frame, which may be a body that moves.
-The pendant, trajectories and programs refer to the same points.
+A point is a target: joint values, or a tool pose in a frame.  The frame may be that of a moving
+body.  The pendant, trajectories and programs refer to the same points.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A named target: joint values `q`, or with `T` a pose of the tool in the frame `frame`.
+    """A named target: joint values `q`, or a tool pose `T` in the frame `frame`.
 
-    `q` of a pose are the joint values at which it was taught: inverse kinematics starts there.
+    If `T` is given, `q` contains the joint values at which the pose was taught.  They are the
+    initial guess of the inverse kinematics.
     """
 
     number: int  # identifies the point when it is renamed or moved in the list
@@ -43,9 +44,9 @@ class Point:
 
 
 class Points:
-    """Points of one robot, in order.
+    """Ordered list of the points of one robot.
 
-    Points are immutable, so that `state` is a copy that `restore` can return to.
+    `state` returns all points, and `restore` returns to such a state.  Points are immutable.
     """
 
     def __init__(self, points: Iterable[Point] = ()) -> None:
@@ -75,9 +76,12 @@ class Points:
         T: np.ndarray | None = None,
         frame: str = "base",
     ) -> Point:
-        """Store joint values, or with `T` a pose in a frame, as a new point."""
+        """Add and return a new point: joint values q (n,), or the tool pose T (4, 4) in a frame.
+
+        An empty name is replaced by `next_name`.  If the name is in use, a number is appended.
+        """
         if len(self) >= MOST:
-            raise BrazoError(f"at most {MOST} points: delete some first")
+            raise BrazoError(f"a robot can have at most {MOST} points: delete some first")
         self._count += 1
         name = self._named(_short(name) or self.next_name)
         point = Point(self._count, name, _copied(q), _copied(T), frame)
@@ -86,39 +90,42 @@ class Points:
 
     @property
     def next_name(self) -> str:
-        """Name of the next point that is taught without a name: P and a number."""
+        """Default name of the next point: `P` and the highest number in use plus one."""
         numbers = (re.fullmatch(r"P(\d{1,9})", point.name) for point in self)
         return f"P{1 + max((int(found[1]) for found in numbers if found), default=0)}"
 
     def get(self, number: int) -> Point:
-        """Return a point by number."""
+        """Return the point with this number; raise `BrazoError` if it does not exist."""
         if number not in self._points:
-            raise BrazoError("that point no longer exists")
+            raise BrazoError("the selected point no longer exists")
         return self._points[number]
 
     def find(self, name: str) -> Point | None:
-        """Return a point by name; None if there is none."""
+        """Return the point with this name; None if there is none."""
         return next((point for point in self if point.name == name), None)
 
     def rename(self, number: int, name: str) -> None:
-        """Rename a point."""
+        """Rename the point with this number; if the name is in use, a number is appended."""
         name = _short(name)
         if name and name != self.get(number).name:
             self._points[number] = replace(self.get(number), name=self._named(name))
 
     def update(self, number: int, q: np.ndarray | None, T: np.ndarray | None = None) -> None:
-        """Touch up a point: set its joint values and, of a pose, `T` in its frame."""
+        """Touch up a point: replace its joint values and its pose.
+
+        `T` is the pose in the frame of the point; None for a point that consists of joint values.
+        """
         self._points[number] = replace(self.get(number), q=_copied(q), T=_copied(T))
 
     def rename_frames(self, renamed: Mapping[str, str]) -> None:
-        """Rename the frames in which poses are given; `renamed` maps old names to new ones."""
+        """Rename the frames of taught poses; `renamed` maps old names to new ones."""
         self._points = {
             number: replace(point, frame=renamed.get(point.frame, point.frame))
             for number, point in self._points.items()
         }
 
     def move(self, number: int, by: int) -> None:
-        """Move a point by `by` places in the list, towards the end if positive."""
+        """Move the point with this number by `by` places, towards the end if positive."""
         self.get(number)
         order = list(self._points)
         at = order.index(number)
@@ -126,7 +133,7 @@ class Points:
         self._points = {one: self._points[one] for one in order}
 
     def delete(self, number: int) -> None:
-        """Delete a point."""
+        """Delete the point with this number."""
         self.get(number)
         del self._points[number]
 
@@ -151,10 +158,11 @@ def _copied(values: np.ndarray | None) -> np.ndarray | None:
 
 
 class PointRun:
-    """Task of a simulation that runs through points; `pause` ends it, as STOP does.
+    """Task of a simulation that moves a robot through points in sequence.
 
-    `target(point)` returns the joint values of a point when its move starts.  `failed` is called
-    with a message if a point cannot be reached, `done` after the last one.
+    `target(point)` returns the joint values of a point; it is called when the move to that point
+    starts.  `failed(message)` is called if a point cannot be reached, and `done()` after the last
+    point.
     """
 
     def __init__(
@@ -174,11 +182,16 @@ class PointRun:
 
     @property
     def point(self) -> int:
-        """Number of the current target point; 0 after the end."""
-        return 0 if self.over else self._points[max(self.at, 0)].number
+        """Number of the current target point; 0 after the end of the run, or without points."""
+        if self.over or not self._points:
+            return 0
+        return self._points[max(self.at, 0)].number
 
     def tick(self, sim: Simulation) -> bool:
-        """Start the move to the next point when the robot is at rest."""
+        """Start the move to the next point if the robot is at rest.
+
+        Returns whether the run continues.
+        """
         if not self.over and not self._robot.moving:
             self.at += 1
             self.over = self.at >= len(self._points)
@@ -193,5 +206,5 @@ class PointRun:
         return not self.over
 
     def pause(self) -> None:
-        """End the run."""
+        """End the run; called by STOP."""
         self.over = True

@@ -1,6 +1,7 @@
-"""`Resampled`: a costly motion updated only every few milliseconds, with quintics in between.
+"""`Resampled`: updates a costly motion only every few milliseconds and interpolates in between.
 
-The quintics match position, velocity and acceleration of the motion at both ends of an interval.
+The interpolation uses quintic polynomials that match the position, velocity and acceleration of the
+motion at both ends of an interval.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ INTERVAL = 0.016  # s
 
 
 class Resampled:
-    """Motion that is updated every `interval` seconds, one interval ahead."""
+    """Motion that interpolates another motion.
+
+    The inner motion is updated every `interval` seconds, one interval ahead.
+    """
 
     def __init__(self, inner: LiveMotion, interval: float = INTERVAL) -> None:
         self.inner = inner
@@ -26,11 +30,11 @@ class Resampled:
 
     @property
     def moving(self) -> bool:
-        """Whether it moves."""
+        """Whether the motion has not come to rest yet."""
         return self.inner.moving or not self._at_rest
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds and return the new state."""
+        """Advance by dt seconds and return the new joint reference."""
         self._t += dt
         while self._t >= self._h - 1e-9:
             self._t = max(self._t - self._h, 0.0)
@@ -46,7 +50,7 @@ class Resampled:
 
 
 def _quintic(a: Sample, b: Sample, h: float) -> np.ndarray:
-    """Return the coefficients (6, n) of the polynomial from state a to state b in h seconds."""
+    """Return the coefficients (6, n) of the quintic from state a to state b in h seconds."""
     c = np.zeros((6, len(a.q)))
     c[0], c[1], c[2] = a.q, a.qd, 0.5 * a.qdd
     d = b.q - a.q - h * a.qd - 0.5 * h * h * a.qdd

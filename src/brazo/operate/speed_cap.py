@@ -1,8 +1,10 @@
-"""`SpeedCapped`: a motion played more slowly where its tool speed would exceed a limit.
+"""`SpeedCapped`: slows down a motion where its tool speed would exceed a limit.
 
-With the inner motion at q, q̇ and the Jacobian J_v of the tool point, time advances at the rate
+The time of the inner motion advances at the rate s ≤ 1, so that its velocity q̇ becomes s q̇:
 
-    s = min(1, v_max / |J_v(q) q̇|),        q̇_out = s q̇
+    s = min(1, v_max / |J_v(q) q̇|)
+
+J_v is the Jacobian of the tool point.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class LiveMotion(Protocol):
-    """Motion that is updated step by step, as in `brazo.trajectory`."""
+    """Protocol of a motion that is updated step by step, as in `brazo.trajectory`."""
 
     @property
     def state(self) -> Sample: ...
@@ -28,7 +30,7 @@ class LiveMotion(Protocol):
 
 
 class SpeedCapped:
-    """Motion with a limited tool speed (m/s)."""
+    """Motion `inner` of the robot `arm`, slowed down where the tool speed exceeds `cap` (m/s)."""
 
     def __init__(self, inner: LiveMotion, arm: Robot, cap: float) -> None:
         self.inner = inner
@@ -38,16 +40,19 @@ class SpeedCapped:
 
     @property
     def moving(self) -> bool:
-        """Whether it moves."""
+        """Whether the motion has not come to rest yet."""
         return self.inner.moving
 
     @property
     def remaining(self) -> float:
-        """Time in s until it is at rest, without the speed limit."""
+        """Time (s) until the inner motion is at rest, without the speed limit.
+
+        NaN if the inner motion does not provide it.
+        """
         return float(getattr(self.inner, "remaining", float("nan")))
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds and return the new state."""
+        """Advance by dt seconds and return the new joint reference."""
         state = self.inner.state
         speed = float(np.linalg.norm(self._arm.jacobian(state.q)[:3] @ state.qd))
         share = min(1.0, self._cap / speed) if speed > 0.0 else 1.0

@@ -10,13 +10,13 @@ if TYPE_CHECKING:
 
 
 class StopAll:
-    """Pauses the tasks of a simulation and brakes its robots within their limits."""
+    """STOP: pauses the tasks of a simulation and brakes its robots within their limits."""
 
     def __init__(self) -> None:
         self._brakes: dict[str, Motion] = {}  # braking motion of each robot at the last STOP
 
     def stop(self, sim: Simulation) -> None:
-        """Bring all robots to rest; thread-safe."""
+        """Pause all tasks and bring all robots to rest; thread-safe."""
         with sim.lock:
             before = {name: robot.motion for name, robot in sim.robots.items()}
             for task in sim.tasks:

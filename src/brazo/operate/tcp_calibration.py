@@ -1,12 +1,13 @@
-"""Tool centre point by touch: the tool tip touches one fixed point in several orientations.
+"""Calibration of the tool centre point: the tool tip touches one point in several orientations.
 
 With the flange at (R_k, p_k) in the base frame, the tip at t in the flange frame and the point at c
 in the base frame, every touch k gives three equations,
 
     R_k t + p_k = c,
 
-which are linear in t and c.  The least-squares solution of all of them needs three orientations
-about different axes; four or more touches show by their residuals how well the tip met the point.
+which are linear in t and c.  They are solved by least squares.  Three touches with rotations about
+different axes determine the solution.  At least four are required here, so that the residuals also
+show how accurately the tip touched the point.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ WELL_POSED = 0.05  # min singular value of the equations, over that of orthogona
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TcpFit:
-    """Result of a calibration by touch."""
+    """Result of a calibration of the tool centre point."""
 
     position: np.ndarray  # (3,) m, tip in the flange frame
     point: np.ndarray  # (3,) m, touched point in the base frame
@@ -42,15 +43,20 @@ class TcpFit:
 
 
 def tcp_from_touches(flanges: Sequence[np.ndarray]) -> TcpFit:
-    """Return the tip position from flange poses (4, 4), at least four, that touch one point."""
+    """Compute the position of the tool tip from poses in which the tip touches one fixed point.
+
+    `flanges` are at least four flange poses (4, 4) in the base frame.
+    """
     F = np.array(flanges, dtype=float)
     if F.ndim != 3 or F.shape[1:] != (4, 4) or not np.isfinite(F).all():
-        raise BrazoError(f"touches must be poses (k, 4, 4), got shape {F.shape}")
+        shaped = F.ndim == 3 and F.shape[1:] == (4, 4)
+        got = "a value that is not finite" if shaped else f"shape {F.shape}"
+        raise BrazoError(f"touches must be an array (k, 4, 4) of finite poses; got {got}")
     k = len(F)
     if k < MIN_TOUCHES:
         raise BrazoError(
             f"{k} touch{'es' if k != 1 else ''} of the point: at least {MIN_TOUCHES} are needed, "
-            "each with another orientation of the tool"
+            "each with a different orientation of the tool"
         )
     A = np.concatenate([F[:, :3, :3], np.broadcast_to(-np.eye(3), (k, 3, 3))], axis=2)
     A, b = A.reshape(3 * k, 6), -F[:, :3, 3].reshape(3 * k)

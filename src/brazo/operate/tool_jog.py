@@ -1,7 +1,7 @@
 """`ToolJog`: jog of the tool, or of the elbow of a redundant arm with the tool at rest.
 
-The two motions do not mix: the elbow swings only while the tool rests, and a change from one to
-the other first brings the arm to rest.
+The tool and the elbow never move at the same time.  To change from one to the other, the arm first
+comes to rest.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 
 class ToolJog:
-    """Jog of the tool of a robot at rest at `q0` (n,); `tool` are the limits of its speed."""
+    """Jog of the tool, or of the elbow, of a robot that is at rest at `q0` (n,).
+
+    `tool` are the speed limits of the tool.
+    """
 
     def __init__(self, robot: Robot, limits: Limits, q0: np.ndarray, tool: ToolLimits) -> None:
         self._robot, self._limits, self._tool = robot, limits, tool
@@ -36,11 +39,15 @@ class ToolJog:
 
     @property
     def reason(self) -> str:
-        """Why the arm does not move as requested; empty if it does."""
+        """Why the arm does not move as requested; empty if it moves as requested."""
         return self._jog.reason
 
     def run(self, velocity: np.ndarray, frame: Frame, elbow: float = 0.0) -> None:
-        """Move the tool with a velocity (6,), or if that is zero, the elbow at a speed (rad/s)."""
+        """Set the velocity of the tool (6,), in the axes of `frame`.
+
+        The first three values are linear (m/s), the last three angular (rad/s).  If this velocity
+        is zero, the elbow moves at the speed `elbow` (rad/s) instead.
+        """
         swings = elbow != 0.0 and not velocity.any()
         rests = elbow == 0.0 and not velocity.any()
         if not rests and swings != isinstance(self._jog, NullSpaceJog):
@@ -63,5 +70,5 @@ class ToolJog:
         self._jog.stop()
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds and return the new state."""
+        """Advance by dt seconds and return the new joint reference."""
         return self._jog.update(dt)

@@ -1,4 +1,4 @@
-"""Programs for one robot or several: motions, grips, waits, syncs; checked before they run."""
+"""Programs for one or several robots: motions, grips, waits and syncs, checked before they run."""
 
 from brazo.deprecation import renamed_names
 from brazo.program.collision import Checker, Hit, MovingRobot

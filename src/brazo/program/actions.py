@@ -1,6 +1,7 @@
-"""Execution of each kind of step: generators that yield the time of their next poll.
+"""Execution of program steps.  Each step runs as a generator that yields the time of its next poll.
 
-Motions are in `brazo.program.moves`; here are gripper, waits, syncs, signals and controllers.
+This module executes gripper, wait, sync, signal and controller steps.  Motion steps are in
+`brazo.program.moves`.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ _OPEN = 0.001  # m, tolerance of the opening
 
 
 class UntilGrasp(float):
-    """Time (s) of the next poll of a step; earlier if a gripper grasps or releases."""
+    """Time (s) of the next poll of a step; a change of a grasp causes an earlier poll."""
 
 
 class Actions:
-    """Executes the steps of one robot."""
+    """Executor of the steps of one robot."""
 
     def __init__(self, execution: Execution, robot: SimRobot) -> None:
         self.execution = execution
@@ -40,7 +41,7 @@ class Actions:
         self.moves = Moves(execution, robot)
 
     def of(self, step: s.Step) -> Iterator[float]:
-        """The generator that executes a step."""
+        """Return the generator that executes a step; it yields the time (s) of its next poll."""
         match step:
             case s.MoveJoints() | s.MoveTo() | s.Line() | s.FollowPath():
                 return self.moves.of(step)
@@ -61,7 +62,7 @@ class Actions:
             case s.Note():
                 return self._note(step)
             case _:
-                raise BrazoError(f"no such step: {step}")
+                raise BrazoError(f"unknown kind of step: {step}")
 
     # ---- gripper ---------------------------------------------------------------------------
 
@@ -123,8 +124,8 @@ class Actions:
         while monitor.held.get(name) is not None or gripper.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
                 raise BrazoError(
-                    f"gripper opening {1e3 * gripper.opening:.1f} mm after {step.timeout:g} s, "
-                    f"target {1e3 * wanted:.1f} mm"
+                    f"the gripper opening is {1e3 * gripper.opening:.1f} mm after "
+                    f"{step.timeout:g} s; the target is {1e3 * wanted:.1f} mm"
                 )
             # Half the time the fingers need at their maximum speed, so that no step is missed.
             distance = wanted - _OPEN - gripper.opening
@@ -169,7 +170,7 @@ class Actions:
             if self.execution.clock - begin > step.timeout:
                 who = ", ".join(syncs.missing(step.name))
                 raise BrazoError(
-                    f"'{step.name}': timeout after {step.timeout:g} s, waiting for {who}"
+                    f"sync '{step.name}': timeout after {step.timeout:g} s, waiting for {who}"
                 )
             yield begin + step.timeout  # the last robot to arrive wakes the others
         self.execution.wake(syncs.members(step.name))
@@ -198,7 +199,8 @@ class Actions:
             controller = self.robot.controller
             if controller is None:
                 raise BrazoError(
-                    f"robot '{self.robot.name}' has no controller, so no gains can be set"
+                    f"robot '{self.robot.name}' has no controller, so no gains can be set; "
+                    "give 'controller' as well"
                 )
             for name, value in gains.items():
                 controller.gains[name] = value

@@ -1,15 +1,17 @@
 """Collision check of planned motions: one robot and its load against everything else.
 
-Poses are checked on a copy of the world's model: kinematics, then the engine's collision detection,
-restricted to the relevant pairs, with a margin of `LOOK` metres.  Each check gives the distance of
-the robot to everything else, up to `LOOK`.  A motion displaces no point by more than Σ wᵢ|Δqᵢ|
-(`brazo.program.displacement`), so the next pose to check is that far along the motion: no contact
-can occur between two checks.  Steps are never shorter than `FINE`; a pair closer than that can
-penetrate by at most `FINE` undetected.
+A pose is checked on a copy of the world's model with the engine's collision detection, for all
+pairs of geoms of which one belongs to the robot or its load.  Each check gives the distance from
+the robot to everything else, up to `LOOK` metres.  A motion by Δq displaces no point of the robot
+by more than Σ wᵢ|Δqᵢ| (`brazo.program.displacement`).  The next pose to check is the one at which
+this bound equals the distance, so no contact can occur between two checks.  The displacement
+between two checks is at least `FINE`, so a pair that is closer than `FINE` can penetrate by at most
+`FINE` undetected.
 
-Each pair must keep the clearance.  A pair that is closer at the start may stay as close, and one
-that is closer at the end may come as close as it ends.  Neither may touch, unless it touches at the
-start (a bar lying on a platform before it is lifted): then it may not penetrate deeper.
+Each pair must keep the clearance, with three exceptions.  If a pair is closer than the clearance at
+the start of the motion, its distance at the start is the limit.  If it is closer at the end, its
+distance at the end is the limit.  If it touches at the start (a bar lying on a platform before it
+is lifted), it may stay in contact, but may not penetrate deeper.
 
 A held body moves with its robot, and may touch the fingers of all robots that hold it.  Other
 robots are fixed at their current pose, or move along their current motions.
@@ -38,9 +40,17 @@ TOUCHING = 0.0002  # m; additional penetration allowed for a pair in contact at 
 _NEAR = 1e-6  # m; tolerance of the distance of a pair that is close at the start or end
 
 
+def check_clearance(clearance: float) -> None:
+    """Raise a `BrazoError` for a clearance (m) that a `Checker` cannot measure."""
+    if not 0.0 < clearance <= LOOK:
+        raise BrazoError(
+            f"clearance is {clearance:g} m; must be greater than 0 and at most {LOOK:g} m"
+        )
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Hit:
-    """Two parts that would collide or violate the clearance."""
+    """Two parts that would touch each other or come closer than the clearance."""
 
     first: str
     second: str
@@ -51,7 +61,7 @@ class Hit:
 
     @property
     def short(self) -> str:
-        """The two parts and the time."""
+        """Message with the two parts, their distance and the time."""
         when = "" if self.t is None else f" at t = {self.t:.2f} s"
         how = (
             "would touch"
@@ -68,7 +78,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovingRobot:
-    """A robot and its held bodies by name, each with its pose T_tool_body in the tool frame."""
+    """A robot and the bodies it holds; `held` maps body names to poses in the tool frame."""
 
     robot: WorldRobot
     arm: Robot
@@ -78,7 +88,7 @@ class MovingRobot:
 class Checker:
     """Collision checker for one robot; `others` are robots that may move at the same time.
 
-    Create one for each motion: it holds a copy of the current state of the world.
+    Create a new checker for each motion, because it contains a copy of the current world state.
     """
 
     def __init__(
@@ -89,10 +99,7 @@ class Checker:
         clearance: float = 0.003,
     ) -> None:
         mujoco = engine()
-        if not 0.0 < clearance <= LOOK:
-            raise BrazoError(
-                f"clearance is {clearance:g} m; must be greater than 0 and at most {LOOK:g} m"
-            )
+        check_clearance(clearance)
         self.mover = mover
         self.clearance = clearance
         self._names = [label.name for label in world.labels]
@@ -123,15 +130,15 @@ class Checker:
     # ---- state -----------------------------------------------------------------------------
 
     def place_body(self, name: str, T: Array) -> None:
-        """Place a free body at a pose T (4, 4) instead of its current one."""
+        """Place a free body at a pose T (4, 4) instead of its current pose."""
         at = int(self._model.joint(name).qposadr[0])
         self._data.qpos[at : at + 3] = T[:3, 3]
         engine().mju_mat2Quat(self._data.qpos[at + 3 : at + 7], T[:3, :3].ravel())
 
     def place_robot(self, name: str, q: Array, opening: float | None = None) -> None:
-        """Place a robot with its held bodies at q (n,), and its fingers at an opening (m).
+        """Set the joint values q (n,) and the gripper opening (m) of a robot; move its held bodies.
 
-        Without an opening, fingers that hold a body are closed until one of them touches it.
+        Without `opening`, fingers that hold a body are closed until one of them touches it.
         """
         placer = self._placers[name]
         placer.place(self._data.qpos, q)
@@ -160,7 +167,10 @@ class Checker:
     # ---- single pose -----------------------------------------------------------------------
 
     def hit(self, q: Array, t: float | None = None) -> Hit | None:
-        """The worst collision at joint values q, or None."""
+        """Return the pair that violates its min distance most at joint values q (n,), or None.
+
+        `t` (s) is stored in the result.
+        """
         self._place(q)
         _, slack = self._slack()
         if not len(slack) or slack.min() >= 0.0:
@@ -168,7 +178,10 @@ class Checker:
         return self._hit(int(slack.argmin()), q, t)
 
     def distance(self, q: Array, part: str) -> float:
-        """Distance (m) of the robot at q to a part, negative if they overlap; at most `LOOK`."""
+        """Return the distance (m) from the robot at q (n,) to a part; negative if they overlap.
+
+        The result is at most `LOOK`.
+        """
         self._place(q)
         contact = self._data.contact
         near = [
@@ -179,7 +192,7 @@ class Checker:
         return min(near, default=LOOK)
 
     def allow_start(self, q: Array) -> None:
-        """Allow pairs that are close at the start pose q to stay as close."""
+        """For pairs closer than the clearance at the start q (n,), allow their distance there."""
         self._place(q)
         contact = self._data.contact
         for (a, b), distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
@@ -188,7 +201,10 @@ class Checker:
                 self._loosen(a, b, distance - room)
 
     def allow_end(self, q: Array) -> None:
-        """Allow pairs that are close, but not touching, at the end pose q to come as close."""
+        """For pairs closer than the clearance at the end q (n,), allow their distance there.
+
+        Pairs that touch at the end are not allowed to touch.
+        """
         self._place(q)
         contact = self._data.contact
         for (a, b), distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
@@ -207,7 +223,7 @@ class Checker:
         return self._weights
 
     def edge(self, q0: Array, q1: Array) -> Hit | None:
-        """The first collision on the straight segment in joint space, or None."""
+        """Return the first collision on the straight joint-space segment from q0 to q1, or None."""
         length = self.length(q0, q1)
         run, delta = 0.0, q1 - q0
         while True:
@@ -218,10 +234,11 @@ class Checker:
             run += free
 
     def motion(self, t: Array, q: Array, others: Mapping[str, Array] | None = None) -> Hit | None:
-        """Check a motion with joint values q (m, n) at closely spaced times t (m,).
+        """Check a motion with joint values q (m, n) at closely spaced times t (m,) in s.
 
-        Returns the first contact; without one, the closest violation of the clearance, or None.
-        `others` are the joint values (m, n') of other robots at the same times, by name.
+        Returns the first contact.  If no parts touch, returns the smallest distance that violates
+        the clearance; None if the clearance is kept.  `others` are the joint values (m, n') of
+        other robots at the same times, by name.
         """
         steps = np.abs(np.diff(q, axis=0)) @ self._weights
         for name, values in (others or {}).items():
@@ -246,7 +263,7 @@ class Checker:
     # ---- helpers ---------------------------------------------------------------------------
 
     def _look(self, q: Array, t: float | None) -> tuple[Hit | None, float]:
-        """The collision at q, if any, and the distance (m) to move before the next check."""
+        """Return the collision at q, or None, and the displacement (m) until the next check."""
         self._place(q)
         if not self._data.ncon:
             return None, LOOK
@@ -264,7 +281,11 @@ class Checker:
         self._collision(self._model, self._data)
 
     def _slack(self) -> tuple[Array, Array]:
-        """Distance of each near pair, and its margin to the min distance (inf if it may touch)."""
+        """Return two arrays (pairs,) in m: the distances of all near pairs, and their slack.
+
+        The slack is the distance minus the min allowed distance; it is infinite for a pair that may
+        touch.
+        """
         contact = self._data.contact
         geom, distance = contact.geom, contact.dist
         return distance, distance - self._min_distance[geom[:, 0], geom[:, 1]]
@@ -294,7 +315,7 @@ class Checker:
 
     @staticmethod
     def _hand(world: World, robot: WorldRobot) -> Array:
-        """Geoms of the fingers and of the link that carries them."""
+        """Return the geom ids of the fingers and of the link that carries them."""
         fingers = () if robot.gripper is None else robot.gripper.finger_ids
         bodies = world.mj_model.geom_bodyid
         return np.flatnonzero(np.isin(bodies, [robot.tip_id, *fingers]))
@@ -305,7 +326,7 @@ class Checker:
 
 
 class _Placer:
-    """Writes a robot's joint values and the poses of its held bodies to qpos."""
+    """Writes the joint values of a robot and the poses of its held bodies to `qpos`."""
 
     def __init__(self, world: World, mover: MovingRobot) -> None:
         self.robot, self._fk, self._base = mover.robot, mover.arm.fk, mover.robot.base
@@ -327,7 +348,10 @@ class _Placer:
 
 
 def touching_now(world: World, pairs: Sequence[tuple[str, str]]) -> list[Any]:
-    """Contacts of the last step between named owners or parts."""
+    """Return the contacts of the last step between any of the given pairs of names.
+
+    A name is that of a robot, body or fixture (`scara1`), or of a part (`scara1/finger left`).
+    """
     found = []
     for contact in world.contacts():
         if contact.touching:

@@ -1,12 +1,14 @@
-"""Conditions under which the monitor of a program has nothing to report.
+"""Conditions under which the monitor of a program need not be updated.
 
     outside     a body is not in a chute               max(−x, x − L, |y| − w/2, |z| − h/2)
     in_hand     a body keeps its pose in the hand      min(s² − |Δp|², tr ΔR − 1 − 2 cos φ)
 
-(x, y, z) is the position of the body in the frame of a chute of length L, width w and height h; Δp
-and ΔR are the change of its pose in the hand, s and φ the largest allowed shift and angle.
+A condition holds while its function is positive.  (x, y, z) is the position of the body in the
+frame of a chute of length L, width w and height h.  Δp and ΔR are the change of the body's pose in
+the hand; s and φ are the largest allowed shift and angle.
 
-They are evaluated with a margin far above rounding; closer to a limit the monitor polls.
+A small margin (`MARGIN`), far above rounding errors, is subtracted from each function.  When a
+condition does not hold, the monitor is updated at regular intervals.
 """
 
 from __future__ import annotations
@@ -25,16 +27,21 @@ MARGIN = 1e-9  # m, m², 1
 def outside(
     position: Array, chute_from_world: Array, size: tuple[float, float, float]
 ) -> Condition:
-    """A body at a position (3,) is not in a chute of the given length, width and height (m)."""
+    """Return the condition that a body is not in a chute.
+
+    `position` (3,) is the position of the body in the world.  `chute_from_world` (4, 4) transforms
+    it to the frame of the chute.  `size` is the length, width and height of the chute (m).
+    """
     return Condition(_outside(), (position, chute_from_world[:3].ravel(), np.array(size)))
 
 
 def in_hand(
     hand: tuple[Array, Array], body: tuple[Array, Array], T: Array, shift: float, turn: float
 ) -> Condition:
-    """A body keeps its pose T (3, 4) in the hand up to a shift (m) and a turn (rad).
+    """Return the condition that a body stays near its pose T (3, 4) in the hand.
 
-    `hand` and `body` are positions (3,) and rotations (9,) in the world.
+    `shift` (m) and `turn` (rad) are the largest allowed changes of position and orientation.
+    `hand` and `body` are poses in the world: a position (3,) and a rotation matrix (9,).
     """
     limits = np.array([shift**2, 1.0 + 2.0 * np.cos(turn)])
     return Condition(_in_hand(), (*hand, *body, T.ravel(), limits))

@@ -1,9 +1,11 @@
 """Controllers and gains as YAML: `controllers.yaml` of a project, and `brazo run --gains`.
 
-scara1:
-  controller: PID
-  options: {feedforward: gravity}
-  gains: {kp: [900, 400], kd: [30, 12], ki: [0, 0]}
+Example:
+
+    scara1:
+      controller: PID
+      options: {feedforward: gravity}
+      gains: {kp: [900, 400], kd: [30, 12], ki: [0, 0]}
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ _FIELDS = ("controller", "options", "gains")
 
 
 def controllers_yaml(chosen: Mapping[str, Controller | str]) -> str:
-    """YAML text of the controllers by robot."""
+    """Return the controllers `chosen` (robot name -> controller) as YAML text."""
     lines = []
     for robot, controller in chosen.items():
         lines.append(f"{plain_text(robot)}:")
@@ -45,7 +47,7 @@ def controllers_yaml(chosen: Mapping[str, Controller | str]) -> str:
 
 
 def read_controllers(root: Field) -> dict[str, Controller | str]:
-    """Read the controllers by robot; they are not yet bound to robots."""
+    """Return the controllers in a file by robot name; they are not yet bound to robots."""
     found: dict[str, Controller | str] = {}
     for robot, block in {} if root.is_null else root.mapping().items():
         fields = block.mapping(_FIELDS, required=("controller",))
@@ -73,12 +75,15 @@ def read_controllers(root: Field) -> dict[str, Controller | str]:
 
 
 def load_controllers(path: str | Path) -> dict[str, Controller | str]:
-    """Read a file of controllers by robot."""
+    """Read a controller file; return the controllers by robot name."""
     return read_controllers(read_document(Path(path)))
 
 
 def write_controllers(path: str | Path, chosen: Mapping[str, Controller | str]) -> Path:
-    """Write controllers by robot; those of other robots in an existing file remain."""
+    """Add controllers to a file, or replace them; return the path of the file.
+
+    Entries of other robots in an existing file are kept.
+    """
     path = Path(path)
     kept = load_controllers(path) if path.exists() else {}
     with replacing(path) as temporary:
@@ -89,13 +94,13 @@ def write_controllers(path: str | Path, chosen: Mapping[str, Controller | str]) 
 def controllers_in(
     cell: Cell, chosen: Mapping[str, Controller | str]
 ) -> dict[str, Controller | str]:
-    """The chosen controllers, without those of robots that are not in the cell."""
+    """Return only the controllers of robots that are in the cell."""
     names = {robot.name for robot in cell.robots}
     return {name: one for name, one in chosen.items() if name in names}
 
 
 def _option_names(kind: type[Controller]) -> list[str]:
-    """Names of the arguments that are neither gains nor numbers from which gains are computed."""
+    """Return the names of constructor arguments that are not gains and are text or boolean."""
     gains = {gain.name for gain in kind.GAINS}
     return [
         one.name

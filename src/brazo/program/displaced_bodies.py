@@ -1,8 +1,8 @@
 """Bodies that were not at their start pose when a program started, as after an earlier run.
 
-A step that uses such a body often fails far from the cause: a bar that already went through the
-chute is out of reach, and inverse kinematics reports a distance.  So the failure of a step names
-the displaced body first.
+A step that uses such a body often fails with a misleading message: a bar that already went through
+the chute is out of reach, and inverse kinematics reports a distance.  The failure message of a step
+therefore names the displaced body first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DISTANCE, ANGLE = 0.01, np.radians(5.0)  # m, rad: a body settles by less
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Displaced:
-    """A body away from its start pose."""
+    """Body that is away from its start pose."""
 
     body: str
     start: Array  # (4, 4), of the cell
@@ -30,14 +30,14 @@ class Displaced:
 
     def __str__(self) -> str:
         return (
-            f"{self.body} is no longer at its start position {position_text(self.start[:3, 3])}; "
-            f"it was already at {position_text(self.found[:3, 3])} before this run: reset first "
+            f"{self.body} was not at its start position {position_text(self.start[:3, 3])} when "
+            f"the program started, but at {position_text(self.found[:3, 3])}: reset first "
             "(Reset and run in the lab, sim.reset() in Python)"
         )
 
 
 def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:
-    """Every free body of the cell that is away from its start pose, by name."""
+    """Return the free bodies of the cell that are away from their start pose, by name."""
     found = {}
     for body in sim.cell.bodies:
         now = sim.world.pose(body.name)
@@ -49,7 +49,10 @@ def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:
 def cause_of_failure(
     step: s.Step, displaced: dict[str, Displaced], sim: Simulation
 ) -> Displaced | None:
-    """The displaced body that a step uses, if this run has not moved it since."""
+    """Return the first displaced body that a step uses, the likely cause of its failure.
+
+    Returns None if there is none.  A body that has moved since the program started is not returned.
+    """
     for name in bodies_of(step):
         one = displaced.get(name)
         if one is not None and not _apart(one.found, sim.world.pose(name)):
@@ -58,7 +61,7 @@ def cause_of_failure(
 
 
 def bodies_of(step: s.Step) -> tuple[str, ...]:
-    """Names in a step that may refer to bodies."""
+    """Return the names in a step that may refer to bodies."""
     match step:
         case s.MoveTo() | s.Line():
             names = (step.target.frame, step.target.of)

@@ -1,19 +1,21 @@
 """Upper bound on the displacement of any point of a robot, as a weight for each joint.
 
-For a joint of body b let F(b) be the max distance from its anchor to any point it moves, over all
-poses.  A point is on a geom of b itself, or beyond the anchor of a child body c:
+The anchor of a body is the position of its joint.  F(b) is the max distance, over all poses, from
+the anchor of body b to any point that its joint moves.  Such a point is on a geom of b, or it
+belongs to a child body c of b:
 
-    F(b) = max( |geom| + its radius,  |anchor c − anchor b| + stroke of c + F(c) )
+    F(b) = max( distance of the geom + its radius,  |anchor c − anchor b| + stroke of c + F(c) )
 
-These are constants of the model, except for held bodies, which are beyond the anchor of the link
-that holds them.  A revolute joint that rotates by Δ displaces no point by more than F(b)·|Δ|, a
-prismatic joint by |Δ|; over all joints
+where the radius is that of the bounding sphere, and the stroke is that of a prismatic joint.  F
+depends only on the model and on the held bodies, which count as part of the link that holds them.
+A revolute joint that rotates by Δ displaces no point by more than F(b)·|Δ|, a prismatic joint by no
+more than |Δ|.  Over all joints
 
     displacement ≤ Σ wᵢ |Δqᵢ|
 
 so a motion can be checked at a finite number of poses without missing a collision between them.
 
-For a Delta, w is taken from the Jacobian over the workspace.
+For a Delta robot, w is computed from the largest Jacobian in a random sample of poses.
 """
 
 from __future__ import annotations
@@ -38,7 +40,10 @@ _MARGIN = 1.5  # safety factor on the sampled Jacobian of a Delta
 def displacement_weights(
     world: World, robot: WorldRobot, arm: Robot, held: Mapping[int, Array]
 ) -> Array:
-    """Weights w (n,), m/rad or m/m; `held` are MuJoCo body ids of held bodies, with T_tool_body."""
+    """Return the weights w (n,) in m/rad or m/m; see the module docstring.
+
+    `held` maps the MuJoCo ids of held bodies to their poses T_tool_body (4, 4).
+    """
     model = world.mj_model
     if isinstance(robot.model, DeltaModel):
         J = arm.jacobian(arm.random_q(_SAMPLES, seed=_SEED))[:, :3]
@@ -53,7 +58,7 @@ def displacement_weights(
 
 
 class _Reach:
-    """The part of F that does not depend on held bodies; computed once per robot of a world."""
+    """The distances F of the module docstring for a robot without held bodies."""
 
     def __init__(self, model: Any, robot: WorldRobot) -> None:
         self._tool = robot.model.tool  # type: ignore[union-attr]
@@ -100,11 +105,17 @@ class _Reach:
                     self._slides[i] += share
 
     def from_tip(self, T: Array) -> Array:
-        """Position of a body with pose T in the tool, from the anchor of the link."""
+        """Return the position (3,) of a held body, relative to the anchor of the tip link.
+
+        T (4, 4) is the pose of the body in the tool frame.
+        """
         return (self._tool @ T)[:3, 3] - self._tip_anchor
 
     def weights(self, loads: list[float]) -> Array:
-        """Weights w (n,) if held bodies extend up to `loads` (m) from the anchor of the link."""
+        """Return the weights w (n,), including held bodies.
+
+        `loads` are the max distances (m) of the held bodies from the anchor of the tip link.
+        """
         load = max(loads, default=-math.inf)
         w = self._slides.copy()
         for i, share, farthest, to_tip in self._turns:
@@ -141,7 +152,7 @@ def _length(v: Array) -> float:
 
 
 def _size(model: Any, body: int) -> float:
-    """Radius of a sphere about a body's origin that contains all its geoms."""
+    """Return the radius (m) of a sphere about the origin of a body that contains all its geoms."""
     first, count = int(model.body_geomadr[body]), int(model.body_geomnum[body])
     reach = [
         _length(model.geom_pos[g]) + float(model.geom_rbound[g])

@@ -1,7 +1,8 @@
-"""Rename a robot or another element of a cell in the text of a program.
+"""Renaming of a robot or another element of a cell in the text of a program.
 
-Names are replaced where the file refers to an element: the keys of `robots` and `points`, and the
-fields that name frames, bodies, chutes and holders.  Comments and layout stay as they are.
+An element is a robot, body, fixture, chute or frame.  Names are replaced where the file refers to
+an element: the keys of `robots` and `points`, and the fields that name frames, bodies, chutes and
+robots that hold a body.  Comments and layout are not changed.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ _BY_ROBOT = ("robots", "points")  # fields with an entry for each robot
 
 
 def with_element_renamed(text: str, old: str, new: str) -> str:
-    """Return the text with an element renamed; unchanged if it is not YAML.
+    """Return the text of a program with an element renamed from `old` to `new`.
 
-    A text that already has steps of a robot with the new name is not changed.
+    The text is returned unchanged if it is not valid YAML, or if it already has steps or points for
+    a robot named `new`.
     """
     try:
         root = yaml.compose(text, Loader=_LOADER)
@@ -41,7 +43,7 @@ def with_element_renamed(text: str, old: str, new: str) -> str:
 
 
 def _references(node: yaml.Node) -> Iterator[yaml.ScalarNode]:
-    """Yield the scalar nodes of the fields that name elements."""
+    """Yield the scalar nodes of the fields that refer to elements by name."""
     for key, value in _entries(node):
         if key.value in _FIELDS:
             listed = value.value if isinstance(value, yaml.SequenceNode) else [value]
@@ -57,5 +59,5 @@ def _entries(node: yaml.Node) -> list[tuple[yaml.Node, yaml.Node]]:
 
 
 def _refers(node: yaml.ScalarNode, name: str) -> bool:
-    """Whether a scalar is the name of an element, or of one of its parts (`arm/hand`)."""
+    """Return whether a scalar is the name of an element, or of one of its parts (`arm/hand`)."""
     return node.value == name or node.value.startswith(f"{name}/")

@@ -1,8 +1,8 @@
 """`Execution`: a program that runs in a simulation.
 
-It is a task of the simulation: when it is due it updates the monitor and advances the program of
-each robot.  A program step is a generator (`brazo.program.actions`) that yields the time of its
-next poll, so a running step costs almost nothing.
+An execution is a task of the simulation.  When it is due, it updates the monitor and advances the
+steps of each robot.  A program step is a generator (`brazo.program.actions`) that yields the time
+of its next poll, so a running step costs almost nothing.
 
     execution = program.start(sim)
     sim.run(execution)
@@ -58,7 +58,7 @@ class RobotProgress:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a program failed."""
+    """Reason why a program failed, with the time (s), the robot and the step."""
 
     time: float
     robot: str | None
@@ -75,13 +75,15 @@ class Failure:
 class Execution:
     """A running program; created by `Program.start`.
 
-    `grip_force` (N) replaces the force of every grip; `load` gives the mass (kg) that controllers
-    assume for a body, by name, if that differs from its true mass; `frame_errors` are the errors
-    with which robots know the poses of bodies and of their bases.
+    `grip_force` (N) replaces the force of every grip.  `load` maps body names to the masses (kg)
+    that controllers assume; the default is the true mass.  `frame_errors` are the errors in the
+    poses that robots assume for bodies and for their own bases.
 
-    `first` gives the index of the expanded step at which a robot starts, by name (default 0).  The
-    other robots skip the syncs that this robot skips.  The program pauses before a step whose index
-    is in `breakpoints`, a set for each robot; it may be changed during the run.
+    `first` maps robot names to the index of the first step to execute (default 0).  Indices count
+    the steps with all loops expanded.  A sync that one robot skips is also skipped by the others.
+
+    The attribute `breakpoints` maps each robot name to a set of step indices.  The program pauses
+    before these steps.  The sets may be changed during the run.
     """
 
     def __init__(
@@ -166,12 +168,12 @@ class Execution:
 
     @property
     def reached(self) -> dict[Goal, float | None]:
-        """Time (s) at which each goal was reached; None if it was not."""
+        """Time (s) at which each goal was reached; None for a goal not reached."""
         return {goal: self.monitor.reached(goal) for goal in self.program.goals}
 
     @property
     def clock(self) -> float:
-        """Simulation time (s) without pauses, which timeouts are measured by."""
+        """Simulation time (s) minus the time spent in pauses; timeouts are measured with it."""
         return self.sim.time - self._lost
 
     @property
@@ -188,7 +190,7 @@ class Execution:
         return self.monitor
 
     def signal(self, name: str, on: bool = True) -> None:
-        """Switch a signal on or off from outside the program."""
+        """Switch a signal of the program on or off, from outside the program."""
         (self.signals.add if on else self.signals.discard)(name)
 
     def pause(self) -> None:
@@ -207,18 +209,28 @@ class Execution:
             self.sim.log("program", "paused")
 
     def resume(self) -> None:
-        """Resume after `pause`."""
+        """Continue the program after `pause`."""
         with self.sim.lock:
             self._once = False
             if self._paused is None:
                 return
-            for name, (motion, rest) in self._paused.items():
-                robot = self.sim.robots[name]
+            robots = {name: self.sim.robots[name] for name in self._paused}
+            for name, robot in robots.items():
                 if robot.moving:
-                    raise BrazoError(f"'{name}' is still decelerating; resume when it is at rest")
-                resumed = resuming(motion, rest)
-                robot.move(resumed)
-                self.motions[name] = resumed, self.sim.time
+                    raise BrazoError(f"'{name}' is still moving; resume when it is at rest")
+            resumed = {name: resuming(*motion) for name, motion in self._paused.items()}
+            at_rest = {name: robot.motion for name, robot in robots.items()}
+            for name, robot in robots.items():
+                try:
+                    robot.move(resumed[name])
+                except BrazoError as error:  # moved away: no robot may continue without it
+                    for other, motion in at_rest.items():
+                        robots[other].motion = motion
+                    raise BrazoError(
+                        f"'{name}' cannot continue: it was moved during the pause; move it back, "
+                        f"or stop the program ({error})"
+                    ) from None
+            self.motions.update({name: (one, self.sim.time) for name, one in resumed.items()})
             self._paused = None
             self._lost += self.sim.time - self.paused_at
             for runner in self._lists.values():
@@ -227,13 +239,13 @@ class Execution:
             self.sim.log("program", "resumed")
 
     def step(self) -> None:
-        """Run until a robot completes a step, then pause before its next one."""
+        """Run until a robot completes a step, then pause before the next step."""
         with self.sim.lock:
             self.resume()
             self._once = True
 
     def stop(self, why: str = "") -> None:
-        """Stop the program; with a reason `why` it counts as failed."""
+        """Stop the program; if a reason `why` is given, the program counts as failed."""
         with self.sim.lock:
             if why:
                 self._fail(None, "program", None, why)
@@ -245,7 +257,7 @@ class Execution:
     # ---- called by the simulation ----------------------------------------------------------
 
     def cell_changed(self, renamed: Mapping[str, str]) -> None:
-        """Continue in a changed cell, or fail if the program no longer applies to it."""
+        """Continue after the cell was edited; fail if the program is not valid for the new cell."""
         if self._over:
             return
         try:
@@ -260,7 +272,7 @@ class Execution:
             self.monitor.cell_changed()
 
     def tick(self, sim: Simulation) -> bool:
-        """Advance by one simulation step; False when the execution is over."""
+        """Advance by one simulation step; return False when the execution has ended."""
         now, monitor = sim.time, self.monitor
         if sim.world.mj_data is not self._data:  # an edit: the conditions read the old arrays
             self._data = sim.world.mj_data
@@ -286,7 +298,7 @@ class Execution:
         return active
 
     def _advance(self, now: float) -> bool:
-        """Update the monitor and poll the robots' steps that are due; False when over."""
+        """Update the monitor and poll the steps that are due; return False at the end."""
         self.monitor.update()
         if self._check_events():
             return False
@@ -313,7 +325,10 @@ class Execution:
         return not self._over
 
     def _check_events(self) -> bool:
-        """Fail on drops and collisions since the last step."""
+        """If a body was dropped or a collision occurred, stop the program as failed; return True.
+
+        Otherwise return False.
+        """
         monitor = self.monitor
         if monitor.drops:
             drop = monitor.drops[0]
@@ -345,7 +360,7 @@ class Execution:
             self._fail(None, "goals", None, "; ".join(where))
 
     def fail(self, runner: _StepRunner, why: str) -> None:
-        """Fail because a robot cannot continue."""
+        """Stop the program as failed because a robot cannot continue; `why` is the reason."""
         state, step = runner.state, runner.step
         first = None if step is None else cause_of_failure(step, self._displaced, self.sim)
         why = why if first is None else f"{first}; {why}"
@@ -401,12 +416,15 @@ def _check_idle(sim: Simulation, flat: Mapping[str, list[s.Step]]) -> None:
             both = [name for name in flat if name in task.states]
             if both:
                 raise BrazoError(
-                    f"'{both[0]}' is running program '{task.program.name}'; stop it first"
+                    f"robot '{both[0]}' is running program '{task.program.name}'; stop it first"
                 )
 
 
 def _check_start(sim: Simulation) -> None:
-    """Refuse overlapping bodies at t = 0, except for robots with contact response off."""
+    """Raise `BrazoError` if robots, bodies or fixtures overlap at t = 0.
+
+    Robots whose contact response is off are not checked.
+    """
     if sim.time > 0.0:
         return
     through = {name for name, robot in sim.robots.items() if not robot.contact_response}
@@ -430,7 +448,7 @@ def _check_force(force: float, sim: Simulation, flat: Mapping[str, list[s.Step]]
 
 
 class _StepRunner:
-    """Executes the steps of one robot."""
+    """Runner of the steps of one robot."""
 
     def __init__(
         self, execution: Execution, name: str, steps: list[s.Step], first: int = 0
@@ -448,7 +466,7 @@ class _StepRunner:
 
     @property
     def step(self) -> s.Step | None:
-        """The current step; None when all are done."""
+        """Current step; None when all steps are done."""
         return self.steps[self.index] if self.index < len(self.steps) else None
 
     @property
@@ -469,9 +487,9 @@ class _StepRunner:
         self._current = None
 
     def advance(self, once: bool) -> bool:
-        """Poll the current step and start the next ones; with `once`, stop after one step.
+        """Poll the current step; if it is complete, start the next step, and so on.
 
-        Returns whether a step was completed.
+        With `once`, at most one step is completed.  Returns whether a step was completed.
         """
         first = self.index
         try:
@@ -501,7 +519,10 @@ class _StepRunner:
         return self.index > first
 
     def _at_breakpoint(self) -> bool:
-        """Pause the program if the next step has a breakpoint; False if it has been paused."""
+        """Pause the program if the next step has a breakpoint; return whether it was paused.
+
+        After the program is resumed, the same breakpoint does not pause it again.
+        """
         index = self.index
         if index == self._passed or index not in self.execution.breakpoints[self.name]:
             return False
@@ -524,13 +545,17 @@ class _StepRunner:
 
 
 def first_steps(flat: Mapping[str, list[s.Step]], first: Mapping[str, int]) -> dict[str, int]:
-    """Index of the first step of each robot, if some robots start at the steps `first`.
+    """Return the index of the first step to execute of each robot, by name.
 
-    A robot also starts after every sync that another member of it skips.
+    `flat` contains the expanded steps of each robot, and `first` the requested indices of some
+    robots.  If a robot thereby skips a sync, every other robot with this sync starts after it, too.
     """
     for name, index in first.items():
         if name not in flat or not 0 <= index <= len(flat[name]):
-            raise BrazoError(f"no step {index + 1} of '{name}' to start from")
+            raise BrazoError(
+                f"robot '{name}' cannot start at step {index + 1}: it has "
+                f"{len(flat.get(name, ()))} steps, with all loops expanded"
+            )
     starts = {name: first.get(name, 0) for name in flat}
     places: dict[str, dict[str, list[int]]] = {}  # by sync and robot: indices of its steps
     for name, steps in flat.items():
@@ -550,7 +575,7 @@ def first_steps(flat: Mapping[str, list[s.Step]], first: Mapping[str, int]) -> d
 
 
 class _Syncs:
-    """Syncs: the robots that take part in each, and which have arrived."""
+    """State of all syncs: for each sync, the robots that take part and those that have arrived."""
 
     def __init__(self, flat: Mapping[str, list[s.Step]]) -> None:
         self._members: dict[str, set[str]] = {}
@@ -562,7 +587,10 @@ class _Syncs:
         self._round: dict[str, int] = dict.fromkeys(self._members, 0)
 
     def arrive(self, name: str, robot: str) -> int:
-        """Register a robot as arrived; returns the number of the round to wait for."""
+        """Register the arrival of a robot at a sync; return a number to pass to `complete`.
+
+        A sync inside a loop is used repeatedly; the number is how often it was completed before.
+        """
         self._arrived[name].add(robot)
         now = self._round[name]
         if self._arrived[name] == self._members[name]:

@@ -1,4 +1,7 @@
-"""YAML in flow style: one value on one line; numbers read back to the same double."""
+"""YAML in flow style: one value on one line.
+
+Numbers are written such that they read back as the same double.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
 def flow(value: Any) -> str:
-    """YAML text of a value of plain types."""
+    """Return a string, number, boolean, list or mapping as YAML text on one line."""
     if isinstance(value, str):
         return plain_text(value)
     if isinstance(value, bool):
@@ -26,7 +29,7 @@ def flow(value: Any) -> str:
 
 
 def plain_text(text: str) -> str:
-    """YAML text of a string, quoted if it could be misread."""
+    """Return a string as YAML text, in quotes if YAML could read it as something else."""
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return yaml.dump(text, default_style='"', width=float("inf")).rstrip("\n")

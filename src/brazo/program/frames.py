@@ -1,8 +1,9 @@
-"""Frames and targets when a step starts: names resolved to poses in the world.
+"""Frames and targets of a step at its start: names are resolved to poses in the world.
 
-Motions are planned from the robot's reference pose, not from its measured pose: the motion then
-starts without a jump, and a small steady-state error, such as sag under an unknown load, cancels in
-motions of a body in the gripper.
+Motions are planned from the robot's reference pose, not from its measured pose, so that they start
+without a jump.  The pose of a body in the gripper is taken relative to the reference pose of the
+tool.  A small steady-state error, such as sag under an unknown load, therefore cancels when the
+body is moved to a target.
 """
 
 from __future__ import annotations
@@ -23,31 +24,33 @@ _EYE = np.eye(4)
 
 
 def frame_names(sim: Simulation) -> list[str]:
-    """Names of all frames a target may be given in."""
+    """Return the names of all frames in which a target may be given."""
     cell = sim.cell
     things = [*cell.bodies, *cell.fixtures, *cell.chutes, *cell.frames, *cell.robots]
     return ["world", "base", "tool", *(thing.name for thing in things)]
 
 
 def reference_tool(robot: SimRobot) -> Array:
-    """Reference pose (4, 4) of the tool in the world."""
+    """Return the pose (4, 4) of the tool in the world at the reference joint values."""
     return robot.base @ robot.arm.fk(np.ascontiguousarray(robot.reference.q))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FrameErrors:
-    """Errors with which robots know the frames of a cell, by name: transforms (4, 4).
+    """Errors in the poses that robots assume for bodies and for their bases.
 
-    The error of a body moves the pose that all robots assume for it, in world axes about its
-    origin.  The error of a robot's base moves the pose that this robot assumes for everything not
-    fixed to itself, in world axes about the base: the effect of a wrong calibration of the base.
+    Both fields map names to transforms (4, 4).  `bodies` are errors in the poses of bodies; all
+    robots assume the same wrong pose.  The transform is applied in world axes about the origin of
+    the body.  `bases` are errors in the base calibration of robots; such a robot assumes wrong
+    poses for everything except its own base and tool.  The transform is applied in world axes
+    about the base.
     """
 
     bodies: Mapping[str, Array] = field(default_factory=dict)
     bases: Mapping[str, Array] = field(default_factory=dict)
 
     def apply(self, robot: SimRobot, name: str, T: Array) -> Array:
-        """Pose (4, 4) that a robot assumes for a frame whose true pose is T."""
+        """Return the pose (4, 4) that a robot assumes for a frame whose true pose is T."""
         found = T
         if name in self.bodies:
             found = _moved_about(self.bodies[name], found, T[:3, 3])
@@ -63,7 +66,10 @@ def _moved_about(error: Array, T: Array, point: Array) -> Array:
 
 
 def frame_pose(sim: Simulation, robot: SimRobot, name: str) -> Array:
-    """Current pose (4, 4) of a frame in the world."""
+    """Return the current pose (4, 4) of a frame in the world.
+
+    `robot` is the robot whose frames are called `base` and `tool`.
+    """
     if name == "world":
         return np.eye(4)
     if name == "base":
@@ -79,7 +85,7 @@ def frame_pose(sim: Simulation, robot: SimRobot, name: str) -> Array:
 
 
 def in_hand(sim: Simulation, robot: SimRobot, body: str) -> Array:
-    """T_tool_body (4, 4): pose of a held body relative to the reference pose of the tool."""
+    """Return T_tool_body (4, 4): pose of a held body relative to the tool's reference pose."""
     return np.linalg.inv(reference_tool(robot)) @ sim.world.pose(body)
 
 
@@ -90,9 +96,10 @@ def target_pose(
     held: str | None,
     errors: FrameErrors | None = None,
 ) -> Array:
-    """Target pose (4, 4) of the tool in the world.
+    """Return the target pose (4, 4) of the tool in the world.
 
-    `held` is the body in the gripper; a target `of` a body requires that body to be held.
+    `held` is the body in the gripper.  If the target has `of`, this must be the held body.
+    `errors` are the frame errors to apply.
     """
     T_frame = frame_pose(sim, robot, target.frame)
     if errors is not None:
@@ -104,17 +111,17 @@ def target_pose(
 
 
 def require_held(body: str, held: str | None) -> None:
-    """Raise an error if the gripper does not hold the body that a target is for."""
+    """Raise `BrazoError` if `body`, which is to be moved, is not the body `held` by the gripper."""
     if held != body:
         what = f"'{held}'" if held else "nothing"
         raise BrazoError(f"the target is for '{body}', but the gripper holds {what}")
 
 
 def tool_at(target: Target, T_frame: Array, T_tool: Array, T_tool_body: Array = _EYE) -> Array:
-    """Pose (4, 4) of the tool in the world at a target given in the frame `T_frame`.
+    """Return the pose (4, 4) of the tool in the world when a target is reached.
 
-    `T_tool` is the current pose of the tool, `T_tool_body` the pose in the hand of the body that
-    moves to the target.
+    `T_frame` and `T_tool` are the current poses of the target's frame and of the tool in the world.
+    If a held body moves to the target, `T_tool_body` is its pose in the tool frame.
     """
     now = T_tool @ T_tool_body
     wanted = now.copy()
@@ -128,11 +135,11 @@ def tool_at(target: Target, T_frame: Array, T_tool: Array, T_tool_body: Array = 
 
 
 def to_base(robot: SimRobot, T: Array) -> Array:
-    """The pose T (4, 4), given in the world, in the robot's base frame."""
+    """Convert a pose T (4, 4) from the world frame to the base frame of a robot."""
     return np.linalg.inv(robot.base) @ T
 
 
 def position_text(p: Any) -> str:
-    """A point (m) as text for messages."""
+    """Return a point (3,) in m as text for messages."""
     x, y, z = (float(value) for value in p)
     return f"({x:.3f}, {y:.3f}, {z:.3f}) m"

@@ -1,8 +1,8 @@
 """Collision checks and collision-free motions of one robot, without a program.
 
-`is_free` and `plan` build the model of the cell once per robot and cell, and keep it as long as
-the robot and the files of the cell are the same.  Bodies and other robots are where the cell puts
-them at its start, or where they are now in a given `World`.
+`is_free` and `plan` build the model of the cell once per robot and cell.  They keep it as long as
+the robot and the files of the cell do not change.  Bodies and other robots are at their start poses
+in the cell, or at their current poses in a given `World`.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ def is_free(
     robot: str | None = None,
     clearance: float = 0.003,
 ) -> Any:
-    """Whether a robot at q keeps clear of itself, the floor and everything else in a cell.
+    """Return whether a robot at q keeps clear of itself, the floor and everything else in a cell.
 
     Parameters
     ----------
     arm : the robot.
     q : (..., n) joint values, rad and m, or the name of a pose.
-    cell : name, path, `Cell` or `World` that contains the robot; None is the robot on a floor
-        that keeps the clearance from its links in the first pose.
-    robot : its name in the cell, if several robots of the cell could be meant.
+    cell : name, path, `Cell` or `World` that contains the robot.  None means the robot alone on a
+        floor.  The floor is lowered if the robot's start pose would violate the clearance.
+    robot : name of the robot in the cell; default: the only robot, or the robot named `arm.name`.
     clearance : min distance, m, up to 0.02.
 
     Returns
     -------
-    bool, or an array (...) of them for a batch.  `FreeSpace.hit` names the parts that collide.
+    bool, or an array (...) of bool for a batch.  `FreeSpace.hit` returns the parts that collide.
     """
     return space_of(arm, cell, robot, clearance).is_free(q)
 
@@ -76,8 +76,10 @@ def plan(
 ) -> Trajectory:
     """Plan a collision-free joint motion from q0 to q1, from rest to rest.
 
-    The straight motion is used if it is free, else a path of RRT-Connect that is shortened and
-    run without stops.
+    The straight motion is used if it is free of collisions.  Otherwise a path is found by
+    RRT-Connect and shortened.  The motion along it does not stop in between, unless cutting the
+    corners would cause a collision.  If no path is found, `NoPath` (a `BrazoError`) is raised with
+    the name of the obstacle.
 
     Parameters
     ----------
@@ -90,8 +92,7 @@ def plan(
 
     Returns
     -------
-    `Trajectory` within the limits of `brazo.trajectory.limits_of`; `NoPath` (a `BrazoError`) is
-    raised with the obstacle if there is none.
+    `Trajectory` within the limits of `brazo.trajectory.limits_of`.
     """
     return space_of(arm, cell, robot, clearance).plan(
         q0, q1, speed=speed, planner=planner, seed=seed
@@ -101,7 +102,7 @@ def plan(
 def space_of(
     arm: Robot, cell: CellLike, robot: str | None = None, clearance: float = 0.003
 ) -> FreeSpace:
-    """Return the free space of a robot in a cell; recent ones are cached."""
+    """Return the `FreeSpace` of a robot in a cell; the last instances are cached."""
     key = (cell, robot, clearance)
     # Kept in the robot, since they refer to it: a table of robots would keep them alive.
     spaces: list[tuple[Any, FreeSpace]] = vars(arm).setdefault("_free_spaces", [])
@@ -117,9 +118,9 @@ def space_of(
 
 
 class FreeSpace:
-    """Configurations of a robot that are free of collisions in a cell; see `is_free`.
+    """Collision-free configurations of a robot in a cell; see `is_free`.
 
-    Several threads may use one, but not while its world moves.
+    Several threads may use the same instance, but not while its world moves.
     """
 
     def __init__(
@@ -143,7 +144,7 @@ class FreeSpace:
         self._keep_checker()
 
     def is_free(self, q: Any) -> Any:
-        """Whether q (..., n), or a named pose, is free; an array (...) for a batch."""
+        """Return whether q (..., n), or a named pose, is free; an array (...) for a batch."""
         values = self._values(q, "q", batch=True)
         with self._lock:
             checker = self._current()
@@ -153,7 +154,7 @@ class FreeSpace:
         return np.array(rows).reshape(values.shape[:-1])
 
     def hit(self, q: Any) -> Hit | None:
-        """The worst collision at q (n,): the two parts, their distance and place; None if free."""
+        """Return the worst collision at q (n,): parts, distance and position; None if free."""
         values = self._values(q, "q")
         with self._lock:
             return self._current().hit(values)
@@ -161,7 +162,7 @@ class FreeSpace:
     def plan(
         self, q0: Any, q1: Any, *, speed: float = 1.0, planner: str = "rrt", seed: int = 0
     ) -> Trajectory:
-        """A free motion from q0 to q1; see `plan`."""
+        """Return a collision-free motion from q0 to q1; see `plan`."""
         one_of(planner, ("rrt", "ompl"), "planner")
         if not isinstance(speed, (int, float)) or not 0.0 < speed <= 1.0:
             raise BrazoError(f"speed is {speed!r}; it must be greater than 0 and at most 1")
@@ -185,7 +186,10 @@ class FreeSpace:
         raise NoPath(f"a path was found, but the motion along it collides: {hit}")
 
     def _alone(self) -> World:
-        """Return the world of `Simulation(arm)`, with a lower floor if a link is close to it."""
+        """Return a world with the robot alone on a floor.
+
+        The floor is lowered if a link in the start pose is closer to it than the clearance.
+        """
         cell = lone_cell(self.arm)
         (robot,) = cell.robots
         assert cell.floor is not None
@@ -199,7 +203,7 @@ class FreeSpace:
         return World(replace(cell, floor=Floor(cell.floor.height - missing)))
 
     def _current(self) -> Checker:
-        """Return the kept checker, or a new one if the world was edited or has moved."""
+        """Return the stored checker, or a new checker if the world was edited or has moved."""
         data = self.world.mj_data
         if data is not self._data or not np.array_equal(data.qpos, self._qpos):
             self._keep_checker()
@@ -226,7 +230,8 @@ class FreeSpace:
         fits = values.shape[-1:] == (n,) and (batch or values.ndim == 1)
         if not fits or not np.isfinite(values).all():
             wanted = f"(..., {n})" if batch else f"({n},)"
-            raise BrazoError(f"{name} has shape {values.shape}; expected {wanted}, finite values")
+            got = f"shape {values.shape}" if not fits else "a value that is not finite"
+            raise BrazoError(f"{name}: expected finite values of shape {wanted}, got {got}")
         return values
 
     def _require_limits(self, name: str, q: Array) -> None:
@@ -234,14 +239,18 @@ class FreeSpace:
         beyond = np.flatnonzero((q < low - 1e-9) | (q > high + 1e-9)).tolist()
         if beyond:
             i = beyond[0]
+            unit = "rad" if self.arm.joint_kinds[i] == "revolute" else "m"
             raise BrazoError(
-                f"{name}: joint {i + 1} ({self.arm.joint_names[i]}) at {q[i]:g} is outside its "
-                f"limits {low[i]:g} .. {high[i]:g}"
+                f"{name}: joint {i + 1} ({self.arm.joint_names[i]}) at {q[i]:g} {unit} is outside "
+                f"its limits {low[i]:g} to {high[i]:g} {unit}"
             )
 
 
 def _stamps(cell: Cell) -> list[tuple[int, int, int] | None]:
-    """Return stamps of the files of a cell and its robots, which change when a file is written."""
+    """Return inode, size and time of each file of a cell, to detect changes of the files.
+
+    An entry is None if there is no such file.
+    """
     stamps: list[tuple[int, int, int] | None] = []
     for path in (cell.path, *(robot.model.path for robot in cell.robots)):
         try:
@@ -253,7 +262,11 @@ def _stamps(cell: Cell) -> list[tuple[int, int, int] | None]:
 
 
 def _robot_in(world: World, arm: Robot, wanted: str | None) -> str:
-    """Return `wanted` after validation; by default the world's only robot, or that named as arm."""
+    """Return the name of the robot of a world that `arm` describes.
+
+    This is `wanted`, or if `wanted` is None, the only robot or the robot named `arm.name`.  Raises
+    BrazoError if there is no such robot or if its number of joints differs.
+    """
     names: Sequence[str] = list(world.robots)
     if wanted is None and len(names) == 1:
         wanted = names[0]
@@ -262,11 +275,12 @@ def _robot_in(world: World, arm: Robot, wanted: str | None) -> str:
     if wanted not in names:
         raise BrazoError(
             f"cell '{world.cell.name}' has no robot '{wanted}'; robots: {', '.join(names)}; give "
-            "the name with robot="
+            "the name with the argument robot"
         )
     if len(world.robots[wanted].joint_names) != arm.n:
         raise BrazoError(
             f"robot '{wanted}' of the cell has {len(world.robots[wanted].joint_names)} joints, "
-            f"'{arm.name}' has {arm.n}"
+            f"'{arm.name}' has {arm.n}; use the cell of this robot, or name another robot with "
+            "the argument robot"
         )
     return wanted

@@ -1,7 +1,6 @@
 """Goals evaluated on the current state: a body at a position, on another body, or released.
 
-`time` is the time since which the goal has been met without interruption.  A goal on position or
-support requires the body to be at rest, so a body that passes through does not meet it.
+For a goal with `at` or `on`, the body must be at rest, so a body that only passes does not meet it.
 """
 
 from __future__ import annotations
@@ -17,7 +16,11 @@ REST, REST_ANGULAR = 0.01, 0.1  # m/s, rad/s: a slower body is at rest
 
 
 class GoalMonitor:
-    """Evaluates one goal on the state of the world."""
+    """Evaluation of one goal on the state of the world.
+
+    `time` (s) is the time since which the goal has been met without interruption; None if it is
+    not met.
+    """
 
     def __init__(self, world: World, goal: Goal) -> None:
         self.goal = goal
@@ -44,7 +47,7 @@ class GoalMonitor:
         return goal.body not in held and self._supported()
 
     def _supported(self) -> bool:
-        """Whether the body `on` exerts an upward force on it."""
+        """Return whether the body or fixture `goal.on` exerts an upward force on `goal.body`."""
         body, lift = self.goal.body, 0.0
         for contact in self._world.contacts().of(body):
             other, sign = (contact.second, -1.0) if contact.first == body else (contact.first, 1.0)

@@ -1,8 +1,8 @@
-"""IK solutions for a target pose in the order in which to try them.
+"""IK solutions for a target pose, in the order in which they are tried.
 
-Candidates are all IK branches within the joint limits, for the pose itself and, if the gripper is
-symmetric, for the pose rotated by 180° about the tool axis.  They are ordered by the duration of a
-straight joint motion; the first with a collision-free path is used.
+Candidates are all IK branches within the joint limits.  If the gripper is symmetric, the branches
+for the pose rotated by 180° about the tool axis are included.  Candidates are ordered by the
+duration of a straight joint motion.  The first candidate with a collision-free path is used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TILT = np.radians(0.1)  # rad, tilt of a body at rest on soft contacts
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointCandidate:
-    """Joint values that put the tool at the target."""
+    """An IK solution: joint values with which the tool is at the target."""
 
     q: Array
     name: str  # of the branch; "" if the solver has no branches
@@ -32,14 +32,14 @@ class JointCandidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """All candidates, nearest first, and why other solutions were rejected."""
+    """All candidates, shortest motion first, and why other IK solutions were rejected."""
 
     found: tuple[JointCandidate, ...]
     rejected: tuple[str, ...]  # reasons
 
     @property
     def reason(self) -> str:
-        """Why there is no candidate."""
+        """Message that explains why there is no candidate."""
         return "; ".join(self.rejected) or "no joint values reach the pose"
 
 
@@ -53,7 +53,11 @@ def ik_candidates(
     orientation: Orientation = "full",
     gripper_symmetric: bool = False,
 ) -> Candidates:
-    """IK solutions for the tool pose T (4, 4, in the base frame), nearest to q0 first."""
+    """Return the IK solutions for the tool pose T (4, 4) in the base frame.
+
+    They are sorted by the duration of a straight joint motion from q0 (n,) with the joint speeds
+    `speed` (n,).
+    """
     found: list[JointCandidate] = []
     rejected: dict[str, None] = {}
     for pose, suffix in ((T, ""), (T @ rot_z(np.pi), " rotated 180°"))[
@@ -85,7 +89,10 @@ def ik_candidates(
 def _solve(
     arm: Robot, T: Array, q0: Array, branch: str | None, orientation: Orientation
 ) -> IKResult:
-    """Solve IK; accept an orientation error of up to `_TILT`, as of a body that rests tilted."""
+    """Solve IK; if there is no exact solution, accept an orientation error of up to `_TILT`.
+
+    This is needed to reach a body that is slightly tilted because its contacts are soft.
+    """
     answer = arm.ik(T, q0, branch, orientation=orientation)
     if answer.success or orientation != "full":
         return answer

@@ -1,11 +1,12 @@
 """Monitoring of a running program: grasps, slips, unintended contacts, passages through chutes.
 
-*Held* follows the world's grasp events.  A body that a robot should hold counts as dropped when its
-gripper has not held it for `LOST` seconds, or when it has moved in the gripper by more than the
-slip limits: a bar that rotates between the pads touches both, but is not held.
+Whether a body is held follows from the grasp events of the world.  A body that a robot should hold
+counts as dropped in two cases: its gripper has not held it for `LOST` seconds, or it has moved in
+the gripper by more than the slip limits.  (A bar that rotates between the pads touches both pads
+but is not held.)
 
-Intended contacts are those of fingers with the body that their robot grips, holds or has just
-released; every other contact of a robot is reported with both parts, point, force and time.
+Contacts of fingers with the body that their robot grips, holds or has just released are intended.
+Every other contact of a robot is reported, with both parts, point, force and time.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ TOUCHES: tuple[ContactClass, ...] = ("robot-robot", "self", "robot-fixture", "ro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collision:
-    """An unintended contact."""
+    """An unintended contact of a robot."""
 
     time: float  # s
     first: str
@@ -65,7 +66,7 @@ class Collision:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drop:
-    """A body that left the gripper, or slipped in it, without a release."""
+    """Body that left the gripper, or slipped in it, without a release."""
 
     time: float
     robot: str
@@ -85,7 +86,7 @@ def _body_ids(sim: Simulation) -> dict[str, int]:
 
 
 class Monitor:
-    """Monitor of one execution: `update` polls, the world's events arrive in between."""
+    """Monitor of one execution; it uses events of the world and, in `update`, its state."""
 
     def __init__(self, sim: Simulation, goals: Iterable[Goal], alive: Callable[[], bool]) -> None:
         self._sim = sim
@@ -126,7 +127,10 @@ class Monitor:
         self._initial_contacts()
 
     def cell_changed(self) -> None:
-        """Continue in a changed cell that still has every body and chute of the goals."""
+        """Continue after the cell was edited.
+
+        The edited cell must still have every body and chute of the goals.
+        """
         sim = self._sim
         self._ids = _body_ids(sim)
         self.wanted = {name: self.wanted.get(name) for name in sim.robots}
@@ -149,7 +153,7 @@ class Monitor:
     # ---- expected grasps -------------------------------------------------------------------
 
     def expect_held(self, robot: str, body: str) -> None:
-        """From now on losing this body counts as a drop."""
+        """Expect a robot to hold a body; losing the body counts as a drop from now on."""
         self._expected[robot] = body, self._in_hand(robot, body)
         self._lost.pop(robot, None)
 
@@ -158,22 +162,22 @@ class Monitor:
         self._lost.pop(robot, None)
 
     def holders(self, body: str) -> list[str]:
-        """Robots that should hold a body."""
+        """Return the robots that should hold a body."""
         return [robot for robot, (name, _) in self._expected.items() if name == body]
 
     def carried(self, robot: str) -> str | None:
-        """The body a robot should hold."""
+        """Return the body that a robot should hold, or None."""
         expected = self._expected.get(robot)
         return None if expected is None else expected[0]
 
     def reached(self, goal: Goal) -> float | None:
-        """Time (s) at which a goal was reached or since which it is met; None if it is not."""
+        """Return the time (s) since which a goal has been met; None if it is not met now."""
         return (self.goal_monitors[goal] if goal.chute is None else self.passages[goal]).time
 
     # ---- updates ---------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Evaluate the current state, if this is the time of an update."""
+        """Check passages, goals and grasps if `EVERY` seconds have passed since the last check."""
         now, dt = self._sim.time, self._sim.dt
         if now < self.next_update:
             return
@@ -199,7 +203,10 @@ class Monitor:
                 self._drop(robot, body, how)
 
     def conditions(self) -> list[Condition] | None:
-        """Conditions under which updates have no effect; None if updates are needed."""
+        """Return a list of conditions; while all of them hold, `update` need not be called.
+
+        Returns None if `update` has to be called in any case.
+        """
         if self.goal_monitors or self._lost:
             return None
         found = []
@@ -219,7 +226,10 @@ class Monitor:
         return found if all(one.holds for one in found) else None
 
     def _condition(self, key: object, T: object, make: Callable[[Any], Condition]) -> Condition:
-        """Return a condition that was made before, unless the world's arrays or T changed."""
+        """Return the condition cached under `key`; create it with `make(data)` if necessary.
+
+        It is created again if the engine's data or the array T has been replaced.
+        """
         data, known = self._sim.world.mj_data, self._conditions.get(key)
         if known is None or known[0] is not data or known[1] is not T:
             known = self._conditions[key] = data, T, make(data)
@@ -235,9 +245,10 @@ class Monitor:
         return f"it slipped by {1e3 * shift:.0f} mm and {math.degrees(turn):.0f}° in the gripper"
 
     def _moved(self, robot: str, body: str, T: Array) -> tuple[float, float]:
-        """How far (m) a body has shifted in the hand since it was at T there, and turned (rad).
+        """Return the shift (m) and rotation (rad) of a body in the hand, relative to the pose T.
 
-        In plain floats: for a few small matrices that is several times as fast as NumPy.
+        T (3, 4) is the pose returned by `_in_hand` when the body was gripped.  Plain floats are
+        used, because NumPy is several times slower for such small matrices.
         """
         data = self._sim.world.mj_data
         hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]
@@ -266,7 +277,10 @@ class Monitor:
         sim.log("dropped", str(drop), robot=robot, body=body, position=drop.position.tolist())
 
     def _in_hand(self, robot: str, body: str) -> Array:
-        """Pose (3, 4) of a body in the hand after the last step."""
+        """Return the pose (3, 4) of a body relative to the last link of the robot.
+
+        It is the pose at the start of the last step.
+        """
         data = self._sim.world.mj_data
         hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]
         R = data.xmat[hand].reshape(3, 3).T
@@ -278,7 +292,10 @@ class Monitor:
     # ---- events ----------------------------------------------------------------------------
 
     def _active(self) -> bool:
-        """Whether the execution is still active; a reset of the simulation removes it silently."""
+        """Return whether the execution is still active; if not, close the monitor.
+
+        `Simulation.reset` removes an execution without notifying it.
+        """
         if self._alive():
             return True
         self.close()
@@ -297,9 +314,10 @@ class Monitor:
                 self._lost.pop(event.robot, None)
 
     def _initial_contacts(self) -> None:
-        """Report contacts that exist when the program starts as contacts that begin then.
+        """Report the contacts that exist when the program starts, as if they began at this time.
 
-        Contacts of fingers after t = 0 are excepted: they may touch a body they just released.
+        If the program starts after t = 0, contacts of fingers with bodies are not reported, because
+        fingers may still touch a body that they have just released.
         """
         pairs: set[tuple[str, str]] = set()
         for contact in self._sim.world.contacts():

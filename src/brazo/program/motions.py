@@ -3,10 +3,10 @@
 `speed` is a fraction f of the drives' limits.  The fastest motion within the limits is scaled to
 1/f of its duration, so velocities scale by f, accelerations by f² and jerks by f³.
 
-A path through several poses is run without stopping: each straight segment starts while the
-previous one decelerates, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  Corners are cut, the more the longer two
-segments overlap; so the result is checked for collisions like any other motion, and if it collides
-the overlap is reduced, down to none: a stop at every pose, along segments known to be free.
+A path through several poses is executed without stopping: each straight segment starts while the
+previous one decelerates, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  This cuts corners; a longer overlap of
+two segments cuts more.  The result is therefore checked for collisions like any other motion.  If
+it collides, the overlap is reduced, down to a stop at every pose, along segments known to be free.
 """
 
 from __future__ import annotations
@@ -43,23 +43,30 @@ _SLOWEST = 1e-3  # of the initial guess of 1 s
 
 
 def motion_limits(arm: Robot) -> Limits:
-    """Limits of motions: the drives' velocities, accelerations and jerks, without torques.
+    """Return the limits of motions: velocities, accelerations and jerks of the drives.
 
-    Torques depend on the load; a controller reports saturation itself.
+    Torques are not limited here, because they depend on the load; a controller reports saturation.
     """
     own = limits_of(arm)
     return Limits(own.speed, own.acceleration, own.jerk, own.position, assumed=own.assumed)
 
 
 def straight(q0: Array, q1: Array, limits: Limits, speed: Speed, default: float) -> Trajectory:
-    """A straight, synchronised joint motion from rest to rest."""
+    """Return a straight, synchronised joint motion from rest at q0 to rest at q1.
+
+    `default` is the fraction of the limits that is used if `speed` is empty.
+    """
     return _at_speed(jerk_limited(q0, q1, limits, "line"), speed, default)
 
 
 def through(
     path: Sequence[Array], limits: Limits, speed: Speed, default: float, overlap: float = 1.0
 ) -> Trajectory:
-    """A motion through poses; `overlap` from 1 (no stops) to 0 (a stop at each pose)."""
+    """Return a motion along the straight segments between the poses of `path`.
+
+    `overlap` is from 1 (no stops, corners are cut most) to 0 (a stop at each pose).  `default` is
+    the fraction of the limits that is used if `speed` is empty.
+    """
     pieces = [jerk_limited(a, b, limits, "line") for a, b in pairwise(path)]
     if len(pieces) == 1 or overlap == 0.0:
         return _at_speed(concatenate(*pieces), speed, default)
@@ -75,7 +82,11 @@ def along(
     default: float,
     orientation: Orientation,
 ) -> Trajectory:
-    """A joint motion that moves the tool along a path, starting at q0."""
+    """Return a joint motion that moves the tool along a path, starting at q0.
+
+    `make` returns the path for a given timing.  `default` is the fraction of the limits that is
+    used if `speed` is empty.
+    """
     if speed.time is None and speed.tool_speed is None:
         found = _follow(arm, make(Timing(duration=1.0)), q0, orientation, 1.0)
         return _at_speed(_fastest(found, limits), speed, default)
@@ -85,13 +96,13 @@ def along(
     past = check(found, arm, limits)
     if past:
         raise BrazoError(
-            f"too fast: {past[0]}; give a longer time, or speed (a fraction of the limits)"
+            f"too fast: {past[0]}; give a longer 'time', or 'speed' (a fraction of the limits)"
         )
     return found
 
 
 class _Overlapped(Trajectory):
-    """Rest-to-rest segments, each starting before the previous one has ended."""
+    """Motion of rest-to-rest segments, each of which starts before the previous one has ended."""
 
     def __init__(self, pieces: Sequence[Piecewise], overlap: float) -> None:
         self._pieces = pieces
@@ -121,13 +132,16 @@ class _Overlapped(Trajectory):
         return found
 
     def jerk(self, t: Array) -> Array:
-        """Third derivative (m, n)."""
+        """Return the third derivatives (m, n) of the positions at times t (m,)."""
         both = zip(self._starts, self._pieces, strict=True)
         return np.sum([piece.jerk(t - start) for start, piece in both], axis=0)
 
 
 class Slowed(Trajectory):
-    """A motion with scaled time: at time t it is where the inner motion is at time s(t)."""
+    """Motion along the path of `inner` with other timing: at time t it is where `inner` is at s(t).
+
+    `clock` is the function s(t), in s.
+    """
 
     def __init__(self, inner: Trajectory, clock: Piecewise) -> None:
         self._inner, self._clock = inner, clock
@@ -148,9 +162,9 @@ class Slowed(Trajectory):
 
 
 def braking(motion: Trajectory, now: float) -> tuple[Trajectory, float]:
-    """Decelerate to rest along a motion from its time `now`.
+    """Return a motion that follows `motion` from its time `now` (s) and decelerates to rest.
 
-    Returns the decelerating motion, and the time of the given motion at which it rests.
+    Also returns the time (s) at which `motion` itself passes the point of rest.
     """
     T = min(STOPPING, max(2.0 * (motion.end - now), 0.0))
     if T <= 0.0:
@@ -161,7 +175,7 @@ def braking(motion: Trajectory, now: float) -> tuple[Trajectory, float]:
 
 
 def resuming(motion: Trajectory, now: float) -> Trajectory:
-    """Resume a motion from rest at its time `now`, to its end."""
+    """Return the rest of `motion` from its time `now` (s), accelerating from rest."""
     left = motion.end - now
     T = min(STOPPING, 2.0 * left)
     if T <= 0.0:
@@ -175,14 +189,17 @@ def resuming(motion: Trajectory, now: float) -> Trajectory:
 
 
 def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
-    """The fastest motion scaled to the requested speed."""
+    """Return the motion `fastest`, slowed down to `speed`, or to the fraction `default`.
+
+    `default` is used if `speed` is empty.
+    """
     least = fastest.duration
     if least == 0.0:
         return fastest
     if speed.time is not None:
         if speed.time < least * (1.0 - 1e-9):
             raise BrazoError(
-                f"{speed.time:g} s is too short: the min time within the drives' limits is "
+                f"time {speed.time:g} s is too short: the min time within the drives' limits is "
                 f"{least:.3f} s"
             )
         return scaled(fastest, speed.time / least)
@@ -190,7 +207,7 @@ def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
 
 
 def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
-    """Scale the time of a motion until a velocity, acceleration or jerk is at its limit."""
+    """Return the motion with its time scaled so that it is as fast as the limits allow."""
     t = np.unique(np.concatenate([np.linspace(a, b, 33) for a, b in pairwise(motion.breaks)]))
     s = motion.sample(t)
     factor = max(
@@ -207,7 +224,7 @@ def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
 def _follow(
     arm: Robot, path: CartesianPath, q0: Array, orientation: Orientation, duration: float
 ) -> Piecewise:
-    """Follow the path with points as dense as needed."""
+    """Return a joint motion along a path; the sampling step is reduced until IK succeeds."""
     for step in _STEPS:
         try:
             return follow_path(arm, path, step * duration, q0, orientation=orientation)

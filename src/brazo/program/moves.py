@@ -1,11 +1,11 @@
 """Motion steps: planning, collision check and execution.
 
 A motion is planned when its step starts, from the robot's reference pose and the current state of
-the cell: other robots move along their current motions, held bodies move with the arm that holds
-them.  The whole motion is checked before it starts; one that would collide is refused, with both
-parts, position and time.  If the obstacle is another robot in motion, the robot waits until that
-robot is at rest and plans again.  A robot with contact response off would pass through obstacles,
-so for it the check only logs a warning.
+the cell.  Other robots move along their current motions; held bodies move with the arm that holds
+them.  The whole motion is checked before it starts.  A motion that would collide is refused with
+both parts, position and time.  If the obstacle is another robot in motion, the robot waits until
+that robot is at rest and plans again.  A robot with contact response off passes through obstacles,
+so the check only logs a warning for it.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ _OFF_TARGET = 1e-6  # rad, m: the reference is not at the end of the motion
 
 
 class _Starts:
-    """Motions along a path from several starts, each planned once, when it is needed."""
+    """Cache of the motions along a path, by start configuration; each motion is planned once."""
 
     def __init__(self, plan: Callable[[Array], Trajectory]) -> None:
         self._plan = plan
         self._known: list[tuple[Array, Trajectory | PathInfeasible]] = []
 
     def accept(self, start: JointCandidate) -> None:
-        """Raise `PathInfeasible` if the arm cannot follow the whole path from a start."""
+        """Raise `PathInfeasible` if the arm cannot follow the whole path from this start."""
         found = self._find(start.q)
         if found is None:
             try:
@@ -62,7 +62,7 @@ class _Starts:
             raise found
 
     def motion_from(self, q: Array) -> Trajectory | None:
-        """The motion planned from joint values q (n,), if there is one."""
+        """Return the motion planned from joint values q (n,); None if none was planned."""
         found = self._find(q)
         return None if isinstance(found, PathInfeasible) else found
 
@@ -71,7 +71,7 @@ class _Starts:
 
 
 class Moves:
-    """Executes the motion steps of one robot."""
+    """Executor of the motion steps of one robot."""
 
     def __init__(self, execution: Execution, robot: SimRobot) -> None:
         self.execution = execution
@@ -81,7 +81,7 @@ class Moves:
         self._planned = 0
 
     def of(self, step: MotionStep) -> Iterator[float]:
-        """The generator that executes a step; it yields the time (s) of its next poll."""
+        """Return the generator that executes a step; it yields the time (s) of its next poll."""
         match step:
             case s.MoveJoints():
                 return self._move_joints(step)
@@ -168,7 +168,7 @@ class Moves:
     def _along(
         self, make: MakePath, step: s.Line | s.FollowPath, known: Trajectory | None = None
     ) -> Iterator[float]:
-        """Move along a path; `known` is its motion, if it is planned already."""
+        """Move along the path of a step; `known` is the motion if it is already planned."""
         q0 = self.robot.reference.q
         motion = self._motion_along(make, q0, step) if known is None else known
 
@@ -181,7 +181,10 @@ class Moves:
         yield from self._go(checked, step.tolerance)
 
     def _go(self, plan: Callable[[], Trajectory], tolerance: s.Tolerance) -> Iterator[float]:
-        """Plan a motion, waiting for robots in motion that are in the way, and execute it."""
+        """Call `plan` to plan a motion, and execute it.
+
+        While a moving robot blocks the path, wait for that robot and plan again.
+        """
         while True:
             try:
                 motion = plan()
@@ -203,9 +206,10 @@ class Moves:
         rejected: tuple[str, ...] = (),
         accept: Callable[[JointCandidate], None] | None = None,
     ) -> Trajectory:
-        """A motion to the first candidate that has a free path.
+        """Return a motion to the first candidate with a collision-free path.
 
-        `accept` raises `PathInfeasible` for a candidate from which the next motion is infeasible.
+        `accept(candidate)` raises `PathInfeasible` if the next motion cannot start at a candidate.
+        `rejected` are the reasons why other IK solutions are not candidates, for the log.
         """
         q0, default = self.robot.reference.q, self.execution.program.speed
         errors: list[str] = []
@@ -271,7 +275,7 @@ class Moves:
         away = np.abs(self.robot.reference.q - motion.sample(motion.end).q)
         if away.max() > _OFF_TARGET:
             raise BrazoError(
-                "the motion was interrupted: the robot was stopped or moved by something else"
+                "the motion was interrupted: the robot was stopped or moved by another command"
             )
 
     def _arrive(self, tolerance: s.Tolerance) -> Iterator[float]:
@@ -320,7 +324,7 @@ class Moves:
     # ---- collision check --------------------------------------------------------------------
 
     def _checker(self, q0: Array, q1: Array) -> Checker:
-        """A checker for a motion from q0 to q1 in the current state of the cell."""
+        """Return a checker for a motion from q0 to q1 in the current state of the cell."""
         movers = {name: self._mover(robot) for name, robot in self.sim.robots.items()}
         mine = movers.pop(self.robot.name)
         clearance = self.execution.program.clearance
@@ -344,12 +348,15 @@ class Moves:
         return checker.motion(table.t - motion.start, table.q, others)
 
     def _moving(self) -> list[str]:
-        """Names of other robots in motion."""
+        """Return the names of other robots in motion."""
         motions = self.execution.motions
         return [n for n in motions if n != self.robot.name and self.sim.robots[n].moving]
 
     def _mover_of(self, hit: Hit) -> str | None:
-        """The moving robot that is hit, or that holds the body that is hit."""
+        """Return the name of the other robot in a collision if it is moving; otherwise None.
+
+        A body that the other robot holds counts as part of it.
+        """
         parts = (hit.first, hit.second)
         for name in self._moving():
             held = self.execution.monitor.held.get(name)
@@ -369,7 +376,7 @@ class Moves:
 
 
 class _BlockedByRobot(BrazoError):
-    """Error: a moving robot is in the path."""
+    """Raised when another robot, which is moving, blocks the path; `robot` is its name."""
 
     def __init__(self, message: str, robot: str) -> None:
         super().__init__(message)
@@ -382,5 +389,5 @@ def _same(T0: Array, T1: Array) -> bool:
 
 
 def _salt(name: str, count: int) -> int:
-    """Number of the `count`-th planning problem of a robot, the same in every run."""
+    """Return the random seed for the `count`-th planning problem of a robot; same in every run."""
     return sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 2**31 + count

@@ -1,8 +1,9 @@
 """RRT-Connect of OMPL, if OMPL is installed (the extra `planning`).
 
-Edges are checked by the same checker, not by OMPL's own sampling, so its paths are collision-free
-in the same strict sense.  OMPL has one random seed per process, set before its first use; later
-problems in the same process continue the same random stream.
+Path segments are checked by `brazo.program.collision.Checker` instead of OMPL's sampling, so no
+collision is missed between two samples.  OMPL has one random generator per process.  It is seeded
+before the first use; later problems continue its sequence, so their paths depend on the earlier
+problems.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def ompl_connect(
     seed: int = 0,
     max_poses: int = MAX_POSES,
 ) -> list[Array] | None:
-    """A collision-free path or None; see `brazo.program.rrt.rrt_connect`."""
+    """Return a collision-free path, or None; see `brazo.program.rrt.rrt_connect`."""
     ob, og = _ompl(seed)
     if free(start, goal):
         return [start, goal]
@@ -49,7 +50,7 @@ def ompl_connect(
     setup.setStateValidityChecker(lambda state: bool(free(p := pose(state), p)))
 
     class EdgeValidator(ob.MotionValidator):
-        """Checks an edge as a whole."""
+        """OMPL motion validator that checks a whole segment with `free`."""
 
         def checkMotion(self, s1: Any, s2: Any, last: Any = None) -> bool:
             return bool(free(pose(s1), pose(s2)))

@@ -1,8 +1,9 @@
-"""Whether a body has passed completely through a chute.
+"""Detection of a body that has passed completely through a chute.
 
-In the chute's frame (origin at the upper opening, x pointing down the chute) the body's centre must
-have been inside, 0 ≤ x ≤ length within the inner cross-section, and then the whole body must be
-beyond the lower end.  A body that leaves by the upper opening, or was never inside, does not count.
+The frame of a chute has its origin at the upper opening and x pointing down the chute.  First the
+centre of the body must be inside: 0 ≤ x ≤ length, within the inner cross-section.  Then the whole
+body must be beyond the lower end.  A body that leaves by the upper opening, or was never inside,
+does not count.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Array = np.ndarray
 
 
 class Passage:
-    """Detects the passage of one body through one chute."""
+    """Detector of the passage of one body through one chute."""
 
     def __init__(self, world: World, body: FreeBody, chute: Chute) -> None:
         self.inside = False
@@ -30,7 +31,7 @@ class Passage:
         self.bind(world, body, chute)
 
     def bind(self, world: World, body: FreeBody, chute: Chute) -> None:
-        """Attach to the current model of a world."""
+        """Use the current model of a world; call again after the cell was edited."""
         self.body, self.chute = body, chute
         self._id = int(world.mj_model.body(body.name).id)
         self._back = np.linalg.inv(chute.pose)
@@ -41,12 +42,12 @@ class Passage:
         return self.time is not None
 
     def outside(self, data: Any) -> Condition:
-        """The body is not in the chute: there is nothing to evaluate."""
+        """Return the condition that the body is not in the chute; then no update is needed."""
         size = self.chute.length, *self.chute.inner
         return outside(data.xpos[self._id], self._back, size)
 
     def update(self, data: Any) -> bool:
-        """Evaluate the current state; True when the body has just passed."""
+        """Evaluate the current state; return True if the body has passed since the last call."""
         if self.done:
             return False
         px, py, pz = data.xpos[self._id].tolist()
@@ -67,7 +68,10 @@ class Passage:
 
 
 def extent(body: FreeBody, direction: Array) -> float:
-    """Extent (m) of a body from its origin against a direction in its own axes."""
+    """Return how far (m) a body extends from its origin, opposite to `direction`.
+
+    `direction` (3,) is a unit vector in the frame of the body.
+    """
     shape = body.shape
     if isinstance(shape, Mesh | BinShape):
         parts = parts_of(body.name, shape, body.color)

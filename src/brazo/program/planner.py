@@ -1,7 +1,7 @@
 """Collision-free paths in joint space.
 
-A `Planner` uses RRT-Connect (`brazo.program.rrt` or OMPL) to find poses joined by collision-free
-straight segments, and shortens the path.  Both use the same `Checker`.
+A `Planner` finds a path of collision-free straight segments with RRT-Connect, in the implementation
+of `brazo.program.rrt` or OMPL, and shortens it.  Both implementations use the same `Checker`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _OPEN = {
 
 
 class NoPath(BrazoError):
-    """No collision-free path was found; the message names the obstacle."""
+    """Raised when no collision-free path is found; the message names the obstacle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """A path planner: `name` is "rrt" or "ompl"; the same seed gives the same path."""
+    """Path planner; `name` is "rrt" or "ompl", and the same seed gives the same path."""
 
     name: str = "rrt"
     seed: int = 0
@@ -36,7 +36,11 @@ class Planner:
     def plan(
         self, checker: Checker, arm: Robot, q0: Array, q1: Array, salt: int = 0
     ) -> list[Array]:
-        """Poses from q0 to q1; `salt` distinguishes the planning problems of one run."""
+        """Return the poses (n,) of a collision-free path from q0 to q1, including both.
+
+        `salt` changes the random numbers, so that each planning problem of a run has its own.
+        Raises NoPath if no path is found.
+        """
         checker.allow_start(q0)
         checker.allow_end(q1)
         for what, q in (("the start", q0), ("the goal", q1)):
@@ -55,12 +59,12 @@ class Planner:
         path = connect(q0, q1, _box(arm, q0, q1), checker.weights, free, seed)
         if path is None:
             hit = checker.edge(q0, q1)
-            raise NoPath(f"no collision-free path was found; on the straight one {hit}")
+            raise NoPath(f"no collision-free path was found; on the straight path {hit}")
         return shortened(path, checker.weights, free, seed)
 
 
 def _box(arm: Robot, q0: Array, q1: Array) -> Array:
-    """Joint limits (n, 2), or a range about start and goal for joints without limits."""
+    """Return the joint ranges (n, 2) to search: the limits, or a range about start and goal."""
     box = arm.limits.copy()
     room = np.array([_OPEN[kind] for kind in arm.joint_kinds])
     low, high = np.minimum(q0, q1) - room, np.maximum(q0, q1) + room

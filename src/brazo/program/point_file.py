@@ -1,12 +1,12 @@
-"""Points as YAML: in a program file, and in the file of a project.
+"""Points as YAML: in a program file, and in the point file of a project.
 
     scara2:
       - {name: rest, q: [0, 45deg, 45deg, 5cm, 0]}
       - {name: above, in: bar 1, xyz: [-10cm, 0, 8cm], rpy: [180deg, 0, 0]}
 
 A point has joint values `q`, or a pose of the tool: `xyz` and `rpy` in the frame `in` (`world`,
-`base`, or a body, fixture, chute or robot of the cell; by default `base`).  `q` of a pose are the
-joint values at which it was taught.
+`base`, or a body, fixture, chute or robot of the cell; by default `base`).  A point with a pose may
+also have `q`: the joint values of the robot when the point was taught.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ PointLists = Mapping[str, Sequence[Point]]  # by robot
 
 
 def read_points(field: Field) -> dict[str, list[Point]]:
-    """Read the points of each robot."""
+    """Read the points of each robot; return them by robot name."""
     if field.is_null:
         return {}
     return {robot: _robot_points(block) for robot, block in field.mapping().items()}
 
 
 def points_yaml(points: PointLists) -> str:
-    """Return the text that `read_points` reads, one point a line, in SI units and radians."""
+    """Return the points as YAML for `read_points`, one point per line, in SI units and radians."""
     lines = []
     for robot, some in points.items():
         if some:
@@ -51,7 +51,7 @@ def _robot_points(block: Field) -> list[Point]:
         if len(name) > LONGEST_NAME:
             given["name"].fail(f"the name is longer than {LONGEST_NAME} characters")
         if any(one.name == name for one in found):
-            given["name"].fail(f"there are two points named '{name}'; names must differ")
+            given["name"].fail(f"there are two points named '{name}'; names must be unique")
         q = _joint_values(given["q"]) if "q" in given else None
         for key in ("rpy", "in"):
             if key in given and "xyz" not in given:
@@ -67,7 +67,7 @@ def _robot_points(block: Field) -> list[Point]:
         try:
             found.append(Point(len(found) + 1, name, q, T, frame))
         except BrazoError as error:
-            item.fail(f"{error}: q, or xyz and rpy")
+            item.fail(f"{error}: give 'q', or 'xyz' and 'rpy'")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Points in steps: the name of a point replaced by its joint values or its pose."""
+"""Points in steps: the name of a point is replaced by its joint values or its pose."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ Array = np.ndarray
 
 
 def named(points: Iterable[Point]) -> dict[str, Point]:
-    """Points by name."""
+    """Return the points by name."""
     return {point.name: point for point in points}
 
 
 def resolved(step: s.Step, points: Mapping[str, Point], arm: Robot) -> s.Step:
-    """Return the step with the point that it names replaced by its values.
+    """Return a motion step with the name of its point replaced by the values of the point.
 
-    A joint motion to a pose becomes `MoveTo`, and one to joint values `MoveJoints`.
+    `MoveJoints` to a point with a pose becomes `MoveTo`.  `MoveTo` to a point with joint values
+    becomes `MoveJoints`; for a line or a held body, the joint values are converted to a pose.
+    Steps that do not refer to a point are returned unchanged.
     """
     if isinstance(step, s.MoveJoints) and isinstance(step.to, str) and step.to in points:
         point, speed, tolerance = points[step.to], step.speed, step.tolerance
@@ -66,9 +68,11 @@ def resolved(step: s.Step, points: Mapping[str, Point], arm: Robot) -> s.Step:
 
 
 def joint_target(sim: Simulation, robot: SimRobot, point: Point) -> Array:
-    """Joint values (n,) of a point now; of a pose, the IK solution nearest to where it was taught.
+    """Return the joint values (n,) of a point.
 
-    Raises `BrazoError` if the pose is out of reach.
+    If the point is a pose in a frame, the current pose of the frame is used.  The result is the IK
+    solution nearest to the taught joint values; if there are none, nearest to the reference of the
+    robot.  Raises `BrazoError` if the pose is out of reach.
     """
     if point.T is None:
         return np.array(point.q)
@@ -79,7 +83,10 @@ def joint_target(sim: Simulation, robot: SimRobot, point: Point) -> Array:
 
 
 def base_pose(sim: Simulation, robot: SimRobot, point: Point) -> Array:
-    """Pose (4, 4) of the tool at a point, in the robot's base frame, now."""
+    """Return the pose (4, 4) of a point in the robot's base frame.
+
+    If the point is a pose in another frame, the current pose of that frame is used.
+    """
     if point.T is None:
         return robot.arm.fk(np.array(point.q))
     return to_base(robot, frame_pose(sim, robot, point.frame) @ point.T)

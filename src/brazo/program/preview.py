@@ -1,9 +1,9 @@
-"""Kinematic preview of a program: where each step takes its robot, and when, without physics.
+"""Kinematic preview of a program: pose and time of each robot at each step, without physics.
 
-Robots follow their motions exactly and bodies in a gripper move with the tool.  There are no
-forces: a grip always holds, and a wait for a contact or a chute is met at once.  Steps are executed
-in order of time; syncs and waits for signals and grasps are observed.  Collisions are found
-afterwards (`brazo.program.preview_collisions`).
+Robots follow their motions exactly, and bodies in a gripper move with the tool.  There are no
+forces: a grip always holds, and a wait for a contact or a passage through a chute ends at once.
+Steps are executed in order of time.  Robots wait for syncs, signals and grasps as in a run.
+Collisions are found afterwards (`brazo.program.preview_collisions`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ _NEAR = 1e-9  # m, rad: the tool is already at its target
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreviewStep:
-    """A step of a robot: times (s), joint values (n,) at its end, or why it is not possible."""
+    """Step of a robot in a preview.
+
+    `start` and `end` are times (s), and `q` (n,) are the joint values at the end.  If the step
+    cannot be executed, `error` is the reason.
+    """
 
     start: float
     end: float
@@ -42,7 +46,7 @@ class PreviewStep:
     opening: float | None = None  # m, of the gripper; None if it is closed on the body
 
     def at(self, time: float) -> Array:
-        """Joint values (n,) at a time (s)."""
+        """Return the joint values (n,) at a time (s)."""
         left = time - self.start
         for motion in self.motions:
             if left < motion.duration:
@@ -51,7 +55,7 @@ class PreviewStep:
         return self.q
 
     def table(self, times: Array) -> Array:
-        """Joint values (m, n) at times (m,) in s."""
+        """Return the joint values (m, n) at times (m,) in s."""
         left, found = times - self.start, np.tile(self.q, (len(times), 1))
         for motion in self.motions:
             inside = (left >= 0.0) & (left < motion.duration)
@@ -63,7 +67,7 @@ class PreviewStep:
 
 @dataclass(slots=True, eq=False)
 class _Track:
-    """State of one robot."""
+    """State of one robot while the preview is computed."""
 
     robot: SimRobot
     steps: Sequence[s.Step]
@@ -84,9 +88,16 @@ class _Track:
         failed = bool(self.done) and bool(self.done[-1].error)
         return None if failed or len(self.done) >= len(self.steps) else self.steps[len(self.done)]
 
+    def computed(
+        self, end: float, motions: tuple[Trajectory, ...] = (), error: str = ""
+    ) -> PreviewStep:
+        """Return a step from the current time to `end` (s), with the current state of the robot."""
+        hand = (self.held, self.T_tool_body, self.opening)
+        return PreviewStep(self.time, end, self.q, motions, error, *hand)
+
 
 class Preview:
-    """The steps of a program carried out kinematically from the current state of a simulation.
+    """Kinematic execution of the steps of a program, from the current state of a simulation.
 
     Parameters
     ----------
@@ -113,12 +124,7 @@ class Preview:
             self._bodies = {one.name: np.array(sim.world.pose(one.name)) for one in sim.cell.bodies}
             self._first_bodies = dict(self._bodies)
             self._tracks = {n: self._track(n, steps) for n, steps in flat.items()}
-        self._start = {
-            name: PreviewStep(
-                0.0, 0.0, track.q, (), "", track.held, track.T_tool_body, track.opening
-            )
-            for name, track in self._tracks.items()
-        }
+        self._start = {name: track.computed(0.0) for name, track in self._tracks.items()}
         self._members: dict[str, set[str]] = {}
         for name, track in self._tracks.items():
             for step in track.steps:
@@ -129,16 +135,16 @@ class Preview:
 
     @property
     def steps(self) -> dict[str, list[PreviewStep]]:
-        """The steps that were carried out, by robot; the last one may have an error."""
+        """Computed steps by robot; only the last step of a robot can have an `error`."""
         return {name: track.done for name, track in self._tracks.items()}
 
     @property
     def duration(self) -> float:
-        """Time (s) at which the last robot is done."""
+        """Time (s) at which the last robot finishes."""
         return max((track.time for track in self._tracks.values()), default=0.0)
 
     def at(self, time: float) -> dict[str, Array]:
-        """Joint values (n,) of each robot at a time (s)."""
+        """Return the joint values (n,) of each robot at a time (s)."""
         found = {}
         for name, track in self._tracks.items():
             q = self._start[name].q
@@ -150,16 +156,19 @@ class Preview:
         return found
 
     def step_at(self, robot: str, time: float) -> int:
-        """Index of the expanded step of a robot at a time (s)."""
+        """Return the index of the expanded step that a robot executes at a time (s).
+
+        After the last step, this is the number of steps.
+        """
         done = self._tracks[robot].done
         return sum(one.end <= time and not one.error for one in done)
 
     def step(self, robot: str, index: int) -> s.Step:
-        """An expanded step of a robot."""
+        """Return an expanded step of a robot by its index."""
         return self._tracks[robot].steps[index]
 
     def state(self, robot: str, time: float) -> PreviewStep:
-        """The step of a robot at a time (s); it includes the body in the gripper."""
+        """Return the computed step of a robot at a time (s), or its start state before step 0."""
         found = self._start[robot]
         for one in self._tracks[robot].done:
             if one.start > time:
@@ -168,7 +177,7 @@ class Preview:
         return found
 
     def table(self, robot: str, times: Array) -> Array:
-        """Joint values (m, n) of a robot at ascending times (m,) in s."""
+        """Return the joint values (m, n) of a robot at ascending times (m,) in s."""
         found = np.tile(self._start[robot].q, (len(times), 1))
         for one in self._tracks[robot].done:
             after = times >= one.start
@@ -178,7 +187,7 @@ class Preview:
         return found
 
     def grasp_times(self, start: float, end: float) -> list[float]:
-        """Times (s) between two times at which a robot grips or releases a body."""
+        """Return the times (s) between `start` and `end` at which any robot grips or releases."""
         return [
             one.start
             for name, track in self._tracks.items()
@@ -187,7 +196,7 @@ class Preview:
         ]
 
     def bodies(self, time: float) -> dict[str, Array]:
-        """Poses (4, 4) of the bodies at a time (s)."""
+        """Return the poses (4, 4) of the bodies at a time (s), by name."""
         found, since = dict(self._first_bodies), dict.fromkeys(self._first_bodies, -1.0)
         for name, track in self._tracks.items():
             for one in (self._start[name], *track.done):
@@ -200,7 +209,7 @@ class Preview:
         return found
 
     def released(self, time: float) -> set[str]:
-        """Bodies that a robot held earlier and none holds at a time (s)."""
+        """Return the bodies that were held earlier and that no robot holds at a time (s)."""
         before = {
             one.held
             for name, track in self._tracks.items()
@@ -222,7 +231,7 @@ class Preview:
         return _Track(robot, steps, limits, q, held, hand, opening)
 
     def _advance(self) -> bool:
-        """Carry out the next step in time; False when no robot can continue."""
+        """Compute the next step in order of time; return False when no robot can continue."""
         active = [track for track in self._tracks.values() if track.step is not None]
         for track in sorted(active, key=lambda one: one.time):
             if self._carry_out(track):
@@ -232,11 +241,11 @@ class Preview:
                 self._finish(track)
                 return True
         for track in active:
-            self._fail(track, "waits for an event that never occurs")
+            self._fail(track, "the robot waits for an event that never occurs")
         return False
 
     def _carry_out(self, track: _Track) -> bool:
-        """Carry out the next step of a robot; False if it has to wait."""
+        """Compute the next step of a robot; return False if the robot has to wait."""
         step = track.step
         match step:
             case s.MoveJoints() | s.MoveTo() | s.Line() | s.FollowPath():
@@ -273,15 +282,14 @@ class Preview:
 
     def _finish(self, track: _Track, time: float = 0.0, *motions: Trajectory) -> None:
         end = track.time + (time if self._timed else 0.0)
-        hand = (track.held, track.T_tool_body, track.opening)
-        track.done.append(PreviewStep(track.time, end, track.q, motions, "", *hand))
+        track.done.append(track.computed(end, motions))
         track.time = end
 
     def _fail(self, track: _Track, why: str) -> None:
-        track.done.append(PreviewStep(track.time, track.time, track.q, (), why))
+        track.done.append(track.computed(track.time, error=why))
 
     def _nearest(self, track: _Track) -> str | None:
-        """The body whose centre is nearest to the tool."""
+        """Return the name of the body whose origin is nearest to the tool; None without bodies."""
         at = track.tool[:3, 3]
         far = {name: float(np.linalg.norm(T[:3, 3] - at)) for name, T in self._bodies.items()}
         return min(far, key=lambda name: far[name], default=None)
@@ -327,7 +335,7 @@ class Preview:
             return np.array(frame_pose(self._sim, track.robot, name))
 
     def _target(self, track: _Track, target: s.Target) -> Array:
-        """Pose (4, 4) of the tool in the robot's base frame."""
+        """Return the target pose (4, 4) of the tool in the robot's base frame."""
         hand = np.eye(4)
         if target.point and target.xyz is None:  # the values of known points are given
             raise BrazoError(f"no point '{target.point}'")
@@ -357,14 +365,14 @@ class Preview:
         self._finish(track, sum(one.duration for one in motions), *motions)
 
     def _straight(self, track: _Track, q: Array, speed: s.Speed) -> list[Trajectory]:
-        """Move the joints to q (n,)."""
+        """Move the joints to q (n,); return the motion in a list, which is empty if not timed."""
         q0, track.q = track.q, np.array(q)
         return [straight(q0, q, track.limits, speed, self._speed)] if self._timed else []
 
     def _along(
         self, track: _Track, make: MakePath, step: s.Line | s.FollowPath
     ) -> list[Trajectory]:
-        """Move the tool along a path that starts where it is."""
+        """Move the tool along a path; return the motion in a list, which is empty if not timed."""
         if not self._timed:
             track.q = self._solution(track, make(Timing(duration=1.0)).pose(1.0), step.orientation)
             return []
@@ -374,7 +382,10 @@ class Preview:
         return [motion]
 
     def _follow(self, track: _Track, step: s.FollowPath) -> list[Trajectory]:
-        """Move to the start of a curve and along it."""
+        """Move to the start of a curve and along the curve; return the motions.
+
+        The list is empty if the preview is not timed.
+        """
         T = to_base(track.robot, self._frame(track, step.frame))
         R = to_base(track.robot, track.tool)[:3, :3]
         if step.rpy is not None:

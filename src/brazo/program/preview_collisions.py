@@ -1,7 +1,7 @@
 """Collisions of a kinematic preview: the planned motions of its steps, checked against the cell.
 
-Each motion is checked like that of a run (`brazo.program.collision`): with the body in the gripper,
-and with the other robots and bodies where the preview has them at the same time.  The following are
+Each motion is checked as in a run (`brazo.program.collision`): with the body in the gripper, and
+with the other robots and bodies at their poses at the same time in the preview.  The following are
 not reported:
 
 - motions with `plan: free`, because a run plans another path if the direct one collides;
@@ -33,12 +33,12 @@ def preview_collisions(
     Parameters
     ----------
     preview : the preview, with planned motions.
-    sim : the simulation that it was made of; its model is copied under its lock.
+    sim : the simulation of the preview; its model is copied under its lock.
     clearance : min distance, m.
 
     Returns
     -------
-    By robot, the first collision of each step that has one, by index of the expanded step.
+    For each robot, the first collision of each colliding step, by index of the expanded step.
     """
     found: dict[str, dict[int, Hit]] = {}
     for robot, steps in preview.steps.items():
@@ -57,7 +57,10 @@ def _planned_free(step: s.Step) -> bool:
 def _hit(
     preview: Preview, sim: Simulation, robot: str, step: PreviewStep, clearance: float
 ) -> Hit | None:
-    """Return the first collision of a step, checked in parts between grips and releases."""
+    """Return the first collision of a step; None if there is none.
+
+    The motion is split at the times of grips and releases, and each part is checked separately.
+    """
     times = np.array(sorted({step.start, step.end, *preview.grasp_times(step.start, step.end)}))
     for begin, end in pairwise(times):
         count = max(2, int(np.ceil((end - begin) / CHECK_DT)) + 1)
@@ -74,7 +77,10 @@ def _hit(
 
 
 def _moves(preview: Preview, hit: Hit, robot: str, step: PreviewStep) -> bool:
-    """Whether another robot, or a body that it holds, is hit while it moves."""
+    """Return whether `hit.second` belongs to another robot that moves during the step.
+
+    A body that this robot holds counts as part of it.
+    """
     for name, steps in preview.steps.items():
         for one in steps if name != robot else ():
             same_time = one.start < step.end and one.end > step.start
@@ -86,7 +92,7 @@ def _moves(preview: Preview, hit: Hit, robot: str, step: PreviewStep) -> bool:
 def _checker(
     preview: Preview, sim: Simulation, robot: str, time: float, clearance: float
 ) -> Checker:
-    """A checker with the bodies and robots where they are at a time (s) of the preview."""
+    """Return a checker with all bodies and robots at their poses at a time (s) of the preview."""
     states = {name: preview.state(name, time) for name in preview.steps}
     q = preview.at(time)
     with sim.lock:

@@ -6,7 +6,8 @@
     two.line(by=(0, 0, -0.07))
     two.grip(60, body="bar 1")
 
-The names are those of the program file (`brazo.program.program_file`), where `in_` is `in`.
+Methods and arguments have the names of the fields in a program file (`brazo.program.program_file`),
+except `in_`, which is `in` in the file.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from brazo.errors import BrazoError
 from brazo.model.description import Finding
 from brazo.operate.points import Point
 from brazo.program import steps as s
+from brazo.program.collision import check_clearance
 from brazo.trajectory.curve_fields import check_curve
 
 if TYPE_CHECKING:
@@ -37,9 +39,9 @@ PLANNERS: tuple[PlannerName, ...] = ("rrt", "ompl")
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal of a program: the final state of a body.
+    """Goal of a program: the required final state of a body.
 
-    Exactly one of `chute`, `at`, `on` and `free` is given.
+    Exactly one of `chute`, `at`, `on` and `free` must be given.
     """
 
     body: str
@@ -72,7 +74,7 @@ class Goal:
 
     @property
     def plain(self) -> dict[str, Any]:
-        """The goal as a mapping, as in a program file."""
+        """Return the goal as a mapping, as in a program file."""
         if self.at is not None:
             return {"body": self.body, "at": self.at, "within": self.within}
         named = {"through": self.chute, "on": self.on, "free": self.free or None}
@@ -81,7 +83,7 @@ class Goal:
 
 @dataclass
 class Program:
-    """Steps by robot, and the settings they share."""
+    """Steps of each robot, goals, points, and settings such as the default speed."""
 
     name: str
     about: str = ""
@@ -104,21 +106,18 @@ class Program:
                 f"speed is {self.speed:g}; it must be a fraction of the drives' limits, "
                 "above 0 and at most 1"
             )
-        if not 0.0 < self.clearance <= 0.1:
-            raise BrazoError(
-                f"clearance is {self.clearance:g} m; must be greater than 0 and at most 0.1 m"
-            )
+        check_clearance(self.clearance)
         one_of(self.watch, WATCHES, "watch")
         one_of(self.planner, PLANNERS, "planner")
 
     def robot(self, name: str) -> StepList:
-        """The step list of a robot, to add steps to."""
+        """Return the step list of a robot, to which steps can be added."""
         return StepList(self.steps.setdefault(name, []))
 
     def start(self, sim: Any, **options: Any) -> Execution:
-        """Validate the program for a simulation's cell and run it there.
+        """Validate the program for the cell of a simulation and start it; return the execution.
 
-        Options are those of `brazo.program.execution.Execution`.
+        The options are those of `brazo.program.execution.Execution`.
         """
         from brazo.program.execution import Execution
 
@@ -127,13 +126,13 @@ class Program:
         return execution
 
     def to_yaml(self) -> str:
-        """The program as a program file."""
+        """Return the program as the text of a program file."""
         from brazo.program.writer import to_yaml
 
         return to_yaml(self)
 
     def save(self, path: str | Path) -> Path:
-        """Write the program file."""
+        """Write the program to a program file; return its path."""
         from brazo.files import replacing
 
         with replacing(Path(path)) as temporary:
@@ -142,7 +141,7 @@ class Program:
 
 
 class StepList:
-    """Adds steps to a robot's list; every method returns the list itself."""
+    """List of the steps of a robot; every method adds a step and returns the list itself."""
 
     def __init__(self, steps: list[s.Step]) -> None:
         self._lists: list[list[s.Step]] = [steps]
@@ -156,7 +155,7 @@ class StepList:
         return self
 
     def move_joints(self, to: Sequence[float] | str, *, plan: s.Plan = "direct", **options: Any):
-        """Move joints to a joint target, a named pose of the robot file, or `start`."""
+        """Move joints to joint values, or to a named point, a pose of the robot file or `start`."""
         where = to if isinstance(to, str) else _numbers(to, "to")
         return self.add(s.MoveJoints(to=where, plan=plan, **_options(options)))
 
@@ -224,8 +223,10 @@ class StepList:
         orientation: s.Orientation = "full",
         **values: Any,
     ):
-        """Move the tool along a curve: circle, arc, square, spiral, helix, lissajous, polyline;
-        text, svg or strokes with a pen.
+        """Move the tool along a curve; `curve` is its name and `values` are its arguments.
+
+        The curves are `circle`, `arc`, `square`, `spiral`, `helix`, `lissajous` and `polyline`.
+        The curves for drawing with a pen are `text`, `svg` and `strokes`.
         """
         check_curve(curve, values)
         return self.add(
@@ -292,7 +293,10 @@ class StepList:
 
     @contextlib.contextmanager
     def for_each(self, variable: str, of: Sequence[str]) -> Iterator[StepList]:
-        """Repeat the steps added inside the `with` block for each name, as `$variable`."""
+        """Repeat the steps added inside the `with` block for each name.
+
+        The name replaces `$variable` in the steps, where `variable` is the first argument.
+        """
         with self._inside() as inner:
             yield self
         self.add(s.ForEach(variable=variable, of=tuple(of), do=tuple(inner)))
@@ -308,7 +312,7 @@ class StepList:
 
 
 def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
-    """Every step, including those inside loops."""
+    """Yield every step, including those inside loops."""
     for step in steps:
         yield step
         if isinstance(step, (s.Repeat, s.ForEach)):
@@ -316,7 +320,7 @@ def walk(steps: Sequence[s.Step]) -> Iterator[s.Step]:
 
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """Split options into `Speed` (speed, time, tool_speed) and `Tolerance` (within, timeout)."""
+    """Convert options to `Speed` (speed, time, tool_speed) and `Tolerance` (within, timeout)."""
     tolerance = {name: given.pop(name) for name in ("within", "timeout") if name in given}
     if "speed" in given:
         given["fraction"] = given.pop("speed")
@@ -348,7 +352,7 @@ def _numbers(value: Any, what: str) -> tuple[float, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Arrays and (nested) lists as tuples of floats."""
+    """Convert arrays and nested lists to tuples of floats; return text and booleans unchanged."""
     if isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):

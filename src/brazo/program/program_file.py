@@ -1,4 +1,4 @@
-"""The program file: YAML fields to a `Program`.
+"""Reader of program files: from YAML fields to a `Program`.
 
     name: pick
     cell: cooperative
@@ -13,9 +13,9 @@
         - line: {by: [0, 0, -7cm]}
         - grip: {force: 60N, body: bar 1}
 
-A step is a mapping with one field, its verb.  Every error message gives `file:line: field:` and the
-allowed values.  Names of robots, bodies and poses are checked when the program is started in a cell
-(`brazo.program.validate`).
+A step is a mapping with one field, whose name is the verb.  Every error message starts with
+`file:line: field:` and lists the allowed values.  Names of robots, bodies and poses are checked
+when the program is started in a cell (`brazo.program.validate`).
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ _PROGRAM = (
 
 
 def load_program(name_or_path: str | Path) -> Program:
-    """Read a program, given the name of a shipped program or the path of a program file."""
+    """Read a shipped program by name, or a program file by path."""
     return read_program(read_document(find_program(name_or_path)))
 
 
 def parse_program(text: str | bytes, path: Path | None = None) -> Program:
-    """Read a program from text; `path` is used in messages."""
+    """Read a program from text; `path` is used in error messages."""
     return read_program(parse_document(text, path))
 
 
 def read_program(root: Field) -> Program:
-    """Read the fields of a program file."""
+    """Return the program described by the fields of a program file."""
     if not root.is_mapping:
         root.fail("expected a program file: fields such as name, cell, robots")
     fields = root.mapping(_PROGRAM, required=("name", "robots"))
     robots = fields["robots"].mapping()
     if not 1 <= len(robots) <= MAX_ROBOTS:
-        fields["robots"].fail(f"{len(robots)} robots; expected 1 to {MAX_ROBOTS}, each with steps")
+        fields["robots"].fail(f"{len(robots)} robots; expected 1 to {MAX_ROBOTS} robots with steps")
     program = Program(
         name=fields["name"].identifier(),
         about=fields["about"].text().strip() if "about" in fields else "",

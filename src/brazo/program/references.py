@@ -1,4 +1,4 @@
-"""Names of a cell that a program uses: its robots, bodies, fixtures, chutes and frames."""
+"""Names in a cell that a program uses: robots, bodies, fixtures, chutes and frames."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _OWN = ("world", "base", "tool")  # frames that every cell has
 
 
 def names_used(program: Program) -> dict[str, list[str]]:
-    """Return the names that a program uses, each with the places that use it.
+    """Return the robots, bodies, fixtures, chutes and frames that a program names.
 
-    A place is `robot, step 3 (grip)`, with the line if the program was read from a file.
+    Each name is mapped to the locations where it is used, such as `arm, step 3 (grip)`, with the
+    line if the program was read from a file.
     """
     found: dict[str, list[str]] = {}
 

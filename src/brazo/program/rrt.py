@@ -1,9 +1,9 @@
 """RRT-Connect (Kuffner, LaValle 2000): two trees of poses grow towards each other.
 
-One tree grows from the start, the other from the goal.  In turn, one tree is extended by a step
-towards a random pose, and the other is extended in a straight line towards the new pose until a
-collision; if it reaches the pose the trees are joined.  The path is then shortened by trying
-straight segments between random points on it.
+One tree grows from the start, the other from the goal.  In each iteration, one tree is extended by
+a step towards a random pose.  The other tree is then extended in a straight line towards the new
+pose until it collides; if it reaches the pose, the trees are joined.  Then the trees swap roles.
+The path is finally shortened by trying straight segments between random points on it.
 
 The distance between two poses is |W Δq|, with the weights of `brazo.program.displacement`.  Random
 numbers come from a seed and the budget is a number of poses, not a time, so the same problem has
@@ -38,9 +38,11 @@ def rrt_connect(
     seed: int = 0,
     max_poses: int = MAX_POSES,
 ) -> list[Array] | None:
-    """A collision-free path (poses joined by straight segments), or None if none is found.
+    """Return a collision-free path (poses joined by straight segments), or None if none is found.
 
-    `box` (n, 2) is the range of random poses.  Start and goal must be collision-free.
+    `box` (n, 2) is the range of random poses.  `weights` (n,) scale the joints in the distance of
+    two poses.  `free(a, b)` returns whether the segment from a to b is collision-free.  Start and
+    goal must be collision-free.
     """
     if free(start, goal):
         return [start, goal]
@@ -62,7 +64,7 @@ def rrt_connect(
 
 
 def shortened(path: list[Array], weights: Array, free: Free, seed: int = 0) -> list[Array]:
-    """Shorten a path by collision-free straight segments between points on it."""
+    """Return the path with parts replaced by shorter collision-free straight segments."""
     rng = np.random.default_rng([seed, 1])
     path = _without_redundant(path, free)
     for _ in range(SHORTCUTS):
@@ -79,7 +81,7 @@ def shortened(path: list[Array], weights: Array, free: Free, seed: int = 0) -> l
 
 
 class _SearchTree:
-    """Poses, each with its parent."""
+    """Search tree of poses; each pose has the index of its parent."""
 
     def __init__(self, root: Array, weights: Array) -> None:
         self._weights = weights
@@ -103,7 +105,10 @@ class _SearchTree:
         return self.count - 1
 
     def extend(self, target: Array, free: Free) -> int | None:
-        """Add one pose a step towards a target; its index, or None on collision."""
+        """Add a pose that is one step closer to a target than the nearest pose of the tree.
+
+        Return the index of the new pose; None if the step collides.
+        """
         i = self.nearest(target)
         q = self.poses[i]
         far = float(np.linalg.norm(self._weights * (target - q)))
@@ -113,7 +118,10 @@ class _SearchTree:
         return self.add(new, i) if free(q, new) else None
 
     def connect(self, target: Array, free: Free) -> int | None:
-        """Extend towards a target; the index at the target, or None on collision."""
+        """Add poses on the straight segment to a target, up to the target itself.
+
+        Return the index of the target; None if the segment collides.
+        """
         i = self.nearest(target)
         far = float(np.linalg.norm(self._weights * (target - self.poses[i])))
         steps = max(math.ceil(far / STEP), 1)
@@ -126,7 +134,7 @@ class _SearchTree:
         return at
 
     def path(self, i: int) -> list[Array]:
-        """Poses from the root to pose `i`."""
+        """Return the poses from the root to pose `i`."""
         found = []
         while i >= 0:
             found.append(self.poses[i].copy())
@@ -135,7 +143,7 @@ class _SearchTree:
 
 
 def _without_redundant(path: list[Array], free: Free) -> list[Array]:
-    """Remove poses whose neighbours are joined by a free segment."""
+    """Return the path without poses that can be skipped by a collision-free segment."""
     kept = [path[0]]
     i = 0
     while i < len(path) - 1:
@@ -148,7 +156,10 @@ def _without_redundant(path: list[Array], free: Free) -> list[Array]:
 
 
 def _at(path: list[Array], lengths: list[float], s: float) -> tuple[int, Array]:
-    """Segment index and pose at arc length s."""
+    """Return the segment index and the pose at arc length s of a path.
+
+    `lengths` are the lengths of the segments, weighted like the distance of two poses.
+    """
     for i, length in enumerate(lengths):
         if s <= length or i == len(lengths) - 1:
             share = s / length if length > 0.0 else 0.0

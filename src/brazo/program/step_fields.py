@@ -1,7 +1,7 @@
-"""The steps of a program file: one reader function per verb.
+"""Readers of the steps of a program file: one function per verb.
 
-A step with a single value has a short form: `wait: 2s`, `grip: 60N`, `note: …`,
-`move_joints: home`, `sync: both`.
+A step with a single value has a short form: `wait: 2s`, `grip: 60N`, `note: …`, `move_joints:
+home`, `sync: both`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CONDITIONS = ("held", "free", "by", "touching", "signal", "at", "through", "bod
 
 
 def read_steps(field: Field, variables: frozenset[str] = frozenset()) -> list[s.Step]:
-    """Read a list of steps; `variables` are those of the enclosing loops."""
+    """Read a list of steps; `variables` are the variables of the enclosing loops."""
     if field.is_null:
         return []
     return [_step(item, variables) for item in field.items(MAX_STEPS)]
@@ -54,11 +54,11 @@ def _step(item: Field, variables: frozenset[str]) -> s.Step:
 
 
 class _Refused(BrazoError):
-    """A validation error of a step, without its place in the file."""
+    """Raised for an invalid step; the message does not contain the location in the file."""
 
 
 class _StepReader:
-    """Reads the value of one verb; helpers shared by the verbs."""
+    """Reader of the fields of one step, with helpers shared by all verbs."""
 
     def __init__(self, field: Field, variables: frozenset[str]) -> None:
         self.field = field
@@ -66,7 +66,10 @@ class _StepReader:
         self.given: dict[str, Field] = {}
 
     def take(self, *allowed: str, short: str | None = None) -> _StepReader:
-        """Read the fields; anything but a mapping is the value of the field `short`."""
+        """Read the fields of the step, whose names must be in `allowed`; return this object.
+
+        If the step is a value without field names, it is read as the field `short`.
+        """
         if short is not None and not self.field.is_mapping:
             self.given = {short: self.field}
             return self
@@ -88,7 +91,7 @@ class _StepReader:
         return self.given[name].number(dimension) if self.has(name) else None
 
     def options(self, *names: tuple[str, units.Dimension]) -> dict[str, float]:
-        """The given numbers, by name."""
+        """Return {name: value} for the fields in `names` that the step has."""
         found = {name: self.number(name, dimension) for name, dimension in names}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -96,7 +99,7 @@ class _StepReader:
         return self.text(self.given[name]) if self.has(name) else None
 
     def text(self, field: Field) -> str:
-        """A name, which may contain variables."""
+        """Return the text of a field that is a name; reject an unknown `$variable` in it."""
         return self.known(field, field.identifier())
 
     def known(self, field: Field, text: str) -> str:
@@ -149,7 +152,7 @@ class _StepReader:
 
 
 def _made(kind: Callable[..., Any], *values: Any, **named: Any) -> Any:
-    """Construct data, turning its validation error into `_Refused`."""
+    """Return `kind(*values, **named)`; convert a `BrazoError` to `_Refused`."""
     try:
         return kind(*values, **named)
     except BrazoError as error:
@@ -181,15 +184,19 @@ def _move_joints(r: _StepReader, place: s.Place) -> s.Step:
     return r.make(s.MoveJoints, place, to=to, kinds=kinds, **how)
 
 
-def _point(r: _StepReader) -> str | None:
-    """Name of the field that a single value stands for, as in `line: P1`; None for other forms."""
+def _short_field(r: _StepReader) -> str | None:
+    """Return the name of the field that the value of a step in short form sets.
+
+    For a step such as `line: P1`, this is "to", the point.  A step with field names has no short
+    form; the result is None.
+    """
     return None if r.field.is_mapping or r.field.is_list or r.field.is_null else "to"
 
 
 def _move_to(r: _StepReader, place: s.Place) -> s.Step:
     r.take(
         *_TARGET, "speed", "time", *_TOLERANCE, "plan", "branch", "orientation",
-        "gripper_symmetric", short=_point(r)
+        "gripper_symmetric", short=_short_field(r)
     )  # fmt: skip
     return r.make(
         s.MoveTo,
@@ -205,7 +212,7 @@ def _move_to(r: _StepReader, place: s.Place) -> s.Step:
 
 
 def _line(r: _StepReader, place: s.Place) -> s.Step:
-    r.take(*_TARGET, *_SPEED, *_TOLERANCE, "plan", "orientation", short=_point(r))
+    r.take(*_TARGET, *_SPEED, *_TOLERANCE, "plan", "orientation", short=_short_field(r))
     return r.make(
         s.Line,
         place,
@@ -221,7 +228,7 @@ def _path(r: _StepReader, place: s.Place) -> s.Step:
     r.take(*CURVES, "rpy", "in", *_SPEED, *_TOLERANCE, "plan", "orientation")
     curves = [name for name in CURVES if r.has(name)]
     if len(curves) != 1:
-        r.field.fail(f"give exactly one of {', '.join(CURVES)}")
+        r.field.fail(f"give exactly one curve: {', '.join(CURVES)}")
     (curve,) = curves
     values = read_curve(curve, r.given[curve])
     return r.make(
@@ -268,7 +275,7 @@ def _wait_until(r: _StepReader, place: s.Place) -> s.Step:
         name for name in ("held", "free", "touching", "signal", "at", "through") if r.has(name)
     ]
     if len(kinds) != 1:
-        r.field.fail("give exactly one of held, free, touching, signal, at, through")
+        r.field.fail("give exactly one of 'held', 'free', 'touching', 'signal', 'at' and 'through'")
     (kind,) = kinds
     used = {
         kind,

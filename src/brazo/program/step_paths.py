@@ -1,5 +1,8 @@
-"""Paths of steps: a path is the index of a step in the list of its robot, then in each loop around
-it.  `(2, 0)` is the first step inside the loop that is the third step.
+"""Paths of steps: indices that locate a step in the nested step lists of a robot.
+
+The first index is the position in the step list of the robot.  If that step is a loop, the next
+index is the position in the step list of the loop, and so on.  `(2, 0)` is the first step inside a
+loop that is the third step of the robot.
 """
 
 from __future__ import annotations
@@ -13,7 +16,10 @@ StepPath = tuple[int, ...]
 
 
 def outline(steps: Sequence[s.Step], above: StepPath = ()) -> Iterator[tuple[StepPath, s.Step]]:
-    """Every step with its path, in the order of the file; a loop before its steps."""
+    """Yield every step with its path, in the order of the file; a loop comes before its steps.
+
+    `above` is the path of the loop that contains `steps`.
+    """
     for i, step in enumerate(steps):
         yield (*above, i), step
         if isinstance(step, s.Repeat | s.ForEach):
@@ -21,7 +27,7 @@ def outline(steps: Sequence[s.Step], above: StepPath = ()) -> Iterator[tuple[Ste
 
 
 def step_at(steps: Sequence[s.Step], path: StepPath) -> s.Step:
-    """The step at a path."""
+    """Return the step at a path."""
     found: s.Step | None = None
     for i in path:
         if not 0 <= i < len(steps):
@@ -34,9 +40,10 @@ def step_at(steps: Sequence[s.Step], path: StepPath) -> s.Step:
 
 
 def expanded_paths(steps: Sequence[s.Step], above: StepPath = ()) -> Iterator[StepPath]:
-    """Paths of the steps in order of execution, with loops expanded.
+    """Yield the paths of the steps in order of execution, with loops expanded.
 
-    In the same order as `brazo.program.validate.flattened`.
+    The order is the same as in `brazo.program.validate.flattened`.  `above` is the path of the loop
+    that contains `steps`.
     """
     for i, step in enumerate(steps):
         if isinstance(step, s.Repeat | s.ForEach):
@@ -47,7 +54,7 @@ def expanded_paths(steps: Sequence[s.Step], above: StepPath = ()) -> Iterator[St
 
 
 def after_insert(path: StepPath, at: StepPath) -> StepPath:
-    """The path of a step after another one was inserted at the path `at`."""
+    """Return the new path of the step at `path` after another step was inserted at `at`."""
     depth = len(at) - 1
     if path[:depth] == at[:depth] and len(path) > depth and path[depth] >= at[depth]:
         return (*path[:depth], path[depth] + 1, *path[depth + 1 :])
@@ -55,7 +62,10 @@ def after_insert(path: StepPath, at: StepPath) -> StepPath:
 
 
 def after_delete(path: StepPath, at: StepPath) -> StepPath | None:
-    """The path of a step after the one at `at` was deleted; None if it was part of that one."""
+    """Return the new path of the step at `path` after the step at `at` was deleted.
+
+    Returns None if the step at `path` was deleted: it was the step at `at`, or inside it.
+    """
     depth = len(at) - 1
     if path[: depth + 1] == at:
         return None

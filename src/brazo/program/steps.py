@@ -1,18 +1,18 @@
 """The steps of a program: one frozen dataclass for each kind of step, independent of any robot.
 
-A tool target is a `Target`: position (`xyz`), orientation (`rpy`) and the frame they are given in.
-The frame is evaluated when the step starts:
+A tool target is a `Target`: position (`xyz`), orientation (`rpy`) and the frame in which they are
+given.  The frame is evaluated when the step starts:
 
-    world           the cell's frame
-    base            of the robot that moves
-    tool            of the robot that moves, when the step starts
+    world           the world frame of the cell
+    base            the base frame of the robot that moves
+    tool            the tool frame of the robot that moves, at the start of the step
     NAME            a body, fixture, chute or frame of the cell; the origin of a chute's frame is
                     its upper opening, x points down the chute
 
-`of` names a body in the gripper: then that body, not the tool, moves to the target, with its
-current pose in the gripper.  Names may contain `$variables` of an enclosing `ForEach`.
+`of` is the name of a body in the gripper.  Then this body, not the tool, moves to the target, with
+its current pose in the gripper.  Names may contain `$variables` of an enclosing `ForEach`.
 
-Lengths in m, angles in rad, times in s, forces in N.
+Lengths are in m, angles in rad, times in s, forces in N.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ MAX_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file and line of a step."""
+    """File and line of a step."""
 
     path: Path | None
     line: int
@@ -54,7 +54,8 @@ class Place:
 class Speed:
     """Speed of a motion: a fraction of the drives' limits, a duration, or a tool speed.
 
-    Half the fraction takes twice the time.  If none is given the program's `speed` applies.
+    At half the fraction, the motion takes twice the time.  If none of the three is given, the
+    `speed` of the program is used.
     """
 
     fraction: float | None = None  # 0 < fraction ≤ 1
@@ -65,7 +66,9 @@ class Speed:
         named = {"speed": self.fraction, "time": self.time, "tool_speed": self.tool_speed}
         given = {name: value for name, value in named.items() if value is not None}
         if len(given) > 1:
-            raise BrazoError(f"give one of speed, time and tool_speed, not {' and '.join(given)}")
+            raise BrazoError(
+                f"give only one of 'speed', 'time' and 'tool_speed', not {' and '.join(given)}"
+            )
         for name, value in given.items():
             positive(value, name)
         if self.fraction is not None and self.fraction > 1.0:
@@ -77,7 +80,10 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """When a motion is complete: the tool is within `within` of its goal before `timeout`."""
+    """Condition for the end of a motion: the tool must be within `within` (m) of its target.
+
+    The program fails if this is not so `timeout` seconds after the planned end of the motion.
+    """
 
     within: float = 0.010  # m
     timeout: float = 2.0  # s after the planned end of the motion; then the program fails
@@ -89,10 +95,10 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A target pose; without `rpy` the tool keeps its orientation.
+    """Target pose in `frame`: a position `xyz` or an offset `by`, and an orientation `rpy`.
 
-    `by` instead of `xyz` is an offset from the current position, along the frame's axes.  `point`
-    is the name of the point that the pose is taken from.
+    `by` is an offset from the current position along the axes of the frame.  Without `rpy` the tool
+    keeps its orientation.  If `point` is given, the pose is that of the point with this name.
     """
 
     xyz: Triple | None = None
@@ -115,14 +121,14 @@ class Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Base of all steps: the place in the program file."""
+    """Base class of all steps; contains the location in the program file."""
 
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveJoints(Step):
-    """Move joints to a joint target, a named point, a pose of the robot file, or `start`."""
+    """Move joints to joint values, or to a named point, a pose of the robot file or `start`."""
 
     to: tuple[float, ...] | str
     speed: Speed = Speed()
@@ -136,7 +142,7 @@ class MoveJoints(Step):
         if not isinstance(self.to, str):
             _finite(self.to, "to", len(self.to) or 1)
         if self.speed.tool_speed is not None:
-            raise BrazoError("move_joints has no tool_speed; give speed (a fraction) or time")
+            raise BrazoError("move_joints has no 'tool_speed'; give 'speed' (a fraction) or 'time'")
         one_of(self.plan, PLANS, "plan")
 
 
@@ -144,9 +150,9 @@ class MoveJoints(Step):
 class MoveTo(Step):
     """Move the tool to a pose by a joint motion to one of its IK solutions.
 
-    `branch` names the solution; without it the nearest reachable one is used.  With
-    `gripper_symmetric` the gripper may also be rotated by 180° about its own axis, which is
-    equivalent for two equal fingers.
+    `branch` is the name of the IK solution.  By default, the solution with the shortest
+    collision-free motion is used.  With `gripper_symmetric`, poses with the gripper rotated by 180°
+    about its axis are also allowed; they are equivalent for two equal fingers.
     """
 
     target: Target
@@ -159,7 +165,7 @@ class MoveTo(Step):
 
     def __post_init__(self) -> None:
         if self.speed.tool_speed is not None:
-            raise BrazoError("move_to has no tool_speed; give speed or time, or use line")
+            raise BrazoError("move_to has no 'tool_speed'; give 'speed' or 'time', or use 'line'")
         one_of(self.plan, PLANS, "plan")
         one_of(self.orientation, ORIENTATIONS, "orientation")
 
@@ -183,9 +189,9 @@ class Line(Step):
 class FollowPath(Step):
     """Move the tool along a curve of `brazo.trajectory`, given by name and arguments.
 
-    `values` are the curve's arguments in SI units in the frame `frame`; `rpy` is the tool
-    orientation in that frame (default: the current one).  The tool first moves to the start of the
-    curve.
+    `values` are the arguments of the curve in SI units, in the frame `frame`.  `rpy` is the tool
+    orientation in this frame (default: the current orientation).  The tool first moves to the start
+    of the curve.
     """
 
     curve: str
@@ -205,16 +211,16 @@ class FollowPath(Step):
 
     @property
     def folder(self) -> Path | None:
-        """Folder of the program file, in which the SVG file of a curve is."""
+        """Folder of the program file; the SVG file of a curve is in this folder."""
         return None if self.place is None else self.place.folder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grip(Step):
-    """Close the gripper with a force and wait for a grasp.
+    """Close the gripper with `force` (N; default: its max force) and wait for a grasp.
 
-    `body` is the body to grasp, `settle` the time (s) it must be held; the program fails after
-    `timeout` (s) without a grasp.
+    `body` is the body to grasp (default: any body), `settle` the time (s) for which it must be held
+    without interruption.  The program fails after `timeout` (s) without a grasp.
     """
 
     body: str | None = None
@@ -231,7 +237,10 @@ class Grip(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Step):
-    """Open the gripper and wait until its pads no longer touch the body."""
+    """Open the gripper to `opening` (m; default: fully) and wait until it holds no body.
+
+    The program fails if the gripper is not open after `timeout` (s).
+    """
 
     opening: float | None = None
     timeout: float = 2.0
@@ -254,7 +263,10 @@ class Wait(Step):
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Condition: a body is held by robot `by` (default: this robot); with `off`, it is not held."""
+    """Condition that the robot `by` (default: the waiting robot) holds a body.
+
+    If `off` is True, the condition is that the robot does not hold the body.
+    """
 
     body: str
     by: str | None = None
@@ -263,7 +275,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Touching:
-    """Condition: two robots, bodies, fixtures or parts are in contact."""
+    """Condition that two robots, bodies, fixtures or parts are in contact."""
 
     first: str
     second: str
@@ -271,21 +283,21 @@ class Touching:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """Condition: true while the named signal is on."""
+    """Condition that a signal is on."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class At:
-    """Condition: the simulation time has reached `time` (s)."""
+    """Condition that the simulation time has reached `time` (s)."""
 
     time: float
 
 
 @dataclass(frozen=True, slots=True)
 class Through:
-    """Condition: a body has passed completely through a chute."""
+    """Condition that a body has passed completely through a chute."""
 
     body: str
     chute: str
@@ -315,7 +327,7 @@ class SetSignal(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sync(Step):
-    """Wait until every robot with a sync of this name has reached it."""
+    """Wait until every robot that has a sync with this name has reached it."""
 
     name: str
     timeout: float = 60.0
@@ -326,14 +338,14 @@ class Sync(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetController(Step):
-    """Set the controller, or (without `controller`) gains of the current one."""
+    """Set the controller and its gains; without `controller`, only gains of the current one."""
 
     controller: str | None = None
     gains: Mapping[str, float | tuple[float, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.controller is None and not self.gains:
-            raise BrazoError("give a 'controller', 'gains', or both")
+            raise BrazoError("give 'controller', 'gains' or both")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +369,7 @@ class Repeat(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForEach(Step):
-    """Repeat steps for each name in `of`, which replaces `$variable` in them."""
+    """Repeat steps for each name in `of`; the name replaces `$variable` in the steps."""
 
     variable: str
     of: tuple[str, ...]
@@ -393,12 +405,12 @@ _VERB_OF = {kind: verb for verb, kind in VERBS.items()}
 
 
 def verb_of(step: Step) -> str:
-    """The verb of a step in a program file."""
+    """Return the verb with which a program file names this kind of step."""
     return _VERB_OF[type(step)]
 
 
 def substituted(value: Any, variables: Mapping[str, str]) -> Any:
-    """A copy of the data with `$variables` in strings replaced."""
+    """Return a copy of a step, tuple or string with its `$variables` replaced by their values."""
     if not variables:
         return value
     if isinstance(value, str):

@@ -35,7 +35,7 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """The outcome in one sentence."""
+        """Outcome of the run in one sentence."""
         if self.failure is not None:
             return f"failed at {self.failure.time:.2f} s: {self.failure}"
         if self.ended:
@@ -45,7 +45,7 @@ class Summary:
         return f"done in {self.time:.2f} s" + ("" if self.goals else ", no goals")
 
     def rows(self) -> dict[str, str]:
-        """Names and values as text."""
+        """Return names and values as text, for a table."""
         found = {"simulated": f"{self.time:.2f} s"}
         by_chute: dict[str, list[tuple[str, float | None]]] = {}
         for goal, when in self.goals.items():
@@ -67,7 +67,7 @@ class Summary:
         return found
 
     def plain(self) -> dict[str, Any]:
-        """The summary as JSON-compatible data."""
+        """Return the summary as JSON-compatible data."""
         failure = self.failure
         return {
             "program": self.program,
@@ -94,7 +94,7 @@ class Summary:
 
 
 def summarise(execution: Execution, recording: Recording | None = None) -> Summary:
-    """Summarise a run that has ended."""
+    """Return the summary of a run that has ended."""
     sim = execution.sim
     return Summary(
         execution.program.name,
@@ -110,7 +110,10 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
 
 
 def _internal_force(recording: Recording) -> float | None:
-    """Max norm of internal.R-S over all pairs and all rows in which both hold one body."""
+    """Return the max internal force (N) while two robots hold the same body; None if none did.
+
+    The force is the norm of the signals `internal.R-S` of the recording.
+    """
     from brazo.recording.numbers import internal_forces, rows_shared
 
     found = [

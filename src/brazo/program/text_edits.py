@@ -1,8 +1,8 @@
-"""Edits of single steps in the text of a program file, which keep comments and layout elsewhere.
+"""Edits of single steps in the text of a program file; comments and layout elsewhere are kept.
 
-A step is the lines from its dash to its last value, with the comment lines directly above it.  A
-text whose lists of steps are not in block style (one dash a line) has to be rewritten first
-(`editable`).
+A step consists of the lines from its dash to its last value, and the comment lines directly above
+it.  A text whose lists of steps are not in block style (one dash per line) has to be rewritten
+first (`editable`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def editable(text: str) -> bool:
-    """Whether every list of steps is in block style, so that steps can be edited one by one."""
+    """Return whether all lists of steps are in block style, so that single steps can be edited."""
     try:
         robots = _robots(text)
         if robots is None or _is_empty(robots[1]):
@@ -39,7 +39,7 @@ def editable(text: str) -> bool:
 
 
 def has_steps(text: str) -> bool:
-    """Whether a text has an entry below `robots`; True for a text that is not YAML."""
+    """Return whether a text has an entry below `robots`; True if the text is not valid YAML."""
     try:
         robots = _robots(text)
     except (BrazoError, yaml.YAMLError):
@@ -48,12 +48,15 @@ def has_steps(text: str) -> bool:
 
 
 def insert(text: str, robot: str, path: StepPath, step: s.Step) -> str:
-    """Insert a step so that it is at `path`; the robot's list is added if there is none."""
+    """Return the text with a step inserted at `path`.
+
+    If the robot has no step list, one is added.
+    """
     return _insert_lines(text, robot, path, step_lines(step))
 
 
 def delete(text: str, robot: str, path: StepPath) -> str:
-    """Delete a step, with the steps inside it."""
+    """Return the text without the step at `path` and, if it is a loop, the steps inside it."""
     place = _find(text, robot, path)
     lines = text.splitlines()
     del lines[place.first : place.last + 1]
@@ -65,7 +68,10 @@ def delete(text: str, robot: str, path: StepPath) -> str:
 
 
 def replace(text: str, robot: str, path: StepPath, step: s.Step) -> str:
-    """Replace a step; a comment behind a step of one line is kept."""
+    """Return the text with the step at `path` replaced by `step`.
+
+    A comment at the end of a one-line step is kept.
+    """
     place = _find(text, robot, path)
     lines = text.splitlines()
     new = [" " * place.indent + line for line in step_lines(step)]
@@ -80,10 +86,10 @@ def replace(text: str, robot: str, path: StepPath, step: s.Step) -> str:
 def move(
     text: str, robot: str, path: StepPath, to: StepPath, other: str = ""
 ) -> tuple[str, StepPath]:
-    """Move a step to the position before the step that is now at `to` (or at the end of its list).
+    """Move the step at `path` before the step at `to`, or to the end if there is no step at `to`.
 
-    `other` is the robot to whose steps it is moved, by default the same one.  Returns the text and
-    the path of the step after the move.
+    `other` is the robot to whose step list the step is moved; default: the same robot.  Returns the
+    new text and the new path of the step.
     """
     own_list = not other or other == robot
     if own_list and to[: len(path)] == path and len(to) > len(path):
@@ -98,7 +104,7 @@ def move(
 
 
 def duplicate(text: str, robot: str, path: StepPath) -> str:
-    """Insert a copy of a step after it."""
+    """Return the text with a copy of a step inserted after it."""
     place = _find(text, robot, path)
     lines = text.splitlines()
     lines[place.last + 1 : place.last + 1] = lines[place.start : place.last + 1]
@@ -110,7 +116,7 @@ def duplicate(text: str, robot: str, path: StepPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Lines of a step, counted from 0."""
+    """Lines of a step in the text, counted from 0."""
 
     first: int  # with the comments above it
     start: int  # of the dash
@@ -131,7 +137,7 @@ def _robots(text: str) -> tuple[yaml.Node, yaml.Node] | None:
     if root is None:
         return None
     if not isinstance(root, yaml.MappingNode) or root.flow_style:
-        raise BrazoError("the text is not a program in block style")
+        raise BrazoError("the program is not in YAML block style; write one field or step per line")
     return _entry(root, "robots")
 
 
@@ -145,7 +151,7 @@ def _is_empty(node: yaml.Node) -> bool:
 
 
 def _is_block(node: yaml.Node, lines: list[str]) -> bool:
-    """Whether a list of steps, and those of the loops in it, are in block style."""
+    """Return whether a list of steps and the lists of all loops in it are in block style."""
     if _is_empty(node):
         return True
     if not isinstance(node, yaml.SequenceNode) or node.flow_style:
@@ -167,7 +173,7 @@ def _is_block(node: yaml.Node, lines: list[str]) -> bool:
 
 
 def _inner(item: yaml.Node) -> tuple[yaml.Node, yaml.Node] | None:
-    """Key and list of the steps inside a loop."""
+    """Return the nodes of the key `do` and of the step list of a loop; None for other steps."""
     if not isinstance(item, yaml.MappingNode) or not item.value:
         return None
     value = item.value[0][1]
@@ -175,7 +181,10 @@ def _inner(item: yaml.Node) -> tuple[yaml.Node, yaml.Node] | None:
 
 
 def _list(text: str, robot: str, above: StepPath) -> tuple[yaml.Node, yaml.Node] | None:
-    """Key and list of a robot, or of the loop at the path `above`; None if there is no list."""
+    """Return the nodes of the key and the step list of a robot, or of its loop at path `above`.
+
+    Returns None if there is no such list.
+    """
     robots = _robots(text)
     if robots is None or _is_empty(robots[1]):
         return None
@@ -204,9 +213,10 @@ def _find(text: str, robot: str, path: StepPath) -> _Place:
 
 
 def _end(node: yaml.Node) -> tuple[int, int]:
-    """Line and column behind the last character of a node.
+    """Return the line and column after the last character of a node.
 
-    The end mark of a block collection is at the next token, behind blank lines and comments.
+    The end mark of a block collection cannot be used: it is at the next token, after blank lines
+    and comments.
     """
     if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
@@ -218,7 +228,10 @@ def _end(node: yaml.Node) -> tuple[int, int]:
 
 
 def _insert_lines(text: str, robot: str, path: StepPath, new: Sequence[str]) -> str:
-    """Insert lines of a step, given without indentation, at a path."""
+    """Return the text with the lines `new` of a step inserted at `path`.
+
+    `new` has no indentation; it is indented like the other steps.
+    """
     lines = text.splitlines()
     found = _list(text, robot, path[:-1])
     if found is None:
@@ -240,7 +253,10 @@ def _insert_lines(text: str, robot: str, path: StepPath, new: Sequence[str]) -> 
 
 
 def _with_robot(text: str, lines: list[str], robot: str, new: Sequence[str]) -> list[str]:
-    """Lines with the list of another robot at the end of the robots."""
+    """Return `lines` with a step list for `robot` added after the last robot.
+
+    `new` are the lines of its steps.
+    """
     robots = _robots(text)
     if robots is None:
         lines = [*lines, "robots:"]

@@ -26,19 +26,21 @@ IDEAL = "ideal"
 
 
 def flattened(steps: Sequence[s.Step], variables: Mapping[str, str] | None = None) -> list[s.Step]:
-    """The steps in order of execution, with loops expanded and variables replaced."""
+    """Return the steps in order of execution, with loops expanded and variables replaced."""
     found: list[s.Step] = []
     for step in _flat(steps, variables or {}):
         found.append(step)
         if len(found) > MAX_FLAT:
-            raise BrazoError(f"{_head(step)}more than {MAX_FLAT} steps with all loops expanded")
+            raise BrazoError(
+                f"{_head(step)}more than {MAX_FLAT} steps with all loops expanded; repeat less"
+            )
     return found
 
 
 def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
-    """Check a program for a simulation's cell; returns the expanded steps of each robot."""
+    """Check a program for the cell of a simulation; return the expanded steps of each robot."""
     if not program.steps:
-        raise BrazoError(f"program '{program.name}' has no steps")
+        raise BrazoError(f"program '{program.name}' has no steps; add a step")
     flat: dict[str, list[s.Step]] = {}
     errors = _Errors()
     for name, steps in program.steps.items():
@@ -80,7 +82,7 @@ def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
 
 
 class _Errors:
-    """Errors, each once: expanded loops repeat the errors of their steps."""
+    """Collected errors.  A step inside a loop is reported once, not for each repetition."""
 
     def __init__(self) -> None:
         self._found: list[tuple[int, str]] = []
@@ -98,7 +100,7 @@ class _Errors:
         return bool(self._steps) and (step.place, type(step)) in self._steps
 
     def lines(self) -> list[str]:
-        """Messages in the order of lines of the file."""
+        """Return the messages in the order of the lines of the file."""
         found = sorted(self._found, key=lambda one: one[0])
         return list(dict.fromkeys(text for _, text in found))
 
@@ -117,7 +119,7 @@ def _flat(steps: Sequence[s.Step], variables: Mapping[str, str]) -> Iterator[s.S
 
 
 def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
-    """Refuse a sync that only one robot has, probably a misspelt name."""
+    """Raise `BrazoError` if a sync name occurs at one robot only; it is probably misspelt."""
     members: dict[str, set[str]] = {}
     first: dict[str, s.Step] = {}
     for robot, steps in flat.items():
@@ -135,7 +137,10 @@ def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
 
 
 def force_mistake(force: float, gripper: WorldGripper, minimum: float) -> str:
-    """Return why a gripper cannot grip with a force (N); "" if it can."""
+    """Return a message if a gripper cannot grip with `force` (N); "" if it can.
+
+    `minimum` (N) is the force that a grasp needs on each pad.
+    """
     maximum = gripper.description.max_force
     if force > maximum:
         return f"force {force:g} N; the max of the gripper is {maximum:g} N"
@@ -148,7 +153,7 @@ def force_mistake(force: float, gripper: WorldGripper, minimum: float) -> str:
 
 
 class _Check:
-    """Checks the steps of one robot."""
+    """Checker of the steps of one robot."""
 
     def __init__(self, sim: Simulation, robot: SimRobot) -> None:
         cell = sim.cell
@@ -198,7 +203,10 @@ class _Check:
             self.name(head, goal.on, solid, "body or fixture")
 
     def _controller(self, step: s.SetController) -> None:
-        """Check controller and gains; gains alone are those of the controller set before."""
+        """Check the controller and its gains.
+
+        If the step names no controller, the gains must be those of the current controller.
+        """
         if step.controller is not None:
             self.controller_known = step.controller in (*controllers(), IDEAL)
             own = "for a controller of your own: brazo run … --controller FILE.py"
@@ -234,7 +242,8 @@ class _Check:
         for i, (kind, written) in enumerate(zip(arm.joint_kinds, step.kinds, strict=False)):
             wanted = "angle" if kind == "revolute" else "length"
             if written and written != wanted:
-                _fail(step, f"value {i + 1}: joint '{arm.joint_names[i]}' takes a {wanted}")
+                article = "an" if wanted == "angle" else "a"
+                _fail(step, f"value {i + 1}: joint '{arm.joint_names[i]}' takes {article} {wanted}")
         for i, (value, (low, high)) in enumerate(zip(step.to, arm.limits, strict=True)):
             if not low - 1e-9 <= value <= high + 1e-9:
                 plain = not (step.kinds and step.kinds[i])

@@ -2,14 +2,13 @@
 
 Each quantity is drawn from a uniform distribution, all from one seed:
 
-    x, y of each body        ± position      (m)
-    its rotation about z     ± angle         (rad)
-    its mass                 × (1 ± mass)
-    friction of the pads     within friction (sliding coefficient; applies to every contact of a
-                             pad)
+    x, y of each body              ± position      (m)
+    rotation of each body about z  ± angle         (rad)
+    mass of each body              × (1 ± mass)
+    friction of the pads           between the two values of friction (sliding coefficient)
 
-Robots read body poses when a step starts; their controllers use the nominal masses of the cell
-(`nominal_loads`).
+`position`, `angle`, `mass` and `friction` are fields of `Variation`.  Programs use the varied
+poses, but controllers use the nominal masses (`nominal_loads`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from brazo.world import Cell
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Ranges of the variation."""
+    """Ranges of the random variation of a cell."""
 
     position: float = 0.003
     angle: float = math.radians(3.0)
@@ -35,7 +34,7 @@ class Variation:
 
 
 def varied(cell: Cell, seed: int, by: Variation | None = None) -> Cell:
-    """A randomly varied cell; the same seed gives the same cell."""
+    """Return a random variation of a cell within the ranges `by`, determined by the seed."""
     by = by or Variation()
     rng = np.random.default_rng(seed)
     bodies = []
@@ -53,12 +52,12 @@ def varied(cell: Cell, seed: int, by: Variation | None = None) -> Cell:
 
 
 def nominal_loads(cell: Cell) -> dict[str, float]:
-    """The masses (kg) that controllers assume, by body."""
+    """Return the masses (kg) of the bodies of a cell, by name; `cell` is not varied."""
     return {body.name: body.mass for body in cell.bodies}
 
 
 def describe(cell: Cell, nominal: Cell) -> str:
-    """The differences from the nominal cell as text."""
+    """Return the differences between a varied cell and the nominal cell as text."""
     parts = [f"pad friction {cell.contact.pad_friction[0]:.2f}"]
     for body, was in zip(cell.bodies, nominal.bodies, strict=True):
         dx, dy, _ = 1e3 * (body.pose[:3, 3] - was.pose[:3, 3])

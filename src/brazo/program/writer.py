@@ -1,6 +1,7 @@
-"""Writes a `Program` as a program file, in SI units and radians, which reads back as equal.
+"""Writer of a `Program` as a program file, in SI units and radians.
 
-Fields with default values are omitted; each step is one line, loops are nested.
+Reading the file gives an equal program.  Fields with default values are omitted.  Each step is one
+line; loops are nested.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _UNITS = {  # of fields: unit, its factor and digits
 
 
 def to_yaml(program: Program) -> str:
-    """The text of a program file."""
+    """Return the program as the text of a program file."""
     blank = Program(program.name)
     lines = [f"name: {_text(program.name)}"]
     for name in ("about", "cell", "speed", "clearance", "watch", "planner"):
@@ -49,12 +50,12 @@ def to_yaml(program: Program) -> str:
 
 
 def step_lines(step: s.Step) -> list[str]:
-    """Lines of a step as a person would write them: in mm, degrees, s and N."""
+    """Return the lines of a step in a program file, in mm, degrees, s and N."""
     return _block((step,), "", readable)
 
 
 def readable(value: Any, name: str = "") -> str:
-    """YAML text of the value of a field, with its unit; to 1 nm and 1e-7 degrees."""
+    """Return the value of a field as YAML text with its unit, rounded to 1 nm and 1e-7 degrees."""
     if isinstance(value, Mapping):
         inner = (f"{_text(key)}: {readable(one, key)}" for key, one in value.items())
         return "{" + ", ".join(inner) + "}" if value else ""
@@ -90,7 +91,7 @@ def _block(
 
 
 def _value(step: s.Step) -> Any:
-    """The value of a step's verb."""
+    """Return the value that follows the verb of a step in a program file."""
     match step:
         case s.MoveJoints():
             return {"to": step.point or step.to, **_speed(step), **_rest(step, "plan")}
@@ -121,7 +122,7 @@ def _value(step: s.Step) -> Any:
 
 
 def _rest(step: s.Step, *names: str) -> dict[str, Any]:
-    """The fields of `names` that have a value other than the default."""
+    """Return the fields in `names` whose values differ from the default."""
     found = {}
     for f in fields(step):
         value = getattr(step, f.name)
@@ -131,7 +132,7 @@ def _rest(step: s.Step, *names: str) -> dict[str, Any]:
 
 
 def _speed(step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath) -> dict[str, float]:
-    """Speed and tolerance of a motion, if not the default."""
+    """Return the fields for speed and tolerance of a motion that differ from the defaults."""
     speed, tolerance, default = step.speed, step.tolerance, s.Tolerance()
     named = {"speed": speed.fraction, "time": speed.time, "tool_speed": speed.tool_speed}
     for name in ("within", "timeout"):

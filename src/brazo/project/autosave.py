@@ -1,4 +1,4 @@
-"""`Autosave`: writes a project on a thread of its own, so that no caller waits for the disk."""
+"""`Autosave`: writes a project in a separate thread, so that no caller waits for the disk."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from brazo.project.folder import Head, Project
 
 log = logging.getLogger(__name__)
 
+DELAY = 0.5  # s, from a request of a page until its lab collects the work and calls `put`
+
 
 class Autosave:
-    """Writes the newest contents that were given; contents in between are skipped.
+    """Thread that writes the files of a project.
 
-    `report(message)` is called on the thread after each attempt, with an empty message if it
-    succeeded.  After a failure the next contents are tried again.
+    If `put` is called again before the files of an earlier call are written, only the newer files
+    are written.  After each write, the thread calls `report(message)`; the message is empty if the
+    write succeeded.  After a failed write, the next call of `put` tries again.
     """
 
     def __init__(self, project: Project, report: Callable[[str], None]) -> None:
@@ -30,18 +33,18 @@ class Autosave:
         self._thread.start()
 
     def put(self, files: Mapping[str, str], head: Head) -> None:
-        """Write these files soon; returns immediately."""
+        """Queue files (path -> text) and the fields of `project.yaml` for writing; do not wait."""
         with self._change:
             self._next = (files, head)
             self._change.notify_all()
 
     def flush(self) -> None:
-        """Wait until everything given is written."""
+        """Wait until all queued files are written."""
         with self._change:
             self._change.wait_for(lambda: self._next is None and not self._busy)
 
     def close(self) -> None:
-        """Write what was given, and end the thread."""
+        """Write the queued files, and end the thread."""
         self.flush()
         with self._change:
             self._closed = True
@@ -64,6 +67,6 @@ class Autosave:
             except BrazoError as error:
                 problem = str(error)
             except Exception as error:  # the thread must continue: others wait for it
-                log.exception("a project was not written")
+                log.exception("could not write a project")
                 problem = f"internal error: {type(error).__name__}: {error}"
             self._report(problem)

@@ -1,17 +1,17 @@
-"""`Project`: a folder with what a person made in the lab, as plain YAML and Parquet.
+"""`Project`: a folder that stores the work of a user in the lab, as plain YAML and Parquet files.
 
-    project.yaml         name, source, the program that is shown, the selected robot
-    cell/cell.yaml       the cell, with the robot files that it needs beside it
+    project.yaml         name, source of the cell, the program that is shown, the selected robot
+    cell/cell.yaml       the cell; the robot files that it needs are in the same folder
     points.yaml          named points of each robot
     trajectories.yaml    waypoints and curve of each robot
-    compare.yaml         runs held for comparison; their rows are in compare/
+    compare.yaml         runs stored for comparison; their rows are in compare/
     controllers.yaml     controllers and gains that were chosen
     programs/NAME.yaml   programs
     view.yaml            camera and arrangement of the panels
     recordings/          recordings
-    NAME.unread          a file that could not be restored, as it was
+    NAME.unread          file that could not be read, renamed so that it is not overwritten
 
-Each file is replaced atomically.  A lab holds the lock of the folder while it has it open.
+Each file is replaced atomically.  A lab that has a project open holds a lock on its folder.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Head:
     robot: str = ""  # the selected robot
 
     def text(self) -> str:
-        """Text of the file."""
+        """Return the text of the file `project.yaml`."""
         lines = [f"format: {FORMAT}", f"name: {plain_text(self.name)}"]
         for key in ("source", "digest", "program", "robot"):
             if value := getattr(self, key):
@@ -76,7 +76,7 @@ class Head:
 
 
 class Project:
-    """A project folder.  `Project(folder)` opens an existing one, `Project.create` makes one."""
+    """A project folder.  `Project(folder)` opens a project; `Project.create` makes a new one."""
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).expanduser()
@@ -86,12 +86,12 @@ class Project:
 
     @classmethod
     def create(cls, folder: str | Path, name: str = "", source: str = "") -> Project:
-        """Make a new project; raise if there is one, or a folder that is not empty."""
+        """Make a new project in `folder`; raise `BrazoError` if the folder is not empty."""
         folder = Path(folder).expanduser()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             if any(one.name != LOCK for one in folder.iterdir()):
-                raise BrazoError(f"{folder}: exists and is not empty; choose another name")
+                raise BrazoError(f"{folder}: the folder is not empty; choose another name")
         except OSError as error:
             raise BrazoError(f"{folder}: cannot be created: {error.strerror or error}") from None
         _write(folder / HEAD, Head(name or folder.name, source).text())
@@ -108,16 +108,19 @@ class Project:
         """The cell of the project."""
         path = self.folder / CELL
         if not path.is_file():
-            raise BrazoError(f"{path}: no such file; open the project in the lab to write it")
+            raise BrazoError(f"{path}: no such file; open the project in the lab to create it")
         return load_cell(path)
 
     def points(self) -> dict[str, list[Point]]:
-        """Named points by robot."""
+        """Named points of all robots: robot name -> points."""
         path = self.folder / POINTS
         return read_points(read_document(path)) if path.is_file() else {}
 
     def controllers(self) -> dict[str, Controller | str]:
-        """Controllers by robot, of the robots for which one was chosen."""
+        """Controllers that the user chose: robot name -> controller.
+
+        Robots with their default controller are omitted.
+        """
         path = self.folder / CONTROLLERS
         return read_controllers(read_document(path)) if path.is_file() else {}
 
@@ -126,18 +129,19 @@ class Project:
         return sorted(path.stem for path in (self.folder / PROGRAMS).glob("*.yaml"))
 
     def program_path(self, name: str) -> Path:
-        """Path of a program in the folder; the file may not exist."""
+        """Path of the program `name` in the folder; the file need not exist."""
         return self.folder / PROGRAMS / f"{file_name(name)}.yaml"
 
     def program(self, name: str = "") -> Program:
-        """A program with the points of the project, by default the one that is shown.
+        """Load a program and add the points of the project to it.
 
-        A program that the folder does not have may be a shipped one.  Points of the program file
-        itself take precedence.
+        `name` is by default the program that is shown, or the first program in the folder.  If the
+        folder does not contain the program, a shipped program of that name is loaded.  If the
+        program file defines a point of the same name, that point is used.
         """
         name = name or self.head.program or next(iter(self.programs()), "")
         if not name:
-            raise BrazoError(f"{self.folder}: the project has no program")
+            raise BrazoError(f"{self.folder}: the project has no program; create one in the lab")
         path = self.program_path(name)
         if not path.is_file() and name not in program_names():
             known = ", ".join([*self.programs(), *program_names()])
@@ -147,7 +151,7 @@ class Project:
         return program
 
     def text(self, name: str) -> str:
-        """Text of a file of the project; empty if there is none."""
+        """Text of a file of the project; empty if the file does not exist."""
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -158,10 +162,10 @@ class Project:
     # ---- writing ---------------------------------------------------------------------------
 
     def write(self, files: Mapping[str, str], head: Head | None = None) -> None:
-        """Write texts by path relative to the folder, those that changed; an empty text deletes.
+        """Write those `files` (path -> text) that changed; an empty text deletes the file.
 
-        A file is written after those that it refers to, and deleted last, so that a process that
-        is killed leaves no reference to a missing file.
+        Paths are relative to the project folder.  A file is written after the files that it refers
+        to, and deletions come last, so that a killed process leaves no reference to a missing file.
         """
         if head is not None:
             self.head = head
@@ -178,7 +182,7 @@ class Project:
             self._written[name] = text
 
     def set_aside(self, name: str) -> Path:
-        """Rename a file that cannot be read, so that it is not replaced; return its new path."""
+        """Rename a file that cannot be read, so that it is not overwritten; return its new path."""
         path, k = self.folder / name, 2
         aside = path.with_name(f"{path.name}{UNREAD}")
         while aside.exists():
@@ -191,7 +195,7 @@ class Project:
         return aside
 
     def acquire(self) -> bool:
-        """Acquire the lock of the folder; False if another lab has the project open."""
+        """Lock the folder; return False if another lab has the project open."""
         if self._locked is None:
             try:
                 file = (self.folder / LOCK).open("ab")
@@ -206,13 +210,13 @@ class Project:
         return True
 
     def release(self) -> None:
-        """Release the lock."""
+        """Release the lock of the folder."""
         if self._locked is not None:
             self._locked.close()
             self._locked = None
 
     def copy(self, folder: Path, name: str) -> Project:
-        """Copy the project with its recordings to a new folder."""
+        """Copy the project and its recordings to a new folder; return the new project."""
         other = Project.create(folder, name)
         try:
             for path in self._files():
@@ -225,7 +229,7 @@ class Project:
         return other
 
     def archive(self) -> bytes:
-        """Bytes of a .zip of the project: a folder with all its files."""
+        """Return a .zip archive of all files of the project, as bytes."""
         top, archive = file_name(self.name), io.BytesIO()
         with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
             for path in self._files():
@@ -233,7 +237,7 @@ class Project:
         return archive.getvalue()
 
     def clear(self) -> None:
-        """Delete all but the recordings, so that the project starts again from its source."""
+        """Delete all files except recordings; the project then starts again from its source."""
         self._written.clear()
         try:
             for path in self.folder.iterdir():
@@ -250,18 +254,21 @@ class Project:
         self.write({}, Head(self.name, self.head.source))
 
     def _files(self) -> list[Path]:
-        """Complete files of the project; not those being written."""
+        """Files of the project, without hidden files and files that are still being written."""
         found = (path for path in sorted(self.folder.rglob("*")) if path.is_file())
         return [p for p in found if not p.name.startswith(".") and not p.name.endswith(PART)]
 
 
 def _rank(name: str, text: str) -> int:
-    """Rank of a file in the order in which files are written."""
+    """Return the sort key of a file for the order of writing; an empty text means deletion.
+
+    Files to which others refer come first, `project.yaml` comes later, and deletions come last.
+    """
     return 3 if not text else 2 if name == HEAD else 1 if name == CELL else 0
 
 
 def is_project(path: str | Path) -> bool:
-    """Whether a path is a project folder."""
+    """Whether a path is a project folder, that is, a folder that contains `project.yaml`."""
     try:
         return (Path(path).expanduser() / HEAD).is_file()
     except (OSError, RuntimeError, ValueError):
@@ -269,11 +276,12 @@ def is_project(path: str | Path) -> bool:
 
 
 def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[dict[str, str], str]:
-    """Files of a cell by path in a project folder, and their digest.
+    """Return the files that store a cell in a project (path -> text), and their digest.
 
-    Robots that are not robot files (URDF and MJCF with meshes) are given by path, relative if they
-    are inside the folder.  Imported files, which are in folders of `imported` or in temporary ones,
-    are copied into the project with all files of their folder.
+    `folder` is the project folder.  For robots that are not robot files (URDF and MJCF with
+    meshes), the cell file contains a path, which is relative if the file is inside the project.
+    If such a file is in the folder `imported` or in a temporary folder of a lab, its whole folder
+    is first copied into the project.
     """
     inside = (folder / CELL_FOLDER).resolve()
     copied: set[Path] = set()
@@ -296,7 +304,10 @@ def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[d
 
 
 def _import_folder(path: Path, imported: Path | None) -> Path | None:
-    """Folder of the imported files that a resolved path belongs to; None for other paths."""
+    """Return the folder of imported files that contains `path`; None if it was not imported.
+
+    `path` must be resolved (absolute, without symbolic links).
+    """
     for parent, prefix in ((imported, ""), (Path(tempfile.gettempdir()), IMPORT_PREFIX)):
         if parent is not None and path.is_relative_to(parent := parent.resolve()):
             name, *rest = path.relative_to(parent).parts or ("",)
@@ -306,7 +317,7 @@ def _import_folder(path: Path, imported: Path | None) -> Path | None:
 
 
 def _copy_changed(origin: Path, target: Path) -> None:
-    """Copy the files of a folder that `target` does not have, or has with other contents."""
+    """Copy the files of `origin` that are missing or different in `target`."""
     try:
         for path in sorted(origin.rglob("*")):
             copy = target / path.relative_to(origin)
@@ -321,7 +332,10 @@ def _copy_changed(origin: Path, target: Path) -> None:
 def with_points(
     own: Mapping[str, Sequence[Point]], shared: Mapping[str, Sequence[Point]]
 ) -> dict[str, list[Point]]:
-    """Points by robot of a program and of its project; those of the program take precedence."""
+    """Return the points of a program (`own`) and of its project (`shared`), by robot name.
+
+    If both have a point with the same name, the point of the program is used.
+    """
     found = {robot: list(points) for robot, points in own.items()}
     for robot, points in shared.items():
         names = {one.name for one in found.get(robot, ())}
@@ -330,7 +344,10 @@ def with_points(
 
 
 def check_name(name: str) -> str:
-    """Name of a project without extra spaces; raise if it cannot be the name of a folder."""
+    """Return a project name with repeated, leading and trailing spaces removed.
+
+    Raises `BrazoError` if the name cannot be used for a folder.
+    """
     name = " ".join(name.split())
     if (
         not name
@@ -339,7 +356,7 @@ def check_name(name: str) -> str:
         or file_name(name) != name.replace(" ", "-")
     ):
         raise BrazoError(
-            f"project name '{name[:LONGEST]}': use up to {LONGEST} letters, digits, spaces, - and _"
+            f"project name '{name[:LONGEST]}': use 1 to {LONGEST} letters, digits, spaces, - and _"
         )
     return name
 
@@ -349,12 +366,11 @@ def _read_head(folder: Path) -> Head:
     if not folder.is_dir():
         raise BrazoError(f"{folder}: no such folder")
     if not path.is_file():
-        raise BrazoError(f"{folder}: not a project: it has no {HEAD}")
+        raise BrazoError(f"{folder}: not a project folder, because {HEAD} is missing")
     root = read_document(path)
-    fields = root.mapping(_HEAD)
-    if "format" not in fields or fields["format"].text() != FORMAT:
-        found = fields["format"].text() if "format" in fields else "nothing"
-        root.fail(f"format: expected '{FORMAT}', got '{found}'; update brazo")
+    fields = root.mapping(_HEAD, required=("format",))
+    if (found := fields["format"].text()) != FORMAT:
+        fields["format"].fail(f"expected '{FORMAT}', got '{found}'; update brazo")
     if "name" not in fields:
         root.missing("name")
     texts = {

@@ -26,7 +26,7 @@ class Edit:
     label
         What the edit does, as shown to the user after "Undo": `rename point P1`.
     apply, revert
-        Functions without arguments; each may be called several times, in turns.
+        Functions without arguments, which are called alternately.
     key
         If not empty, a directly following edit with the same key is merged with this one.
     """
@@ -40,8 +40,8 @@ class Edit:
 class History:
     """Edits that can be undone and redone.  Not thread-safe: use on one thread.
 
-    An edit whose function raises an exception is neither stored nor moved, so that the lists
-    always describe edits that were made.
+    If `apply` or `revert` of an edit raises an exception, the lists of edits are not changed, so
+    that they always describe edits that were made.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -55,8 +55,8 @@ class History:
     def do(self, edit: Edit) -> None:
         """Apply an edit and store it; edits that were undone can no longer be redone.
 
-        An edit made by the functions of another one is applied, and not stored: the outer edit
-        contains it.
+        If an edit calls `do` while it is applied, that inner edit is applied but not stored,
+        because the outer edit includes it.
         """
         if self._busy:
             edit.apply()
@@ -65,7 +65,7 @@ class History:
         self.add(edit)
 
     def add(self, edit: Edit) -> None:
-        """Store an edit that has been applied already."""
+        """Store an edit that has already been applied."""
         if self._busy:
             return
         now = self._clock()
@@ -88,10 +88,10 @@ class History:
         restore: Callable[[State], None],
         key: str = "",
     ) -> None:
-        """Make a change and store it as the edit between two states.
+        """Make a change and store it as an edit.
 
-        `state()` returns a copy of what the change may modify, and `restore(state)` returns to it.
-        A change that leaves an equal state is not stored.
+        `state()` returns a copy of everything that the change may modify, and `restore(state)`
+        restores this copy.  The change is not stored if the state is equal before and after it.
         """
         before = state()
         change()
@@ -104,7 +104,7 @@ class History:
         return self._move(self._done, self._undone, "revert")
 
     def redo(self) -> str:
-        """Apply the edit that was undone last; return its label, or an empty string."""
+        """Apply the edit that was undone last; return its label, or "" if there is none."""
         return self._move(self._undone, self._done, "apply")
 
     @property
@@ -114,11 +114,11 @@ class History:
 
     @property
     def undone(self) -> tuple[str, ...]:
-        """Labels of the edits that can be redone, the last one first to be redone."""
+        """Labels of the edits that can be redone; the last one is redone first."""
         return tuple(edit.label for edit in self._undone)
 
     def clear(self) -> None:
-        """Forget all edits, because what they refer to no longer exists."""
+        """Remove all edits; call this when the objects that they refer to no longer exist."""
         self._done.clear()
         self._undone.clear()
         self._changed()

@@ -1,7 +1,7 @@
-"""The user's projects: their folder, the recently opened ones, and those without a name.
+"""The user's projects: their folder, the list of recent projects, and the untitled projects.
 
-Work on a shipped cell or robot, or on a file, that was not saved under a name is kept in the
-untitled project of that source.
+A shipped cell or robot, or a file, is the source of a project.  Work that starts from a source is
+stored in an untitled project of this source, until the user saves it under a name.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.folders import PROJECTS, projects_folder
 from brazo.formats.document import read_document
-from brazo.private import make_private
+from brazo.permissions import make_private
 from brazo.program.flow import flow
 from brazo.project.folder import IMPORTED, Project, check_name, is_project
 from brazo.world.cell_writer import file_name
@@ -29,7 +29,7 @@ TRIES = 20  # untitled projects of one source that may be open at once
 
 @dataclass(frozen=True, slots=True)
 class RecentProject:
-    """A project that was opened before."""
+    """An entry in the list of recently opened projects."""
 
     folder: Path
     name: str
@@ -38,17 +38,19 @@ class RecentProject:
 
 
 def home() -> Path:
-    """Folder of the user's projects; it is created."""
+    """Folder of the user's projects; it is created if it does not exist."""
     try:
         folder = projects_folder()
     except RuntimeError:  # no home folder
-        raise BrazoError(f"no home folder for projects: set {PROJECTS} to a folder") from None
+        raise BrazoError(
+            f"there is no home folder for projects; set the variable {PROJECTS} to a folder"
+        ) from None
     make_private(folder)
     return folder
 
 
 def imported_folder() -> Path:
-    """Folder of the files that were imported, with one folder for each lab."""
+    """Folder of imported files; each lab stores its files in a subfolder."""
     return home() / IMPORTED
 
 
@@ -58,10 +60,11 @@ def is_untitled(folder: Path) -> bool:
 
 
 def untitled(source: str, held: Project | None = None) -> Project:
-    """The untitled project of a source (`cell:NAME`, `robot:NAME` or a path), locked.
+    """Return the untitled project of a source, and lock it.
 
-    If another lab has it open, a further one is used.  `held` is the project that this lab has
-    open: it is returned if it is the one.
+    `source` is `cell:NAME`, `robot:NAME` or a path.  If another lab has the project open, a second
+    untitled project of the source is used, and so on.  `held` is the project that this lab already
+    has open and locked; it is returned if it is an untitled project of the source.
     """
     kind, _, rest = source.partition(":")
     if kind in ("cell", "robot") and rest:
@@ -79,22 +82,27 @@ def untitled(source: str, held: Project | None = None) -> Project:
             project = Project.create(folder, name, source)
         if project.acquire():
             return project
-    raise BrazoError(f"{home() / UNTITLED}: {TRIES} labs have '{source}' open already")
+    raise BrazoError(
+        f"{home() / UNTITLED}: {TRIES} labs already have '{source}' open; close one of them"
+    )
 
 
 def new_folder(name: str) -> tuple[Path, str]:
-    """Folder and name of a new project; raise if the name is taken or cannot be used."""
+    """Return the folder for a new project, and its name without extra spaces.
+
+    Raises `BrazoError` if the name is invalid or already used.
+    """
     name = check_name(name)
     folder = home() / file_name(name)
     if file_name(name).casefold() in (UNTITLED, RECENT, IMPORTED):
-        raise BrazoError(f"project name '{name}' is reserved; choose another one")
+        raise BrazoError(f"project name '{name}' is reserved; choose another name")
     if folder.exists():
-        raise BrazoError(f"a project named '{name}' exists; choose another name")
+        raise BrazoError(f"a project named '{name}' already exists; choose another name")
     return folder, name
 
 
 def recent() -> list[RecentProject]:
-    """Projects that were opened before and still exist, the last one first."""
+    """Projects that were opened before and still exist, the most recent first."""
     found = []
     for folder, opened in _noted():
         with contextlib.suppress(BrazoError, OSError):  # a project that cannot be read
@@ -103,7 +111,7 @@ def recent() -> list[RecentProject]:
 
 
 def note_opened(project: Project) -> None:
-    """Move a project to the top of the list of recent ones."""
+    """Move a project to the top of the list of recent projects."""
     folder = project.folder.resolve()
     others = [(one, opened) for one, opened in _noted() if one.resolve() != folder]
     rows = [(folder, time.time()), *others][:MOST]
@@ -113,7 +121,10 @@ def note_opened(project: Project) -> None:
 
 
 def _noted() -> list[tuple[Path, float]]:
-    """Folders of the list that still are projects, and when they were opened (s)."""
+    """Return the existing folders in the list of recent projects, and when they were opened.
+
+    The times are in s since the Unix epoch.
+    """
     found = []
     with contextlib.suppress(BrazoError, OSError):
         path = home() / RECENT

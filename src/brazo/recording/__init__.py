@@ -1,9 +1,9 @@
 """Recordings of runs: columns with units and events, and their file formats.
 
 A `Recorder` (on disk, crash-safe) or a `MemoryRecorder` writes rows; a `Recording` reads them.
-`convert` converts between file formats, `Export` does so in a separate process, `write_report`
-writes an HTML report, `compare` compares runs, and `path_accuracy` measures the
-accuracy of a tool over the cycles of a run.
+`convert` converts between file formats, and `Export` does so in a separate process. `write_report`
+writes an HTML report, `compare` compares runs, and `path_accuracy` measures the accuracy of a tool
+over the cycles of a run.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brazo.recording.comparison import Comparison, compare
     from brazo.recording.conversion import convert
     from brazo.recording.event import RecordedEvent
-    from brazo.recording.export import Export
+    from brazo.recording.export_process import Export
     from brazo.recording.recording import Recording
     from brazo.recording.report import write_report
     from brazo.recording.scope import plot_scope, scope_statistics
@@ -49,7 +49,7 @@ _MODULES = {
     "plot_scope": "scope",
     "scope_statistics": "scope",
     "RecordedEvent": "event",
-    "Export": "export",
+    "Export": "export_process",
     "MemoryRecorder": "stream",
     "Recorder": "stream",
     "Recording": "recording",

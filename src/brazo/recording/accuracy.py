@@ -5,15 +5,15 @@ tool crosses the plane through c_i normal to the path in cycle j of n, and x̄_i
 cycles:
 
     path accuracy AT_p         max_i |x̄_i − c_i|
-    path repeatability RT_p    max_i (l̄_i + 3 S_i),   l_ij = |x_ij − x̄_i|, S_i their standard
-                               deviation with n − 1
-    position overshoot OV      max distance from the last commanded position, after the tool first
-                               was within the band of it and moved away again
-    stabilization time t       from that moment until the tool stays within the band
+    path repeatability RT_p    max_i (l̄_i + 3 S_i), with l_ij = |x_ij − x̄_i|, l̄_i its mean and
+                               S_i its standard deviation (n − 1) over the cycles
+    position overshoot OV      max distance from the last commanded position, after the tool has
+                               entered the band around this position and moves away again
+    stabilization time t       from the first entry into the band until the tool stays within it
 
-Distances are geometric: a lag of the tool along the path does not count.  Positions only.  The
-names are those of the standard, the conditions (loads, speeds, cube, warm-up, measuring equipment)
-are not: a number from here does not claim conformity.
+Distances are geometric: a lag of the tool along the path does not count.  Only positions are
+evaluated, not orientations.  The names are those of the standard, but the test conditions (loads,
+speeds, cube, warm-up, measuring equipment) are not, so conformity with the standard is not claimed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class PathAccuracy:
-    """Accuracy of the tool over the cycles of a run; SI, NaN where undefined."""
+    """Accuracy of the tool over the cycles of a run, in SI units; NaN where undefined."""
 
     robot: str
     cycles: int
@@ -51,7 +51,7 @@ class PathAccuracy:
     band: float  # m, for the last two
 
     def as_dict(self) -> dict[str, Any]:
-        """The numbers by name."""
+        """Return the values by name."""
         return asdict(self)
 
 
@@ -67,12 +67,13 @@ def path_accuracy(
 
     Parameters
     ----------
-    recording : with `R.tool` and `R.tool_ref`, which simulations record.
-    cycles : number of equally long cycles of the motion; default: as often as the reference
-        repeats.
-    robot : its name; default: the first one.
-    band : m, of overshoot and stabilization time; default: 2 % of the range of the path.
-    after : s after the end of the motion that belong to it.
+    recording : recording with the signals `R.tool` and `R.tool_ref` of robot R, as recorded by
+        simulations.
+    cycles : number of equally long cycles of the motion; default: number of repetitions of the
+        reference.
+    robot : name of the robot; default: the first one.
+    band : tolerance (m) for overshoot and stabilization time; default: 2 % of the path's range.
+    after : duration (s) after the end of the motion that is also evaluated.
     """
     chosen = robot_of(recording, robot)
     start, stop = motion_span(chosen)
@@ -80,15 +81,15 @@ def path_accuracy(
     error = tool_error(part)
     if error is None:
         raise BrazoError(
-            f"robot '{chosen.title}': no tool and tool_ref signals in this recording, which path "
-            "accuracy needs"
+            f"robot '{chosen.title}': path accuracy needs the signals 'tool' and 'tool_ref', which "
+            "are not in this recording"
         )
     t, tool = part.recording.t, xyz(part.recording, part.prefix("tool"))
     known = np.isfinite(error).all(axis=1)
     t, tool, reference = t[known], tool[known], (error + tool)[known]
     moving = t <= stop + 1e-9
     if moving.sum() < 3 or not range_of(reference[moving]) > 0.0:
-        raise BrazoError(f"robot '{chosen.title}': its reference does not move in this recording")
+        raise BrazoError(f"robot '{chosen.title}': the reference does not move in this recording")
     if cycles is not None and cycles < 1:
         raise BrazoError(f"cycles = {cycles}; it must be at least 1")
     n = cycles or _cycles(t[moving], reference[moving])
@@ -102,7 +103,7 @@ def path_accuracy(
 
 
 def robot_of(recording: Recording, name: str | None) -> RecordedRobot:
-    """Robot of a recording by name; the first one if None."""
+    """Return the robot of a recording with this name; the first robot if `name` is None."""
     robots = robots_of(recording)
     for one in robots:
         if name in (None, one.name, one.title):
@@ -112,7 +113,7 @@ def robot_of(recording: Recording, name: str | None) -> RecordedRobot:
 
 
 def _cycles(t: Array, reference: Array) -> int:
-    """Largest number of equal parts of the motion in which the reference is the same."""
+    """Return the number of equally long parts of the motion in which the reference is the same."""
     near = SAME * range_of(reference)
     span = t[-1] - t[0]
     for n in range(MAX_CYCLES, 1, -1):
@@ -128,7 +129,10 @@ def _cycles(t: Array, reference: Array) -> int:
 
 
 def _between_rows(t: Array, reference: Array) -> float:
-    """Error (m) of linear interpolation between rows, a quarter of the second difference."""
+    """Return a bound (m) on the error of linear interpolation between rows of the reference.
+
+    The bound is a quarter of the largest second difference.
+    """
     if len(t) < 3:
         return 0.0
     return 0.25 * float(np.abs(np.diff(reference, 2, axis=0)).max())
@@ -137,7 +141,11 @@ def _between_rows(t: Array, reference: Array) -> float:
 def _along(
     t: Array, tool: Array, reference: Array, start: float, stop: float, n: int
 ) -> tuple[float, float, float]:
-    """Path accuracy, repeatability (m), and the time (s) of the worst accuracy in cycle 1."""
+    """Return path accuracy (m), repeatability (m), and the time (s) of the largest deviation.
+
+    `start` and `stop` (s) are the start and end of the motion, which has n cycles.  The time of the
+    largest deviation is given in the first cycle.
+    """
     length = (stop - start) / n
     phase = length * (np.arange(POINTS) + 0.5) / POINTS
     h = min(0.25 * length / POINTS, 1e-3)
@@ -168,7 +176,11 @@ def _along(
 def _crossing(
     t: Array, tool: Array, point: Array, normal: Array, moment: float, window: float
 ) -> Array:
-    """Point (3,) at which the tool crosses a plane nearest to time `moment`; NaN if it does not."""
+    """Return the point (3,) at which the tool crosses the plane through `point` with `normal`.
+
+    Of several crossings, the one nearest to the time `moment` (s) is used.  Returns NaN if there is
+    none within `window` (s) of this time.
+    """
     low, high = np.searchsorted(t, [moment - window, moment + window])
     beyond = (tool[low:high] - point) @ normal
     change = np.flatnonzero((beyond[:-1] <= 0.0) & (beyond[1:] > 0.0))
@@ -180,7 +192,7 @@ def _crossing(
 
 
 def _at_end(t: Array, tool: Array, last: Array, band: float) -> tuple[float, float]:
-    """Position overshoot (m) and stabilization time (s) at the last commanded position."""
+    """Return position overshoot (m) and stabilization time (s) at the last commanded position."""
     away = np.linalg.norm(tool - last, axis=1)
     # The last time the tool comes from outside the band's surroundings: a cycle may pass the end.
     outside = np.flatnonzero(away > 0.5 * away.max())

@@ -1,6 +1,6 @@
-"""Common style of all figures: print sizes, light axes, labels at the lines.
+"""Common style of all figures: print sizes, light axes, labels at the ends of lines.
 
-A figure is 6.9 inches wide, a text column of a page, with 8 point type.  It is rendered without a
+A figure is 6.9 inches wide, the text width of a page, with 8 point type.  It is rendered without a
 display (Agg, SVG, PDF), so it works on a server and in a thread.  Names are drawn literally, never
 parsed as formulas.
 """
@@ -71,7 +71,7 @@ _STYLE: dict[Any, Any] = {
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Apply the common style while figures are drawn or written."""
+    """Apply the common style while figures are drawn or written (context manager)."""
     import matplotlib
 
     with _DRAWING, matplotlib.rc_context(_STYLE):
@@ -94,7 +94,7 @@ def new_figure(height: float, title: str = "", width: float = WIDTH) -> Any:
 
 
 def thinned(t: np.ndarray, y: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """Downsample to the min and max of each bucket, which keeps spikes."""
+    """Return the data reduced to the min and max of each interval, so that spikes are kept."""
     if len(t) <= points:
         return t, y
     size = -(-len(t) // (points // 2))
@@ -114,7 +114,7 @@ def thinned(t: np.ndarray, y: np.ndarray, points: int = POINTS) -> tuple[np.ndar
 def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float = SMALL) -> None:
     """Add labels (text, y in data units, colour) at the right ends of lines.
 
-    Call it when the limits of the axis are final; `finish` moves overlapping labels apart.
+    Call it after the limits of the axis are final; `finish` moves overlapping labels apart.
     """
     ax._brazo_labels = []
     for text, height, color in labels:
@@ -138,7 +138,7 @@ def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float =
 def finish(fig: Any) -> Any:
     """Fix the layout of a figure and move line labels so that they do not overlap.
 
-    The figure is not drawn: a draw costs as much as writing the file.
+    This is done without drawing the figure, because drawing takes as long as writing the file.
     """
     fig.get_layout_engine().execute(fig)
     # With None instead of "none" matplotlib does not draw a figure twice to write it.
@@ -177,7 +177,10 @@ def finish(fig: Any) -> Any:
 
 
 def spread(wanted: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
-    """Return positions closest to `wanted`, in the same order, at least `step` apart."""
+    """Return positions near `wanted`, in the same order, at least `step` apart, in [low, high].
+
+    If they do not fit, the distance is reduced.
+    """
     count = len(wanted)
     if count == 0:
         return wanted
@@ -211,7 +214,7 @@ def save(fig: Any, path: str | Path) -> Path:
 
 
 def svg_text(fig: Any) -> str:
-    """Return a figure as SVG for a page, without background and with short numbers."""
+    """Return a figure as SVG for an HTML page, without background and with rounded coordinates."""
     out = io.StringIO()
     with drawing():
         fig.savefig(out, format="svg", metadata={"Date": None}, transparent=True)
@@ -224,7 +227,7 @@ def svg_text(fig: Any) -> str:
 
 
 def hover(artist: Any, title: str) -> None:
-    """Set the tooltip of a part of a figure in a page."""
+    """Set the tooltip of a part of a figure in an HTML page."""
     fig = artist.get_figure()
     titles = fig.__dict__.setdefault("_brazo_titles", {})
     name = f"hover-{len(titles)}"
@@ -233,7 +236,10 @@ def hover(artist: Any, title: str) -> None:
 
 
 def widen(ax: Any, share: float = MIN_SPAN) -> None:
-    """Widen an axis to at least a share of its values, so that rounding errors stay invisible."""
+    """Widen the y range of an axis to at least `share` times its largest absolute value.
+
+    Otherwise, rounding errors of a constant signal would fill the axis.
+    """
     low, high = ax.get_ylim()
     span = share * max(abs(low), abs(high))
     if high - low < span:

@@ -1,8 +1,8 @@
 """Colours of figures and pages.
 
-Line colours are distinguishable with colour blindness and in print.  They are the Okabe-Ito set
-with slate for black, olive for yellow (too light for thin lines) and violet for orange (too close
-to vermilion).  The first six differ most.
+Line colours are distinguishable with colour blindness and in print.  They are the Okabe-Ito set,
+with slate instead of black, olive instead of yellow (too light for thin lines) and violet instead
+of orange (too close to vermilion).  The first six differ most.
 """
 
 COLORS = (

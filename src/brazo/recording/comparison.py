@@ -1,7 +1,8 @@
 """Comparison of runs: the same signals over time since the start of the motion, and metrics.
 
 Runs are synchronised at the start of the motion: the last row before the reference of a robot
-leaves its first value.  Times, also of the metrics (`brazo.recording.metrics`), count from there.
+leaves its first value.  All times, including those of the metrics (`brazo.recording.metrics`), are
+measured from this row.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.recording.display import display_unit, number
-from brazo.recording.exports import Exports
+from brazo.recording.export_methods import Exports
 from brazo.recording.metrics import AFTER, MotionMetrics, metrics_of, motion_span, tool_error
 from brazo.recording.names import choose
 from brazo.recording.part_file import PART
@@ -45,12 +46,12 @@ class ComparedRun:
 
     @property
     def t(self) -> np.ndarray:
-        """Time since the start of the motion (rows,), s."""
+        """Times (rows,) in s since the start of the motion."""
         return self.recording.t - self.start
 
     @cached_property
     def signals(self) -> dict[str, str]:
-        """Signals of the robot without its name, and their units: `q.elbow`, `tool_error`."""
+        """Units of the robot's signals, by name without the robot: `q.elbow`, `tool_error`."""
         prefix = f"{self.robot.name}." if self.robot.name else ""
         found = {
             name.removeprefix(prefix): self.recording.unit(name)
@@ -65,16 +66,26 @@ class ComparedRun:
 
     @cached_property
     def _errors(self) -> dict[str, str]:
-        """Map each joint with a tracking error to its position signal."""
+        """Names of the position signals of the joints with a tracking error, by joint name.
+
+        A joint has a tracking error if its error or its reference was recorded.
+        """
         start = len(self.robot.prefix("q")) + 1
         return {name[start:]: name for name in self.robot.errors()}
 
     def end(self, after: float = AFTER) -> float:
-        """Time (s) since the start at which the motion has ended, plus `after` seconds."""
+        """Return the time (s) since the start of the motion up to which the run is evaluated.
+
+        It is `after` (s) after the end of the motion, or the end of the recording if that is
+        earlier.
+        """
         return min(self.stop - self.start + after, float(self.t[-1]))
 
     def values(self, signal: str) -> np.ndarray:
-        """Values (rows,) of a signal of the robot, SI; `signal` is one of `signals`."""
+        """Return the values (rows,) of a signal of the robot in SI units.
+
+        `signal` is one of `signals`.
+        """
         if signal == TOOL_ERROR:
             error = tool_error(self.robot)
             if error is not None:
@@ -86,29 +97,30 @@ class ComparedRun:
 
     @cached_property
     def positions(self) -> np.ndarray:
-        """Joint positions (rows, n), rad and m."""
+        """Joint positions (rows, n) in rad and m."""
         return np.column_stack([self.recording[name] for name in self.robot.group("q")])
 
     def positions_at(self, t: float) -> np.ndarray:
-        """Joint positions (n,) at a time since the start of the motion, interpolated linearly.
+        """Return the joint positions (n,) at a time (s) since the start of the motion.
 
-        Before the first and after the last row, the positions of that row.
+        Positions are interpolated linearly.  Before the first row and after the last row, they are
+        constant.
         """
         return row_at(self.t, self.positions, t)
 
 
 class Comparison:
-    """Runs of a robot side by side; see `brazo.compare`.
+    """Comparison of several runs of a robot; see `brazo.compare`.
 
     Parameters
     ----------
     runs : mapping of name to Recording
         The runs, in the order of the legend.
     robot : str, optional
-        Name of the robot to compare; default: the first robot of the first run.  A run of a single
-        robot is compared under any name.
+        Name of the robot to compare; default: the first robot of the first run.  In a run of a
+        single robot, this robot is compared whatever its name.
     after : float
-        Rows that belong to a motion after its end, s; they decide the settling time.
+        Time (s) after the end of a motion that is evaluated too; it affects the settling time.
     """
 
     def __init__(
@@ -130,7 +142,7 @@ class Comparison:
 
     @property
     def signals(self) -> dict[str, str]:
-        """Signals of the robot that any run has, and their units."""
+        """Signals of the robot in any of the runs, and their units."""
         found: dict[str, str] = {}
         for run in self.runs:
             found = {**run.signals, **found}
@@ -138,16 +150,19 @@ class Comparison:
 
     @cached_property
     def metrics(self) -> dict[str, list[MotionMetrics]]:
-        """Metrics by run: of the tool, of each joint, and the sums of all joints."""
+        """Metrics of each run: of the tool, of each joint, and sums over all joints."""
         return {run.name: metrics_of(run.robot, self.after) for run in self.runs}
 
     @property
     def end(self) -> float:
-        """Time (s) since the start at which the last motion is over."""
+        """Time (s) since the start of the motion at which the longest motion ends."""
         return max(run.end(self.after) for run in self.runs)
 
     def rows(self) -> list[list[Any]]:
-        """The metrics as rows of a table under `COLUMNS`, in degrees and mm; NaN is undefined."""
+        """Return the metrics as rows of a table with the columns `COLUMNS`, in degrees and mm.
+
+        NaN means undefined.
+        """
         found = []
         for run, metrics in self.metrics.items():
             for one in metrics:
@@ -169,7 +184,7 @@ class Comparison:
         return found
 
     def csv_text(self) -> str:
-        """The table of metrics as CSV."""
+        """Return the table of metrics as CSV text."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(COLUMNS)
@@ -197,8 +212,8 @@ class Comparison:
         Parameters
         ----------
         signals : str or sequence of str, optional
-            Names or patterns without the robot: `"q.elbow"`, `"torque"`, `"tool_error"`, with one
-            axis for each signal.  Default: tool path, tool error and tracking errors.
+            Names or patterns without the robot: `"q.elbow"`, `"torque"`, `"tool_error"`.  Each
+            signal has its own axis.  Default: tool path, tool error and tracking errors.
         path : path, optional
             The figure is also written to this file: .png, .svg or .pdf.
 
@@ -213,10 +228,10 @@ class Comparison:
         return _saved(overlay_figure(self, self.choose(signals), title), path)
 
     def plot_xy(self, x: str, y: str, path: str | Path | None = None, title: str = "") -> Any:
-        """Plot a signal of all runs over another one, such as `"tool.x"` and `"tool.y"`.
+        """Plot one signal of all runs over another signal, such as `"tool.x"` and `"tool.y"`.
 
         Both axes have the same scale if the signals have the same unit.  Returns the matplotlib
-        figure; with `path` it is also written.
+        figure. If `path` is given, the figure is also written to this file.
         """
         from brazo.recording.comparison_figures import xy_figure
 
@@ -224,7 +239,11 @@ class Comparison:
         return _saved(xy_figure(self, x, y, title), path)
 
     def choose(self, signals: str | Sequence[str], one: bool = False) -> list[str]:
-        """Signals that match names, prefixes or patterns, with or without the robot's name."""
+        """Return the signals that match names, prefixes or patterns.
+
+        Patterns may be given with or without the name of the robot.  With `one`, several matches
+        raise an error.
+        """
         given = [signals] if isinstance(signals, str) else list(signals)
         prefixes = {f"{run.robot.name}." for run in self.runs if run.robot.name}
         bare = [
@@ -232,7 +251,7 @@ class Comparison:
         ]
         found = choose(list(self.signals), bare)
         if one and len(found) > 1:
-            raise BrazoError(f"'{given[0]}' matches {', '.join(found[:4])}: give one signal")
+            raise BrazoError(f"'{given[0]}' matches {', '.join(found[:4])}; give one signal")
         return found
 
     def __repr__(self) -> str:
@@ -242,7 +261,7 @@ class Comparison:
         return html_table(repr(self).strip("<>"), HEADINGS, self.texts())
 
     def texts(self) -> list[list[str]]:
-        """The rows of the table as text, under `HEADINGS`; – is undefined."""
+        """Return the rows of the table as text, with the columns `HEADINGS`; – means undefined."""
         return [
             [
                 run,
@@ -279,11 +298,11 @@ def compare(
     ----------
     runs : mapping or sequence
         Recordings, results with a recording (`brazo.Run`, `brazo.control.track`) or paths of
-        .parquet and .csv files; with a mapping, under the given names.
+        .parquet and .csv files.  The keys of a mapping are the names of the runs.
     robot : str, optional
         Robot to compare; default: the first robot of the first run.
     after : float
-        Rows that belong to a motion after its end, s.
+        Time (s) after the end of a motion that is evaluated too.
 
     Returns
     -------
@@ -307,14 +326,17 @@ def compare(
 
 
 def row_at(times: np.ndarray, rows: np.ndarray, t: float) -> np.ndarray:
-    """Row (k,) of `rows` (m, k) at time t, interpolated linearly; the ends are held."""
+    """Return the row (k,) of `rows` (m, k) at time t, interpolated linearly.
+
+    Before the first time it is the first row, after the last time the last row.
+    """
     k = int(np.clip(np.searchsorted(times, t), 1, len(times) - 1))
     share = (t - times[k - 1]) / (times[k] - times[k - 1])
     return rows[k - 1] + min(max(share, 0.0), 1.0) * (rows[k] - rows[k - 1])
 
 
 def unused(name: str, taken: Mapping[str, Any]) -> str:
-    """Return the name, with a number if it is taken: `PID`, `PID 2`."""
+    """Return the name, with a number appended if it is already in `taken`: `PID`, `PID 2`."""
     k, first = 2, name
     while name in taken:
         name, k = f"{first} {k}", k + 1
@@ -322,7 +344,7 @@ def unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def name_of_file(path: str | Path) -> str:
-    """Return the name of a run in a file: the file name without its endings."""
+    """Return the name of a run from its file: the file name without suffixes."""
     return Path(path).name.removesuffix(PART).rpartition(".")[0] or str(path)
 
 
@@ -355,7 +377,11 @@ def _robots(name: str, recording: Recording) -> dict[str, RecordedRobot]:
 
 
 def compared_run(name: str, recording: Recording, wanted: str) -> ComparedRun:
-    """Return a run of the robot `wanted`, or of its only robot under any name; raises if none."""
+    """Return the run of the robot `wanted` in a recording.
+
+    If the recording has a single robot, that robot is used, whatever its name.  Otherwise
+    BrazoError is raised if no robot has this name.
+    """
     robots = _robots(name, recording)
     robot = robots.get(wanted) or (next(iter(robots.values())) if len(robots) == 1 else None)
     if robot is None:

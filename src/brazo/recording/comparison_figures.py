@@ -28,7 +28,7 @@ ROW = 1.2  # inches, height of an axis
 
 
 def color_of(k: int) -> str:
-    """Colour of run number k."""
+    """Return the colour of run number k."""
     return COLORS[k % len(COLORS)]
 
 
@@ -92,7 +92,7 @@ def xy_figure(comparison: Comparison, x: str, y: str, title: str = "") -> Any:
 
 
 def reference_of(run: ComparedRun, signal: str) -> str | None:
-    """Name of the reference of a signal in a run, if it was recorded."""
+    """Return the name of the reference of a signal in a run; None if it was not recorded."""
     group, dot, rest = signal.partition(".")
     name = f"{group}_ref{dot}{rest}"
     return name if group in ("q", "qd", "qdd", "tool") and name in run.signals else None
@@ -159,7 +159,10 @@ def _legend(fig: Any, comparison: Comparison, grey: bool) -> None:
 
 
 def _plane(comparison: Comparison) -> str:
-    """The two axes of the tool path with the largest extent, in alphabetical order; '' if none."""
+    """Return the two axes in which the tool path has the largest extent, alphabetically.
+
+    Empty if there is no tool path.
+    """
     extents = {}
     for axis in "xyz":
         name = f"tool.{axis}"
@@ -187,7 +190,7 @@ _GROUPS = {
 
 
 def title_of(signal: str) -> str:
-    """Title of a signal of a robot: `elbow: tracking error`, `tool x`."""
+    """Return the title of a signal of a robot: `elbow: tracking error`, `tool x`."""
     if signal == TOOL_ERROR:
         return "tool: tracking error"
     group, _, rest = signal.partition(".")

@@ -1,4 +1,7 @@
-"""Conversion of recordings between file formats, block by block; the suffix sets the format."""
+"""Conversion of recordings between file formats, block by block.
+
+The suffix of a file determines its format.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +55,10 @@ def convert(
 ) -> Path:
     """Convert a recording to another format, optionally only some signals or a time range.
 
-    `source` may be the .part file of an interrupted run.  Converted completely to its own Parquet
-    file, it is finished as if the run had ended, and the .part file is removed.  A file that is
-    still being written is rejected.  A damaged file is rejected unless `salvage` is set, which
-    reads its intact rows.  With `rate` (Hz), the first row of every 1/rate seconds is written.
+    `source` may be the .part file of an interrupted run.  If all of `NAME.parquet.part` is
+    converted to `NAME.parquet`, the .part file is removed, as at the end of a run.  A file that is
+    still being written is rejected.  A damaged file is rejected unless `salvage` is set; then its
+    intact rows are read.  With `rate` (Hz), the first row of every 1/rate seconds is written.
     `cell` replaces the recording's own cell in an .html replay or a video.
     """
     source, target = Path(source), Path(target)
@@ -74,7 +77,7 @@ def convert(
         finish_part(source, target, replace=True)
         return target
     if _same(source, target):
-        raise BrazoError(f"{target}: is the recording itself; choose another name")
+        raise BrazoError(f"{target}: source and target are the same file; choose another name")
     write(target, opened, progress)
     return target
 
@@ -96,7 +99,7 @@ def chosen_rows(
         if not opened.rows:
             asked = [f"from {start:g} s"] if start is not None else []
             asked += [f"to {stop:g} s"] if stop is not None else []
-            raise BrazoError(f"{path}: no rows {' '.join(asked)}")
+            raise BrazoError(f"{path}: the recording has no rows {' '.join(asked)}")
     return opened if rate is None else opened.at_rate(rate)
 
 

@@ -1,4 +1,4 @@
-"""Display units: degrees and millimetres, with a prefix that fits the magnitude."""
+"""Display units, chosen by the magnitude of a value: deg or mdeg; m, mm or µm; and others."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _SHOWN: dict[str, tuple[tuple[float, str, float], ...]] = {
 
 
 def display_unit(unit: str, peak: float | None = None, degrees: bool = True) -> tuple[str, float]:
-    """Return the display unit and the factor to it; `peak` is the max absolute value.
+    """Return the display unit of a signal, and the factor from SI to this unit.
 
-    Without `peak`, or if all values are zero, the default unit: degrees, millimetres, newtons.
+    `peak` is the max absolute value.  Without `peak`, or if all values are zero, the default unit
+    is used: degrees, millimetres, newtons.
     """
     if unit == "1":
         return "", 1.0

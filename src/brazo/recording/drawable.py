@@ -1,7 +1,8 @@
-"""Restrict a recording to values that can be plotted: finite values on a finite time axis.
+"""Restriction of a recording to values that can be plotted: finite values over finite times.
 
-A file of another program or a diverged run may contain any values.  Non-finite times raise an
-error that names the row.  Values that are not finite, or whose squares overflow, become gaps.
+A file of another program or a diverged run may contain any values.  A time that is not finite or
+above `LONGEST` raises an error with the number of the row.  Values that are not finite, or whose
+squares overflow, become gaps.
 """
 
 from __future__ import annotations
@@ -21,13 +22,17 @@ LARGEST = 1e150  # its square is finite
 
 
 def check_time(t: np.ndarray, name: str, first: int = 0) -> None:
-    """Raise if a time axis is not finite; `first` is the number of rows before it."""
+    """Raise BrazoError if a time is not within ±`LONGEST`.
+
+    `first` is the number of rows before t[0] in the recording; the message counts them.
+    """
     bad = np.flatnonzero(~(np.abs(t) <= LONGEST))
     if len(bad):
         row = int(bad[0])
         raise BrazoError(
             f"time axis '{name}': row {first + row + 1} is {t[row]:g}; expected times within "
-            f"±{LONGEST:g} s; select rows with --from and --to, in Python recording[start:stop]"
+            f"±{LONGEST:g} s; select other rows with --from and --to (in Python: "
+            "recording[start:stop])"
         )
 
 

@@ -11,9 +11,9 @@ _HEAD = ("t", "kind", "text")
 
 
 class RecordedEvent(dict[str, Any]):
-    """An event with time, kind and text: `event["kind"]`, `event.kind`, `event.robot`.
+    """Event of a run with time, kind and text: `event["kind"]`, `event.kind`, `event.robot`.
 
-    `t` (s), `kind` and `text` are always present; other fields depend on the kind and are
+    `t` (s), `kind` and `text` are always present.  Other fields depend on the kind and are
     collected in `data`.
     """
 

@@ -1,6 +1,7 @@
 """Figures of a report, selected by the recorded signals, each with a caption.
 
-Figures without data are omitted: tracking errors without references, forces without contacts.
+Figures without data are omitted, such as tracking errors without references or forces without
+contacts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FALLBACK = 8  # groups shown of a run without known signal names
 
 @dataclass(frozen=True)
 class Chapter:
-    """A figure with heading and caption."""
+    """Figure with heading and caption."""
 
     title: str
     text: str
@@ -117,8 +118,8 @@ def _forces(recording: Recording, robots: Sequence[RecordedRobot]) -> list[Chapt
         together = merged(both_hold(recording), gap=0.5)[:TOGETHER]
         if together and signals:
             text = (
-                f"Force of {pair.replace('-', ' and ')} against each other through the body both "
-                "hold: its magnitude, and its component along the line between the tools."
+                f"Internal force between {pair.replace('-', ' and ')} in the body that both hold: "
+                "its magnitude, and its component along the line between the tools."
             )
             drawn = span_figure(recording.t, signals, together)
             found.append(Chapter("Internal force", text, drawn))
@@ -126,7 +127,7 @@ def _forces(recording: Recording, robots: Sequence[RecordedRobot]) -> list[Chapt
 
 
 def _any(recording: Recording) -> list[Chapter]:
-    """Return a figure of each group of signals."""
+    """Return one figure for each of the first `FALLBACK` groups of signals."""
     groups: dict[str, list[str]] = {}
     for name in recording.names:
         groups.setdefault(name.rpartition(".")[0] or name, []).append(name)
@@ -140,14 +141,14 @@ def _chapter(recording: Recording, title: str, text: str, names: Sequence[str]) 
 
 
 def _few(recording: Recording) -> list[str]:
-    """Return the event kinds marked in every figure: grasps and infrequent events."""
+    """Return the kinds of events to mark in a figure: grasps, and kinds with few events."""
     kinds = Counter(str(e.get("kind", "")) for e in recording.events)
     few = [k for k, n in kinds.items() if n <= FEW and not k.startswith("contact")]
     return ["grasped", "released", *few]
 
 
 def _derived(recording: Recording, columns: dict[str, tuple[np.ndarray, str]]) -> Recording:
-    """Return a recording of computed signals with the same time axis and events."""
+    """Return a recording of computed signals, with the time axis and events of the original."""
     time = dict(list(recording.columns.items())[:1])
     return Recording(time | columns, recording.events)
 

@@ -1,4 +1,4 @@
-"""Rows of a recording at the times of frames, read block by block."""
+"""Rows of a recording at the times of video frames, read block by block."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ Array = np.ndarray
 
 
 def elapsed(source: ColumnSource) -> Array:
-    """Time (rows,), s from the first row; where it jumps backwards, it continues."""
+    """Return the time (rows,) in s since the first row; backward jumps count as 0 s."""
     blocks = [block[0] for block in source.read([source.time])]
     t = np.concatenate(blocks) if blocks else np.empty(0)
     return np.concatenate([[0.0], np.cumsum(np.maximum(np.diff(t), 0.0))])[: len(t)]
 
 
 def rows_at(source: ColumnSource, names: Sequence[str], rows: Array) -> Iterator[Array]:
-    """Iterate over the given rows (ascending, may repeat) as arrays (names,)."""
+    """Yield the values (names,) of the rows with the indices `rows` (ascending, may repeat)."""
     at, k = 0, 0
     for block in source.read(names):
         count = len(block[0])
@@ -31,9 +31,10 @@ def rows_at(source: ColumnSource, names: Sequence[str], rows: Array) -> Iterator
 
 
 def values_at(source: ColumnSource, names: Sequence[str], times: Array) -> Iterator[Array]:
-    """Iterate over the values (names,) at ascending `times` (s from the first row).
+    """Yield the values (names,) at ascending `times` (s from the first row).
 
-    Between two rows values are interpolated linearly; quaternions have to be normalised.
+    Between two rows, values are interpolated linearly, so quaternions must be normalised
+    afterwards.
     """
     t = elapsed(source)
     after = np.searchsorted(t, times).clip(1, len(t) - 1)

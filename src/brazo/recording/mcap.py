@@ -1,9 +1,9 @@
-"""Write a recording as MCAP, a log format of robotics viewers: JSON messages, a topic per group.
+"""Writer of recordings as MCAP, a log format of robotics viewers.
 
-Signals that share all but the last part of their name (`scara1.q.shoulder`, `scara1.q.elbow`) form
-one topic (`/scara1/q`) whose messages map the last part to the value; the schema contains the
-units.  Events are on `/events`, the description is in the metadata `brazo`.  Times are nanoseconds
-since the start of the run.
+Messages are JSON.  Signals that share all but the last part of their name (`scara1.q.shoulder`,
+`scara1.q.elbow`) form one topic (`/scara1/q`).  Its messages map the last part to the value, and
+its schema contains the units.  Events are on `/events`, and the description is in the metadata
+`brazo`.  Times are nanoseconds since the start of the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.recording.source import ColumnSource, Progress, event_time
 
 
 def write_mcap(path: Path, source: ColumnSource, progress: Progress | None = None) -> None:
-    """Write all signals and events in constant memory."""
+    """Write all signals and events to an MCAP file in constant memory."""
     from mcap.writer import CompressionType, Writer
 
     names = list(source.units)

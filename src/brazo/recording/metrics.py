@@ -5,14 +5,14 @@ With the reference r(t), the position y(t) and the error e = r − y, over the r
     RMS error      sqrt(mean e²)
     max error      max |e|
     overshoot      distance by which y leaves the range of r, divided by that range
-    settling time  from the last change of r until |e| stays within `BAND` of that range
+    settling time  from the last change of r until |e| stays below `BAND` times that range
     energy         ∫ |τ q̇| dt, the work of a drive that recovers no energy
     peak torque    max |τ|
 
-y is one joint (m,) or the tool position (m, 3), for which |e| is a distance and the range of r the
-diagonal of its bounding box.  If r is a step, overshoot and settling time are those of a step
-response.  Undefined values are NaN: the overshoot of a joint whose reference does not move, or the
-settling time of one that does not settle before the last row.
+y is the position of one joint (m,) or of the tool (m, 3).  For the tool, |e| is a distance, and the
+range of r is the diagonal of its bounding box.  If r is a step, overshoot and settling time are
+those of a step response.  Undefined values are NaN: the overshoot of a joint whose reference does
+not move, or the settling time of a joint that does not settle before the last row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Array = np.ndarray
 
 
 def rms(values: Array) -> Array:
-    """Root mean square of the finite values of each column (m, …); NaN if there are none."""
+    """Return the root mean square of the finite values of each column (m, …); NaN if none."""
     values = np.asarray(values, dtype=float)
     finite = np.isfinite(values)
     count = finite.sum(axis=0)
@@ -46,16 +46,16 @@ def rms(values: Array) -> Array:
 
 
 def peak(values: Array) -> Array:
-    """Max absolute value of each column (m, …); NaN if there are none."""
+    """Return the max absolute value of each column (m, …); NaN if there are no finite values."""
     values = np.abs(np.asarray(values, dtype=float))
     return np.fmax.reduce(values, axis=0, initial=np.nan)
 
 
 def overshoot(y: Array, reference: Array) -> float:
-    """Overshoot of y (m,) or (m, k) as a fraction of the range of its reference.
+    """Return the overshoot of y (m,) or (m, k), as a fraction of the range of its reference.
 
-    The end of the range at which the reference starts, if it does not return to it, does not count:
-    an arm that sags before it moves up does not overshoot.
+    If the reference leaves its start value and does not return to it, values beyond the start do
+    not count: an arm that sags before it moves up does not overshoot.
     """
     y, r = _rows(y), _rows(reference)
     if not len(y) or not len(r) or not (span := range_of(r)) > CHANGED:
@@ -66,9 +66,10 @@ def overshoot(y: Array, reference: Array) -> float:
 
 
 def overshoot_bounds(reference: Array) -> tuple[Array, Array]:
-    """Bounds low, high (k,) beyond which y overshoots its reference (m,) or (m, k).
+    """Return the bounds low, high (k,) beyond which y overshoots its reference (m,) or (m, k).
 
-    A bound is infinite at the end of the range where the reference starts and never returns to.
+    If the reference starts at one end of its range and never returns there, the bound at that end
+    is infinite.
     """
     r = _rows(reference)
     low, high = np.fmin.reduce(r), np.fmax.reduce(r)
@@ -82,7 +83,7 @@ def overshoot_bounds(reference: Array) -> tuple[Array, Array]:
 
 
 def settling_time(t: Array, error: Array, band: float, start: float = 0.0) -> float:
-    """Time (s) from `start` until |error|, (m,) or (m, k), stays within `band`.
+    """Return the time (s) from `start` until |error|, (m,) or (m, k), stays within `band`.
 
     NaN if the last row is outside the band.
     """
@@ -94,7 +95,7 @@ def settling_time(t: Array, error: Array, band: float, start: float = 0.0) -> fl
 
 
 def work(t: Array, torque: Array, speed: Array) -> float:
-    """Work (J) of a drive that recovers no energy: ∫ |τ q̇| dt by the trapezoidal rule."""
+    """Return the work (J) of a drive that recovers no energy: ∫ |τ q̇| dt, trapezoidal rule."""
     power = np.abs(torque * speed)
     known = np.isfinite(power)
     if not known.any():
@@ -103,13 +104,13 @@ def work(t: Array, torque: Array, speed: Array) -> float:
 
 
 def range_of(reference: Array) -> float:
-    """Range of a reference (m,), or diagonal of the bounding box of (m, k)."""
+    """Return the range of a reference (m,), or the diagonal of the bounding box of (m, k)."""
     r = _rows(reference)
     return float(np.linalg.norm(np.fmax.reduce(r) - np.fmin.reduce(r))) if len(r) else math.nan
 
 
 def measured_motion(t: Array, y: Array, reference: Array, stop: float) -> dict[str, float]:
-    """RMS error, max error, overshoot and settling time of y, (m,) or (m, k), by name.
+    """Return RMS error, max error, overshoot and settling time of y, (m,) or (m, k), by name.
 
     `stop` is the time (s) at which the reference reaches its last value.
     """
@@ -129,7 +130,7 @@ def measured_motion(t: Array, y: Array, reference: Array, stop: float) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class MotionMetrics:
-    """Metrics of one joint, of the tool, or the sums of a robot; NaN where undefined."""
+    """Metrics of one joint or of the tool, or sums over all joints; NaN where undefined."""
 
     robot: str
     part: str  # name of a joint, `TOOL` or `ALL`
@@ -144,10 +145,12 @@ class MotionMetrics:
 
 
 def motion_span(robot: RecordedRobot) -> tuple[float, float]:
-    """Times (s) between which the reference moves: it leaves its first value, reaches its last.
+    """Return the start and end time (s) of the motion of a robot.
 
-    Without a reference, or if it never moves, those of the positions; of the whole run if the
-    robot does not move.  The start may be given by `about[START]`.
+    They are the times at which the reference leaves its first value and reaches its last value.
+    Without a moving reference, the measured positions are used instead.  If the robot does not
+    move, they are the first and last time of the run.  `about[START]` of the recording overrides
+    the start.
     """
     recording = robot.recording
     t = recording.t
@@ -177,7 +180,7 @@ def _moved_span(robot: RecordedRobot) -> tuple[float, float]:
 
 
 def metrics_of(robot: RecordedRobot, after: float = AFTER) -> list[MotionMetrics]:
-    """Metrics of the tool, of each joint, and sums, of the motion in a recording.
+    """Return the metrics of the motion in a recording: of the tool, of each joint, and sums.
 
     The rows from the start of the motion until `after` seconds after its end are used.
     """
@@ -206,7 +209,7 @@ def metrics_of(robot: RecordedRobot, after: float = AFTER) -> list[MotionMetrics
 
 
 def tool_error(robot: RecordedRobot) -> Array | None:
-    """Reference minus position of the tool (m, 3) in m, or None if one was not recorded."""
+    """Return reference minus position of the tool (m, 3) in m; None if not recorded."""
     if not robot.has_tool or not all(
         robot.prefix(f"tool_ref.{a}") in robot.recording for a in "xyz"
     ):
@@ -225,7 +228,10 @@ def _tool(robot: RecordedRobot, stop: float) -> MotionMetrics:
 
 
 def _after(t: Array, error: Array, stop: float) -> Array:
-    """The error, set to 0 before the reference stops, so that it does not affect settling."""
+    """Return the error with 0 for all rows before the time `stop` (s).
+
+    The settling time is then measured from `stop`.
+    """
     error = error.copy()
     error[t < stop - CHANGED] = 0.0
     return error

@@ -28,7 +28,7 @@ def safe_columns(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_names(names: Iterable[str], where: str = "") -> None:
-    """Raise for a name that is empty or not one line of text."""
+    """Raise BrazoError for a name that is empty or not one line of text."""
     for name in names:
         if not name or not is_one_line(name):
             raise BrazoError(
@@ -38,7 +38,10 @@ def check_names(names: Iterable[str], where: str = "") -> None:
 
 
 def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
-    """Return the names that match any pattern, in order; every pattern must match at least one."""
+    """Return the names that match any of the patterns, in order.
+
+    Raises BrazoError if a pattern matches no name.
+    """
     patterns = [patterns] if isinstance(patterns, str) else list(patterns)
     chosen: set[str] = set()
     for pattern in patterns:
@@ -52,18 +55,21 @@ def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
 
 
 def renamed(name: str) -> str:
-    """Return the other name of a signal that was renamed, old or new; else the name itself."""
+    """Return the new name of a renamed signal for its old name, and the old for the new one.
+
+    Names of other signals are returned unchanged.
+    """
     return ".".join(_RENAMED.get(part, part) for part in name.split("."))
 
 
 def warn_renamed_signal(wanted: str, found: str) -> None:
-    """Warn that a signal was found under its other name."""
+    """Warn that a signal was found under its old or new name instead of the given name."""
     text = f"no signal '{wanted}', but '{found}': `clamp` in names of signals is now `gripper`"
     warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a name matches a name, prefix or pattern."""
+    """Return whether a signal name matches a given name, prefix or pattern."""
     if name == pattern or name.startswith(pattern + "."):
         return True
     # Only * and ? are special, because names may contain brackets.
@@ -72,12 +78,12 @@ def matches(name: str, pattern: str) -> bool:
 
 
 def hint(names: Sequence[str], wanted: str) -> str:
-    """Return a suggestion for a name that does not exist."""
+    """Return a text that suggests existing names instead of `wanted`."""
     if "," in wanted:
         parts = [part.strip() for part in wanted.split(",")]
         if all(any(matches(name, part) for name in names) for part in parts):
             shown = " ".join(f"-s {part}" for part in parts)
-            return f"give them one by one: {shown}, in Python {parts}"
+            return f"give the signals separately: {shown} (in Python: {parts})"
     groups = dict.fromkeys(group(name) for name in names)
     # Compare with prefixes first: full names are too long to be close to `scara3.q`.
     close = difflib.get_close_matches(wanted, groups, n=3, cutoff=0.8)
@@ -102,7 +108,7 @@ def last(name: str) -> str:
 
 
 def common_prefix(names: Iterable[str]) -> str:
-    """Return the leading parts that all names share, except their last parts; '' if none."""
+    """Return the leading parts that all names share; '' if none.  Last parts are not compared."""
     shared: list[str] = []
     for parts in zip(*(name.split(".")[:-1] for name in names), strict=False):
         if len(set(parts)) > 1:

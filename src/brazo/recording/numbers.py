@@ -1,7 +1,8 @@
 """Key figures of a run, computed from its signals, as tables of name and value with unit.
 
 Tracking errors are q_ref − q over all rows; RMS is the root mean square.  The path length of a
-tool is the sum of the distances between rows, except where the robot was edited.
+tool is the sum of the distances between successive rows.  A jump of the tool because the robot was
+edited is not included.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ EDIT_ROUNDING = 1e-9  # s
 
 
 def key_numbers(recording: Recording) -> dict[str, Table]:
-    """Return tables by heading: the run, then each robot."""
+    """Return tables of key figures by heading: first the run, then each robot."""
     found = {"Run": _run(recording)}
     for robot in robots_of(recording):
         found[robot.title] = _robot(robot)
@@ -62,7 +63,7 @@ def _run(recording: Recording) -> Table:
 
 
 def _internal(recording: Recording) -> Table:
-    """Return the internal force while two robots hold one body."""
+    """Return key figures of the internal force while two robots hold the same body."""
     found: Table = {}
     together = both_hold(recording)
     if together:
@@ -84,7 +85,10 @@ def _internal(recording: Recording) -> Table:
 
 
 def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
-    """Map each pair of robots to "force" (magnitude) and the other recorded components, N."""
+    """Return the internal force of each pair of robots (N).
+
+    The key "force" is the magnitude; the other keys are the recorded components.
+    """
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name in recording.names:
         parts = name.split(".")
@@ -100,9 +104,9 @@ def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
 
 
 def rows_shared(recording: Recording, pair: str) -> np.ndarray:
-    """Return a mask of the rows in which both robots of a pair (`R-S`) hold one body.
+    """Return a mask of the rows in which both robots of a pair (`R-S`) hold the same body.
 
-    Taken from the signals `R.grasp.body` if recorded, otherwise from the events.
+    The mask is computed from the signals `R.grasp.body` if recorded, otherwise from the events.
     """
     held = {
         name.removesuffix(".grasp.body"): recording[name]
@@ -119,7 +123,7 @@ def rows_shared(recording: Recording, pair: str) -> np.ndarray:
 
 
 def both_hold(recording: Recording) -> list:
-    """Return the spans in which two robots hold the same body."""
+    """Return the time spans in which two robots hold the same body."""
     if not len(recording):
         return []
     events = recording.events_of("grasped", "released")
@@ -168,7 +172,7 @@ def _robot(robot: RecordedRobot) -> Table:
 
 
 def _torques(robot: RecordedRobot) -> Table:
-    """Return the max torques, and the joint with the highest drive load."""
+    """Return the max torques, and the joint with the highest torque relative to its limit."""
     recording = robot.recording
     names = robot.torques
     found: Table = {}
@@ -209,18 +213,18 @@ def _peak(values: np.ndarray) -> float:
 
 
 def measure_time(value: float) -> str:
-    """Format a sampling period with its rate."""
+    """Return a sampling period (s) as text: `every 10 ms (100 Hz)`."""
     text = f"{1e3 * value:.4g} ms" if value < 1 else f"{value:.4g} s"
     return f"every {text}" + (f" ({1 / value:.4g} Hz)" if value > 0 else "")
 
 
 def simulated_time(recording: Recording) -> np.ndarray:
-    """Return the simulated time (rows,), s: the time axis, or the signal `simulated`."""
+    """Return the simulated time (rows,) in s: the signal `simulated`, or else the time axis."""
     return recording[SIMULATED] if SIMULATED in recording.columns else recording.t
 
 
 def counted(count: int, noun: str) -> str:
-    """Return `1 pair`, `2 pairs`."""
+    """Return a count with its noun: `1 pair`, `2 pairs`."""
     return f"{count} {noun}" + ("" if count == 1 else "s")
 
 

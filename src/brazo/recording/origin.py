@@ -1,7 +1,7 @@
 """Check whether the cell file of a recording has changed since the run.
 
 A recording stores the path of the cell file (`cell_file`) and a digest of its content
-(`cell_digest`), so that a replay can report that the cell has changed.
+(`cell_digest`).  A replay can thus report that the cell has changed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Origin = Literal["same", "changed", "gone", "unknown"]
 
 
 def with_digest(about: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the description of a new run with the digest of its cell file."""
+    """Return the description of a new run, with the digest of its cell file added."""
     found = dict(about)
     file = found.get("cell_file")
     if file and "cell_digest" not in found and (digest := digest_of(Path(file))):
@@ -41,7 +41,11 @@ def digest_of(file: Path) -> str:
 
 
 def origin_of(about: Mapping[str, str], file: Path | None = None) -> Origin:
-    """Compare the cell file, or another file, with the digest in a description."""
+    """Compare the cell file of a recording, or `file`, with the digest in its description `about`.
+
+    Return "same" or "changed"; "gone" if the file cannot be read; "unknown" if the description has
+    no cell file or no digest.
+    """
     if file is None:
         if not about.get("cell_file"):
             return "unknown"

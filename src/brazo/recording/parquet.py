@@ -4,10 +4,10 @@ Each signal is a float64 column with its unit in the column metadata (`unit`).  
 (`brazo.KEY`) and the events (`brazo.events`, a JSON list) are in the file metadata.  Values are
 encoded as byte-stream split and compressed: lossless, and half the size of plain doubles.
 
-Pages have the checksums of the format, which every reader can verify.  These do not cover page
-headers and the footer, so `brazo.checksums` contains a CRC-32 of each decoded column of each row
-group, and one of names, units, description and events.  A file without it (written by another
-program) is read with page checksums only.
+Pages have the checksums of the Parquet format, which every reader can verify.  These do not cover
+page headers and the footer.  The file metadata `brazo.checksums` therefore contains a CRC-32 of
+each decoded column of each row group, and a CRC-32 of names, units, description and events.  In a
+file of another program, which has no `brazo.checksums`, only the page checksums are verified.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _ERRORS = (OSError, ValueError, KeyError, MemoryError, NotImplementedError, Type
 def write_parquet(
     path: Path, source: ColumnSource, progress: Progress | None = None, *, exclusive: bool = False
 ) -> None:
-    """Write a recording in constant memory.
+    """Write a recording as Parquet in constant memory.
 
-    With `exclusive` an existing file is never replaced.
+    With `exclusive`, an existing file is never replaced.
     """
     import pyarrow as pa
     import pyarrow.parquet as parquet
@@ -81,7 +81,10 @@ def write_parquet(
 
 
 def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
-    """Return the Arrow schema of float64 columns with units and a description."""
+    """Return the Arrow schema of float64 columns, given as name -> unit.
+
+    `about` becomes metadata of the file.
+    """
     import pyarrow as pa
 
     return pa.schema(
@@ -132,7 +135,7 @@ def parquet_source(path: Path, salvage: bool = False) -> ColumnSource:
 
 
 def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:
-    """Return description, number of rows, first and last time (s), read from the footer."""
+    """Return description, number of rows, and first and last time (s), read from the footer."""
     with _opened(path) as file:
         metadata = file.metadata
         about = about_of(metadata.metadata)
@@ -147,14 +150,14 @@ def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Checksums of the decoded values, for each column and row group."""
+    """Checksums: `columns` for each column and row group, `about` for the metadata."""
 
     columns: Mapping[str, Sequence[int]]
     about: int
 
 
 class _Damaged(BrazoError):
-    """Rows that do not match their checksum or cannot be decoded."""
+    """Raised for rows that do not match their checksum or cannot be decoded."""
 
 
 def _sums(path: Path, text: str | None) -> _Sums | None:
@@ -169,7 +172,10 @@ def _sums(path: Path, text: str | None) -> _Sums | None:
 def _blocks(
     path: Path, file: Any, i: int, sizes: Sequence[int], names: Sequence[str], sums: _Sums | None
 ) -> Iterator[list[np.ndarray]]:
-    """Yield blocks of columns of a row group; raise at its end if a checksum differs."""
+    """Yield the columns of row group `i` in blocks; raise at the end if a checksum differs.
+
+    `sizes` are the numbers of rows of all row groups.
+    """
     first = sum(sizes[:i])
     place = f"rows {first + 1} to {first + sizes[i]}"
     found = [0] * len(names)
@@ -201,7 +207,7 @@ def _blocks(
 def _intact(
     path: Path, sizes: Sequence[int], names: Sequence[str], sums: _Sums | None
 ) -> tuple[list[int], list[str]]:
-    """Return the row groups that are intact in all columns, and the damaged rows."""
+    """Return the indices of the intact row groups, and descriptions of the damaged rows."""
     good, lost = [], []
     with _opened(path) as file:
         for i in range(len(sizes)):
@@ -248,7 +254,7 @@ def _events(path: Path, text: str) -> list[Event]:
 
 
 def _groups(blocks: Iterator[list[np.ndarray]], rows: int) -> Iterator[list[np.ndarray]]:
-    """Regroup blocks so that each has exactly `rows` rows, except the last."""
+    """Yield the same rows in blocks of exactly `rows` rows; the last block may be shorter."""
     held: list[list[np.ndarray]] = []
     count = 0
     for block in blocks:

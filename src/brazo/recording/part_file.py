@@ -3,7 +3,7 @@
 `NAME.parquet.part` is a sequence of frames.  A frame is a header of 20 bytes and a payload:
 
     magic   4 bytes  `BRZ1`
-    kind    1 byte   H head, R rows, E event; then 3 zero bytes
+    kind    1 byte   H head, R rows, E event; followed by 3 zero bytes
     length  uint32   of the payload, in bytes
     crc     uint32   CRC-32 of the payload
     check   uint32   CRC-32 of the 16 bytes before
@@ -13,12 +13,12 @@ the writing process.  It is stored twice, in case one copy is damaged.  Rows are
 float64, row by row.  An event is a JSON object.  All integers are little-endian.
 
 A frame is written by one call.  If the process is killed, all complete frames can be read; an
-incomplete last frame is ignored.  A frame whose checksum does not match is reported as damaged
+incomplete last frame is ignored.  A frame whose checksum does not match is reported as damaged,
 with its position; the frames after it can still be read.
 
 The writer holds an exclusive lock on the file until the file is finished or the process ends.  The
-file is created under its name with head and lock in one step, and only if no file of that name
-exists, so that two processes cannot write to the same path.
+file appears under its name only when it has its head and its lock, and only if no file of that name
+exists.  Two processes therefore cannot write to the same path.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Damage:
 
 @dataclass
 class Scan:
-    """The frames of a part file and its damage."""
+    """Frames of a part file, and its damage."""
 
     head: Mapping[str, Any]
     frames: list[tuple[bytes, int, int]] = field(default_factory=list)  # kind, offset, length
@@ -73,7 +73,7 @@ class Scan:
 
     @property
     def columns(self) -> dict[str, str]:
-        """Map of names to units; the time is first."""
+        """Names and units of the columns; the time is first."""
         return dict(self.head["columns"])
 
     @property
@@ -89,17 +89,17 @@ def part_of(path: Path) -> Path:
 
 
 def frame(kind: bytes, payload: bytes | memoryview) -> list[bytes | memoryview]:
-    """Return the header and the payload of a frame."""
+    """Return a frame as bytes: header and payload."""
     header = _HEADER.pack(MAGIC, kind, len(payload), zlib.crc32(payload))
     return [header + _CHECK.pack(zlib.crc32(header)), payload]
 
 
 def create(path: Path, columns: Mapping[str, str], about: Mapping[str, str]) -> BinaryIO:
-    """Create and lock a part file with its head; raise if the file exists."""
+    """Create a part file with its head and lock it; raise if the file exists."""
     head = {"columns": dict(columns), "about": dict(about), "writer": os.getpid()}
     payload = json.dumps(head, ensure_ascii=False).encode()
     if len(payload) > MAX_PAYLOAD:
-        raise BrazoError(f"{path}: description of {len(payload) >> 20} MB; at most 64 MB")
+        raise BrazoError(f"{path}: the description has {len(payload) >> 20} MB; max 64 MB")
     content = b"".join(2 * frame(HEAD, payload))
     try:
         return _created(path, content)
@@ -131,7 +131,7 @@ def _created(path: Path, content: bytes) -> BinaryIO:
 
 
 def store(file: BinaryIO, pieces: list[bytes | memoryview]) -> None:
-    """Append pieces with one write call if possible; on failure the file is left unchanged."""
+    """Append data with one write call if possible; on failure the file is left unchanged."""
     start = file.seek(0, os.SEEK_END)
     try:
         view = memoryview(b"".join(pieces))
@@ -144,7 +144,10 @@ def store(file: BinaryIO, pieces: list[bytes | memoryview]) -> None:
 
 
 def writer_of(path: Path) -> int | None:
-    """Return the id of the process that writes a part file, 0 if unknown, None if there is none."""
+    """Return the id of the process that writes a part file.
+
+    Returns 0 if the id is unknown, None if no process writes the file.
+    """
     if not lock_is_held(path):
         return None
     try:
@@ -154,7 +157,7 @@ def writer_of(path: Path) -> int | None:
 
 
 def refusal(path: Path) -> str:
-    """Return why a part file prevents a new recording, and what to do."""
+    """Return a message why a new recording cannot replace a part file, and what to do."""
     target = path.with_name(path.name.removesuffix(PART))
     writer = writer_of(path)
     if writer is not None:
@@ -172,13 +175,13 @@ def finish_command(path: Path) -> str:
 
 
 def being_written(writer: int) -> str:
-    """Return the message for a file that is open in another recorder."""
+    """Return the message for a file that the process `writer` is writing (0: unknown process)."""
     return f"is being written by process {writer}" if writer else "is being written"
 
 
 @contextlib.contextmanager
 def claimed(path: Path) -> Iterator[None]:
-    """Hold the lock of a part file; raise if a process is writing it."""
+    """Hold the lock of a part file (context manager); raise if a process is writing the file."""
     require_file(path)
     try:
         file = path.open("r+b")
@@ -196,10 +199,10 @@ def claimed(path: Path) -> Iterator[None]:
 
 
 def scan(path: Path, head_only: bool = False, *, check: bool = True) -> Scan:
-    """Find all intact frames of a part file, or only its head.
+    """Return all intact frames of a part file, or only its head.
 
-    With `check=False` the payloads of rows and events are not read: fast, but damage in them is
-    not detected.
+    With `check=False` the payloads of rows and events are not read.  This is fast, but damage in
+    them is not detected.
     """
     require_file(path)
     try:
@@ -210,7 +213,7 @@ def scan(path: Path, head_only: bool = False, *, check: bool = True) -> Scan:
 
 
 def rows_of(path: Path, found: Scan, rows: int | None = None) -> Iterator[np.ndarray]:
-    """Yield blocks of rows (k, columns) in order, at most `rows` rows."""
+    """Yield the first `rows` rows (default: all) in blocks (k, columns); `found` is the scan."""
     width = len(found.head["columns"])
     left = found.rows if rows is None else rows
     with path.open("rb") as file:
@@ -224,7 +227,7 @@ def rows_of(path: Path, found: Scan, rows: int | None = None) -> Iterator[np.nda
 
 
 def events_of(path: Path, found: Scan) -> list[dict[str, Any]]:
-    """Return the events in the order they were recorded."""
+    """Return the events in the order in which they were recorded."""
     events = []
     with path.open("rb") as file:
         for kind, offset, length in found.frames:
@@ -274,7 +277,7 @@ def _scan(path: Path, file: BinaryIO, head_only: bool, check: bool) -> Scan:
     return found
 
 
-_NAMES = {HEAD: "one copy of the head", ROWS: "rows", EVENT: "an event"}
+_NAMES = {HEAD: "one copy of the header", ROWS: "rows", EVENT: "an event"}
 
 
 def _parsed(header: bytes) -> tuple[bytes, int, int] | None:
@@ -306,7 +309,7 @@ def _head(path: Path, payload: bytes) -> Mapping[str, Any]:
     head = _object(payload)
     columns, about = head.get("columns"), head.get("about", {})
     if not isinstance(columns, dict) or not columns or not isinstance(about, dict):
-        raise BrazoError(f"{path}: not a partial recording of brazo: no columns in its head")
+        raise BrazoError(f"{path}: not a partial recording of brazo: no columns in its header")
     check_names(columns, f"{path}: ")
     return {
         "columns": {name: str(unit) for name, unit in columns.items()},
@@ -316,7 +319,7 @@ def _head(path: Path, payload: bytes) -> Mapping[str, Any]:
 
 
 def _object(payload: bytes) -> dict[str, Any]:
-    """Parse a JSON object; return an empty one if it is not valid."""
+    """Parse a JSON object; return an empty object if it is not valid."""
     try:
         found = json.loads(payload)
     except (ValueError, RecursionError):

@@ -19,7 +19,7 @@ _BELOW = 0.62  # inches, for labels below a view
 
 
 def moved_bodies(recording: Recording) -> list[str]:
-    """Return the free bodies (`B.x`, `B.y`, `B.z`) that moved."""
+    """Return the names of free bodies (signals `B.x`, `B.y`, `B.z`) that moved."""
     found = []
     for name in recording.names:
         body, _, axis = name.rpartition(".")
@@ -31,19 +31,19 @@ def moved_bodies(recording: Recording) -> list[str]:
 
 
 def xyz(recording: Recording, prefix: str) -> np.ndarray:
-    """Return the positions (rows, 3) of `prefix.x`, `.y`, `.z`, m."""
+    """Return the positions (rows, 3) in m from the signals `prefix.x`, `.y`, `.z`."""
     return np.column_stack([recording[f"{prefix}.{axis}"] for axis in "xyz"])
 
 
 def holds(recording: Recording) -> dict[str, list[Span]]:
-    """Map each robot to the spans in which it held a body; the text of a span is the body."""
+    """Return the time spans in which each robot held a body; the text of a span is the body."""
     end = float(recording.t[-1]) if len(recording) else 0.0
     found = lanes(recording.events_of("grasped", "released"), end)
     return {lane.name.removesuffix(" holds"): lane.spans for lane in found}
 
 
 def path_figure(recording: Recording, robots: Sequence[str], title: str = "") -> Any:
-    """Plot tool paths in top view (x, y) and side view (x, z); thick while holding a body."""
+    """Plot tool paths in top view (x, y) and side view (x, z); thick while a body is held."""
     tools = {robot: 1e3 * xyz(recording, f"{robot}.tool") for robot in robots}
     bodies = {body: 1e3 * xyz(recording, body) for body in moved_bodies(recording)}
     points = np.concatenate([*tools.values(), *bodies.values()])
@@ -110,7 +110,10 @@ def _view(
 
 
 def _name(ax: Any, text: str, at: np.ndarray, taken: np.ndarray, color: str) -> np.ndarray:
-    """Draw a label next to a point where it covers the fewest points; return points it covers."""
+    """Draw a label next to the point `at`, where it covers the fewest of the points `taken`.
+
+    Returns points in the area of the label, to add to `taken`.
+    """
     fig = ax.get_figure()
     scale = 72 * 0.8 * fig.get_size_inches()[0] / len({a.get_position().x0 for a in fig.axes})
     scale /= np.ptp(ax.get_xlim())  # points per data unit, approximately

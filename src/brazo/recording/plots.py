@@ -1,7 +1,8 @@
 """Plots of signals over time: one axis per unit, labels at the lines, event lanes above.
 
-A signal's reference (`R.q_ref.J` for `R.q.J`) is drawn as a pale band under it, so that both are
-visible where they coincide.  Limits are dashed, and shown only if the signal comes close to them.
+The reference of a signal (`R.q_ref.J` for `R.q.J`) is drawn as a pale band under it, so that both
+are visible where they coincide.  Limits are dashed, and shown only if the signal comes close to
+them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def figure(
 ) -> Any:
     """Return a matplotlib figure of signals over time; see `Recording.plot`.
 
-    `states` are the names of the values 0, 1, 2, … of signals that encode a state.
+    `note` is a remark above the first axis.  If the signals encode states as 0, 1, 2, …, `states`
+    are the names of these states.
     """
     names = choose(recording.names, signals)
     if not names:
@@ -104,7 +106,7 @@ def svg(recording: Recording, signals: str | Sequence[str], title: str = "") -> 
 
 
 def reference_of(recording: Recording, name: str) -> str | None:
-    """Return the name of a signal's reference, if there is one."""
+    """Return the name of the reference of a signal; None if there is none."""
     parts = name.split(".")
     for k, part in enumerate(parts):
         if part in ("q", "qd", "qdd", "tool"):
@@ -115,7 +117,7 @@ def reference_of(recording: Recording, name: str) -> str | None:
 
 
 class PlotPanel:
-    """An axis with the signals of one unit."""
+    """Signals with the same unit, drawn on one axis."""
 
     def __init__(self, names: list[str], unit: str, factor: float) -> None:
         self.names = names
@@ -170,7 +172,7 @@ class PlotPanel:
 
 
 def torque_figure(recording: Recording, names: Sequence[str], title: str = "") -> Any:
-    """Plot one small axis per joint: torque, peak, and peak relative to the drive's limit."""
+    """Plot one small axis per joint: torque, peak, and peak relative to the limit of the drive."""
     limits = recording.limits
     columns = 2 if len(names) > 1 else 1
     rows = -(-len(names) // columns)
@@ -214,7 +216,7 @@ def _torque_panel(
 
 
 def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequence[Span]) -> Any:
-    """Plot force signals (N) in short spans of a run, one axis per span, to the same scale."""
+    """Plot force signals (N) in short time spans of a run, one axis per span, on the same scale."""
     peak = max(float(np.fmax.reduce(np.abs(v), initial=0.0)) for v in signals.values())
     unit, factor = display_unit("N", peak)
     with drawing():
@@ -241,7 +243,7 @@ def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequenc
 
 
 def lanes_of(recording: Recording, events: bool | Sequence[str]) -> list[Lane]:
-    """Return the lanes of a recording's events: all, none, or those of some kinds."""
+    """Return the event lanes of a recording: all (True), none (False), or those of some kinds."""
     if not events or not len(recording):
         return []
     chosen = recording.events_of(*(() if isinstance(events, bool) else events))
@@ -263,7 +265,10 @@ def timeline_figure(recording: Recording, title: str = "", limit: int = 24) -> A
 
 
 def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
-    """Draw spans as bars and marks as ticks, with names on the left; overlapping bars merge."""
+    """Draw the spans of each lane as bars and its marks as ticks, with the lane names at the left.
+
+    Bars that would overlap on the page are merged.
+    """
     start, stop = float(recording.t.min()), float(recording.t.max())
     length = max(stop - start, 1e-9)
     ax.set_xlim(start, stop if stop > start else start + 1e-9)
@@ -297,7 +302,10 @@ def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
 
 
 def _sequence(ax: Any, row: int, spans: Sequence[Span], per_point: float) -> None:
-    """Draw consecutive spans in alternating shades, each with as much of its text as fits."""
+    """Draw consecutive spans in alternating shades, each with as much of its text as fits.
+
+    `per_point` is the time (s) per point of the page.
+    """
     for k, span in enumerate(spans):
         width = span.stop - span.start
         shade = 0.16 if k % 2 else 0.28
@@ -331,7 +339,10 @@ def _marks(
 
 
 def key_times(found: Iterable[Lane], most: int = 8) -> list[float]:
-    """Return the times marked by a line through all axes: those of lanes with few events."""
+    """Return the times (s) to be marked by a line through all axes, at most `most`.
+
+    They are the times of all events in lanes with few events.
+    """
     times: list[float] = []
     for lane in found:
         if lane.kind in ("contact", "sequence"):
@@ -343,13 +354,13 @@ def key_times(found: Iterable[Lane], most: int = 8) -> list[float]:
 
 
 def last_value(y: np.ndarray) -> float:
-    """Return the last finite value."""
+    """Return the last finite value of an array."""
     finite = np.flatnonzero(np.isfinite(y))
     return float(y[finite[-1]]) if len(finite) else float("nan")
 
 
 def _panels(recording: Recording, names: Sequence[str], degrees: bool) -> list[PlotPanel]:
-    """Group signals by unit, with at most `LINES` per axis."""
+    """Return the signals grouped by unit, with at most `LINES` signals per axis."""
     units = list(dict.fromkeys(recording.unit(name) for name in names))
     panels = []
     for unit in units:

@@ -20,7 +20,7 @@ from brazo.recording.source import ColumnSource, Progress, event_time, memory_so
 from brazo.text import html_table
 
 if TYPE_CHECKING:
-    from brazo.recording.export import Export
+    from brazo.recording.export_process import Export
 
 Signals = str | Sequence[str]
 MOST_SHOWN = 30  # signals in a notebook
@@ -33,9 +33,9 @@ class Recording:
     `recording["scara1.q.shoulder"]` is a signal, `recording[2.0:5.0]` the run from 2 s to 5 s,
     `recording.t` the time axis.  Signals are in SI units and radians; see `unit`.
 
-    `columns` maps a name to values and unit, the time first; `events` is a list of `RecordedEvent`;
-    `about` describes the run.  A recording is immutable: methods that cut, select or resample
-    return a new one.
+    `columns` maps a name to values and unit; the time is first.  `events` is a list of
+    `RecordedEvent`; `about` describes the run.  A recording is immutable: methods that cut, select
+    or resample return a new one.
     """
 
     columns: Mapping[str, tuple[np.ndarray, str]]
@@ -72,10 +72,10 @@ class Recording:
     ) -> Recording:
         """Read a .parquet or .csv recording, or the .part file of an interrupted run.
 
-        If given, only `signals` (names or patterns) and the rows from `start` to `stop` (s) are
-        kept.  If only `run.parquet.part` exists, it is read instead of `run.parquet`.  A damaged
-        file raises with the position of the damage; `salvage` reads its intact rows.  `notes` of
-        the result report both cases.
+        `signals` (names or patterns), `start` and `stop` (s) limit what is read; by default
+        everything is read.  If only `run.parquet.part` exists, it is read instead of `run.parquet`.
+        A damaged file raises an error with the position of the damage; with `salvage` its intact
+        rows are read.  `notes` of the result report if a .part file exists or rows were skipped.
         """
         source = open_source(path, salvage)
         if signals is not None:
@@ -86,12 +86,12 @@ class Recording:
 
     @property
     def t(self) -> np.ndarray:
-        """The time axis (s): the first column."""
+        """Time axis (s): the first column."""
         return next(iter(self.columns.values()))[0]
 
     @property
     def names(self) -> list[str]:
-        """The signals, without the time axis."""
+        """Names of the signals, without the time axis."""
         return list(self.columns)[1:]
 
     @property
@@ -103,7 +103,8 @@ class Recording:
     def limits(self) -> dict[str, tuple[float, float]]:
         """Lower and upper limits of signals, as stored by the run.
 
-        Read from `about["limits"]`, a JSON map of signal to `[low, high]`; null means no limit.
+        They are read from `about["limits"]`, a JSON map of signal to `[low, high]`; null means no
+        limit.
         """
         try:
             found = json.loads(self.about.get("limits", "{}"))
@@ -125,7 +126,7 @@ class Recording:
     def __getitem__(self, name: str | slice) -> np.ndarray | Recording:
         if isinstance(name, slice):
             if name.step is not None:
-                raise BrazoError("recording[start:stop] has no step; use resample(dt)")
+                raise BrazoError("recording[start:stop] accepts no step; use resample(dt)")
             return self.between(name.start, name.stop)
         return self._column(name)[0]
 
@@ -163,11 +164,11 @@ class Recording:
         return html_table(title, ("signal", "unit", "first", "last", "min", "max"), rows)
 
     def unit(self, name: str) -> str:
-        """The unit of a signal."""
+        """Return the unit of a signal."""
         return self._column(name)[1]
 
     def select(self, signals: Signals) -> Recording:
-        """Return a recording of the signals that match names, patterns or prefixes.
+        """Return a recording with only the signals that match names, patterns or prefixes.
 
         Examples: `scara1.q.shoulder`, `scara1.q.*`, `scara1.q`.
         """
@@ -179,25 +180,29 @@ class Recording:
         return np.column_stack([self[name] for name in choose(self.names, signals)])
 
     def between(self, start: float | None = None, stop: float | None = None) -> Recording:
-        """Return the rows and events from `start` to `stop` (s), inclusive; None is unlimited."""
+        """Return the rows and events from `start` to `stop` (s), inclusive; None means no limit."""
         source = self._source().between(start, stop)
         return Recording(source.columns(), list(source.events), self.about)
 
     def resample(self, dt: float, method: Literal["linear", "previous"] = "linear") -> Recording:
         """Return the run resampled with period `dt` (s).
 
-        Between two rows a signal is interpolated linearly, or keeps its last value (`previous`, for
-        counters and switches).  There is no filter: frequencies above 1/(2 dt) alias.
+        `method` is "linear" (linear interpolation between rows) or "previous" (the value of the
+        previous row, for counters and switches).  There is no filter: frequencies above 1/(2 dt)
+        alias.
         """
         if not np.isfinite(dt) or dt <= 0:
             raise BrazoError(f"resample: dt is {dt} s; it must be positive")
         if method not in ("linear", "previous"):
-            raise BrazoError(f"resample: method '{method}'; choose linear or previous")
+            raise BrazoError(f"resample: unknown method '{method}'; choose 'linear' or 'previous'")
         t = self.t
         if len(t) < 2:
             return self
         if not (np.diff(t) > 0).all():
-            raise BrazoError("resample: the time axis is not increasing (was the run reset?)")
+            raise BrazoError(
+                "resample: the time axis is not increasing (was the run reset?); select a part "
+                "with recording[start:stop]"
+            )
         # The last time is included if the duration is an integer number of steps, up to rounding.
         count = int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1
         times = np.minimum(t[0] + dt * np.arange(count), t[-1])
@@ -211,15 +216,15 @@ class Recording:
         return replace(self, columns=columns)
 
     def events_of(self, *kinds: str) -> list[RecordedEvent]:
-        """Return the events of some kinds, or all, sorted by time."""
+        """Return the events of the given kinds (by default all), sorted by time."""
         found = [e for e in self.events if not kinds or e.get("kind") in kinds]
         return sorted(found, key=event_time)
 
     def to(self, path: str | Path, progress: Progress | None = None) -> Path:
-        """Write the recording; the suffix sets the format.
+        """Write the recording to a file; the suffix sets the format.
 
-        .parquet, .csv, .xlsx, .mcap; .html is a 3D replay; .mp4, .webm and .gif are videos.
-        `progress` is called with the completed fraction.
+        The suffixes are .parquet, .csv, .xlsx and .mcap; .html is a 3D replay; .mp4, .webm and .gif
+        are videos.  `progress` is called with the completed fraction.
         """
         path = Path(path)
         if path.suffix.lower() in (".xlsx", ".mcap"):
@@ -232,7 +237,7 @@ class Recording:
 
         The calling process is not slowed down, so a 1 kHz loop can continue.
         """
-        from brazo.recording.export import Export
+        from brazo.recording.export_process import Export
 
         return Export(self, path)
 
@@ -264,19 +269,19 @@ class Recording:
         cell: Any = None,
         **options: Any,
     ) -> Path:
-        """Render an .mp4, .webm or .gif without a browser; options as of `brazo.video`."""
+        """Render an .mp4, .webm or .gif file without a browser; options as for `brazo.video`."""
         video: Any = import_module("brazo.video")
         return video(self, path, cell=cell, progress=progress, **options)
 
     def animate(self, **options: Any) -> Any:
-        """Render a short video that a notebook shows; options as of `brazo.video`.
+        """Render a short video for display in a notebook; options as for `brazo.video`.
 
-        The result has `save(path)`.
+        The result has a method `save(path)`.
         """
         return import_module("brazo.video.animation").animate(self, **options)
 
     def plot_scope(self, plane: str = "xy", path: str | Path | None = None, **options: Any) -> Any:
-        """Plot the tool's path in a plane beside its reference; see `recording.plot_scope`."""
+        """Plot the path of a tool in a plane with its reference; see `recording.plot_scope`."""
         from brazo.recording.scope import plot_scope
 
         return plot_scope(self, path, plane, **options)
@@ -292,8 +297,9 @@ class Recording:
     ) -> Any:
         """Plot signals over time, one axis per unit; return the matplotlib figure.
 
-        With a `path` it is also written: .png, .svg or .pdf.  `events` selects the kinds of events
-        that are marked (or all, or none); angles are in degrees unless `degrees` is false.
+        If `path` is given, the figure is also written to this file: .png, .svg or .pdf.  `events`
+        selects the events that are marked: True (all), False (none) or a list of kinds.  Angles are
+        in degrees unless `degrees` is false.
         """
         from brazo.recording.plots import figure, save
 
@@ -313,7 +319,7 @@ class Recording:
 
 
 def _range(values: np.ndarray) -> tuple[float, ...]:
-    """First, last, min and max value; NaN if there are none."""
+    """Return the first, last, min and max value of a signal; NaN if there are none."""
     if not np.isfinite(values).any():
         return (math.nan,) * 4
     return values[0], values[-1], np.nanmin(values), np.nanmax(values)

@@ -44,12 +44,12 @@ def write_report(
     costs: Mapping[str, float] | None = None,
     figures: Figures | None = None,
 ) -> Path:
-    """Write an HTML report.
+    """Write an HTML report of a run.
 
-    `verdict` is a sentence on the result, marked good or bad by `success`.  `numbers` are added to
-    the key figures: values, or tables of values under a heading.  `costs` maps the parts of a step
-    to their time (µs).  `figures` maps titles to signals, or is a list of chapters; by default all
-    figures for which there is data.
+    `verdict` is a sentence on the result, marked as good or bad by `success`.  `numbers` are added
+    to the key figures: name -> value, or heading -> table of names and values.  `costs` maps the
+    parts of a simulation step to their computing time (µs).  `figures` maps titles to signals, or
+    is a list of chapters.  By default, all figures for which there is data are included.
     """
     recording, gaps = drawable(recording)
     title = title or recording.about.get("title") or recording.about.get("cell", "Run")
@@ -66,9 +66,9 @@ def write_report(
 
 
 def write_page(path: str | Path, title: str, parts: Sequence[str]) -> Path:
-    """Write an HTML page in the style of reports, from parts of its body; empty ones are omitted.
+    """Write an HTML page in the style of reports from parts of its body; empty parts are omitted.
 
-    The page is self-contained and can neither load nor run anything.
+    The page is self-contained: it loads nothing and runs no script.
     """
     path = Path(path)
     if path.suffix.lower() not in (".html", ".htm"):
@@ -147,7 +147,7 @@ def _value(text: str) -> str:
 
 
 def _compared(heading: str, tables: Mapping[str, Table]) -> str:
-    """Return a table with one column per robot."""
+    """Return an HTML table of key figures with one column per robot."""
     head = "".join(f"<th>{escape(name)}</th>" for name in tables) if len(tables) > 1 else ""
     head = f"<thead><tr><th></th>{head}</tr></thead>" if head else ""
     body = ""
@@ -161,7 +161,7 @@ def _compared(heading: str, tables: Mapping[str, Table]) -> str:
 
 
 def _costs_of(recording: Recording) -> dict[str, float]:
-    """Return the costs stored in `about["costs"]`, a JSON map of part to µs."""
+    """Return the computing times (µs) by part of a step, from `about["costs"]` (JSON)."""
     try:
         found = json.loads(recording.about.get("costs", "{}"))
         return {str(k): float(v) for k, v in found.items() if isinstance(v, (int, float))}
@@ -170,7 +170,7 @@ def _costs_of(recording: Recording) -> dict[str, float]:
 
 
 def _costs(costs: Mapping[str, float]) -> str:
-    """Return a bar of the parts of the step time."""
+    """Return an HTML bar chart of the computing times (µs) of the parts of a step."""
     shares = {name: value for name, value in costs.items() if value > 0}
     total = sum(shares.values())
     if not total:
@@ -189,7 +189,7 @@ def _costs(costs: Mapping[str, float]) -> str:
 
 
 def chapter_section(chapter: Chapter) -> str:
-    """Return a chapter of a page: heading, caption, figure."""
+    """Return a chapter of a page as HTML: heading, caption, figure."""
     drawing = _themed(svg_text(chapter.figure))
     label = escape(chapter.title, quote=True)
     drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
@@ -243,7 +243,7 @@ def _about(recording: Recording) -> str:
 
 
 def _palette() -> str:
-    """Return the CSS colours of page and figures, light and dark."""
+    """Return the CSS colours of page and figures, for light and dark mode."""
     light = "".join(f"--c{i + 1}:{c};" for i, c in enumerate(COLORS))
     dark = "".join(f"--c{i + 1}:{c};" for i, c in enumerate(DARK_COLORS))
     return (
@@ -254,7 +254,7 @@ def _palette() -> str:
 
 
 def _themed(svg: str) -> str:
-    """Replace the colours of a figure by the CSS variables of the page."""
+    """Return the SVG of a figure with its colours replaced by the CSS variables of the page."""
     names = {INK: "ink", SOFT: "soft", GRID: "grid", ON_COLOR: "paper", BAD: "bad"}
     names |= {color: f"c{i + 1}" for i, color in enumerate(COLORS)}
     for color, name in names.items():

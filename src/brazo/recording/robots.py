@@ -2,11 +2,11 @@
 
     R.q.J  R.qd.J  R.torque.J     joints of robot R      R.q_ref.J    reference positions
     R.error.J                     q_ref − q              R.tool.x …   tool in the world
-    R.tool_ref.x y z              tool at the reference
+    R.tool_ref.x y z              tool in the world, at the reference positions of the joints
     R.contact.x y z               sum of contact forces  R.gripper.…  gripper
 
-A run of a single robot may omit the robot's name (`q.shoulder`).  Figures and key figures without
-data are omitted.
+In a run of a single robot, the name of the robot may be missing (`q.shoulder`).  Figures and
+metrics without data are omitted.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from brazo.recording.recording import Recording
 
 @dataclass(frozen=True)
 class RecordedRobot:
-    """The signals of one robot."""
+    """Signals of one robot in a recording."""
 
     recording: Recording
     name: str  # "" in a run without robot names
 
     @property
     def title(self) -> str:
-        """The robot's name for headings."""
+        """Name of the robot for headings."""
         return self.name or self.recording.about.get("robot", "robot")
 
     def prefix(self, group: str) -> str:
-        """Return the prefix of the names of a group: `scara1.q`."""
+        """Return the prefix of the signal names of a group: `scara1.q`."""
         return f"{self.name}.{group}" if self.name else group
 
     def group(self, *groups: str) -> list[str]:
-        """Return the names of the first of these groups that was recorded."""
+        """Return the signal names of the first group in `groups` that was recorded."""
         for group in groups:
             start = self.prefix(group) + "."
             found = [name for name in self.recording.names if name.startswith(start)]
@@ -65,7 +65,7 @@ class RecordedRobot:
         return [name[start:] for name in self.group("q")]
 
     def errors(self) -> dict[str, np.ndarray]:
-        """Map each joint position signal to its tracking error, reference minus position."""
+        """Return the tracking error (reference minus position) for each joint position signal."""
         found = {}
         for joint in self.joints:
             q = self.prefix(f"q.{joint}")
@@ -85,7 +85,7 @@ class RecordedRobot:
         return all(self.prefix(f"tool.{axis}") in self.recording for axis in "xyz")
 
     def contact_force(self) -> np.ndarray | None:
-        """Return the magnitude of the sum of the contact forces (N), or None."""
+        """Return the magnitude of the sum of the contact forces (N); None if not recorded."""
         names = [self.prefix(f"contact.{axis}") for axis in "xyz"]
         if not all(name in self.recording for name in names):
             return None

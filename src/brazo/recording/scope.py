@@ -1,8 +1,8 @@
-"""Scope: path of a tool in a plane beside its reference, with a time cursor and error statistics.
+"""Scope: path of a tool in a plane with its reference, a time cursor and error statistics.
 
-The errors are those of `brazo.recording.metrics` (difference at the same time) and, where the
-reference moves, those of `brazo.recording.accuracy` (distance across the path), which have the
-names of ISO 9283 without claiming conformity.
+The errors are those of `brazo.recording.metrics`: the distance of tool and reference at the same
+time.  If the reference moves, path accuracy and repeatability of `brazo.recording.accuracy` are
+added.  They have the names of ISO 9283, without a claim of conformity.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ PAST = 0.35  # opacity of the path after the cursor
 
 @dataclass(frozen=True, slots=True)
 class ScopeStatistics:
-    """Errors of the tool; m, NaN where undefined."""
+    """Position errors of the tool in m; NaN where undefined."""
 
     rms_error: float  # of the distance at the same time
     max_error: float
     accuracy: PathAccuracy | None  # None if the reference does not move
 
     def texts(self) -> list[tuple[str, str]]:
-        """Names and values with units; values that are not known are left out."""
+        """Return names and values with units; undefined values are omitted."""
         found = [("RMS error", self.rms_error, "mm"), ("Max error", self.max_error, "mm")]
         if self.accuracy is not None:
             one = self.accuracy
@@ -57,7 +57,7 @@ class ScopeStatistics:
 
 
 def scope_statistics(recording: Recording, robot: str | None = None) -> ScopeStatistics:
-    """Errors of a robot's tool with respect to its reference, over the whole recording."""
+    """Return the errors of a robot's tool relative to its reference, over the whole recording."""
     chosen = robot_of(recording, robot)
     error = tool_error(chosen)
     if error is None:
@@ -79,11 +79,12 @@ def scope_figure(
 ) -> Any:
     """Return the matplotlib figure of a tool's path in a plane (xy, xz, yz, or all of them).
 
-    With `time` (s) a cursor marks the tool and its reference there, and the path after it is pale.
+    If `time` (s) is given, a cursor marks the tool and its reference at this time, and the path
+    after it is pale.
     """
     planes = PLANES if plane == ALL else (plane,)
     if not set(planes) <= set(PLANES):
-        raise BrazoError(f"plane '{plane}': choose {', '.join(PLANES)} or {ALL}")
+        raise BrazoError(f"unknown plane '{plane}'; choose {', '.join(PLANES)} or {ALL}")
     chosen = robot_of(recording, robot)
     if not chosen.has_tool:
         raise BrazoError(f"robot '{chosen.title}': no tool signals in this recording")
@@ -129,15 +130,15 @@ def plot_scope(
     time: float | None = None,
     title: str = "",
 ) -> Any:
-    """Plot the tool's path in a plane beside its reference; return the matplotlib figure.
+    """Plot the path of a tool in a plane with its reference; return the matplotlib figure.
 
     Parameters
     ----------
-    recording : with the signals `R.tool`, and `R.tool_ref` for the reference.
-    path : file to write as well: .png, .svg or .pdf.
+    recording : recording with the signals `R.tool`, and `R.tool_ref` for the reference.
+    path : the figure is also written to this file: .png, .svg or .pdf.
     plane : xy, xz, yz, or all.
-    robot : its name; default: the first one.
-    time : s, of the cursor; default: none.
+    robot : name of the robot; default: the first one.
+    time : time (s) of the cursor; default: no cursor.
     """
     drawn = scope_figure(recording, plane, robot, time, title)
     if path is not None:

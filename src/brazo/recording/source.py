@@ -39,7 +39,10 @@ Read = Callable[[Sequence[str]], Iterator[list[np.ndarray]]]
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """Columns with a common time axis, the first column; `read(names)` yields blocks of columns."""
+    """Columns with a common time axis, which is the first column.
+
+    `read(names)` yields blocks of rows; a block is a list with one array (k,) per name.
+    """
 
     units: Mapping[str, str]
     about: Mapping[str, str]
@@ -51,17 +54,17 @@ class ColumnSource:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Messages about the file, for the user."""
+        """Messages about the file to show to the user."""
         skipped = f"skipped, damaged: {'; '.join(self.damage)}" if self.damage else ""
         return tuple(filter(None, (self.note, skipped)))
 
     @property
     def time(self) -> str:
-        """The name of the time axis."""
+        """Name of the time axis."""
         return next(iter(self.units))
 
     def select(self, patterns: Sequence[str]) -> ColumnSource:
-        """Return a source with the time and the matching signals."""
+        """Return a source with the time axis and the matching signals."""
         names = [self.time, *choose(list(self.units)[1:], patterns)]
         return replace(self, units={name: self.units[name] for name in names})
 
@@ -70,7 +73,9 @@ class ColumnSource:
         low = -np.inf if start is None else start
         high = np.inf if stop is None else stop
         if not low <= high:
-            raise BrazoError(f"invalid time range: {start} s to {stop} s")
+            raise BrazoError(
+                f"invalid time range: {start} s to {stop} s; the start must not be after the end"
+            )
         # Accumulated steps give 1.4999999999999 for 1.5.
         low, high = low - ROUNDING, high + ROUNDING
         inside = [(t >= low) & (t <= high) for (t,) in self.read([self.time])]
@@ -87,7 +92,7 @@ class ColumnSource:
         return self._only(np.diff(slots, prepend=-1.0) != 0.0)
 
     def _only(self, keep: np.ndarray) -> ColumnSource:
-        """Return a source with the rows of a mask (rows,)."""
+        """Return a source with the rows selected by a mask (rows,)."""
 
         def read(names: Sequence[str]) -> Iterator[list[np.ndarray]]:
             at = 0
@@ -124,7 +129,8 @@ def event_time(event: Mapping[str, Any]) -> float:
 def open_source(path: str | Path, salvage: bool = False) -> ColumnSource:
     """Open a .parquet or .csv recording, or the .part file of an interrupted run.
 
-    A damaged file raises with a description of the damage; with `salvage` its intact rows are read.
+    A damaged file raises an error with a description of the damage; with `salvage` its intact rows
+    are read.
     """
     path = Path(path)
     name = path.name.lower()
@@ -148,7 +154,7 @@ def open_source(path: str | Path, salvage: bool = False) -> ColumnSource:
         other = "was interrupted" if writer is None else being_written(writer)
         return replace(
             parquet_source(path, salvage),
-            note=f"read {path}, a finished run; {part} belongs to another run, which {other}",
+            note=f"read the finished run {path}; {part} is another run, which {other}",
         )
     inside = sorted(path.glob("*.parquet")) if path.is_dir() else []
     hint = f"; the folder contains {', '.join(map(str, inside[:3]))}" if inside else ""
@@ -199,12 +205,12 @@ def part_source(path: Path, salvage: bool = False) -> ColumnSource:
 
 
 def units_of(schema: Any) -> dict[str, str]:
-    """Map the columns of an Arrow schema to their units."""
+    """Return the units of the columns of an Arrow schema, by name."""
     return {f.name: _decoded((f.metadata or {}).get(b"unit", b"")) for f in schema}
 
 
 def about_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
-    """Return the description of a run in a file's metadata."""
+    """Return the description of a run from the metadata of a file."""
     return {
         _decoded(key).removeprefix("brazo."): _decoded(value)
         for key, value in (metadata or {}).items()

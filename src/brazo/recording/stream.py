@@ -2,16 +2,16 @@
 
 The file being written is `NAME.parquet.part` (`brazo.recording.part_file`).  If the process is
 killed, all rows except those of the last `FLUSH_EVERY` seconds can be read.  `close` converts the
-file to Parquet atomically and removes it.
+part file to Parquet atomically and removes it.
 
 Rows are passed to a writer thread, which holds the interpreter lock for only some microseconds per
 frame.  Rows not yet written are kept in memory, up to `BACKLOG` bytes (15 minutes of 40 signals at
 1 kHz).  When the backlog is full, a simulation waits; a control loop (`wait=False`) does not wait,
 and the recording stops instead.
 
-A full, slow or disconnected disk never raises in the recording loop.  The failure is reported once
-(`on_failure`, `failure`), later rows are counted and dropped, and the file stays valid up to its
-last complete frame.
+A full, slow or disconnected disk never raises an exception in the recording loop.  The failure is
+reported once (`on_failure`, `failure`), later rows are counted and dropped, and the file stays
+valid up to its last complete frame.
 """
 
 from __future__ import annotations
@@ -48,11 +48,12 @@ SYNC_EVERY = 2.0  # s; max loss at a power failure
 
 
 class Recorder:
-    """Record float64 columns, by rows or blocks of rows, and events.
+    """Recorder of float64 columns, by rows or blocks of rows, and of events.
 
     `columns` maps names to units in the order of the rows; the first is the time.  As a context
-    manager, `with Recorder(...) as recorder:`, it is closed at the end of the block.  An existing
-    recording raises unless `replace` is set; a path that another process writes always raises.
+    manager, `with Recorder(...) as recorder:`, the recorder is closed at the end of the block.
+    Raises BrazoError if the recording exists and `replace` is not set, or if another process writes
+    to the path.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class Recorder:
         if not columns:
             raise BrazoError("a recording needs at least one column, the time")
         if not replace and self.path.exists():
-            raise BrazoError(f"{path}: already exists; choose another name or replace it")
+            raise BrazoError(f"{path}: already exists; choose another name, or set replace=True")
         columns = safe_columns(columns)
         self.names = tuple(columns)
         self.part = part_of(self.path)
@@ -95,17 +96,17 @@ class Recorder:
 
     @property
     def written(self) -> int:
-        """Number of rows passed to the system, which survive if the process is killed."""
+        """Number of rows passed to the operating system; these survive if the process is killed."""
         return self._written
 
     @property
     def failure(self) -> str:
-        """Why the recording stopped, with advice; empty if it did not fail."""
+        """Reason why the recording stopped, with advice; empty if there was no failure."""
         return self._failure
 
     @property
     def reason(self) -> str:
-        """File and error message, without advice; empty if it did not fail."""
+        """Path and error message of a failure, without advice; empty if there was no failure."""
         return self._reason
 
     def append(self, row: np.ndarray | Sequence[float]) -> None:
@@ -119,10 +120,10 @@ class Recorder:
             self._hand_over()
 
     def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
-        """Add several rows, `(k, columns)`; they are copied, so the array may be reused.
+        """Add several rows `(k, columns)`; they are copied, so the array may be reused.
 
-        With `own` the recorder takes ownership and does not copy.  Each block is written as one
-        frame, so it should have a few hundred rows or more.
+        With `own`, the recorder takes ownership of the array and does not copy it.  Each block is
+        written as one frame, so it should have a few hundred rows or more.
         """
         self._check_open()
         block = checked_block(rows, len(self.names), str(self.path), own)
@@ -140,7 +141,7 @@ class Recorder:
     def close(self, about: Mapping[str, Any] | None = None) -> Path:
         """Convert the recording to Parquet and remove the part file.
 
-        `about` adds to the description what is known only at the end of the run.  If writing
+        `about` is added to the description, for data known only at the end of the run.  If writing
         failed, the rows on disk are converted, then the failure is raised.
         """
         if self._closed and not self.part.exists():
@@ -154,7 +155,7 @@ class Recorder:
             self._file.close()
         self.part.unlink(missing_ok=True)  # Windows cannot remove it while it is open
         if self._failure:
-            raise RunFailed(f"{self.path}: not complete: {self._reason}")
+            raise RunFailed(f"{self.path}: the recording is not complete: {self._reason}")
         return self.path
 
     def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
@@ -164,7 +165,7 @@ class Recorder:
         return Recording.open(self.close(about))
 
     def abandon(self) -> None:
-        """Stop writing and keep the part file, which can be read."""
+        """Stop writing and keep the part file, which can still be read."""
         self._stop()
         self._file.close()
 
@@ -191,7 +192,7 @@ class Recorder:
             raise BrazoError(f"{self.path}: the recording is closed")
 
     def _hand_over(self) -> None:
-        """Pass the remaining rows of the buffer to the writer and start a new buffer."""
+        """Queue the rows of the buffer for the writer thread and start a new buffer."""
         with self._handing_over:
             rows = self._rows[self._taken : self._filled]
             self._rows = np.empty_like(self._rows)
@@ -200,7 +201,7 @@ class Recorder:
             self._send(rows)
 
     def _flush(self) -> None:
-        """Queue the rows of the buffer, from the writer thread."""
+        """Queue the rows of the buffer, which stays in use; called by the writer thread."""
         with self._handing_over:
             # Rows below `_filled` are complete and do not change until the buffer is replaced.
             filled = self._filled
@@ -275,14 +276,14 @@ class Recorder:
             threading.Thread(target=self.on_failure, args=(self._failure,), daemon=True).start()
 
     def _drain(self) -> None:
-        """Count the rows received until the recorder is closed."""
+        """Count rows as dropped, without writing them, until the recorder is closed."""
         while (item := self._queue.get()) is not None:
             if not isinstance(item, str):
                 self.dropped += len(item)
 
 
 class MemoryRecorder:
-    """A recorder with the interface of `Recorder` that keeps the rows in memory."""
+    """Recorder with the interface of `Recorder` that keeps the rows in memory."""
 
     def __init__(self, columns: Mapping[str, str], about: Mapping[str, Any] | None = None) -> None:
         self._units = safe_columns(columns)
@@ -301,7 +302,7 @@ class MemoryRecorder:
             self._collect()
 
     def append_block(self, rows: np.ndarray, *, own: bool = False) -> None:
-        """Add several rows, `(k, columns)`; they are copied unless `own` is set."""
+        """Add several rows `(k, columns)`; they are copied unless `own` is set."""
         block = checked_block(rows, len(self.names), "recording", own)
         self._collect()
         self._blocks.append(block)
@@ -338,10 +339,10 @@ def finish_part(
     replace: bool = False,
     progress: Progress | None = None,
 ) -> None:
-    """Convert the part file of an interrupted run to Parquet and remove it.
+    """Convert the part file of an interrupted run to Parquet and remove the part file.
 
-    Raises if a process is writing it.  An exception in `progress(fraction)` ends the conversion
-    and keeps the part file.
+    Raises BrazoError if a process is writing the part file.  If `progress(fraction)` raises, the
+    conversion ends and the part file is kept.
     """
     with part_file.claimed(part):
         _finish(part, path, about, not replace, progress)
@@ -367,10 +368,13 @@ def _finish(
 
 
 def checked_block(rows: np.ndarray, width: int, where: str, own: bool = False) -> np.ndarray:
-    """Return a copy of a block of rows, or the block itself with `own`."""
+    """Return a copy of a block of rows (k, width), or the block itself with `own`.
+
+    Raises BrazoError if the number of columns is wrong.
+    """
     block = np.array(rows, dtype=float, order="C", copy=None if own else True)
     if block.ndim != 2 or block.shape[1] != width:
-        raise BrazoError(f"{where}: block of shape {block.shape}; expected {width} columns")
+        raise BrazoError(f"{where}: block of shape {block.shape}; expected (rows, {width})")
     return block
 
 

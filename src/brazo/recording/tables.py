@@ -1,8 +1,8 @@
-"""Columns with units as CSV (or Parquet, depending on the suffix of the path).
+"""Tables of columns with units as CSV (or Parquet, depending on the suffix of the path).
 
 CSV has two header rows, names and units, then one row per sample.  Numbers are written with enough
-digits to read back the same double, `nan` for missing values.  Events and the description are not
-written; keep the Parquet file.
+digits to read back the same double; missing values are `nan`.  Events and the description are not
+written, so keep the Parquet file if they are needed.
 
 Spreadsheets interpret a cell that begins with `=`, `+`, `-` or `@` as a formula.  A name or unit
 that begins with one of these or an apostrophe is written with a leading apostrophe, which
@@ -45,7 +45,7 @@ def write_table(
 
 
 def write_csv(path: Path, source: ColumnSource, progress: Progress | None = None) -> None:
-    """Write names, units, then the rows, in constant memory."""
+    """Write a CSV file in constant memory: names, units, then the rows."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
@@ -116,7 +116,7 @@ def read_csv(path: Path) -> Columns:
 
 
 def as_text(cell: str) -> str:
-    """Return a cell that spreadsheets do not interpret as a formula."""
+    """Return the text of a cell, changed so that spreadsheets do not interpret it as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
@@ -125,9 +125,9 @@ def _from_text(cell: str) -> str:
 
 
 def _are_numbers(row: list[str]) -> bool:
-    """Whether a row contains values, not names or units.
+    """Return whether a row contains values, not names or units.
 
-    `1` is the unit of a dimensionless signal, but never of the first column, the time.
+    A row of `1` is a row of units (dimensionless signals) if its first cell, of the time, is empty.
     """
     cells = [cell.strip() for cell in row if cell.strip()]
     if not cells or (set(cells) == {"1"} and not row[0].strip()):

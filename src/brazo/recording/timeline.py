@@ -1,7 +1,8 @@
 """Events as lanes over time: spans with a start and an end, and marks at single times.
 
-Contacts, grasps and faults are spans; all contacts of a pair of bodies share a lane.  Other events
-are marks in the lane of their kind.
+Contacts, grasps and faults are spans; all contacts of a pair of bodies share a lane.  Steps, notes
+and controllers of a robot form sequences of spans.  Other events are marks in the lane of their
+kind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SEQUENCES = {"step": "steps", "note": "notes", "control": "controller"}
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A time interval (s) with a text."""
+    """Time interval (s) with a text."""
 
     start: float
     stop: float
@@ -28,7 +29,7 @@ class Span:
 
 @dataclass(slots=True)
 class Lane:
-    """Events of one kind, or between one pair of bodies."""
+    """Lane of a timeline: events of one kind, or between one pair of bodies."""
 
     name: str
     kind: str  # "sequence", "hold", "contact" or the kind of its events
@@ -42,9 +43,10 @@ class Lane:
 
 
 def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
-    """Sort events into lanes; spans without an end last until `end` (s).
+    """Return the events sorted into lanes; spans without an end last until `end` (s).
 
-    Sequences of each robot come first, then marks, grasps and contacts.
+    The sequences of each robot (steps, notes, controllers) come first, then marks and faults, then
+    grasps, then contacts.
     """
     found: dict[tuple[str, str], Lane] = {}
     active: dict[tuple[str, str, str], tuple[float, str, Lane]] = {}
@@ -100,7 +102,10 @@ def lanes(events: Iterable[Mapping[str, Any]], end: float) -> list[Lane]:
 
 
 def merged(spans: Iterable[Span], gap: float) -> list[Span]:
-    """Merge spans of the same text that are less than `gap` (s) apart, such as contact chatter."""
+    """Return the spans; spans with the same text that are at most `gap` (s) apart are merged.
+
+    This removes contact chatter, for example.
+    """
     found: list[Span] = []
     for span in sorted(spans, key=lambda one: one.start):
         if found and span.start - found[-1].stop <= gap and span.text == found[-1].text:
@@ -127,5 +132,5 @@ def _robot_first(lane: Lane) -> str:
 
 
 def _owner(part: str) -> str:
-    """Return the owner of a part: `scara1` for `scara1/finger left`."""
+    """Return the robot or body to which a part belongs: `scara1` for `scara1/finger left`."""
     return part.partition("/")[0]

@@ -1,15 +1,15 @@
-"""Write a recording as an Excel workbook in constant memory: data, charts, events, description.
+"""Writer of recordings as Excel workbooks in constant memory: data, charts, events, description.
 
-Sheet `data` has names in its first row, units in the second, then one row per sample; the header
-rows and the time column are frozen.  A sheet has at most 1,048,576 rows; longer recordings
+The sheet `data` has names in its first row, units in the second, then one row per sample; the
+header rows and the time column are frozen.  A sheet has at most 1,048,576 rows; longer recordings
 continue on `data 2` and so on.  Charts show the whole run with at most `CHART_ROWS` points, stored
 in `chart data` in degrees and millimetres, because Excel needs minutes to draw a million points.
 
-Numbers are written with the fewest digits that read back the same double.  NaN is an empty cell;
-an infinite value is an Excel error.
+Numbers are written with the fewest digits that read back the same double.  NaN is an empty cell; an
+infinite value is an Excel error.
 
-XlsxWriter creates the workbook without the rows of the run; they are inserted here into the XML of
-the sheets, a row at a time, which is four times as fast as cell by cell.
+XlsxWriter creates the workbook without the rows of the run.  The rows are inserted here into the
+XML of the sheets, a whole row at a time, which is four times as fast as cell by cell.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def write_xlsx(
     progress: Progress | None = None,
     sheet_rows: int = SHEET_ROWS,
 ) -> None:
-    """Write a workbook in constant memory."""
+    """Write a recording as an Excel workbook in constant memory."""
     import xlsxwriter
 
     if len(source.units) > SHEET_COLUMNS:
@@ -90,7 +90,10 @@ def write_xlsx(
 
 
 def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | None]) -> None:
-    """Write the workbook with the rows inserted after the header of its data sheets."""
+    """Write the workbook `frame`, with the XML of the `rows` inserted, to `path`.
+
+    The first `sheets` sheets of the workbook are data sheets; None in `rows` starts the next one.
+    """
     data = [f"xl/worksheets/sheet{number}.xml" for number in range(1, sheets + 1)]
     with (
         zipfile.ZipFile(frame) as given,
@@ -114,7 +117,7 @@ def _fill(frame: io.BytesIO, path: Path, sheets: int, rows: Iterator[bytes | Non
 
 
 def _rows(source: ColumnSource, room: int, progress: Progress | None) -> Iterator[bytes | None]:
-    """Yield the rows as XML, in blocks; None where a sheet of `room` rows is full."""
+    """Yield the rows as XML, in blocks; yield None after every `room` rows, for the next sheet."""
     names = list(source.units)
     columns = [_letters(i) for i in range(len(names))]
     # The character \0 is a placeholder for the row number.
@@ -142,7 +145,7 @@ def _rows(source: ColumnSource, room: int, progress: Progress | None) -> Iterato
 
 
 def _with_gaps(row: list[float], columns: Sequence[str], number: str) -> str:
-    """Return the XML of a row with non-finite values."""
+    """Return the XML of row `number`, which contains NaN or infinite values."""
     cells = []
     for column, value in zip(columns, row, strict=True):
         if math.isfinite(value):
@@ -264,7 +267,7 @@ class _Book:
 
 
 def _charts(source: ColumnSource) -> list[tuple[str, list[str]]]:
-    """Return titles and signals of the charts: joints and torques, otherwise all groups."""
+    """Return the titles and signals of the charts: joints and torques, or else all groups."""
     groups: dict[str, list[str]] = {}
     for name in list(source.units)[1:]:
         groups.setdefault(group(name), []).append(name)
@@ -291,11 +294,14 @@ def _sheet_name(title: str, taken: set[str]) -> str:
 
 
 def _title(text: str) -> str:
-    """Return text of a chart; XlsxWriter parses `Name!A1` as a cell reference, not `Name! A1`."""
+    """Return the text of a chart title with a space after each "!".
+
+    XlsxWriter would parse `Name!A1` as a cell reference.
+    """
     return one_line(text).replace("!", "! ")
 
 
 def _cell(value: object) -> str:
-    """Return text of a cell, cut to the length limit of Excel."""
+    """Return the text of a cell, truncated to the length limit of Excel."""
     text = printable(value)
     return text if len(text) <= CELL_TEXT else text[: CELL_TEXT - 1] + "…"

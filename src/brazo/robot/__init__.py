@@ -2,7 +2,7 @@
 
 kinematics.py   poses, Jacobians, inverse kinematics
 dynamics.py     forces, equations of motion, simulation
-this file       loading, description, changed copies, files
+this file       loading, description, modified copies, files
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
 # Advice for the error raised when an attribute is assigned.
 _ADVICE = {
     "": "A robot is read-only: with_parameters, with_tool, with_base, with_limits and with_payload "
-    "make a changed copy, and the robot file sets everything else.",
-    "gravity": "Give another gravity to the call, gravity(q, gravity=[0, 0, -1.62]), or set "
+    "return a modified copy; everything else is set in the robot file.",
+    "gravity": "Pass another gravity to the method, gravity(q, gravity=[0, 0, -1.62]), or set "
     "`gravity:` in the robot file.",
-    "parameters": "with_parameters(name=value) makes a robot with other values.",
-    "poses": "Set `poses:` in the robot file; dict(arm.poses) is a copy to change.",
-    "limits": "with_limits(limits) makes a robot with other limits.",
+    "parameters": "with_parameters(name=value) returns a robot with other values.",
+    "poses": "Set `poses:` in the robot file; dict(arm.poses) is a copy that can be changed.",
+    "limits": "with_limits(limits) returns a robot with other limits.",
 }
 
 
@@ -60,7 +60,7 @@ def load(
 
     Parameters
     ----------
-    name_or_path : a name of `brazo robots`, or a path.
+    name_or_path : a name listed by `brazo robots`, or a path.
     tip : the link that carries the tool, if a URDF or MJCF has several leaf links.
     arguments : arguments of a xacro file, e.g. ``{"ur_type": "ur5e", "name": "ur"}``.
     """
@@ -82,9 +82,9 @@ def loads(text: str, format: str | None = None, *, tip: str | None = None) -> Ro
 class Robot(DynamicMethods):
     """A manipulator; all results are derived from `model`.
 
-    Joint values `q` are (..., n) in rad and m; leading dimensions are batches.  The name of a pose
-    in `poses` is accepted in their place: `arm.fk("home")`.  Poses are 4x4 matrices in the base
-    frame.  Wrong shapes and NaN raise `BrazoError` with the expected shape.
+    Joint values `q` are (..., n) in rad and m; leading dimensions are batches.  Instead of joint
+    values, the name of a pose in `poses` may be given: `arm.fk("home")`.  Poses of frames are 4x4
+    matrices in the base frame.  Wrong shapes and NaN raise a `BrazoError`.
     """
 
     def __init__(self, source: Source, overrides: Mapping[str, float] | None = None) -> None:
@@ -119,7 +119,7 @@ class Robot(DynamicMethods):
         return dh_latex(self.model)
 
     def __reduce__(self) -> tuple:
-        """Pickle the description; the copy compiles its own machine code."""
+        """Pickle only the description of the robot; the copy compiles its own machine code."""
         return Robot, (self._source, self._overrides)
 
     def __copy__(self) -> Robot:
@@ -130,7 +130,7 @@ class Robot(DynamicMethods):
 
     @property
     def model(self) -> Model:
-        """The typed description from which all results are derived."""
+        """The description of the robot, from which all results are derived."""
         return self._source.model
 
     @property
@@ -140,7 +140,7 @@ class Robot(DynamicMethods):
 
     @property
     def about(self) -> str:
-        """The sources of the robot's data."""
+        """Description of the robot with the sources of its data."""
         return self.model.about
 
     @property
@@ -155,12 +155,12 @@ class Robot(DynamicMethods):
 
     @property
     def joint_kinds(self) -> tuple[str, ...]:
-        """`"revolute"` or `"prismatic"` for each joint."""
+        """Type of each joint: `"revolute"` or `"prismatic"`."""
         return self._kinematics.joint_kinds
 
     @property
     def limits(self) -> Array:
-        """Joint limits (n, 2), rad and m; infinite if not given.  Read-only."""
+        """Position limits of the joints (n, 2), rad and m; infinite if not given.  Read-only."""
         return self._kinematics.limits
 
     @property
@@ -170,12 +170,12 @@ class Robot(DynamicMethods):
 
     @property
     def parameters(self) -> Mapping[str, float]:
-        """Parameters of the robot file and their values, SI; see `with_parameters`."""
+        """Parameters of the robot file with their values, SI; see `with_parameters`."""
         return self.model.parameters
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Warnings: missing or implausible inertia, poses out of limits, joints without inertia."""
+        """Warnings about the robot, such as implausible inertia or poses out of limits."""
         return (*self.model.findings, *mass_findings(self.model))
 
     @property
@@ -185,29 +185,30 @@ class Robot(DynamicMethods):
 
     @property
     def link_names(self) -> tuple[str, ...]:
-        """Names accepted by `frame` and `jacobian(link=…)`."""
+        """Names of the frames that `frame` and `jacobian(link=…)` accept."""
         return self._kinematics.link_names
 
     @property
     def parts(self) -> tuple[Sequence[Part], ...]:
-        """The visible solids of each body."""
+        """Visible solids of each body, in the order of `body_names`."""
         return self._kinematics.parts
 
     @property
     def has_dynamics(self) -> bool:
-        """Whether the inertia of every moving body is given."""
+        """Whether the robot file gives the inertia of every moving body."""
         return self._kinematics.has_dynamics
 
     @property
     def mobility(self) -> int:
-        """Degrees of freedom of the tool: rank of the Jacobian away from singularities."""
+        """Degrees of freedom of the tool: the rank of the Jacobian away from singularities."""
         return self._kinematics.mobility
 
     def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> Array:
-        """Random configurations (..., n), rad and m, within the limits (±180°, ±1 m if not given).
+        """Random configurations (..., n) within the limits, rad and m.
 
-        `size` is the number of configurations or the leading dimensions; the same `seed` gives
-        the same values.
+        A joint without limits is sampled within ±180° or ±1 m.  `size` is the number of
+        configurations, or the leading dimensions of the result.  The same `seed` gives the same
+        values.
         """
         rng = np.random.default_rng(seed)
         shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)
@@ -226,9 +227,10 @@ class Robot(DynamicMethods):
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Robot:
-        """Return a copy of the robot that holds a payload, given in the tool frame.
+        """Return a copy of the robot that holds a payload.
 
-        `mass` in kg, `com` (3,) centre of mass in m, `inertia` (3,) or (3, 3) about it in kg m².
+        `mass` is in kg, `com` (3,) is its centre of mass in m, and `inertia` (3,) or (3, 3) its
+        inertia about the centre of mass in kg m².  `com` and `inertia` are in the tool frame.
         """
         from brazo.model.payload import Carrying, read_load
 
@@ -240,33 +242,34 @@ class Robot(DynamicMethods):
     def with_tool(self, T: ArrayLike) -> Robot:
         """Return a copy of the robot with another tool frame.
 
-        `T` is its pose in the last link, (4, 4) or a position (3,) in m, or a spatialmath SE3.  The
-        last link of a URDF or MJCF robot is its tip: the link, body or site that carries the tool,
-        so that the identity leaves the tool there.
-        A payload, and a tool mass of the robot file, keep their place in the tool frame.
+        `T` is the pose of the tool frame in the last link: (4, 4), a position (3,) in m, or a
+        spatialmath SE3.  For a URDF or MJCF robot, the last link is the link, body or site that
+        carries the tool (see `tip` in `load`).  A payload and a tool mass of the robot file keep
+        their position in the tool frame.
         """
         return self._changed("tool", as_pose(T, "tool"))
 
     def with_base(self, T: ArrayLike) -> Robot:
-        """Return a copy of the robot whose first frame is at T in the base frame.
+        """Return a copy of the robot mounted at the pose T in the base frame.
 
-        `T` is (4, 4) or a position (3,) in m, or a spatialmath SE3.  Gravity keeps its direction in
-        the base frame.
+        `T` is the pose of the first link frame: (4, 4), a position (3,) in m, or a spatialmath SE3.
+        Gravity keeps its direction in the base frame.
         """
         return self._changed("base", as_pose(T, "base"))
 
     def with_limits(self, limits: ArrayLike | Mapping[str, tuple[float, float]]) -> Robot:
-        """Return a copy of the robot with other joint limits, rad and m.
+        """Return a copy of the robot with other position limits of the joints, rad and m.
 
-        `limits` is (n, 2), or maps names of joints to (low, high); ±inf is no limit.
+        `limits` is an array (n, 2), or maps joint names to (low, high); ±inf means no limit.
         """
         return self._changed("limits", limits_array(limits, self.joint_names, self.limits))
 
     def with_drives(self, kind: DriveKind) -> Robot:
-        """Return a copy of the robot with ideal drives or with the actuators of its file.
+        """Return a copy of the robot with ideal drives or with the actuators of its robot file.
 
-        `kind` "real" uses the `actuator` of each joint that has one: DC motor, PWM, gear, servo.
-        Simulations then compute currents and voltages; "ideal" drives deliver any commanded torque.
+        If `kind` is "real", each joint with an `actuator` uses it: DC motor, PWM, gear, servo.
+        Simulations then compute currents and voltages.  If `kind` is "ideal", drives deliver any
+        commanded torque.
         """
         model = with_drives(self.model, kind)  # raises if the robot has no actuators
         file = self._source.described_by
@@ -275,7 +278,10 @@ class Robot(DynamicMethods):
         return self._like(source_of(RobotFile(edited(file.root, {"drives": kind}))))
 
     def _changed(self, what: Literal["tool", "base", "limits"], value: Array) -> Robot:
-        """Return a copy with another tool, base or limits, changed in its robot file or model."""
+        """Return a copy with another tool, base or limits.
+
+        A robot with a robot file gets a changed copy of the file, any other robot a changed model.
+        """
         file = self._source.described_by
         if file is None:
             change = changed(self._source.rebuild, **{what: value})
@@ -284,7 +290,7 @@ class Robot(DynamicMethods):
         return self._like(source_of(whole))
 
     def _like(self, source: Source) -> Robot:
-        """Return a robot built from `source` with the parameters and load of this robot."""
+        """Return a robot built from `source`, with the parameters and the payload of this robot."""
         robot = Robot(source)
         if self._overrides:
             robot = robot.with_parameters(**self._overrides)
@@ -297,53 +303,53 @@ class Robot(DynamicMethods):
     ) -> Robot:
         """Make a robot from a Denavit–Hartenberg table.
 
-        A row is (theta, d, a, alpha), with the joint variable added to theta, or to d for a
-        prismatic joint; or a mapping with the fields of a joint in a robot file (type, d, a, alpha,
-        theta, offset, limits, mass, com, inertia, friction, drive, name, parts).  Numbers are SI
-        and radians; a text is read as in a robot file, e.g. "90deg" or "-L1/2".
+        A row is (theta, d, a, alpha); the joint variable is added to theta, or to d for a prismatic
+        joint.  A row may also be a mapping with the fields of a joint in a robot file (type, d, a,
+        alpha, theta, offset, limits, mass, com, inertia, friction, drive, name, parts).  Numbers
+        are in SI units and radians.  A string is read as in a robot file, e.g. "90deg" or "-L1/2".
 
         Parameters
         ----------
         rows : one row per joint, an array (n, 4) or a list.
         convention : "standard" (distal) or "modified" (Craig).
-        types : "RRP…" or names of joint types; revolute by default.
-        name, about, joint_names : texts.
+        types : joint types, as a string "RRP…" or a list of names; revolute by default.
+        name, about, joint_names : name and description of the robot, names of the joints.
         limits : (n, 2), rad and m; infinite or None for a joint without limits.
-        masses : (n,) kg.
+        masses : (n,) masses of the links, kg.
         com : (n, 3) m, centres of mass in the link frames.
         inertia : (n, 3) or (n, 3, 3) kg m², about the centres of mass.
-        base, tool : (4, 4), (3,) or spatialmath SE3; or fields as in a robot file.
+        base, tool : pose (4, 4), position (3,) or spatialmath SE3; or fields as in a robot file.
         poses : named configurations, (n,) each.
         gravity : (3,) m/s² in base axes.
-        parameters : values of names in expressions, see `with_parameters`.
+        parameters : values of the names in expressions, see `with_parameters`.
         """
         return cls(source_of(robot_from_dh(rows, convention, **options)))
 
     def to_yaml(self) -> str:
-        """Return the robot as the text of a robot file; robots of URDF and MJCF files have none."""
+        """Return the robot file (YAML) as text; raise for robots loaded from URDF or MJCF."""
         return robot_text(self._source, self._overrides)
 
     def to_urdf(self) -> str:
-        """Return the robot as URDF text; `brazo export` also writes the meshes of drawn solids."""
+        """Return the robot as URDF text; use `brazo export` to write its meshes as well."""
         from brazo.formats.urdf.writer import write_urdf
 
         return write_urdf(self.model)
 
     def to_mjcf(self) -> str:
-        """Return the robot as MJCF text; `brazo export` also writes the meshes of drawn solids."""
+        """Return the robot as MJCF text; use `brazo export` to write its meshes as well."""
         from brazo.formats.mjcf.writer import write_mjcf
 
         return write_mjcf(self.model)
 
     def animate(self, qs: ArrayLike, dt: float, **options: Any) -> Any:
-        """Render the robot at joint positions qs as a short video that a notebook shows.
+        """Render a motion of the robot as a short video that a notebook shows.
 
         Parameters
         ----------
-        qs : rows (n,) of joint positions, rad and m, as an array (m, n).
-        dt : s, time from one row to the next.
-        options : as of `brazo.video`: size, fps, camera, turntable, speed, trail; `format` is mp4,
-            webm or gif.  The result has `save(path)`.
+        qs : joint positions of the frames, rad and m; a row (n,) per frame.
+        dt : time between two frames, s.
+        options : options of `brazo.video`: size, fps, camera, turntable, speed, trail; `format` is
+            mp4, webm or gif.  The result has a method `save(path)`.
         """
         return import_module("brazo.video.animation").animate_robot(self, qs, dt, **options)
 
@@ -354,9 +360,9 @@ class Robot(DynamicMethods):
 
         Parameters
         ----------
-        q : (n,) joint positions, rad and m, or the name of a pose; default: the file's first pose.
-        path : file to write as well: .png, .svg or .pdf.
-        solids : draw the solids of the links; False draws the skeleton of the frames.
+        q : (n,) joint positions, rad and m, or the name of a pose; default: the robot's first pose.
+        path : optional file to write: .png, .svg or .pdf.
+        solids : draw the solids of the links; False draws only lines between the frames.
         """
         from brazo.body.picture import draw_robot
         from brazo.recording.canvas import save
@@ -364,7 +370,9 @@ class Robot(DynamicMethods):
         values = self._kinematics.reference if q is None else self._joint_values(q)
         frames, tool = self.frames(values), self.fk(values)
         if frames.ndim != 3:
-            raise BrazoError(f"plot: q has a batch of shape {frames.shape[:-3]}; give one (n,)")
+            raise BrazoError(
+                f"plot: q is a batch of shape {frames.shape[:-3]}; expected one configuration (n,)"
+            )
         parts = self.parts if solids else ()
         tip = getattr(self.model, "tip", -1)  # the platform of a Delta is its last body
         drawn = draw_robot(frames, tool, parts, self._kinematics.body_parents, tip, self.name)

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class DynamicMethods(KinematicMethods):
-    """The methods of a robot that need inertia; each calls `brazo.dynamics`."""
+    """Methods of a robot that require its inertia; each calls `brazo.dynamics`."""
 
     @cached_property
     def dynamics(self) -> Any:
-        """Dynamics used by the methods below; raises if the robot's inertia is not given."""
+        """Object that the methods below call; raises BrazoError if the robot has no inertia."""
         return dynamics_of(self.model)
 
     @compiled_call("dynamics")
@@ -53,9 +53,10 @@ class DynamicMethods(KinematicMethods):
         Parameters
         ----------
         q, qd, qdd : (..., n) positions (rad, m), velocities and accelerations of the joints.
-        wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
-        gravity : (..., 3) m/s² in base axes; default: the file's.
-        base : (..., 9) angular velocity, angular and linear acceleration of a moving base.
+        wrench : (..., 6) external force (N) and moment (N m) on the tool, in base axes.
+        gravity : (..., 3) m/s² in base axes; default: the gravity of the robot file.
+        base : (..., 9) motion of a moving base, in base axes: angular velocity (rad/s), angular
+            acceleration (rad/s²), linear acceleration (m/s²).
         out, threads : array for the result; max number of threads for a large batch.
 
         Returns
@@ -84,8 +85,8 @@ class DynamicMethods(KinematicMethods):
         ----------
         q, qd : (..., n) positions (rad, m) and velocities of the joints.
         tau : (..., n) torques (N m) and forces (N).
-        wrench : (..., 6) force (N) and moment (N m) of the environment on the tool, base axes.
-        gravity : (..., 3) m/s² in base axes; default: the file's.
+        wrench : (..., 6) external force (N) and moment (N m) on the tool, in base axes.
+        gravity : (..., 3) m/s² in base axes; default: the gravity of the robot file.
         out, threads : array for the result; max number of threads for a large batch.
 
         Returns
@@ -107,7 +108,7 @@ class DynamicMethods(KinematicMethods):
 
         Returns
         -------
-        (..., n, n) symmetric positive definite, SI.
+        (..., n, n) symmetric positive definite matrix, SI.
         """
         return self.dynamics.mass_matrix(q, out=out, threads=threads)
 
@@ -120,9 +121,9 @@ class DynamicMethods(KinematicMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Coriolis and centrifugal matrix C(q, qd) of Christoffel symbols.
+        """Coriolis and centrifugal matrix C(q, qd), from Christoffel symbols.
 
-        C @ qd is the torque, and dM/dt − 2C is skew-symmetric.
+        C @ qd are the Coriolis and centrifugal torques, and dM/dt − 2C is skew-symmetric.
 
         Parameters
         ----------
@@ -144,12 +145,12 @@ class DynamicMethods(KinematicMethods):
         out: Array | None = None,
         threads: int | None = None,
     ) -> Array:
-        """Gravity torques G(q), which hold the robot at rest.
+        """Gravity torques G(q): the joint torques that hold the robot at rest.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
-        gravity : (..., 3) m/s² in base axes; default: the file's.
+        gravity : (..., 3) m/s² in base axes; default: the gravity of the robot file.
         out, threads : array for the result; max number of threads for a large batch.
 
         Returns
@@ -201,8 +202,8 @@ class DynamicMethods(KinematicMethods):
 
         Returns
         -------
-        `(dq, dqd, dqdd)` by name, (..., n, n) each, SI; row i is of torque i, and dqdd is the mass
-        matrix.
+        Named-tuple-like result `(dq, dqd, dqdd)`, each (..., n, n), SI.  Row i has the derivatives
+        of torque i; dqdd is the mass matrix.
         """
         return self.dynamics.inverse_dynamics_derivatives(q, qd, qdd, out=out, threads=threads)
 
@@ -228,8 +229,8 @@ class DynamicMethods(KinematicMethods):
 
         Returns
         -------
-        `(dq, dqd, dtau)` by name, (..., n, n) each, SI; row i is of acceleration i, and dtau is the
-        inverse of the mass matrix.
+        Named-tuple-like result `(dq, dqd, dtau)`, each (..., n, n), SI.  Row i has the derivatives
+        of acceleration i; dtau is the inverse of the mass matrix.
         """
         return self.dynamics.forward_dynamics_derivatives(q, qd, tau, out=out, threads=threads)
 
@@ -240,13 +241,13 @@ class DynamicMethods(KinematicMethods):
 
         Parameters
         ----------
-        q, qd : (..., n) positions (rad, m) and velocities of the joints; at rest by default.
-        tau : (..., n) torques (N m) and forces (N); by default those that keep qd constant.
+        q, qd : (..., n) positions (rad, m) and velocities of the joints; default qd: 0.
+        tau : (..., n) torques (N m) and forces (N); by default the torques that keep qd constant.
 
         Returns
         -------
         `LinearModel`, which unpacks to A (..., 2n, 2n) and B (..., 2n, n), SI;
-        `.to_control()` is a python-control `StateSpace`.
+        `.to_control()` returns a python-control `StateSpace`.
         """
         from brazo.dynamics.linear_model import linear_model
 
@@ -272,23 +273,25 @@ class DynamicMethods(KinematicMethods):
 
         Returns
         -------
-        (..., n, p), SI; π is `dynamic_parameters(drives).values`: ten per moving body (mass, first
-        moment, inertia tensor in the body's frame), and with drives four more per joint.
+        Y (..., n, p), SI.  π is `dynamic_parameters(drives).values`: ten values per moving body
+        (mass, first moment and inertia tensor in the body's frame), and with `drives` four more per
+        joint.
         """
         q = self._joint_values(q)
         return self.dynamics.regressor(q, qd, qdd, drives, out=out, threads=threads)
 
     def dynamic_parameters(self, drives: bool = False) -> DynamicParameters:
-        """Names, values and units of the parameters π that `regressor` multiplies.
+        """Names, values and units of the parameters π in tau = Y π, where Y is `regressor`.
 
         `drives` includes friction and motor inertia.
         """
         return self.dynamics.parameters(drives)
 
     def base_parameters(self, drives: bool = False) -> BaseParameters:
-        """The independent combinations of `dynamic_parameters`, which a motion can identify.
+        """Base parameters: combinations of `dynamic_parameters` that a motion can identify.
 
-        See `BaseParameters`: tau = regressor(q, qd, qdd, drives)[..., columns] @ values.
+        The fields `columns` and `values` of the result satisfy
+        tau = regressor(q, qd, qdd, drives)[..., columns] @ values.
         """
         from brazo.dynamics.base_parameters import base_parameters
 
@@ -304,14 +307,15 @@ class DynamicMethods(KinematicMethods):
     ) -> Array:
         """Operational-space inertia Λ(q) = (J M⁻¹ Jᵀ)⁻¹ of the tool.
 
-        Directions in which the tool cannot move, in which Λ would be infinite, are left out.
+        Directions in which the tool cannot move are left out, because Λ would be infinite there.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
         rows : "all" (6), "linear" (3, kg) or "angular" (3, kg m²).
         frame : "base" or "tool" axes.
-        tolerance : smallest singular value of J of a direction that is kept, relative to the max.
+        tolerance : directions are left out if their singular value of J, relative to the largest
+            one, is below this value.
 
         Returns
         -------
@@ -322,10 +326,10 @@ class DynamicMethods(KinematicMethods):
         return operational_inertia(self, self._joint_values(q), rows, frame, tolerance)
 
     def derive(self, parameters: Parameters = "symbolic", **options: Any) -> Equations:
-        """Symbolic equations of motion: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
+        """Derive symbolic equations of motion: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
 
-        See `brazo.dynamics.symbolic.derive` for the options; `parameters="numeric"` substitutes
-        the file's values.
+        `parameters="numeric"` substitutes the values of the robot file.  See
+        `brazo.dynamics.symbolic.derive` for the options.
         """
         from brazo.dynamics.symbolic import derive
 
@@ -341,47 +345,48 @@ class DynamicMethods(KinematicMethods):
     ) -> Run:
         """Simulate the robot under joint torques (N m) and forces (N).
 
-        `torque` is None, a constant (n,) or a function `(t, q, qd)` that returns (n,).  The run
-        starts at q0 and qd0 (n,), by default the file's first pose at rest, and ends at t_end
-        (s).  See `brazo.dynamics.simulate.simulate` for the options method, dt, rtol, atol, stops
-        and restitution.
+        `torque` is None (no torque), a constant (n,) or a function `(t, q, qd)` that returns (n,).
+        The run starts at positions `q0` and velocities `qd0` (n,), by default at rest in the first
+        pose of the robot file, and ends at `t_end` (s).  See `brazo.dynamics.simulate.simulate` for
+        the options `method`, `dt`, `rtol`, `atol`, `stops` and `restitution`.
         """
         from brazo.dynamics.simulate import simulate
 
         return simulate(self, torque, self._joint_values(q0), qd0, t_end, **options)
 
     def closed_loop(self, controller: Any, trajectory: Any, t_end: float, **options: Any) -> Any:
-        """Run many closed loops at once, and measure each.
+        """Simulate many closed loops in one call and compute metrics of each.
 
-        Gains, start and conditions have leading batch dimensions, one for each run; a run is
-        bit-identical to the same run alone.
+        Gains, initial states and conditions may have leading batch dimensions, with one element per
+        run.  Each run is bit-identical to the same run alone.
 
         Parameters
         ----------
-        controller : a compiled controller of `brazo.control`, such as `PID()`.  One that is bound
-            to this robot keeps its gains.
-        trajectory : function t -> (q, qd, qdd), each (n,); or their values at every period up to
-            t_end, (3, m, n).
+        controller : a compiled controller of `brazo.control`, such as `PID()`.  A controller that
+            is already bound to this robot keeps its gains.
+        trajectory : function t -> (q, qd, qdd), each (n,); or an array (3, m, n) of q, qd, qdd at
+            every control period up to t_end.
         t_end : end of the runs, s.
-        dt, substeps : control period (s, default 1e-3), and Runge–Kutta steps in each (default 1).
-        q0, qd0 : (..., n) start; on the trajectory by default.
-        gains : values by name, (..., n) or a number for all joints; default: the controller's.
+        dt, substeps : control period (s, default 1e-3), Runge–Kutta steps per period (default 1).
+        q0, qd0 : (..., n) initial state; by default on the trajectory.
+        gains : values by name, (..., n) or a number for all joints; by default those of
+            `controller`.
         conditions : `brazo.control.LoopConditions`: payload, faults, noise, delay, disturbance.
-        every : keep every `every`-th row of positions, speeds and torques (default 0: none).
+        every : record every k-th sample of positions, velocities and torques (default 0: none).
         threads : max number of threads.
 
         Returns
         -------
         `brazo.control.ClosedLoopRuns`: metrics by name, (..., n) for the joints and (...) for the
-        tool (`rms_error.tool`); the time at which a run diverged; the rows that were kept.
+        tool (`rms_error.tool`); the time at which a run diverged; the recorded samples.
         """
         return controller.closed_loop(self, trajectory, t_end, **options)
 
     def follow(self, trajectory: Any, t_end: float | None = None, dt: float = 1e-3) -> Run:
         """Move the robot along a trajectory and compute the required torques.
 
-        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) sampled every dt
-        (s), of which the samples up to `t_end` (s) are used; None uses all.
+        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) with a sample
+        every `dt` seconds.  Samples of an array after `t_end` (s) are ignored; None uses all.
         """
         from brazo.dynamics.simulate import follow
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 else:
 
     def compiled_call(part: str) -> Callable[[Callable[..., Any]], Any]:
-        """`compiled` for methods whose q may also be the name of a pose."""
+        """Return a decorator like `compiled(part)` that also allows the name of a pose as `q`."""
 
         def decorate(method: Callable[..., Any]) -> Any:
             @wraps(method)
@@ -50,7 +50,7 @@ else:
 
 
 class KinematicMethods:
-    """The methods of a robot that need no inertia; each calls `brazo.kinematics`."""
+    """Methods of a robot that do not require inertia; each calls `brazo.kinematics`."""
 
     if TYPE_CHECKING:
         _kinematics: Any
@@ -59,7 +59,7 @@ class KinematicMethods:
         def model(self) -> Model: ...
 
     def _joint_values(self, q: Any) -> Any:
-        """Return the joint values of a named pose; anything else is returned unchanged."""
+        """Return the joint values of a named pose; return other values unchanged."""
         if not isinstance(q, str):
             return q
         if q not in self.model.poses:
@@ -125,12 +125,12 @@ class KinematicMethods:
         ----------
         q : (..., n) joint positions, rad and m.
         frame : "base" for base axes, "tool" for the axes of the tool (or link).
-        link : a name of `link_names`; None is the tool.
+        link : a name in `link_names`; None means the tool.
         out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
-        (..., 6, n), linear rows (m) first, then angular rows (rad), each per rad or m of its joint.
+        (..., 6, n), three linear rows (m), then three angular rows (rad), per rad or m.
         """
         return self._kinematics.jacobian(q, frame, link, out=out, threads=threads)
 
@@ -151,28 +151,28 @@ class KinematicMethods:
         ----------
         q, qd : (..., n) positions (rad, m) and velocities of the joints.
         frame : "base" for base axes, "tool" for the axes of the tool (or link).
-        link : a name of `link_names`; None is the tool.
+        link : a name in `link_names`; None means the tool.
         out, threads : array for the result; max number of threads for a large batch.
 
         Returns
         -------
-        (..., 6, n), linear rows (m/s) first, then angular rows (rad/s), each per rad or m.
+        (..., 6, n), three linear rows (m/s), then three angular rows (rad/s), per rad or m.
         """
         return self._kinematics.jacobian_dot(q, qd, frame, link, out=out, threads=threads)
 
     def dexterity(self, q: ArrayLike, rows: Rows = "all") -> Dexterity:
-        """Manipulability, condition and smallest singular value of the Jacobian at q.
+        """Manipulability, condition number and smallest singular value of the Jacobian at q.
 
-        `q` is (..., n), rad and m; `rows` is "all", "linear" (m) or "angular" (rad).  The
-        values of the result are (...,).
+        `q` is (..., n), rad and m; `rows` is "all", "linear" (m) or "angular" (rad).  The values of
+        the result are (...,).
         """
         one_of(rows, ROWS, "rows")
         return dexterity(self.jacobian(q), rows, self._kinematics.mobility_of(rows))
 
     def configuration(self, q: ArrayLike) -> str:
-        """Shoulder, elbow and wrist configuration by name, e.g. `"LEFTY ABOVE NOFLIP"`.
+        """Name of the shoulder, elbow and wrist configuration, e.g. `"LEFTY ABOVE NOFLIP"`.
 
-        Empty for an arm without a closed-form inverse.  q is (n,), rad and m.
+        Empty for an arm without closed-form inverse kinematics.  q is (n,), rad and m.
         """
         return self._kinematics.configuration(self._joint_values(q))
 
@@ -190,23 +190,28 @@ class KinematicMethods:
         Parameters
         ----------
         T : (4, 4) pose of the tool in the base frame, or (3,) position only, m; or an `SE3`.
-        q0 : (n,) the nearest solution is chosen, rad and m; default: the file's first pose.
-        near : another name of q0.
-        branch : name of a branch or part of it, e.g. "LEFTY ABOVE".
+        q0 : (n,) joint positions, rad and m; the solution nearest to q0 is chosen.  Default: the
+            first pose of the robot file.
+        near : another name for q0.
+        branch : name of a branch or part of the name, e.g. "LEFTY ABOVE".
         orientation : "full" (default), "nearest" or "free".
         method : "auto" (default: closed form if available), "closed" or "numeric".
-        redundancy : "auto" (default), "rule" or "nearest": use of a redundant joint; for an arm of
-            seven revolute joints also a value or values (...), rad: the arm angle of an S-R-S arm,
-            otherwise its last (or first) joint. The result then has every branch for each value.
-        weights : (6,) weights of position and rotation errors in the numeric method; 0 is free.
-        tolerance : m and rad; default 1e-9.
-        seed : random seed of the numeric method's restarts; results are reproducible.
+        redundancy : choice of a redundant joint in closed form.  "rule" gives the middle joints of
+            a SCARA equal values, "nearest" chooses the solution within the limits that is nearest
+            to q0.  "auto" (default) is "nearest" if q0 is given or if "rule" exceeds the limits,
+            otherwise "rule".  An arm with seven revolute joints also accepts one or more values
+            (rad): the arm angle of an S-R-S arm, or the position of the last (or first) joint of
+            another arm.  The result then has all branches for each value.
+        weights : (6,) weights of position and rotation errors in the numeric method; 0 leaves a
+            direction free.
+        tolerance : position (m) and rotation (rad) error of a solution; default 1e-9.
+        seed : random seed for the restarts of the numeric method; results are reproducible.
         attempts : max number of restarts.
 
         Returns
         -------
-        `IKResult` with `q`, `success`, `reason`, `residual` and `all` solutions found.  Many
-        targets, (..., 4, 4) or (..., 3), give an `IKBatch` instead, as `ik_batch` does.
+        `IKResult` with `q`, `success`, `reason`, `residual` and `all` solutions found.  For several
+        targets, (..., 4, 4) or (..., 3), the result is an `IKBatch`; see `ik_batch`.
         """
         if near is not None:
             q0 = _start(q0, near)
@@ -229,19 +234,20 @@ class KinematicMethods:
         near: ArrayLike | None = None,
         **options: Unpack[IKKeywords],
     ) -> IKBatch:
-        """Inverse kinematics of many targets at once: every branch of every target.
+        """Inverse kinematics of many targets in one call, with all branches of each target.
 
         Parameters
         ----------
         T : (..., 4, 4) poses of the tool in the base frame, or (..., 3) positions only, m.
-        q0 : (n,) or (..., n) the nearest solution is chosen; default: the file's first pose.
-        near : another name of q0.
+        q0 : (n,) or (..., n) joint positions; the solution nearest to q0 is chosen.  Default: the
+            first pose of the robot file.
+        near : another name for q0.
         branch, orientation, method, weights, tolerance, seed, attempts : as in `ik`.
 
         Returns
         -------
-        `IKBatch` with `q` (..., n), `success` (...), and of every branch `all_q` (..., B, n),
-        `valid` and `within_limits` (..., B).  A redundant joint follows the rule of its family.
+        `IKBatch` with `q` (..., n) and `success` (...), and for all B branches `all_q` (..., B, n),
+        `valid` and `within_limits` (..., B).  A redundant joint is chosen by `redundancy="rule"`.
         """
         if near is not None:
             q0 = _start(q0, near)
@@ -249,7 +255,7 @@ class KinematicMethods:
         if targets.shape == (4, 4) or targets.shape == (3,):
             raise BrazoError(
                 f"ik_batch: T has shape {targets.shape}; expected many targets, (..., 4, 4) or "
-                "(..., 3); use ik for one"
+                "(..., 3); use ik for one target"
             )
         return self._kinematics.ik(targets, self._joint_values(q0), branch, **options)
 
@@ -261,11 +267,10 @@ class KinematicMethods:
         Parameters
         ----------
         xyz : (3,) position of the tool in the base frame, m.
-        pitch : rad, elevation of the tool's axis, pointing away from axis 1; -π/2 is straight down.
-        roll : rad, value of joint 5.
-        rule : "pitch" keeps the pitch and takes the nearest position (the rule of the RV-2AJ
-            paper); "position" (default) takes the nearest position of any pitch, and there the
-            nearest pitch.
+        pitch : rad, elevation of the tool's axis; 0 points away from axis 1, -π/2 straight down.
+        roll : rad, position of joint 5.
+        rule : "pitch" keeps the pitch and chooses the nearest position.  "position" (default)
+            chooses the nearest position with any pitch, then the nearest pitch at this position.
 
         Returns
         -------
@@ -279,13 +284,13 @@ class KinematicMethods:
     def velocity_ellipsoid(
         self, q: ArrayLike, rows: EllipsoidRows = "linear", scale: ArrayLike | None = None
     ) -> Ellipsoid:
-        """Velocities of the tool for joint speeds of norm 1.
+        """Velocity ellipsoid: tool velocities for joint velocities of norm 1.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
         rows : "linear" (m/s) or "angular" (rad/s) velocities.
-        scale : (n,) joint speeds that count as one, rad/s and m/s; default 1.
+        scale : (n,) joint velocities that count as 1 in the norm, rad/s and m/s; default 1.
 
         Returns
         -------
@@ -298,13 +303,13 @@ class KinematicMethods:
     def force_ellipsoid(
         self, q: ArrayLike, rows: EllipsoidRows = "linear", scale: ArrayLike | None = None
     ) -> Ellipsoid:
-        """Forces at the tool that joint torques of norm 1 can balance.
+        """Force ellipsoid: forces on the tool that joint torques of norm 1 can balance.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
         rows : "linear" (forces, N) or "angular" (moments, N m).
-        scale : (n,) joint torques that count as one, N m and N; default 1.
+        scale : (n,) joint torques that count as 1 in the norm, N m and N; default 1.
 
         Returns
         -------
@@ -325,24 +330,24 @@ class KinematicMethods:
         damping: float = 0.1,
         threshold: float = 0.05,
     ) -> JointRates:
-        """Joint velocities for a velocity of the tool, by damped least squares within the limits.
+        """Joint velocities for a tool velocity, by damped least squares within the joint limits.
 
-        A joint at its limit is held; if a joint is too fast, all are slowed down together, so the
-        tool keeps its direction.
+        A joint at its limit is stopped.  If a joint would exceed its max speed, all joints are
+        scaled down by the same factor, so the tool keeps its direction.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
         twist : (..., 6) linear (m/s) and angular (rad/s) velocity, or (..., 3) linear only.
         frame : axes of the twist, "base" or "tool".
-        dt : time for which the velocity is held, s: no joint passes a limit within it.
-        max_speed : (n,) or a number, rad/s and m/s; with the file's, the lower one counts.
+        dt : duration of the velocity, s; no joint passes a position limit within it.
+        max_speed : (n,) or a number, rad/s and m/s; applies in addition to the robot file's limits.
         damping : max damping, at a singularity (m and rad per rad).
         threshold : singular value of the Jacobian below which damping begins (m and rad per rad).
 
         Returns
         -------
-        `JointRates`: `qd` (..., n), the achieved `twist`, `limited` joints and the `scale`.
+        `JointRates` with `qd` (..., n), the achieved `twist`, the `limited` joints and the `scale`.
         """
         from brazo.kinematics.rates import resolved_rate
 
@@ -369,20 +374,20 @@ class KinematicMethods:
         damping: float = 1e-3,
         posture: ArrayLike | None = None,
     ) -> JointRates:
-        """Joint velocities for a velocity of the tool, by a quadratic program within the limits.
+        """Joint velocities for a tool velocity, by a quadratic program within the joint limits.
 
-        The velocity is met as well as the limits of all joints allow (weighted least squares).
+        The weighted squared error of the tool velocity is minimised.
 
         Parameters
         ----------
         q : (n,) joint positions, rad and m.
         twist : (6,) linear (m/s) and angular (rad/s) velocity, or (3,) linear only.
         frame : axes of the twist, "base" or "tool".
-        dt : time for which the velocity is held, s: no joint passes a limit within it.
-        max_speed : (n,) or a number, rad/s and m/s; with the file's, the lower one counts.
-        weights : of the rows of the twist; 0 leaves a direction free.
+        dt : duration of the velocity, s; no joint passes a position limit within it.
+        max_speed : (n,) or a number, rad/s and m/s; applies in addition to the robot file's limits.
+        weights : weights of the rows of the twist; 0 leaves a direction free.
         damping : weight of the joint velocities, for singularities and redundant joints.
-        posture : (n,) positions to which redundant joints move, with 1 rad/s per rad.
+        posture : (n,) positions towards which redundant joints move, with 1 rad/s per rad of error.
 
         Returns
         -------
@@ -404,7 +409,7 @@ class KinematicMethods:
 
 
 def _start(q0: ArrayLike | None, near: ArrayLike) -> ArrayLike:
-    """The start values of inverse kinematics, given as `q0` or `near`; not both."""
+    """Return `near`, the other name of the argument `q0`; raise BrazoError if both are given."""
     if q0 is not None:
-        raise BrazoError("give q0 or near, not both: they are two names of the same joint values")
+        raise BrazoError("give q0 or near, not both: they are two names for the same argument")
     return near

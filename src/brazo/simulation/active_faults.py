@@ -1,4 +1,4 @@
-"""Active faults of one robot and the order in which they act."""
+"""`ActiveFaults`: the active faults of one robot, applied in the order of injection."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Array = np.ndarray
 
 
 class ActiveFaults:
-    """All active faults of a robot, applied to its measurements and drive commands."""
+    """The active faults of one robot, which change its measurements and drive commands."""
 
     def __init__(self) -> None:
         self._active: list[tuple[Fault, Effect]] = []
@@ -24,13 +24,13 @@ class ActiveFaults:
         return [fault for fault, _ in self._active]
 
     def add(self, fault: Fault, robot: WorldRobot, dt: float, rng: np.random.Generator) -> None:
-        """Activate a fault."""
+        """Activate a fault; `rng` generates its random noise."""
         fault.begin(robot)
         self._active.append((fault, fault.effect(robot, dt, rng)))
         self.apply(robot)
 
     def clear(self, robot: WorldRobot, fault: Fault | None = None) -> list[Fault]:
-        """Clear one fault, or all of them; return the cleared faults."""
+        """Clear `fault`, or all faults if it is None; return the cleared faults."""
         cleared = [one for one, _ in self._active if fault is None or one == fault]
         self._active = [(one, effect) for one, effect in self._active if one not in cleared]
         for one in cleared:
@@ -39,7 +39,11 @@ class ActiveFaults:
         return cleared
 
     def apply(self, robot: WorldRobot) -> None:
-        """Set the drive gains, which are not part of the engine's state, and update the flags."""
+        """Set the drive gains of the robot and the flags `on_sensors` and `in_step`.
+
+        Call this method also after a state of the engine was restored, because drive gains are not
+        part of that state.
+        """
         self.on_sensors = any(fault.on_sensors for fault in self.faults)
         self.in_step = self.on_sensors or any(fault.on_command for fault in self.faults)
         gain = np.ones(robot.n)
@@ -48,7 +52,7 @@ class ActiveFaults:
         robot.drive_gain = gain
 
     def measured(self, q: Array, qd: Array) -> tuple[Array, Array]:
-        """Return the q and q̇ that the controller receives."""
+        """Return the positions and velocities (n,) that the faulty encoders measure."""
         q, qd = q.copy(), qd.copy()
         for fault, effect in self._active:
             if fault.on_sensors:
@@ -56,7 +60,7 @@ class ActiveFaults:
         return q, qd
 
     def delivered(self, tau: Array) -> Array:
-        """Return the torques that reach the drives."""
+        """Return the torques (n,) that reach the drives when the controller commands `tau`."""
         for fault, effect in self._active:
             if fault.on_command:
                 tau = effect.command(tau)

@@ -1,4 +1,8 @@
-"""`brazo.Robot` for a robot of a cell, with the cell's edits and gravity in base axes."""
+"""Conversion of a robot of a cell to a `brazo.Robot`.
+
+The result includes the edits made in the cell.  Its gravity vector is that of the cell, expressed
+in the axes of the robot's base.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from brazo.world.tcp import with_tcp
 
 
 def arm_of(given: CellRobot, gravity: Array) -> Robot:
-    """Return a robot of a cell as `brazo.Robot`, with its edits and gravity in base axes."""
+    """Return a robot of a cell as a `brazo.Robot`; `gravity` (3,) is in world axes, m/s²."""
     pose = next((one.pose for one in given.tcps if one.name == given.tcp), None)
     pull = frozen(given.base[:3, :3].T @ gravity)
     heavy = InGravity(given.source, pull, pose, given.drives)
@@ -26,7 +30,10 @@ def arm_of(given: CellRobot, gravity: Array) -> Robot:
 
 @dataclass(frozen=True, eq=False)
 class InGravity:
-    """Function that rebuilds a cell's robot with other parameters, in its gravity with its TCP."""
+    """Callable that rebuilds the model of a cell's robot with other parameter values.
+
+    The gravity, tool centre point (TCP) and drives of the robot in the cell are kept.
+    """
 
     source: RobotSource
     gravity: Array
@@ -37,7 +44,7 @@ class InGravity:
         return self.pulled(self.source.rebuild(values))
 
     def pulled(self, model: Model) -> Model:
-        """Return the model with this gravity, tool centre point and kind of drives."""
+        """Return `model` with `gravity`, `tcp` and `drives` of this object."""
         if self.drives is not None:
             model = with_drives(model, self.drives)
         if self.tcp is not None:

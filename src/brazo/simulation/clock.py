@@ -1,7 +1,7 @@
-"""Exact simulation times: step k of 1 ms is at k/1000 s, to the last bit.
+"""Simulation times without accumulated rounding errors.
 
-The engine accumulates steps and shows 35.8710000000071 after 35871 of them.  With dt = a/b in
-integers the time is the float nearest to k·a/b, which is the same in every run.
+The engine adds dt in every step: after 35871 steps of 1 ms its time is 35.8710000000071 s.  If dt
+is the ratio a/b of two integers, the exact time of step k is the float nearest to k·a/b.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ MAX_BATCH = 200  # max steps per call; other threads wait this long for the simu
 
 
 def exact_time(t: float, dt: float) -> float:
-    """Return the exact time (s) for an accumulated time `t` (s) in steps of `dt`."""
+    """Return the engine's time `t` (s), corrected for the rounding errors of adding `dt` (s).
+
+    A time that is not a multiple of `dt` is returned unchanged.
+    """
     k = round(t / dt)
     if abs(t - k * dt) > NEAR * dt:
         return t
@@ -26,14 +29,14 @@ def exact_time(t: float, dt: float) -> float:
 
 
 def exact_times(t: np.ndarray, dt: float) -> np.ndarray:
-    """Vectorised `exact_time`, with bit-identical results."""
+    """Return `exact_time` for each element of the array `t`, with bit-identical results."""
     k = np.rint(t / dt)
     a, b = _ratio(dt)
     return np.where(np.abs(t - k * dt) > NEAR * dt, t, k * a / b)
 
 
 def steps_before(wait: float, dt: float) -> int:
-    """Return the number of steps that start within the next `wait` seconds.
+    """Return the number of steps of `dt` seconds that start within the next `wait` seconds.
 
     The current step is included.  The result is at least 1 and at most `MAX_BATCH`.
     """
@@ -42,6 +45,6 @@ def steps_before(wait: float, dt: float) -> int:
 
 @lru_cache(maxsize=64)
 def _ratio(dt: float) -> tuple[int, int]:
-    """Return dt as a ratio of integers, with a denominator up to 10⁶ if that is exact."""
+    """Return integers a, b with a/b = dt; b is at most 10⁶ if such a ratio is exact."""
     near = Fraction(dt).limit_denominator(1_000_000)
     return (near if float(near) == dt else Fraction(dt)).as_integer_ratio()

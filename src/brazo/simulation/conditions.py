@@ -1,7 +1,8 @@
-"""`Condition`: a number that machine code computes after every step of a batch.
+"""`Condition`: a condition that machine code checks after every step of a batch.
 
-A task with a list `conditions` needs no call before its `due` time as long as all of them are above
-0; a batch of native steps ends after the first step in which one is not.
+A task may have a list `conditions`.  While all of them hold, the task need not be called before its
+`due` time.  A batch of steps in machine code ends after the first step in which a condition does
+not hold.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from brazo.codegen import Kernel
 
 @dataclass(frozen=True, eq=False)
 class Condition:
-    """Condition `result > 0` of a kernel with one result; its inputs are arrays of the engine."""
+    """A condition that holds while the kernel (compiled function) returns a value above 0.
+
+    `inputs` are the arguments of the kernel: arrays in the memory of the physics engine.
+    """
 
     kernel: Kernel
     inputs: tuple[np.ndarray, ...]
 
     @property
     def holds(self) -> bool:
-        """Whether the number is above 0 now."""
+        """Whether the condition holds now."""
         return bool(self.kernel(*self.inputs)[0] > 0.0)

@@ -1,8 +1,8 @@
-"""Computing time of a step and of its parts.
+"""Computing time of a simulation step and of its parts.
 
-The total, the tasks and everything after the engine are timed in every step; the other parts are
-sampled in one of 17 steps.  This overhead is negligible, and a prime number avoids aliasing with
-other periodic work.
+The whole step, the tasks and the work after the engine are timed in every step.  The other parts
+are timed in every 17th step, to keep the overhead negligible.  17 is a prime number, which avoids
+aliasing with other periodic work.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ class Costs:
 
     @property
     def control_share(self) -> float:
-        """Fraction of the total used by the controllers, 0..1."""
+        """Fraction (0 to 1) of the total computing time used by the controllers."""
         return self.control / self.total if self.total else 0.0
 
     def __str__(self) -> str:
         return (
-            f"{self.total:.1f} µs a step: engine {self.engine:.1f}, control {self.control:.1f}, "
+            f"{self.total:.1f} µs per step: engine {self.engine:.1f}, control {self.control:.1f}, "
             f"recording {self.recording:.1f}, other {self.other:.1f}; "
             f"{self.real_time_factor:.1f} times real time"
         )
 
 
 class Meter:
-    """Accumulator of computing times."""
+    """Accumulator of the computing times of a simulation."""
 
     def __init__(self) -> None:
         self.clear()
@@ -66,13 +66,13 @@ class Meter:
         return self.steps >= self._next
 
     def sample(self, control: float, recording: float, engine: float) -> None:
-        """Add the parts (s) of one step, up to the end of the engine's part."""
+        """Add the times (s) that one step spent on control, recording and the engine."""
         self._samples, self._next = self._samples + 1, self.steps + EVERY
         for i, part in enumerate((control, recording, engine)):
             self._sampled[i] += part
 
     def costs(self, dt: float) -> Costs:
-        """Return the mean over all steps of `dt` seconds so far."""
+        """Return the mean computing times of all steps so far; `dt` (s) is the step size."""
         mean = 1e6 / max(self.steps, 1)
         whole, deriving = mean * self.whole, mean * self.deriving
         control, recording = mean * self.control, mean * self.recording

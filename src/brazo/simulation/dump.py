@@ -1,8 +1,8 @@
-"""Dump of a diverged run: one file from which its last steps can be replayed.
+"""Dump of a diverged simulation: a file from which its last steps can be replayed.
 
-The file (.npz, plain arrays) contains the compiled model, the initial states of the last steps
-including the controls, and a JSON description.  A replay needs neither the cell nor the
-controllers: the engine repeats the steps bit for bit.
+The file (.npz, plain arrays) contains the compiled model, the state at the start of each of the
+last steps including the drive commands, and a JSON description.  A replay needs neither the cell
+nor the controllers: the engine repeats the steps bit for bit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from brazo.codegen.cache import cache_dir
 from brazo.errors import BrazoError
 from brazo.files import replacing, require_file
 from brazo.formats.mjcf.engine import engine
-from brazo.private import make_private, prune
+from brazo.permissions import make_private, prune
 from brazo.world.divergence_guard import Diverged, DivergenceGuard
 from brazo.world.last_steps import model_bytes, model_of
 
@@ -48,7 +48,7 @@ class Replay:
 
 
 def own_folder() -> Path | None:
-    """Return the user's folder for dumps; None for a user without a home directory."""
+    """Return the user's default folder for dumps, or None if there is no home directory."""
     try:
         return cache_dir() / "dumps"
     except RuntimeError:
@@ -56,7 +56,11 @@ def own_folder() -> Path | None:
 
 
 def prepare_folder(folder: Path) -> None:
-    """Create a folder for a dump; the user's own folder is private and limited in size."""
+    """Create a folder for dumps.
+
+    The default folder of the user is made private, and its oldest dumps are deleted if it exceeds
+    `MAX_DUMPS` files or `MAX_BYTES` bytes.
+    """
     if folder != own_folder():
         folder.mkdir(parents=True, exist_ok=True)
         return
@@ -67,7 +71,11 @@ def prepare_folder(folder: Path) -> None:
 def write_dump(
     path: Path, model: Any, states: Array, error: Diverged, about: Mapping[str, Any]
 ) -> None:
-    """Write the last steps of a diverged run; the file is created atomically."""
+    """Write a dump file atomically.
+
+    `states` (steps, size) are the engine's states at the start of the last steps, and `about` is
+    the description of the run.
+    """
     mujoco = engine()
     description = {
         "format": FORMAT,
@@ -89,9 +97,10 @@ def write_dump(
 def save_dump(
     folder: Path, name: str, model: Any, states: Array, error: Diverged, about: Mapping[str, Any]
 ) -> Diverged:
-    """Write a dump into a folder; return the error with its path, or the reason why there is none.
+    """Write a dump into a folder and return `error` with a note appended.
 
-    `name` is the name of the cell; the other arguments are those of `write_dump`.
+    The note contains the path of the dump, or the reason why it could not be written.  `name` is
+    the name of the cell.  The other arguments are those of `write_dump`.
     """
     dump = None
     try:
@@ -101,19 +110,19 @@ def save_dump(
     except (OSError, BrazoError) as problem:
         dump, note = None, f"Its last steps could not be saved: {problem}"
     else:
-        note = f"Its last steps are in {dump}: Simulation.replay_dump runs them again"
+        note = f"Its last steps are in {dump}: replay them with Simulation.replay_dump"
     found = Diverged(f"{error}. {note}", error.time, error.where)
     found.dump = dump
     return found
 
 
 def replay_dump(path: str | Path) -> Replay:
-    """Replay the last steps of a dump."""
+    """Repeat the steps of a dump file and compare the states with those in the file."""
     model_data, states, about = _read(Path(path))
     mujoco = engine()
     if about["mujoco"] != mujoco.__version__:
         raise BrazoError(
-            f"{path}: written with MuJoCo {about['mujoco']}, but {mujoco.__version__} is "
+            f"{path}: written with MuJoCo {about['mujoco']}, but MuJoCo {mujoco.__version__} is "
             "installed; a replay needs the same version"
         )
     model = model_of(model_data)
@@ -153,7 +162,10 @@ def replay_dump(path: str | Path) -> Replay:
 
 
 def free_name(folder: Path, name: str, suffix: str) -> Path:
-    """Return an unused file path in a folder; special characters of `name` become hyphens."""
+    """Return the path of a file that does not exist yet: `name` and `suffix` in a folder.
+
+    Special characters in `name` become hyphens; a number is appended if the file exists.
+    """
     name = re.sub(r"[^\w.-]+", "-", name).lstrip(".-") or "run"
     path, k = folder / f"{name}{suffix}", 1
     while path.exists():
@@ -163,7 +175,7 @@ def free_name(folder: Path, name: str, suffix: str) -> Path:
 
 
 def _same_motion(mujoco: Any, model: Any, here: Array, there: Array) -> bool:
-    """Whether a step led to the time, positions and velocities at the start of the next one."""
+    """Whether two state vectors have the same time, positions and velocities."""
     kind = mujoco.mjtState
     size = mujoco.mj_stateSize(
         model, kind.mjSTATE_TIME | kind.mjSTATE_QPOS | kind.mjSTATE_QVEL
@@ -180,5 +192,8 @@ def _read(path: Path) -> tuple[Array, Array, dict[str, Any]]:
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise BrazoError(f"{path}: not a dump of a diverged simulation ({error})") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise BrazoError(f"{path}: the dump was written by an incompatible version of brazo")
+        raise BrazoError(
+            f"{path}: the dump was written by an incompatible version of brazo; replay it with "
+            "that version"
+        )
     return model, states, about

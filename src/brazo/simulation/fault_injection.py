@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class FaultInjection:
-    """Faults of a simulation; `sim.faults`."""
+    """Active and scheduled faults of a simulation, available as `sim.faults`."""
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
@@ -23,11 +23,11 @@ class FaultInjection:
 
     @property
     def scheduled(self) -> tuple[tuple[float, Fault], ...]:
-        """Pending faults, each with its time (s), earliest first."""
+        """Scheduled faults as pairs (time in s, fault), earliest first."""
         return tuple(self._scheduled)
 
     def inject(self, fault: Fault, at: float | None = None) -> None:
-        """Activate a fault, now or at a time (s)."""
+        """Activate a fault now, or at the simulation time `at` (s)."""
         sim = self._sim
         with sim.lock:
             if not isinstance(fault, Fault):
@@ -39,14 +39,18 @@ class FaultInjection:
                 self._activate(fault)
             elif not np.isfinite(at) or at < sim.time - 0.5 * sim.dt:
                 raise BrazoError(
-                    f"cannot inject a fault at {at:g} s: the time is already {sim.time:g} s"
+                    f"cannot inject a fault at {at:g} s: expected a finite time, not before the "
+                    f"current time {sim.time:g} s"
                 )
             else:
                 self._scheduled.append((float(at), fault))
                 self._scheduled.sort(key=lambda entry: entry[0])
 
     def clear(self, robot: str | None = None, fault: Fault | None = None) -> None:
-        """Clear one fault, all of a robot, or all faults, including scheduled ones."""
+        """Clear active and scheduled faults.
+
+        `robot` selects the faults of one robot, `fault` selects one fault; None selects all.
+        """
         sim = self._sim
         with sim.lock:
             names = list(sim.robots) if robot is None else [sim.robots[robot].name]
@@ -62,12 +66,15 @@ class FaultInjection:
 
     @property
     def due(self) -> float:
-        """Time (s) before which no step has to begin with a fault; infinite without one."""
+        """Earliest start time (s) of the step in which the next scheduled fault begins.
+
+        This is half a step before the scheduled time; infinite if no fault is scheduled.
+        """
         # A fault begins in the step nearest to its time.
         return self._scheduled[0][0] - 0.5 * self._sim.dt if self._scheduled else np.inf
 
     def activate_due(self) -> None:
-        """Activate the scheduled faults whose time has come."""
+        """Activate the scheduled faults that begin in the current step."""
         while self._scheduled and self._scheduled[0][0] <= self._sim.time + 0.5 * self._sim.dt:
             self._activate(self._scheduled.pop(0)[1])
 
@@ -80,14 +87,14 @@ class FaultInjection:
         self._sim.log("fault", text, **data)
 
     def save(self) -> tuple[tuple[tuple[float, Fault], ...], int]:
-        """Return the pending faults and the number of faults so far."""
+        """Return the scheduled faults and the number of faults injected so far."""
         return self.scheduled, self._injected
 
     def restore(self, scheduled: tuple[tuple[float, Fault], ...] = (), injected: int = 0) -> None:
-        """Return to a saved schedule, by default an empty one."""
+        """Restore the values returned by `save`; by default, remove all scheduled faults."""
         self._scheduled, self._injected = list(scheduled), injected
 
 
 def fault_event(fault: Fault) -> tuple[str, dict[str, Any]]:
-    """Return text and data of the event that reports a fault."""
+    """Return the text and the data of the event that reports a fault."""
     return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}

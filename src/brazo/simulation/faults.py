@@ -4,13 +4,13 @@
     JointFree       a joint is unpowered: its drive delivers no torque
     TorqueLoss      a drive delivers only a fraction of the commanded torque
     EncoderBias     an encoder has a constant offset
-    EncoderNoise    an encoder and its velocity have Gaussian noise, from the simulation's seed
-    EncoderFrozen   an encoder is stuck at the value it had when the fault began, velocity 0
+    EncoderNoise    measured position and velocity have Gaussian noise (seeded by the simulation)
+    EncoderFrozen   an encoder is stuck at its value at the start of the fault; velocity 0
     CommandDelay    torques reach the drives with a delay
 
-Locks and torque losses act in the engine (an equality, the gain of a drive), so they affect any
-kind of controller.  Encoder faults act between the robot and its controller; the values that the
-controller receives are recorded as `measured`.
+Locks and torque losses act in the engine, as an equality constraint and as a drive gain.  They
+therefore affect any kind of controller.  Encoder faults act between the robot and its controller;
+the values that the controller receives are recorded as `measured`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Fault:
         return type(self).__name__
 
     def check(self, robot: WorldRobot, dt: float) -> None:
-        """Raise an error if the fault does not fit the robot."""
+        """Raise `BrazoError` if the fault cannot be applied to the robot; `dt` (s) is the step."""
 
     def begin(self, robot: WorldRobot) -> None:
         """Activate the fault in the engine."""
@@ -54,10 +54,13 @@ class Fault:
         """Clear the fault in the engine."""
 
     def weaken(self, gain: Array, robot: WorldRobot) -> None:
-        """Reduce the drive gains (n,) in place."""
+        """Reduce `gain` (n,) in place; drive i delivers the fraction `gain[i]` of its torque."""
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
-        """Return the effect in every step, for faults of encoders and commands."""
+        """Return a new object that changes measurements and commands in every step.
+
+        `dt` (s) is the step, and `rng` generates random noise.
+        """
         return Effect()
 
 
@@ -65,16 +68,16 @@ class Effect:
     """Effect of an active fault on measurements and drive commands."""
 
     def sense(self, q: Array, qd: Array) -> None:
-        """Change measured positions and velocities (n,) in place."""
+        """Change the measured positions and velocities (n,) in place."""
 
     def command(self, tau: Array) -> Array:
-        """Return the torques (n,) that reach the drives."""
+        """Return the torques (n,) that reach the drives when `tau` (n,) is commanded."""
         return tau
 
 
 @dataclass(frozen=True, slots=True)
 class JointFault(Fault):
-    """A fault of one joint, given by name."""
+    """A fault of the joint with the name `joint`."""
 
     joint: str
 
@@ -82,7 +85,7 @@ class JointFault(Fault):
         self.index(robot)
 
     def index(self, robot: WorldRobot) -> int:
-        """Return the index of the joint."""
+        """Return the index of the joint in the robot; raise an error if there is none."""
         if self.joint not in robot.joint_names:
             raise BrazoError(
                 f"robot '{robot.name}' has no joint '{self.joint}'; "
@@ -93,7 +96,7 @@ class JointFault(Fault):
 
 @dataclass(frozen=True, slots=True)
 class JointLocked(JointFault):
-    """A joint that stays at its position."""
+    """Fault: a joint stays at its position, regardless of the forces on it."""
 
     @property
     def text(self) -> str:
@@ -108,7 +111,7 @@ class JointLocked(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class TorqueLoss(JointFault):
-    """A drive that loses the fraction `share` (0..1) of its torque."""
+    """Fault: a drive loses the fraction `share` (0 to 1) of its torque."""
 
     share: float
 
@@ -127,7 +130,7 @@ class TorqueLoss(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class JointFree(JointFault):
-    """An unpowered joint."""
+    """Fault: a joint is unpowered; its drive delivers no torque."""
 
     @property
     def text(self) -> str:
@@ -139,7 +142,7 @@ class JointFree(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderBias(JointFault):
-    """An encoder with a constant offset `bias` (rad or m)."""
+    """Fault: an encoder has a constant offset `bias` (rad or m)."""
 
     bias: float
     on_sensors: ClassVar[bool] = True
@@ -159,7 +162,11 @@ class EncoderBias(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderNoise(JointFault):
-    """An encoder with Gaussian noise `std` (rad or m), its velocity with `rate_std` (per s)."""
+    """Fault: Gaussian noise on the measurements of one joint.
+
+    The standard deviation is `std` (rad or m) for the position and `rate_std` (rad/s or m/s) for
+    the velocity.
+    """
 
     std: float
     rate_std: float = 0.0
@@ -180,7 +187,7 @@ class EncoderNoise(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderFrozen(JointFault):
-    """An encoder that is stuck at one value."""
+    """Fault: an encoder is stuck at its current value and measures zero velocity."""
 
     on_sensors: ClassVar[bool] = True
 
@@ -195,7 +202,7 @@ class EncoderFrozen(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class CommandDelay(Fault):
-    """Torques that reach the drives `delay` seconds late."""
+    """Fault: commanded torques reach the drives after a delay of `delay` seconds."""
 
     delay: float
     on_command: ClassVar[bool] = True
@@ -243,7 +250,10 @@ class _Frozen(Effect):
 
 
 class _Delay(Effect):
-    """Queue of delayed commands; the drives keep the last torques until the first one arrives."""
+    """Queue of delayed commands.
+
+    Until the first one reaches the drives, the drives keep the torques from before the fault.
+    """
 
     def __init__(self, steps: int, last: Array) -> None:
         self._queue = deque([last.copy() for _ in range(steps)])

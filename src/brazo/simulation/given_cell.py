@@ -1,7 +1,7 @@
-"""Convert what a user names (a cell, a robot, their name or file) to a cell.
+"""Conversion of user input (an object, a name or a file path) to a cell.
 
-A single robot becomes a cell with a floor at the bottom of its base, or below all of its links if
-it hangs from its base.
+A robot is converted to a cell with this robot and a floor.  The floor is at the bottom of the
+robot's base, or below all links if the robot hangs from its base.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ CELL, ROBOT = "cell:", "robot:"
 
 
 def choices() -> dict[str, list[str]]:
-    """Names of the shipped cells and robots."""
+    """Return the names of the shipped cells and robots, with the keys `cells` and `robots`."""
     return {"cells": cell_names(), "robots": robot_names()}
 
 
 def as_cell(source: Any) -> Cell:
-    """Cell given by a `Cell`, a `Robot`, a name or a path.
+    """Return the cell that `source` specifies: a `Cell`, a `Robot`, a name or a file path.
 
-    A name that is both a cell's and a robot's refers to the cell; the prefixes in `robot:delta`
-    and `cell:delta` select one.
+    If a cell and a robot have the same name, the name selects the cell.  A prefix selects one of
+    them explicitly, as in `cell:delta` and `robot:delta`.
     """
     if isinstance(source, Cell):
         return source
@@ -44,9 +44,9 @@ def as_cell(source: Any) -> Cell:
         return alone(source_of(source), source)
     if not isinstance(source, str | Path):
         raise BrazoError(
-            f"cannot show a {type(source).__name__}: give a cell ({', '.join(cell_names())}"
-            f"), a robot (of brazo.load, or a name: {', '.join(robot_names())}), or the path of a "
-            "cell or robot file"
+            f"an object of type {type(source).__name__} is neither a cell nor a robot; give a cell "
+            f"({', '.join(cell_names())}), a robot (an object of brazo.load, or a name: "
+            f"{', '.join(robot_names())}), or the path of a cell or robot file"
         )
     name = str(source)
     if name.startswith(CELL):
@@ -65,7 +65,7 @@ def as_cell(source: Any) -> Cell:
 
 
 def is_cell_file(path: Path) -> bool:
-    """Whether a path is a cell file rather than a robot file; raise for a program file."""
+    """Whether `path` is an existing cell file; raise `BrazoError` if it is a program file."""
     found = existing(path)
     if found is None or found.suffix.lower() not in (".yaml", ".yml") or not is_regular(found):
         return False
@@ -73,23 +73,23 @@ def is_cell_file(path: Path) -> bool:
     fields = root.mapping() if root.is_mapping else {}
     if "robots" in fields and fields["robots"].is_mapping:
         raise BrazoError(
-            f"{path}: a program, not a robot or cell: load it in the Program panel of its cell, or "
-            "start it with brazo run"
+            f"{path}: this file is a program, not a robot or cell; open its cell and load it in "
+            "the Program panel, or run it with `brazo run`"
         )
     return any(key in CELL_FIELDS for key in fields)
 
 
 def lone_robot(name_or_path: str | Path) -> Cell:
-    """Cell with a single robot, given by name or file."""
+    """Return a cell with a floor and one robot, given by its name or file path."""
     return alone(RobotSource.load(name_or_path), load(name_or_path))
 
 
 def alone(source: RobotSource, robot: Robot) -> Cell:
-    """Cell with a single robot and a floor."""
+    """Return a cell with a floor and one robot; `source` and `robot` describe the same robot."""
     start = default_start(source.model, source.model.limits)
     return lone_cell(robot, source, floor_under(robot, start))
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
-    """Height (m) of the floor for a robot at `q` (n,), from the parts that the lab draws."""
+    """Return the height (m) of a floor below a robot at `q` (n,), from its drawn parts."""
     return floor_height(robot, q, visible_parts(robot.model, robot.parts))

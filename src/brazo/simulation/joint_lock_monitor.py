@@ -1,12 +1,12 @@
-"""Detection of a locked joint from its signals: it stands still while its reference moves away.
+"""Detection of locked joints: a locked joint is at rest while its reference moves away.
 
-A joint counts as locked if for `patience` seconds
+A joint is considered locked if, for `patience` seconds,
 
     |q_ref − q| > error    and    |q̇| < still    and    |q̇_ref| > moving
 
-with q and q̇ as measured by its encoder.  Three cases do not count: a steady-state error (the
-reference is at rest), a normal lag (the joint moves), and a reversal of direction (the joint is at
-rest only briefly).
+with q and q̇ as measured by the encoder.  Three cases are not detected as locked: a steady-state
+error (the reference is at rest), a normal lag (the joint moves), and a reversal of direction (the
+joint is at rest only briefly).
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class LockRule:
-    """Thresholds for a locked joint, each for revolute joints (rad) and prismatic joints (m)."""
+    """Thresholds for detecting a locked joint; see the formula in the module docstring.
+
+    Each pair contains the value for revolute joints (rad) and that for prismatic joints (m).
+    """
 
     error: tuple[float, float] = (0.01, 0.003)
     still: tuple[float, float] = (0.005, 0.001)  # per s
@@ -31,7 +34,7 @@ class LockRule:
 
 
 class LockMonitor:
-    """Monitor of one robot; `update` is called once per step."""
+    """Detector of the locked joints of one robot; call `update` once per step."""
 
     def __init__(self, robot: SimRobot, dt: float, rule: LockRule | None = None) -> None:
         rule = rule or LockRule()
@@ -44,7 +47,7 @@ class LockMonitor:
         self._count = np.zeros(robot.n, int)
 
     def update(self) -> list[int]:
-        """Return the joints that are detected as locked in this step."""
+        """Return the indices of the joints that are newly detected as locked in this step."""
         robot, motion = self._robot, self._robot.motion
         q, qd = robot.control.measured or (robot.world.q, robot.world.qd)
         lags = np.abs(motion.q - q) > self._error

@@ -1,4 +1,4 @@
-"""A cell with a single robot on a floor."""
+"""Construction of a cell with a single robot on a floor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Array = np.ndarray
 
 
 def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | None = None) -> Cell:
-    """Return a cell with one robot at its pose `home`, else its first pose, in its own gravity.
+    """Return a cell with one robot, a floor, and the gravity vector of the robot's model.
 
-    `source` describes where the robot was read from (default: `robot`); `floor` is the height (m)
-    of the floor.
+    The robot starts at its pose `home`, or at its first pose if there is no `home`.  `source` is
+    the file of the robot with its edits; by default it is derived from `robot`.  `floor` is the
+    height (m) of the floor; by default it is computed by `floor_height`.
     """
     source = source or source_of(robot)
     start = default_start(source.model, source.model.limits)
@@ -36,7 +37,7 @@ def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | No
 
 
 def source_of(robot: Robot) -> RobotSource:
-    """Return a `RobotSource` made from a robot; its parameters can still be edited."""
+    """Return the `RobotSource` of a robot: its model, file and edits, as a cell needs them."""
     source, edits = robot._source, Edits(dict(robot._overrides))
     if isinstance(source.rebuild, InGravity):  # a robot of another cell
         return source.rebuild.source.edited(edits)
@@ -44,9 +45,10 @@ def source_of(robot: Robot) -> RobotSource:
 
 
 def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
-    """Valid, unused name for a robot in a cell.
+    """Return a name for a robot in a cell: `wanted`, changed if it is invalid or taken.
 
-    A robot file allows names that a cell does not: with a slash, empty or reserved.
+    Robot files allow names that are not valid in a cell: names with a slash, empty names and
+    reserved names.
     """
     others = {FLOOR, WORLD, *taken}
     wanted = wanted.replace("/", "-").strip() or "robot"
@@ -57,9 +59,10 @@ def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
 
 
 def floor_height(robot: Robot, q: Array, parts: Sequence[Sequence[Part]]) -> float:
-    """Height (m) of the floor for a robot at `q` (n,); `parts` are the solids of each body.
+    """Return the height (m) at which to place the floor for a robot at `q` (n,).
 
-    It is the bottom of the base, or lower than all links if some are far below the base.
+    This is the bottom of the base.  If a link is far below the base, it is a height below all
+    links.  `parts` contains the parts of each body.
     """
     frames = robot.frames(q)
     clouds = []

@@ -1,8 +1,9 @@
-"""References of a robot: at rest, along a trajectory, or from a live source.
+"""Motions: the reference of a robot (desired q, q̇, q̈) in each step.
 
-A motion gives one row (q, q̇, q̈) of length 3n per step.  A trajectory is sampled once when it
-starts, row i for the i-th step from then on, so that a step only reads a row; after the last row
-the reference stays at rest.
+A reference is constant (`Rest`), follows a trajectory (`Sampled`) or comes from a live source
+(`Live`).  A motion gives one row (q, q̇, q̈) of length 3n per step.  A trajectory is sampled once,
+when it starts: row i is the reference of the i-th step after the start.  After the last row, the
+reference stays at the last position.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Array = np.ndarray
 
 
 class Motion(Protocol):
-    """A source of references; `row` is the reference of the current step."""
+    """Source of the reference of a robot; `row` (3n,) contains q, q̇ and q̈ of this step."""
 
     row: Array  # (3n,)
     q: Array  # (n,) views of the row
@@ -37,7 +38,7 @@ class Motion(Protocol):
 
 
 class Rest:
-    """A constant position."""
+    """Motion that stays at a constant position `q` (n,)."""
 
     moving = False
     remaining = 0.0
@@ -52,7 +53,7 @@ class Rest:
 
 
 class Sampled:
-    """Precomputed rows, followed by rest at the last position."""
+    """Motion through the precomputed rows of `table` (rows, 3n); it then rests at the last one."""
 
     def __init__(self, table: Array, dt: float) -> None:
         self.table = table
@@ -76,13 +77,13 @@ class Sampled:
 
     @classmethod
     def of(cls, trajectory: Trajectory, dt: float) -> Sampled:
-        """Sample a trajectory from its start, every dt seconds."""
+        """Return the motion along a trajectory, sampled every `dt` seconds from its start."""
         table = trajectory.table(dt)
         return cls(np.hstack([table.q, table.qd, table.qdd]), dt)
 
     @property
     def moving(self) -> bool:
-        """Whether rows remain."""
+        """Whether there are rows after the current one."""
         return self._next < len(self.table)
 
     @property
@@ -91,7 +92,7 @@ class Sampled:
         return (len(self.table) - self._next) * self.dt
 
     def rest_of_table(self) -> Array:
-        """Return the current row and all later ones (rows, 3n)."""
+        """Return the current row and all later rows of the table (rows, 3n)."""
         return self.table[max(self._next - 1, 0) :]
 
     @property
@@ -101,11 +102,11 @@ class Sampled:
 
     @property
     def end(self) -> Array:
-        """The row (3n,) after the last one: the final position at rest."""
+        """The row (3n,) used after the end of the table: the last position with zero velocity."""
         return self._end
 
     def passed(self, steps: int) -> None:
-        """Skip rows after native steps have advanced `row`."""
+        """Advance the row index by `steps`; steps in machine code have already updated `row`."""
         self._next = min(self._next + steps, len(self.table))
 
     def advance(self) -> None:
@@ -118,7 +119,10 @@ class Sampled:
 
 
 class Live:
-    """A source that is polled every step: `next()` or `update(dt)` returns q, qd and qdd."""
+    """Motion from a live source, which is called in every step.
+
+    `source.next()` or `source.update(dt)` must return an object with q, qd and qdd.
+    """
 
     def __init__(self, source: Any, q: Any, dt: float) -> None:
         self._ask: Callable[[], Any]
@@ -128,8 +132,8 @@ class Live:
             self._ask = lambda: updating(dt)
         else:
             raise BrazoError(
-                f"{type(source).__name__} cannot be followed: a live source must have next() or "
-                "update(dt) that returns q, qd and qdd"
+                f"{type(source).__name__} cannot be followed: a live source needs next() or "
+                "update(dt) that returns an object with q, qd and qdd"
             )
         self.source = source
         n = len(q)
@@ -138,12 +142,12 @@ class Live:
 
     @property
     def moving(self) -> bool:
-        """`moving` of the source; True if it has no such attribute."""
+        """The attribute `moving` of the source; True if the source has no such attribute."""
         return bool(getattr(self.source, "moving", True))
 
     @property
     def remaining(self) -> float:
-        """`remaining` of the source (s); nan if it has no such attribute."""
+        """The attribute `remaining` of the source (s); nan if the source has no such attribute."""
         return float(getattr(self.source, "remaining", float("nan")))
 
     def advance(self) -> None:
@@ -158,8 +162,8 @@ class Live:
             fits = False
         if not fits:
             raise BrazoError(
-                f"{type(self.source).__name__} returned {type(sample).__name__}; expected q, qd "
-                f"and qdd, each of shape ({len(self.q)},)"
+                f"{type(self.source).__name__} returned {type(sample).__name__}; expected an "
+                f"object with q, qd and qdd, each of shape ({len(self.q)},)"
             )
         if not np.isfinite(self.row).all():
             raise BrazoError(

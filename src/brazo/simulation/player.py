@@ -1,10 +1,10 @@
 """`Player`: runs a simulation in real time, in a separate thread.
 
-A player that was started at wall-clock time w₀ and simulation time s₀ with the speed v (0..4)
-should be at simulation time  s₀ + v (w − w₀)  at wall-clock time w.  The thread makes the steps
-that are due, then sleeps until the next one is due.  If it lags by more than `LAG`, this is counted
-as a missed deadline and the schedule restarts from the current time, so that a slow machine shows
-slow motion instead of catching up in bursts.
+A player starts at wall-clock time w₀ and simulation time s₀ with the speed v (0 to 4).  At
+wall-clock time w the simulation time should be s₀ + v (w − w₀).  The thread makes the steps that
+are due, then sleeps until the next step is due.  A lag of more than `LAG` is counted as a missed
+deadline, and the schedule restarts from the current time.  A slow machine therefore shows slow
+motion instead of catching up in bursts.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ WINDOW = 0.5  # s, averaging window of the real-time factor
 
 
 class Played(Protocol):
-    """Anything with time steps: a simulation or a replay."""
+    """An object that a `Player` can run: a simulation or a replay."""
 
     lock: StepLock
 
     @property
     def recording(self) -> Any:
-        """The recording to notify of a pause; None if there never is one."""
+        """The recording to notify of a pause; None if the object never records."""
         ...
 
     @property
@@ -84,14 +84,16 @@ class Player:
 
     @property
     def speed(self) -> float:
-        """Simulated time per wall-clock time, 0..4; 1 is real time."""
+        """Speed relative to real time, 0 to 4."""
         return self._speed
 
     @speed.setter
     def speed(self, value: float) -> None:
         value = float(value)
         if not 0.0 <= value <= FASTEST:
-            raise BrazoError(f"speed {100 * value:g} %: must be from 0 to {100 * FASTEST:g} %")
+            raise BrazoError(
+                f"speed {100 * value:g} % of real time: must be from 0 to {100 * FASTEST:g} %"
+            )
         with self._wake:
             self._speed = value
             self._restart_schedule()
@@ -99,7 +101,7 @@ class Player:
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated over wall-clock time in the last half second; 0 if not running."""
+        """Ratio of simulated to wall-clock time in the last half second; 0 if not running."""
         with self._wake:
             if not self._playing or not self._passed:
                 return 0.0
@@ -113,7 +115,7 @@ class Player:
             if self._playing:
                 return
             if self._closed:
-                raise BrazoError("the player was closed; make another simulation")
+                raise BrazoError("the player was closed; create another simulation")
             self.error = None
             self._playing = True
             self._restart_schedule()
@@ -123,7 +125,7 @@ class Player:
             self._wake.notify_all()
 
     def pause(self) -> None:
-        """Stop; after this call returns no step is in progress, and none will be made."""
+        """Pause; when this call returns, no step is in progress and none will start."""
         with self._sim.lock:
             self._playing = False
             if self._sim.recording:  # so that a kill during the pause loses no data
@@ -145,7 +147,10 @@ class Player:
         self._sim.reset()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until the player is paused or stopped by an error; False after `timeout` (s)."""
+        """Wait until the player is paused or stopped by an error.
+
+        Return False if it is still running after `timeout` seconds.
+        """
         with self._wake:
             return self._wake.wait_for(lambda: not self._playing, timeout)
 
@@ -175,7 +180,7 @@ class Player:
                 self._fail(error)
 
     def _catch_up(self) -> None:
-        """Make the steps that are due, for at most `SLICE` seconds."""
+        """Make the steps that are due; stop after `SLICE` seconds of wall-clock time."""
         sim, end = self._sim, perf_counter() + SLICE
         half = 0.5 * sim.dt
         while (late := self._due(now := perf_counter()) - sim.time - half) > 0.0 and now < end:
@@ -186,7 +191,10 @@ class Player:
             sim.lock.hand_over()
 
     def _sleep(self) -> None:
-        """Sleep until the next step is due or the settings change; not at all if steps are due."""
+        """Sleep until the next step is due or the speed or play state changes.
+
+        Return at once if steps are due; count a missed deadline if they are too late.
+        """
         with self._wake:
             if not self._playing:
                 return

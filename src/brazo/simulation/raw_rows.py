@@ -1,8 +1,9 @@
 """Raw copies of the engine's arrays, one row per step.
 
 A row belongs to the time t at which a step starts.  Positions, velocities and references are copied
-before the step; accelerations, forces and contacts, which the engine computes from them, after it.
-All values of a row are therefore consistent: M q̈ + C q̇ + G = τ + τ_ext holds.
+before the step.  The engine computes accelerations, forces and contacts from them during the step;
+these are copied after the step.  All values of a row are therefore consistent:
+M q̈ + C q̇ + G = τ + τ_ext holds.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ROWS = 1000
 
 
 class RawRows:
-    """Storage for a number of rows of one compiled world."""
+    """A block for `rows` raw rows of one compiled world; the first `filled` rows are in use."""
 
     def __init__(self, world: World, robots: list[SimRobot], rows: int) -> None:
         model = world.mj_model
@@ -73,12 +74,15 @@ class RawRows:
 
     @property
     def copies(self) -> tuple[list[tuple[Array, Array]], list[tuple[Array, Array]]]:
-        """Return (column, source array) pairs to copy before a step, and after it."""
+        """Pairs (column, engine array) to copy before a step, and pairs to copy after a step."""
         return [(self.qpos, self._qpos), (self.qvel, self._qvel)], list(self._sources)
 
     @property
     def plain(self) -> bool:
-        """Whether a row consists of copies only."""
+        """Whether rows are filled by copying arrays, without computing anything.
+
+        For robots with closed kinematic loops, external torques have to be computed.
+        """
         return not self._looped
 
     @property
@@ -98,7 +102,7 @@ class RawRows:
                 self.measured[k, joints] = robot.control.measured[0]
 
     def after(self) -> None:
-        """Store the results of the step, which completes the row."""
+        """Store the results of the step; the row is then complete."""
         k = self.filled
         self._sum_contacts(self._model, self._data)
         for kept, source in self._sources:

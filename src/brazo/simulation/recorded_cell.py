@@ -1,4 +1,4 @@
-"""The cell of a recording, with notes on differences from the recorded run."""
+"""Selection of the cell in which a recording is shown."""
 
 from __future__ import annotations
 
@@ -15,15 +15,24 @@ from brazo.world.recorded_cell import restored_cell
 
 
 def recorded_cell(source: ColumnSource, path: Path, given: Any = None) -> tuple[Cell, list[str]]:
-    """Cell to show a recording in, and notes on how it may differ from the cell of the run.
+    """Return the cell in which a recording is shown, and a list of messages.
 
-    The first available of: `given`, the cell stored in the recording, the cell file that the
-    recording names, the shipped cell or robot of that name.
+    The messages report how this cell may differ from the cell of the recorded run.  The first of
+    these cells that is available is used: `given` (a cell, a robot, a name or a path), the cell
+    stored in the recording, the cell file named in the recording, the shipped cell or robot with
+    the recorded name.  `path` is the file of the recording.
     """
     if given is not None:
         return as_cell(given), []
-    if (kept := restored_cell(source.about)) is not None:
-        return kept
+    try:
+        stored = restored_cell(source.about)
+    except BrazoError as error:
+        raise BrazoError(
+            f"{path}: the cell stored in the recording cannot be loaded: {error}; give another "
+            "one (--cell CELL)"
+        ) from None
+    if stored is not None:
+        return stored
     cell = _named_cell(source, path)
     file = source.about.get("cell_file", "")
     if left_out := source.about.get(LEFT_OUT):
@@ -53,14 +62,15 @@ def _named_cell(source: ColumnSource, path: Path) -> Cell:
     if not (name or robot):
         raise BrazoError(
             f"{path}: the recording does not name its cell or robot, so it cannot be drawn: "
-            "name it (`--cell CELL`), or use `brazo report` for its plots"
+            "specify the cell with `--cell CELL`, or use `brazo report` for plots"
         )
     try:
         return as_cell(name) if name else lone_robot(str(robot))
     except BrazoError as error:
         what = f"in cell '{name}'" if name else f"with robot '{robot}'"
-        why = f" The recording does not hold it: {about[LEFT_OUT]}." if about.get(LEFT_OUT) else ""
+        why = f" The cell is not recorded: {about[LEFT_OUT]}." if about.get(LEFT_OUT) else ""
         raise BrazoError(
-            f"{path}: the recording was made {what}, which is not found ({error}).{why} Give its "
-            "file: `brazo replay FILE --cell CELL`, `brazo convert FILE OUT.html --cell CELL`"
+            f"{path}: the recording was made {what}, which is not found ({error}).{why} "
+            "Specify the cell: `brazo replay FILE --cell CELL` or "
+            "`brazo convert FILE OUT.html --cell CELL`"
         ) from None

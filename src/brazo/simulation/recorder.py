@@ -1,4 +1,7 @@
-"""Recording of a run: raw rows fill a block; full blocks are converted to columns and stored."""
+"""`RunRecorder`: records every step of a run.
+
+Raw rows are collected in a block.  A full block is converted to columns and stored.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ from time import perf_counter
 from brazo.recording.recording import Recording
 from brazo.recording.stream import FLUSH_EVERY, MemoryRecorder, Recorder
 from brazo.simulation.costs import Meter
-from brazo.simulation.events import Event
 from brazo.simulation.raw_rows import ROWS
+from brazo.simulation.run_events import Event
 from brazo.simulation.signals import Signals
 
 
@@ -58,12 +61,12 @@ class RunRecorder:
         return self.block.rows - self.block.filled
 
     def filled(self, rows: int, half: bool) -> None:
-        """Account for rows filled by native steps; if `half`, the last one is incomplete."""
+        """Count `rows` rows written by native steps; if `half`, the last row is incomplete."""
         self.block.filled += rows - half
         self._open = half
 
     def before(self) -> None:
-        """Before a step: store the state from which it starts."""
+        """Store the state at the start of a step; call this before the step."""
         self.block.before()
         self._open = True
         if self._exact:
@@ -72,7 +75,7 @@ class RunRecorder:
             self._complete()
 
     def after(self) -> None:
-        """After a step: store its results."""
+        """Store the results of a step; call this after the step."""
         if self._open:
             self._complete()
         # A kill then loses at most the rows of the last `FLUSH_EVERY` seconds of a streamed file.
@@ -86,12 +89,12 @@ class RunRecorder:
 
     @property
     def failure(self) -> str:
-        """Why nothing more is written; empty without a failure."""
+        """Message that describes why the file can no longer be written; empty if it can."""
         return self._sink.failure if isinstance(self._sink, Recorder) else ""
 
     @property
     def reason(self) -> str:
-        """The file and the system's error message of a failure; empty without a failure."""
+        """File name and system error message of a write error; empty if there was none."""
         return self._sink.reason if isinstance(self._sink, Recorder) else ""
 
     def _complete(self) -> None:
@@ -99,7 +102,7 @@ class RunRecorder:
         self._open = False
 
     def flush(self) -> None:
-        """Convert the raw rows to columns and store them; to be called between two steps."""
+        """Convert the raw rows to columns and store them; call this between two steps."""
         self._meter.whole += self._derive()
 
     def _derive(self) -> float:
@@ -114,7 +117,7 @@ class RunRecorder:
         return spent
 
     def rebind(self, signals: Signals) -> None:
-        """Continue with the rows of an edited world; the columns are the same."""
+        """Continue with the signals of an edited world, which must have the same columns."""
         self.flush()
         self._open = False
         signals.continue_from(self.signals)
@@ -128,7 +131,7 @@ class RunRecorder:
         return self._sink.recording({"robots": robots} if robots else {})
 
     def abandon(self) -> None:
-        """Stop recording; a streamed file stays readable up to here."""
+        """End the recording without returning it; a streamed file stays readable."""
         self.flush()
         if isinstance(self._sink, Recorder):
             self._sink.abandon()

@@ -1,14 +1,16 @@
-"""Recovery from locked joints: the other joints compensate along the rest of the tool path.
+"""Recovery from locked joints: the other joints move the tool along the rest of its path.
 
-The target poses are those of the reference.  With the locked joints fixed, the others are solved
-for along these poses; position has priority, orientation is solved in the remaining null space:
+The target poses are the tool poses of the reference.  The locked joints are fixed, and inverse
+kinematics gives the values of the other joints for each pose.  Position has priority; orientation
+is solved in the remaining null space:
 
     Δq = J_p⁺ e_p + (J_o N)⁺ (e_o − J_o J_p⁺ e_p)        N = 1 − J_p⁺ J_p
 
-J_p and J_o are the position and orientation rows of the Jacobian, with only the columns of joints
-that are not locked; e_p and e_o are the errors of the pose.  A redundant arm can reach the poses
-exactly; others approach them as closely as possible, and `Recovery` contains the remaining error.
-A quintic connects the current state of the robot to the tool path, which keeps its own timing.
+J_p and J_o are the position and orientation rows of the Jacobian, with the columns of the joints
+that are not locked; e_p and e_o are the position and orientation errors.  A redundant arm can reach
+the poses exactly.  Other arms approach them as closely as possible, and `Recovery` contains the
+remaining error.  A quintic polynomial connects the current state of the robot to the tool path.
+The timing of the tool path is not changed.
 """
 
 from __future__ import annotations
@@ -51,10 +53,10 @@ class Recovery:
 
 
 class FaultTolerance:
-    """A task that detects locked joints of a robot and compensates with the others.
+    """A task that detects locked joints of a robot and compensates with the other joints.
 
-    Usage: `sim.tasks.add(FaultTolerance(sim.robots["scara2"]))`.  The log shows detection and
-    recovery.
+    Usage: `sim.tasks.add(FaultTolerance(sim.robots["scara2"]))`.  Detection and recovery are logged
+    as events.
     """
 
     def __init__(self, robot: SimRobot, rule: LockRule | None = None) -> None:
@@ -101,13 +103,20 @@ class FaultTolerance:
 
 
 def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Recovery:
-    """Plan the rest of a robot's motion with some joints fixed at the given positions."""
+    """Plan the rest of the robot's motion with some joints locked.
+
+    `locked` maps the index of each locked joint to its position (rad or m).  Raises `BrazoError` if
+    the other joints cannot complete the motion within their limits.
+    """
     begin = perf_counter()
     arm, motion = robot.arm, robot.motion
     rows = motion.rest_of_table() if isinstance(motion, Sampled) else motion.row[None]
     n = robot.n
     if not set(locked) < set(range(n)):
-        raise BrazoError(f"locked joints {sorted(locked)}; at least one of {n} must remain free")
+        raise BrazoError(
+            f"locked joints {sorted(locked)}: expected indices from 0 to {n - 1}, and at least one "
+            "joint that is not locked"
+        )
     free = [i for i in range(n) if i not in locked]
     q, qd = robot.q, robot.qd
     q[list(locked)], qd[list(locked)] = list(locked.values()), 0.0
@@ -132,15 +141,17 @@ def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Re
             position, angle = errors[k:].max(axis=0).tolist()
             return Recovery(trajectory, float(t[0]), position, angle, perf_counter() - begin)
         reason = str(wrong[0])
-    raise BrazoError(f"no motion with the locked joints stays within the limits: {reason}")
+    raise BrazoError(f"the other joints cannot complete the motion within their limits: {reason}")
 
 
 def _along(
     arm: Robot, poses: Array, q0: Array, locked: Mapping[int, float], free: list[int]
 ) -> tuple[Array, Array]:
-    """Solve for joint values along the poses, each from the previous one.
+    """Solve inverse kinematics for each of the poses (k, 4, 4).
 
-    Return joint values (k, n), and position (m) and angle (rad) errors (k, 2).
+    Each search starts at the previous solution, the first one at `q0` (n,).  Only the joints with
+    the indices `free` move.  Return the joint values (k, n) and the remaining position (m) and
+    angle (rad) errors (k, 2).
     """
     q = np.array(q0)
     q[list(locked)] = list(locked.values())
@@ -153,9 +164,10 @@ def _along(
 
 
 def solve_with(arm: Robot, T: Array, q0: Array, free: list[int]) -> tuple[Array, Array]:
-    """Solve for joint values of the `free` joints that bring the tool to T, position first.
+    """Solve inverse kinematics for the pose T (4, 4); only the joints with indices `free` move.
 
-    Return the best joint values, and the remaining position (m) and angle (rad) errors (2,).
+    The search starts at `q0` (n,).  Position has priority over orientation.  Return the best joint
+    values (n,) and the remaining position (m) and angle (rad) errors (2,).
     """
     q = np.array(q0)
     best, error, stuck = q.copy(), np.full(2, np.inf), 0
@@ -181,6 +193,6 @@ def solve_with(arm: Robot, T: Array, q0: Array, free: list[int]) -> tuple[Array,
 
 
 def _pinv(A: Array) -> Array:
-    """Pseudoinverse, damped where A is nearly singular."""
+    """Return the damped pseudoinverse of A."""
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     return Vt.T @ ((s / (s * s + DAMPING))[:, None] * U.T)

@@ -27,7 +27,7 @@ Array = np.ndarray
 
 
 class SimRobot(Declared):
-    """A controlled robot; created by `Simulation`."""
+    """A robot of a simulation, with its controller and motion; created by `Simulation`."""
 
     name: str
     arm: Robot
@@ -73,7 +73,7 @@ class SimRobot(Declared):
 
     @property
     def torque(self) -> Array:
-        """Drive torques in the last step (n,), N m and N."""
+        """Drive torques (n,) of the last step, in N m for revolute and N for prismatic joints."""
         return self.world.drive_torque.copy()
 
     def tool(self) -> Array:
@@ -84,10 +84,11 @@ class SimRobot(Declared):
 
     @property
     def controller(self) -> Controller | None:
-        """The controller; can be set at any time to an object, a name, `"ideal"` or None.
+        """The controller of the robot; it can be replaced at any time.
 
-        A new controller starts from the current state.  With None, the drives apply the values
-        written to `world.torque`; with `"ideal"`, the joints are set to the reference.
+        Assign a `Controller`, the name of one, `"ideal"` or None.  A new controller starts from the
+        current state.  With None, the drives apply the values written to `world.torque`.  With
+        `"ideal"`, the joints are set to the reference.
         """
         return self.control.controller
 
@@ -100,17 +101,20 @@ class SimRobot(Declared):
 
     @property
     def controller_name(self) -> str:
-        """The name of the controller, `"ideal"` or `"none"`."""
+        """Name of the controller, or `"ideal"`, or `"none"`."""
         return self.control.name
 
     @property
     def faults(self) -> list[Fault]:
-        """Active faults."""
+        """Active faults of the robot, in the order of injection."""
         return self.control.faults.faults
 
     @property
     def contact_response(self) -> bool:
-        """Whether contact response is on; can be changed at any time."""
+        """Whether contacts exert forces on the robot; can be set at any time.
+
+        If False, the robot passes through other bodies.
+        """
         return self.world.contact_response
 
     @contact_response.setter
@@ -121,10 +125,12 @@ class SimRobot(Declared):
             self._sim.log("contact response", text, robot=self.name, on=bool(on))
 
     def carry(self, body: str | None, share: float = 1.0) -> None:
-        """Set the load known to the controller: the body held by the gripper, or None.
+        """Set the load that the controller takes into account.
 
-        `share` is the fraction of a shared load.  The pose of the load in the hand is the current
-        one.  With a share above 1 the controller assumes a heavier body than the real one.
+        `body` is the name of the body in the gripper, or None for no load.  Its current pose
+        relative to the tool is used.  `share` is the fraction of its mass that this robot carries,
+        for example 0.5 if two robots carry the body.  With a share above 1 the controller assumes
+        a heavier body than the real one.
         """
         with self._sim.lock:
             self.control.carry(body, share)
@@ -133,7 +139,7 @@ class SimRobot(Declared):
 
     @property
     def reference(self) -> Reference:
-        """Current reference."""
+        """Current reference: joint positions, velocities and accelerations."""
         motion = self.motion
         return Reference(motion.q.copy(), motion.qd.copy(), motion.qdd.copy())
 
@@ -143,10 +149,10 @@ class SimRobot(Declared):
         return self.motion.moving
 
     def move(self, trajectory: Trajectory, *, jump: bool = False, unchecked: bool = False) -> None:
-        """Follow a trajectory, beginning at its `start` now.
+        """Follow a trajectory from its start, beginning now.
 
-        It must start at the current reference unless `jump` is True.  A trajectory that exceeds the
-        joint limits is rejected unless `unchecked` is True.
+        The trajectory must start at the current reference unless `jump` is True.  A trajectory that
+        exceeds the joint limits is rejected unless `unchecked` is True.
         """
         if not isinstance(trajectory, Trajectory):
             raise BrazoError(
@@ -175,19 +181,19 @@ class SimRobot(Declared):
             self.motion = Rest(self.motion.q)
 
     def stop(self) -> None:
-        """Stop as quickly as the limits allow, then hold."""
+        """Brake to rest as quickly as the limits allow, then hold the position."""
         with self._sim.lock:
             self.motion = braking_motion(self.arm, self.motion, self._sim.dt)
 
     # ---- gripper ---------------------------------------------------------------------------
 
     def grip(self, force: float | None = None) -> None:
-        """Close the gripper with a force (N), by default its max force."""
+        """Close the gripper with a drive force (N); by default, with its max force."""
         with self._sim.lock:
             self._gripper().grip(force)
 
     def open(self, opening: float | None = None) -> None:
-        """Open the gripper to an opening (m), by default fully."""
+        """Move the gripper to an opening (m); by default, open it fully."""
         with self._sim.lock:
             self._gripper().open(opening)
 
@@ -199,7 +205,7 @@ class SimRobot(Declared):
     # ---- internals -------------------------------------------------------------------------
 
     def rebind(self) -> None:
-        """Attach to the robot of an edited world; keep controller, load, motion and faults."""
+        """Attach to the robot in an edited world; controller, load, motion and faults are kept."""
         self.world = self._sim.world.robots[self.name]
         given, gravity = self._find_in_cell(), self._sim.cell.gravity
         pull = given.base[:3, :3].T @ gravity

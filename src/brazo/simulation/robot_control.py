@@ -1,9 +1,9 @@
-"""`RobotControl`: the control of one robot, from its controller and active faults to its drives.
+"""`RobotControl`: the controller, active faults and drives of one robot.
 
 In each step the controller receives the measured state and the reference, and its torques are
-written to the drives.  Encoder faults act before the controller, command faults after it.
-Instead of a controller, `"ideal"` sets the joints to the reference, and None leaves the drives to
-the user (`world.torque`).
+written to the drives.  Encoder faults change the input of the controller, and command faults change
+its output.  A robot may have no controller: with `"ideal"` the joints are set to the reference, and
+with None the drives apply the values that the user writes to `world.torque`.
 """
 
 from __future__ import annotations
@@ -54,23 +54,23 @@ class RobotControl:
 
     @property
     def name(self) -> str:
-        """The name of the controller, `"ideal"` or `"none"`."""
+        """Name of the controller, or `"ideal"`, or `"none"`."""
         if self.ideal:
             return IDEAL
         return "none" if self.controller is None else self.controller.name
 
     @property
     def plain(self) -> bool:
-        """Whether a controller drives the robot without active faults or ideal positioning."""
+        """True if there is no ideal positioning and no active encoder or command fault."""
         return not (self.ideal or self.faults.in_step or self.measured is not None)
 
     def event(self) -> tuple[str, dict[str, Any]]:
-        """Return text and data of the event that reports the controller."""
+        """Return the text and the data of the event that reports the controller."""
         robot = self._robot.name
         return f"{robot}: {self.name}", {"robot": robot, "law": self.name}
 
     def use(self, controller: Controller | str | None) -> None:
-        """Set the controller without logging an event."""
+        """Set the controller (see `SimRobot.controller`) without logging an event."""
         ideal = controller == IDEAL
         chosen = None if ideal else self._bound(controller)
         before, self.controller = self.controller, chosen
@@ -82,7 +82,7 @@ class RobotControl:
         self._robot.world.torque[:] = self._applied[:] = 0.0
 
     def _connect_drives(self) -> None:
-        """Put the model of real drives between the commands and the joints."""
+        """Connect the drive model between commanded and applied torques, if the robot has one."""
         robot, dt, before = self._robot, self._sim.dt, self.drives
         self.drives, self._applied = None, robot.world.torque
         if not robot.arm.model.real_drives:
@@ -98,15 +98,18 @@ class RobotControl:
 
     @property
     def applied(self) -> Array:
-        """Torques (n,) at the joints, a view of the engine's memory."""
+        """Torques (n,) applied to the joints, as a view of the engine's memory."""
         return self._applied
 
     def use_default(self) -> None:
-        """Use computed torque, or ideal positioning if the masses are unknown."""
+        """Use the computed-torque controller, or ideal positioning if the masses are unknown."""
         self.use(DEFAULT_CONTROLLER if self._robot.arm.has_dynamics else IDEAL)
 
     def _bound(self, controller: Controller | str | None) -> Controller | None:
-        """Return the controller, bound to the robot and reset to its current state."""
+        """Return the controller after binding it to the robot and resetting it.
+
+        The controller starts from the current state of the robot.  None is returned unchanged.
+        """
         if controller is None:
             return None
         robot, dt = self._robot, self._sim.dt
@@ -114,7 +117,7 @@ class RobotControl:
             known = controllers()
             if controller not in known:
                 raise BrazoError(
-                    f"robot '{robot.name}': no controller named '{controller}'; there are: "
+                    f"robot '{robot.name}': no controller named '{controller}'; controllers: "
                     f"{', '.join(known)}, {IDEAL}"
                 )
             controller = known[controller]()
@@ -125,14 +128,15 @@ class RobotControl:
             )
         if not robot.arm.has_dynamics:
             raise BrazoError(
-                f"robot '{robot.name}': its file gives no masses, so forces cannot move it and no "
-                f"controller can drive it; use '{IDEAL}', or give the masses"
+                f"robot '{robot.name}': the robot file has no masses, so no controller can "
+                f"drive the robot; use '{IDEAL}', or add the masses to the file"
             )
         others = self._sim.robots.values()
         used_by = [other.name for other in others if other.controller is controller]
         if used_by and used_by != [robot.name]:
             raise BrazoError(
-                f"this controller already drives '{used_by[0]}': give '{robot.name}' its own"
+                f"this controller already drives '{used_by[0]}'; create another controller for "
+                f"'{robot.name}'"
             )
         if not controller.is_bound_to(robot.arm, dt):
             controller.bind(robot.arm, dt)
@@ -140,7 +144,7 @@ class RobotControl:
         return controller
 
     def rebind(self) -> None:
-        """Bind the controller to the current arm if it changed, and apply load and faults."""
+        """Adapt controller, drives, load and faults to the robot after an edit or a restore."""
         self._connect_drives()
         self.faults.apply(self._robot.world)
         controller, robot, dt = self.controller, self._robot, self._sim.dt
@@ -152,7 +156,7 @@ class RobotControl:
         self._subscribe_to_gains()
 
     def restart(self) -> None:
-        """Clear faults and load; hold the current position with the controller reset."""
+        """Clear faults and load, reset the controller and hold the current position."""
         world = self._robot.world
         self._robot.motion = Rest(world.q)
         self.faults.clear(world)
@@ -177,10 +181,11 @@ class RobotControl:
     # ---- load ------------------------------------------------------------------------------
 
     def carry(self, body: str | None, share: float = 1.0) -> None:
-        """Set the load known to the controller; see `SimRobot.carry`."""
+        """Set the load that the controller takes into account; see `SimRobot.carry`."""
         if not 0.0 <= share <= MAX_SHARE:
             raise BrazoError(
-                f"robot '{self._robot.name}': share is {share:g}; must be from 0 to {MAX_SHARE:g}"
+                f"robot '{self._robot.name}': share of the load is {share:g}; "
+                f"it must be from 0 to {MAX_SHARE:g}"
             )
         names = [one.name for one in self._sim.cell.bodies]
         if body is not None and body not in names:
@@ -189,7 +194,10 @@ class RobotControl:
         self._set_payload()
 
     def rename_load(self, renamed: Mapping[str, str]) -> None:
-        """Follow the new name of the load; a load that is no longer in the cell is dropped."""
+        """Update the name of the load after a change of the cell.
+
+        `renamed` maps old to new names.  A load that is no longer in the cell is removed.
+        """
         if self.load is None:
             return
         name = renamed.get(self.load[0], self.load[0])
@@ -199,7 +207,10 @@ class RobotControl:
             self._set_payload()
 
     def _set_payload(self) -> None:
-        """Give the load in its current pose in the hand to the controller."""
+        """Set the payload of the controller: mass, centre of mass and inertia of the load.
+
+        The current pose of the load relative to the tool is used.
+        """
         if self.controller is None:
             return
         if self.load is None:
@@ -214,11 +225,11 @@ class RobotControl:
     # ---- faults ----------------------------------------------------------------------------
 
     def inject(self, fault: Fault, rng: np.random.Generator) -> None:
-        """Activate a fault."""
+        """Activate a fault; `rng` generates its random noise."""
         self.faults.add(fault, self._robot.world, self._sim.dt, rng)
 
     def clear(self, fault: Fault | None) -> list[Fault]:
-        """Clear a fault, or all of them; return the cleared faults."""
+        """Clear `fault`, or all faults if it is None; return the cleared faults."""
         cleared = self.faults.clear(self._robot.world, fault)
         if not self.faults.on_sensors:
             self.measured = None
@@ -249,7 +260,7 @@ class RobotControl:
             self._applied[:] = self.drives.step(q, qd, motion.q, motion.qd, world.torque)
 
     def advance(self) -> None:
-        """Advance the reference after the step."""
+        """Advance the reference to the next step."""
         motion = self._robot.motion
         try:
             motion.advance()
@@ -260,7 +271,7 @@ class RobotControl:
             raise BrazoError(f"robot '{name}', t = {t:.4f} s: {what}") from error
 
     def _position(self) -> None:
-        """Set the joints to the reference, and the torques to those of an ideal drive."""
+        """Set the joints to the reference, and the torques to those of inverse dynamics."""
         motion, world, arm = self._robot.motion, self._robot.world, self._robot.arm
         q, qd, qdd = motion.q, motion.qd, motion.qdd
         if (locked := world.locked).any():
@@ -280,7 +291,7 @@ class RobotControl:
 
 
 def prepare_control(sim: Simulation, name: str, arm: Robot) -> None:
-    """Compile the controller that a robot of this name will use with another arm."""
+    """Compile the controller that the robot `name` will use once it is changed to `arm`."""
     if not arm.has_dynamics:
         return
     known = dict(sim.robots).get(name)
@@ -292,8 +303,8 @@ def prepare_control(sim: Simulation, name: str, arm: Robot) -> None:
 def rebound(controller: Controller, arm: Robot, dt: float, q: Array, qd: Array) -> None:
     """Bind a controller to a changed robot; gains set by the user are kept.
 
-    The other gains take their defaults for the new robot.  A compiled controller keeps its state;
-    one in plain Python is reset.
+    The other gains are set to their defaults for the changed robot.  A compiled controller keeps
+    its state; a controller in plain Python is reset.
     """
     state = controller.state if isinstance(controller, CompiledController) else None
     fresh = copy.deepcopy(controller)

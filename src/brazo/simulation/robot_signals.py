@@ -1,4 +1,4 @@
-"""Recorded columns of one robot, computed from raw rows with its batched kernels."""
+"""Recorded signals of one robot, computed for many rows at once from raw rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DRIVE_SIGNALS = (("current", "A"), ("voltage", "V"), ("duty", "1"))  # of joints
 
 
 class RobotSignals:
-    """Signals of one robot in a compiled world; created again after an edit."""
+    """Recorded signals of one robot in a compiled world; created again after an edit."""
 
     def __init__(self, robot: SimRobot) -> None:
         world = robot.world
@@ -43,12 +43,12 @@ class RobotSignals:
         self.tool_position = np.zeros((0, 3))
 
     def start(self, at: int) -> None:
-        """Set the index of its first joint among the joints of all robots."""
+        """Set `at`, the index of this robot's first joint in arrays of the joints of all robots."""
         self._joints = slice(at, at + self.n)
         self._reference = slice(3 * at, 3 * (at + self.n))
 
     def columns(self) -> dict[str, str]:
-        """Return names and units, in the order of `values`."""
+        """Return a mapping from signal names to units, in the order of `values`."""
         name, found = self.name, {}
         kinds = list(zip(self._arm.joint_names, self._arm.joint_kinds, strict=True))
         for signal, suffix in _MOTION:
@@ -70,7 +70,7 @@ class RobotSignals:
         return found
 
     def values(self, block: RawRows, m: int) -> list[Array]:
-        """Return the columns (m, ·) of the first m rows."""
+        """Return the signals of the first m rows of a block, as arrays with m rows each."""
         q = np.ascontiguousarray(block.qpos[:m, self._iq])
         qd = np.ascontiguousarray(block.qvel[:m, self._iv])
         reference = block.reference[:m, self._reference]
@@ -103,14 +103,14 @@ class RobotSignals:
         return found
 
     def held(self, block: RawRows, m: int) -> Array:
-        """Return the index of the held body (m,), -1 for none."""
+        """Return the index (m,) of the held body in each of the first m rows; -1 for no body."""
         return block.grips[:m, self._gripper_row, 0].astype(int)
 
     def hand_force(self, block: RawRows, rows: Array) -> Array:
-        """Return the force (rows, 3) of the hand on the body it holds, world axes.
+        """Return the force (k, 3) of the hand on the held body, in N and world axes.
 
-        Contact sensors do not include welds.  For a welded body the force is therefore the reaction
-        to the total external force on the hand.
+        `rows` (k,) are indices of rows.  Contact sensors do not include welds.  For a welded body
+        the force is therefore the reaction to the total external force on the hand.
         """
         assert self.gripper is not None and self.gripper.sensors is not None
         body = block.grips[rows, self._gripper_row, 0].astype(int)
@@ -122,7 +122,7 @@ class RobotSignals:
         return force
 
     def limits(self) -> dict[str, tuple[float | None, float | None]]:
-        """Return limits of the recorded signals; None for an unlimited side."""
+        """Return the lower and upper limit of each limited signal; None means unlimited."""
         found: dict[str, tuple[float | None, float | None]] = {}
         for i, joint in enumerate(self._arm.joint_names):
             low, high = self._arm.limits[i]
@@ -132,14 +132,17 @@ class RobotSignals:
         return {name: pair for name, pair in found.items() if pair != (None, None)}
 
     def borrowed_energy(self, block: RawRows, m: int) -> Array | float:
-        """Kinetic energy (m,) that the engine computes for a robot without known masses."""
+        """Return the kinetic energy (m,), J, of the artificial inertias of a robot without masses.
+
+        The engine includes this energy in its total energy.  It is 0 for a robot with known masses.
+        """
         if self._arm.has_dynamics:
             return 0.0
         rates = block.qvel[:m, self._members]
         return 0.5 * (rates * rates) @ self._armature
 
     def _external(self, block: RawRows, m: int) -> Array:
-        """Joint torques (m, n) equivalent to all contact and weld forces, Jᵀ F."""
+        """Return the joint torques Jᵀ F (m, n) of all contact and weld forces F, in N m and N."""
         if self._loops:
             return block.external[:m, self._joints]
         felt = block.contact[:m, self._bodies]
@@ -149,14 +152,17 @@ class RobotSignals:
         return (block.axes[:m, self._members] * wrench).sum(axis=2) @ self._to_joints
 
     def _reference_tool(self, q_ref: Array) -> Array:
-        """Tool positions (m, 3) at the references; NaN where a Delta cannot be assembled."""
+        """Return the tool positions (m, 3) in the world at the reference joint positions (m, n).
+
+        If the rods of a Delta do not meet at one of the references, all positions are nan.
+        """
         try:
             return (self._base @ self._arm.fk(q_ref))[:, :3, 3]
         except BrazoError:
             return np.full((len(q_ref), 3), np.nan)
 
     def _continuous(self, wxyz: Array) -> Array:
-        """Choose the sign of each quaternion (m, 4) such that it is closest to the previous row."""
+        """Return quaternions (m, 4); each has the sign that is closest to the previous row."""
         if not len(wxyz):
             return wxyz
         before = np.vstack([wxyz[:1] if self.last_wxyz is None else self.last_wxyz, wxyz[:-1]])

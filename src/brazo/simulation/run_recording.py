@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from brazo.errors import BrazoError
 from brazo.recording.recording import Recording
-from brazo.simulation.events import Event
 from brazo.simulation.fault_injection import fault_event
 from brazo.simulation.recorder import RunRecorder
+from brazo.simulation.run_events import Event
 from brazo.simulation.signals import Signals
 from brazo.world.recorded_cell import recorded_source
 
@@ -22,7 +22,10 @@ _OF_STATES = ("control", "fault", "grasped")  # event kinds of lasting states; s
 
 
 class RunRecording:
-    """Recording of a simulation; `sim.recording`.  It is true while steps are recorded."""
+    """Starts and ends recordings; available as `sim.recording`.
+
+    The object is true (`bool(sim.recording)`) while steps are recorded.
+    """
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
@@ -37,8 +40,8 @@ class RunRecording:
         """Record every step from now on, in memory or streamed to a .parquet file.
 
         An existing file is rejected unless `replace` is True.  If the file cannot be written any
-        more (full disk), the simulation pauses with an event of kind `recording`; it can be resumed
-        without the recording, and the data written so far stays readable.
+        more (full disk), the simulation pauses and logs an event of kind `recording`.  The
+        simulation can be resumed without the recording; the data written so far stays readable.
         """
         sim = self._sim
         with sim.lock:
@@ -64,14 +67,14 @@ class RunRecording:
             return recorder.finish()
 
     def abandon(self) -> None:
-        """End the recording; a streamed file stays readable up to here."""
+        """End the recording without returning it; a streamed file stays readable."""
         with self._sim.lock:
             recorder, self.recorder = self.recorder, None
             if recorder is not None:
                 recorder.abandon()
 
     def rebind(self) -> None:
-        """Continue with a changed world; the recording ends if the set of signals differs."""
+        """Continue recording after a change of the world; end it if the signals have changed."""
         sim, recorder = self._sim, self.recorder
         if recorder is None:
             return
@@ -79,7 +82,7 @@ class RunRecording:
         if signals.columns == recorder.signals.columns:
             recorder.rebind(signals)
             return
-        sim.log("recording", "the recording ends here: robots or bodies of the cell changed")
+        sim.log("recording", "recording ended: robots or bodies of the cell changed")
         self.recorder = None
         if recorder.streamed:  # converting a long file now would delay the simulation
             recorder.abandon()
@@ -87,15 +90,15 @@ class RunRecording:
             self.ended = recorder.finish()
 
     def _failed(self, reason: str) -> None:
-        """Pause and log the failure; called once, from the writer's thread."""
+        """Pause the simulation and log a write error; called once, from the writer's thread."""
         self._sim.player.pause()
         self._sim.log("recording", reason)
 
     def _present(self) -> Iterator[Event]:
-        """Yield the events that describe the state at the start of a recording.
+        """Yield the events with which a recording starts.
 
-        These are controllers, faults and grasps, and other events logged at the current time, such
-        as the start of a program.
+        These are events of the current time, such as the start of a program, and events that
+        report the current controllers, faults and grasps.
         """
         sim, t = self._sim, self._sim.time
         yield from (e for e in sim.events if e.t == t and e.kind not in _OF_STATES)
@@ -110,7 +113,7 @@ class RunRecording:
 
 
 def describe(sim: Simulation) -> dict[str, str]:
-    """Return the description of a run for recordings and dumps."""
+    """Return the metadata of a run for recordings and dumps: cell, robots, settings, version."""
     cell = sim.cell
     return {
         "brazo": version("brazo"),

@@ -1,4 +1,4 @@
-"""Runs: recorded steps until a program ends, a time is reached, or all motion ends."""
+"""Recorded runs of a simulation; implementation of `Simulation.run`."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def run(
     progress: Progress | None,
     replace: bool = False,
 ) -> Recording:
-    """See `Simulation.run`."""
+    """Run and record a simulation; the arguments are those of `Simulation.run`."""
     if until is not None and not np.isfinite(until):
         raise BrazoError(f"until = {until}: expected a finite time in seconds")
     if until is not None and until < sim.time - 0.5 * sim.dt:
-        raise BrazoError(f"until = {until:g} s: the time is already {sim.time:g} s")
+        raise BrazoError(f"until = {until:g} s: expected a later time, the time is {sim.time:g} s")
     sim.player.pause()
     execution: Any = None
     if program is not None:
@@ -73,7 +73,7 @@ def _over(sim: Simulation, execution: Any, until: float | None) -> bool:
 
 
 def _steps_ahead(sim: Simulation, execution: Any, last: float) -> int:
-    """Return the min number of steps that the run will make, unless a task ends."""
+    """Return the number of steps to make before checking again whether the run is over."""
     if math.isfinite(last):
         return steps_before(last - sim.world.mj_data.time, sim.dt)
     if execution is None and not sim.tasks.foreground:

@@ -1,35 +1,37 @@
-"""Signals of a run with names and units, computed block by block from raw rows.
+"""Recorded signals of a run: names, units and computation from raw rows.
+
+R and S are names of robots, J is the name of a joint, B the name of a free body.
 
     t                                   s       time of the row
-    R.q.J  R.qd.J  R.qdd.J              rad, m  joints of robot R
-    R.q_ref.J  R.qd_ref.J  R.qdd_ref.J          their references
+    R.q.J  R.qd.J  R.qdd.J              rad, m  joint position, velocity, acceleration
+    R.q_ref.J  R.qd_ref.J  R.qdd_ref.J          references of the joint
     R.error.J                                   q_ref − q
     R.measured.J                                encoder reading of q, which a fault may change
     R.torque.J                          N m, N  torque delivered by the drive
-    R.current.J  R.voltage.J  R.duty.J  A, V, 1 of a real drive; voltage and duty cycle are held
+    R.current.J  R.voltage.J  R.duty.J  A, V, 1 drive model only; voltage, duty constant in a step
     R.external.J                        N m, N  Jᵀ F of all contacts and welds
-    R.tool.x y z qw qx qy qz            m, 1    tool in the world
-    R.tool_ref.x y z                    m       tool at the reference position, in the world
+    R.tool.x y z qw qx qy qz            m, 1    pose of the tool in the world
+    R.tool_ref.x y z                    m       tool position in the world at the reference q_ref
     R.contact.x y z                     N       sum of the contact and weld forces on the robot
     R.energy.kinetic  .potential        J       of the robot alone
     R.gripper.opening  R.gripper.force      m, N    gripper opening and drive force (closing > 0)
     R.grasp.body                        1       number of the held free body, from 1; 0 for none
     R.grasp.force                       N       the smaller of the two pad forces
-    B.x y z qw qx qy qz                 m, 1    free body B
+    B.x y z qw qx qy qz                 m, 1    pose of the free body in the world
     distance.R-S                        m       min distance of two robots (see `DISTANCE_EVERY`)
     internal.R-S.x y z  .along          N       internal force in a dual grasp (see below)
     energy.kinetic  energy.potential    J       of all moving bodies
 
-Quaternions are continuous: of the two for an orientation, the one closest to the previous row is
-used.
+Quaternions are continuous: q and −q describe the same orientation, and the one closest to the
+previous row is used.
 
 **Internal force.**  Let f_R and f_S be the forces of the two hands on a body that both hold.  Their
-sum moves the body; half their difference f = (f_R − f_S)/2 causes no motion, only internal load.
-`along` is f · u with u the unit vector from the tool of R to that of S: positive if the robots
-press the body together, negative if they pull it apart.  All four are 0 unless both hold the same
-body.
+sum moves the body.  Half their difference f = (f_R − f_S)/2 causes no motion, only internal load.
+`along` is f · u, where u is the unit vector from the tool of R to the tool of S.  It is positive if
+the robots press the body together and negative if they pull it apart.  All four signals are 0
+unless both hands hold the same body.
 
-Computing a thousand rows at once with the batched kernels adds very little time per step.
+Signals are computed for a thousand rows at once, which takes very little time per step.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ FARTHEST = 2.0  # m; larger distances are recorded as this value
 
 
 class Signals:
-    """Columns of one world and its robots, and their computation."""
+    """Names, units and computation of the recorded signals of one world."""
 
     def __init__(self, world: World, robots: Mapping[str, SimRobot]) -> None:
         self._world, self._model = world, world.mj_model
@@ -89,24 +91,28 @@ class Signals:
         self.columns |= {"energy.kinetic": "J", "energy.potential": "J"}
 
     def continue_from(self, earlier: Signals) -> None:
-        """Continue the rows of `earlier` after an edit, without a discontinuity."""
+        """Continue the signals of `earlier` after an edit of the world.
+
+        The last distances and the signs of quaternions are taken over, so that these signals have
+        no discontinuity.
+        """
         self._since, self._distance = earlier._since, earlier._distance
         for mine, its in zip(self._robots, earlier._robots, strict=True):
             mine.last_wxyz = its.last_wxyz
 
     def block(self, rows: int) -> RawRows:
-        """Return an empty block for raw rows."""
+        """Return an empty block for `rows` raw rows."""
         return RawRows(self._world, self._actors, rows)
 
     def about(self) -> dict[str, str]:
-        """Return the description of a recording: the limits of its signals."""
+        """Return metadata for a recording: the limits of its signals, as JSON."""
         limits: dict[str, tuple[float | None, float | None]] = {}
         for robot in self._robots:
             limits |= robot.limits()
         return {"limits": json.dumps(limits)}
 
     def table(self, block: RawRows) -> Array:
-        """Return all columns (rows, columns) of the filled rows."""
+        """Return all signals of the filled rows of a block, shape (rows, signals)."""
         m = block.filled
         columns: list[Array] = [exact_times(block.t[:m], self._world.dt)[:, None]]
         for robot in self._robots:
@@ -120,9 +126,10 @@ class Signals:
         return np.hstack(columns)
 
     def _distances(self, block: RawRows, m: int) -> Array:
-        """Return min distances (m, pairs) of the robots, computed at intervals and held in between.
+        """Return the min distance of each pair of robots, shape (m, pairs), in metres.
 
-        They depend only on the positions, so they are computed after the steps.
+        A distance is computed every `DISTANCE_EVERY` seconds and repeated in the rows between.
+        Distances depend only on the recorded positions, so they are computed after the steps.
         """
         found = np.empty((m, len(self._pairs)))
         if not self._pairs:
@@ -143,7 +150,7 @@ class Signals:
 
 
 def _internal(first: RobotSignals, second: RobotSignals, block: RawRows, m: int) -> Array:
-    """Return half the difference (m, 4) of two hands' forces on one body: x, y, z, along."""
+    """Return the internal force (m, 4) in N between two hands: x, y, z and `along`."""
     found = np.zeros((m, 4))
     one, other = first.held(block, m), second.held(block, m)
     rows = np.flatnonzero((one == other) & (one >= 0))

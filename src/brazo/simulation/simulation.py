@@ -1,7 +1,7 @@
 """`Simulation`: the loop that connects controllers and world.
 
-Time advances only in `step`, so a run repeats bit for bit.  Other threads may read and act between
-two steps while they hold `lock`.  The step is in `stepping`.
+Time advances only in `step`, so a run repeats bit for bit.  Other threads may use the simulation
+between two steps, while they hold `lock`.  `brazo.simulation.stepping` implements the step.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from brazo.simulation.cell_arm import arm_of
 from brazo.simulation.clock import exact_time
 from brazo.simulation.costs import Costs, Meter
 from brazo.simulation.dump import Replay, own_folder, replay_dump
-from brazo.simulation.events import Event, EventLog, Listening, contact_event, grasp_event
 from brazo.simulation.fault_injection import FaultInjection
 from brazo.simulation.faults import Fault
 from brazo.simulation.lone_robot import lone_cell
 from brazo.simulation.player import Player
 from brazo.simulation.robot import SimRobot
 from brazo.simulation.robot_control import prepare_control
+from brazo.simulation.run_events import Event, EventLog, Listening, contact_event, grasp_event
 from brazo.simulation.run_recording import RunRecording
 from brazo.simulation.running import Progress, run
 from brazo.simulation.state import SimState, restore_robot, save_robot
@@ -48,11 +48,11 @@ REPORTED = ("robot-robot", "self", "robot-object", "robot-fixture")  # contacts 
 class Simulation:
     """Simulation of the controlled robots of a cell.
 
-    `cell` is a name, a path, a `Cell`, a `World`, or a `Robot`, which gives a cell with only this
-    robot on a floor.  `controllers` maps robot names to a
-    controller, its name, `"ideal"` or None (see `SimRobot.controller`).  By default robots use
-    computed torque, or ideal positioning if their masses are unknown.  `mode="exact"` disables
-    contacts and integrates with Runge–Kutta.
+    `cell` is a name, a path, a `Cell`, a `World` or a `Robot`.  A `Robot` is simulated alone on a
+    floor.  `controllers` maps robot names to a controller, its name, `"ideal"` or None (see
+    `SimRobot.controller`).  By default robots use computed torque, or ideal positioning if their
+    masses are unknown.  `mode="exact"` disables contacts and joint limits and integrates with
+    Runge–Kutta.  `seed` initialises the random numbers of faults.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Simulation:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Warnings about the world, and about joints of its robots that move no inertia."""
+        """Warnings about the world, and about joints that move no mass or inertia."""
         robots = [mass_findings(robot.model) for robot in self.cell.robots]
         return (*self.world.findings, *(found for each in robots for found in each))
 
@@ -129,11 +129,11 @@ class Simulation:
 
     @property
     def events(self) -> list[Event]:
-        """All events so far."""
+        """All events of the run so far, oldest first."""
         return self._log.events
 
     def log(self, kind: str, text: str, **data: Any) -> Event:
-        """Log an event at the current time."""
+        """Log an event at the current time and return it."""
         with self.lock:
             event = self._log.add(Event(self.time, one_line(kind), one_line(text), data))
             if self.recording.recorder is not None:
@@ -149,7 +149,7 @@ class Simulation:
 
     @property
     def costs(self) -> Costs:
-        """Mean computing time of a step and its parts, since the start or the last reset."""
+        """Mean computing times of the steps since the start or the last reset."""
         return self.meter.costs(self.dt)
 
     # ---- time ------------------------------------------------------------------------------
@@ -164,9 +164,10 @@ class Simulation:
             self.lock.hand_over()
 
     def step_locked(self, most: int = 1) -> int:
-        """Make one step, or up to `most` if nothing is due between them; return their number.
+        """Make one or more steps without acquiring the lock; return the number of steps.
 
-        For loops that hold `lock` and call `lock.hand_over` themselves.
+        At most `most` steps are made, fewer if a task or fault is due.  The caller must hold
+        `lock`, and call `lock.hand_over` after releasing it.
         """
         return self._stepper.make(most)
 
@@ -186,24 +187,27 @@ class Simulation:
         replace: bool = False,
         progress: Progress | None = None,
     ) -> Recording:
-        """Run and record until a program ends or the time `until` (s), whichever is first.
+        """Run the simulation, record it, and return the recording.
 
-        With neither, run until no task remains and no robot moves.  `record` is a .parquet file
-        that is streamed during the run; an existing file is rejected unless `replace` is True.
-        Without `record` the recording is kept in memory.  `progress` is called at intervals with
-        the completed fraction (nan if unknown) and a message.  An error in a step ends the run; a
-        streamed file is then readable up to that step.  A write error, such as a full disk, also
-        ends it.  Ctrl+C ends the run and keeps the recording up to that step.
+        The run ends when `program` ends or at the time `until` (s), whichever is first.  If neither
+        is given, it ends when no task remains and no robot moves.  `record` is the path of a
+        .parquet file to which the recording is streamed; an existing file is rejected unless
+        `replace` is True.  Without `record` the recording is kept in memory.  `progress` is called
+        at intervals with the completed fraction (nan if unknown) and a message.
+
+        An error in a step ends the run; a streamed file is then readable up to that step.  A write
+        error, such as a full disk, also ends the run.  Ctrl+C ends the run and keeps the recording
+        up to that step.
         """
         return run(self, program, until, record, progress, replace)
 
     # ---- states and edits ------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Return to the start at time 0; controllers and edits are kept.
+        """Reset the simulation to time 0; controllers and edits are kept.
 
         Tasks (except background tasks), loads, faults and events are removed.  A running recording
-        is abandoned, because time would run backwards in it.
+        is ended, because its times must increase.
         """
         with self.lock:
             self.recording.abandon()
@@ -216,7 +220,7 @@ class Simulation:
                 robot.control.restart()
 
     def save(self) -> SimState:
-        """Return the current state, including controllers and motions."""
+        """Return the current state of world, controllers, motions, tasks and faults."""
         with self.lock:
             robots = {name: save_robot(robot) for name, robot in self.robots.items()}
             return SimState(
@@ -228,10 +232,13 @@ class Simulation:
             )
 
     def restore(self, state: SimState) -> None:
-        """Return to a saved state; the run repeats bit for bit from there."""
+        """Restore a saved state; the run then continues exactly as it did after `save`."""
         with self.lock:
             if set(state.robots) != set(self.robots):
-                raise BrazoError("the state was saved from another simulation: its robots differ")
+                raise BrazoError(
+                    "the state was saved from another simulation, with other robots; restore it "
+                    "in a simulation of the same cell"
+                )
             self._stepper.discard()
             self.world.restore(state.world)
             for name, saved in state.robots.items():
@@ -241,10 +248,10 @@ class Simulation:
             del self.events[state.events :]
 
     def edit(self, robot: str, parameters: Mapping[str, float] | None = None, **edits: Any) -> None:
-        """Change a robot during the simulation (see `World.edit`).
+        """Change a robot during the simulation; the arguments are those of `World.edit`.
 
-        State, motions, controllers, loads and a running recording continue; controllers are bound
-        to the new arm.
+        State, motions, loads and a running recording continue.  The controller is adapted to the
+        changed robot and keeps the gains that the user has set.
         """
         with self.lock:
             self.robots[robot]  # raises an error for an unknown name
@@ -264,14 +271,16 @@ class Simulation:
     def change_cell(
         self, cell: Cell, renamed: Mapping[str, str] | None = None, label: str = ""
     ) -> None:
-        """Continue with another description of the cell (see `World.change_cell`).
+        """Continue the simulation with another description of the cell (see `World.change_cell`).
 
-        Robots of both cells keep state, motion, controller, gains, load and faults; new ones hold
-        their start with the default controller.  Tasks that the change concerns, such as a program
-        that uses a removed body, end.  A recording continues if its signals stay the same (a
-        fixture was added, a body moved); otherwise it ends here with an event: a streamed file is
-        readable up to here, and one in memory is in `recording.ended`.  `label` is the text of the
-        event.
+        Robots that are in both cells keep their state, motion, controller, gains and load; they
+        keep their faults unless they are renamed.  New robots hold their start position with the
+        default controller.  Tasks that need a removed robot or body end, such as a program that
+        uses the body.  `label` is the text of the logged event.
+
+        A recording continues if its signals stay the same, for example when a fixture is added.
+        Otherwise it ends with an event: a streamed file stays readable, and a recording in memory
+        is available as `recording.ended`.
         """
         with self.lock:
             change = CellChange(self.cell, cell, renamed or {})
@@ -301,9 +310,10 @@ class Simulation:
             self.log("edit", label or "cell changed", cell=cell.name)
 
     def prepare(self, cell: Cell) -> None:
-        """Compile the kernels that `change_cell` needs for new robots; the simulation continues.
+        """Compile the kernels of new robots before calling `change_cell` with the same cell.
 
-        Without it, `change_cell` compiles them while it holds `lock`, which may take seconds.
+        The simulation can run meanwhile.  Without this call, `change_cell` compiles the kernels
+        while it holds `lock`, which may take seconds.
         """
         known = [one.model for one in self.cell.robots]
         same = np.array_equal(cell.gravity, self.cell.gravity)
@@ -317,7 +327,10 @@ class Simulation:
 
     @contextmanager
     def _changed_world(self) -> Iterator[None]:
-        """Attach robots and recorder to the world that is compiled in the block."""
+        """Context manager for a change of the world.
+
+        After the `with` block, robots and recorder are attached to the new model of the world.
+        """
         if self.recording.recorder is not None:
             self.recording.recorder.flush()
         yield
@@ -326,12 +339,15 @@ class Simulation:
         self.recording.rebind()
 
     def inject(self, fault: Fault, at: float | None = None) -> None:
-        """Activate a fault, now or at a time (s); `faults` shows and clears them."""
+        """Activate a fault now, or at the simulation time `at` (s).
+
+        `sim.faults` lists and clears faults.
+        """
         self.faults.inject(fault, at)
 
     @staticmethod
     def replay_dump(path: str | Path) -> Replay:
-        """Replay the last steps of a diverged run; see `brazo.simulation.dump`."""
+        """Replay the dump file of a diverged run; see `brazo.simulation.dump`."""
         return replay_dump(path)
 
     if not TYPE_CHECKING:
@@ -351,7 +367,7 @@ class Simulation:
 
 
 class _Robots(dict[str, SimRobot]):
-    """Robots by name; an unknown name raises an error that lists the valid ones."""
+    """Dict of robots by name; an unknown name raises an error that lists the valid names."""
 
     def __missing__(self, name: str) -> SimRobot:
         raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")

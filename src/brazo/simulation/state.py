@@ -1,7 +1,7 @@
-"""State of a simulation: the world's state and that of all controllers and motions.
+"""Saved state of a simulation: the state of the world and of all controllers and motions.
 
-Controllers and motions are copied, so a state can be restored any number of times.  Tasks are kept
-by reference: a task with internal state has to save and restore it itself.
+Controllers and motions are copied, so a state can be restored any number of times.  Tasks are not
+copied: a task has to save and restore its internal state itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotState:
-    """State of a robot in a simulation, in addition to the world's state."""
+    """Saved controller, motion, load, faults and drives of one robot."""
 
     controller: Controller | None
     ideal: bool
@@ -39,7 +39,7 @@ class RobotState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SimState:
-    """The state of a simulation at one time."""
+    """Saved state of a simulation at one time."""
 
     world: State
     robots: dict[str, RobotState]
@@ -55,7 +55,7 @@ class SimState:
 
 
 def save_robot(robot: SimRobot) -> RobotState:
-    """Return a copy of the state of a robot's control."""
+    """Return a copy of a robot's controller, motion, load, faults and drive state."""
     control = robot.control
     return RobotState(
         copy.deepcopy(control.controller),
@@ -69,7 +69,7 @@ def save_robot(robot: SimRobot) -> RobotState:
 
 
 def restore_robot(robot: SimRobot, state: RobotState) -> None:
-    """Restore the state of a robot's control."""
+    """Restore the state returned by `save_robot`."""
     control = robot.control
     control.controller = copy.deepcopy(state.controller)
     control.ideal = state.ideal

@@ -1,7 +1,8 @@
-"""Fair lock for simulation steps: a loop that steps continuously admits other threads.
+"""Lock for simulation steps that admits other threads between two steps of a continuous loop.
 
-Python's locks are not fair: a thread that releases a lock and acquires it again immediately nearly
-always wins.  Waiting threads are therefore counted, and the loop sleeps briefly if there are any.
+Python's locks are not fair: a thread that releases a lock and at once acquires it again nearly
+always succeeds before the waiting threads.  Waiting threads are therefore counted, and the loop
+sleeps briefly if there are any.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ HAND_OVER = 1e-4  # s
 
 
 class StepLock:
-    """A reentrant lock: `with lock:` holds it, as with `threading.RLock`."""
+    """A reentrant lock with the interface of `threading.RLock`."""
 
     def __init__(self) -> None:
         self.inner = threading.RLock()  # used by the loop itself, which is not counted as waiting
@@ -21,7 +22,7 @@ class StepLock:
         self._waiting = 0
 
     def acquire(self, blocking: bool = True, timeout: float = -1.0) -> bool:
-        """Acquire the lock; return False if that failed within the timeout."""
+        """Acquire the lock; return False if it was not acquired within `timeout` seconds."""
         if self.inner.acquire(blocking=False):
             return True
         if not blocking:
@@ -45,6 +46,6 @@ class StepLock:
         self.inner.release()
 
     def hand_over(self) -> None:
-        """Give waiting threads time to acquire the lock; to be called between two steps."""
+        """Give waiting threads time to acquire the lock; call this between two steps."""
         if self._waiting:
             time.sleep(HAND_OVER)

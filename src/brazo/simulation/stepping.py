@@ -1,8 +1,8 @@
-"""`Stepper`: the step of a simulation.
+"""`Stepper`: makes the steps of a simulation.
 
-A step at time t:
+Order within the step at time t:
 
-    tasks → references → controllers → drives → world from t to t + dt → rows, events
+    faults → tasks → controllers → drives → world from t to t + dt → recording → next references
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ class Stepper:
         self._restored = 0
 
     def discard(self) -> None:
-        """Ignore the results of a step in progress: its callback restored a state."""
+        """Discard the results of the step in progress; call this when a state is restored."""
         self._restored += 1
 
     def make(self, most: int) -> int:
-        """Make one step, or up to `most` if nothing is due between them; return their number."""
+        """Make one or more steps; return the number of steps.
+
+        At most `most` steps are made, fewer if a task or fault is due.
+        """
         if self._stepping:
             raise BrazoError(
-                "step was called inside a step, by a callback: let the callback return first"
+                "step was called by a callback inside a step; call it after the callback returns"
             )
         self._stepping = True
         try:
@@ -99,7 +102,7 @@ class Stepper:
         return made or 1
 
     def _steps_to_due(self) -> int:
-        """Return the number of steps that start before a task or a scheduled fault is due."""
+        """Return the number of steps that start before the next task or fault is due."""
         sim = self._sim
         now, dt = sim.time, sim.dt
         due = min(sim.tasks.due(now), sim.faults.due)
@@ -110,7 +113,7 @@ class Stepper:
         return steps
 
     def _diverged(self, error: Diverged) -> Diverged:
-        """Return the error with the path of a dump from which the last steps can be replayed."""
+        """Write a dump of the last steps and return the error with the path of the dump."""
         sim = self._sim
         ring, folder = sim.world.stepper.last_steps, sim.dump_folder
         if ring is None or folder is None:

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 class Task(Protocol):
-    """An object that acts in every step, before the controllers.
+    """An object whose `tick` is called in every step, before the controllers.
 
-    A task with a true attribute `background` only observes: no run waits for it, and it is kept in
-    a reset.
+    A task may have an attribute `background`.  If it is True, the task only observes: a run does
+    not wait for its end, and `Simulation.reset` keeps it.
     """
 
     def tick(self, sim: Simulation) -> object:
-        """Act; return False when the task is done.
+        """Perform the task in the current step; return False when the task is done.
 
-        A task may also have an attribute `due` (s): no call is needed before that time, unless a
-        contact or a grasp changes, or one of its `conditions` (see `Condition`) no longer holds.
-        A method `cell_changed(renamed)` is called after `Simulation.change_cell`, with the new
-        names of robots and bodies by old name.
+        A task may have an attribute `due` (s).  Then `tick` need not be called before that time,
+        unless a contact or grasp changes, or one of the task's `conditions` (see `Condition`) no
+        longer holds.  A task may have a method `cell_changed(renamed)`, which is called after
+        `Simulation.change_cell`.  `renamed` maps old to new names of robots and bodies.
         """
 
 
 class Tasks(Sequence[Task]):
-    """Active tasks of a simulation, in the order in which they are called; `sim.tasks`."""
+    """Active tasks of a simulation (`sim.tasks`), in the order in which each step calls them."""
 
     def __init__(self, lock: StepLock) -> None:
         self._lock = lock
@@ -59,27 +59,27 @@ class Tasks(Sequence[Task]):
             self._active.append(task)
 
     def remove(self, task: object) -> None:
-        """Stop calling a task; no effect if it is not active."""
+        """Remove a task; this has no effect if the task is not active."""
         with self._lock:
             if task in self._active:
                 self._active.remove(task)  # type: ignore[arg-type]
 
     def replace(self, tasks: Iterable[Task]) -> None:
-        """Make these the active tasks."""
+        """Replace all active tasks by `tasks`."""
         self._active = list(tasks)
 
     @property
     def foreground(self) -> list[Task]:
-        """Active tasks that a run waits for."""
+        """Active tasks that must end before a run ends."""
         return [task for task in self._active if not _in_background(task)]
 
     @property
     def background(self) -> list[Task]:
-        """Active tasks that only observe."""
+        """Active tasks that only observe; a run does not wait for their end."""
         return [task for task in self._active if _in_background(task)]
 
     def run(self, sim: Simulation) -> bool:
-        """Call all tasks and remove those that are done; return whether all of them continue."""
+        """Call all tasks and remove those that are done; return False if any was removed."""
         before = len(self._active)
         for task in tuple(self._active):
             if task.tick(sim) is False and task in self._active:
@@ -87,12 +87,15 @@ class Tasks(Sequence[Task]):
         return len(self._active) == before
 
     def due(self, now: float) -> float:
-        """Time (s) of the next call that a task needs; infinite without tasks."""
+        """Return the time (s) at which the next task is due; infinite if there are no tasks.
+
+        A task without an attribute `due` is due at the current time `now` (s).
+        """
         return min([getattr(task, "due", now) for task in self._active], default=np.inf)
 
     @property
     def conditions(self) -> list[Condition]:
-        """Conditions of all tasks; when one no longer holds, its task needs a call."""
+        """Conditions of all tasks; a task must be called when one of them no longer holds."""
         return [one for task in self._active for one in getattr(task, "conditions", ())]
 
 

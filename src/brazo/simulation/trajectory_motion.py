@@ -1,4 +1,4 @@
-"""Motions of a robot from trajectories: start and joint limits checked, and braking to rest."""
+"""Motions of a robot: along a checked trajectory, and braking to rest."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ def checked_motion(
     jump: bool,
     unchecked: bool,
 ) -> Sampled:
-    """Return the motion along a trajectory; see `SimRobot.move`."""
+    """Check a trajectory and return the motion along it; see `SimRobot.move`."""
     if trajectory.n != arm.n:
-        raise BrazoError(f"robot '{name}' has {arm.n} joints; the trajectory is for {trajectory.n}")
+        raise BrazoError(f"robot '{name}' has {arm.n} joints; the trajectory has {trajectory.n}")
     motion = Sampled.of(trajectory, dt)
     gap = np.abs(motion.q - current.q)
     if not jump and (gap > MAX_GAP).any():
         i = int(np.argmax(gap))
+        unit = "rad" if arm.joint_kinds[i] == "revolute" else "m"
         raise BrazoError(
-            f"robot '{name}': the trajectory begins with {arm.joint_names[i]} at "
-            f"{motion.q[i]:.4f}, but the reference of the joint is {current.q[i]:.4f}; "
-            "plan it from `reference.q`, or pass jump=True"
+            f"robot '{name}': the trajectory starts with joint {arm.joint_names[i]} at "
+            f"{motion.q[i]:.4f} {unit}, but the current reference of the joint is "
+            f"{current.q[i]:.4f} {unit}; plan the trajectory from `reference.q`, or pass jump=True"
         )
     if not unchecked:
         _check_limits(name, arm, motion)
@@ -42,7 +43,7 @@ def checked_motion(
 
 
 def braking_motion(arm: Robot, current: Motion, dt: float) -> Motion:
-    """Return the motion that stops as quickly as the limits allow."""
+    """Return the motion that brakes to rest as quickly as the limits allow."""
     if not (current.qd.any() or current.qdd.any()):
         return Rest(current.q)
     braking = GoTo(limits_of(arm), current.q, current.qd, current.qdd)
@@ -54,9 +55,9 @@ def braking_motion(arm: Robot, current: Motion, dt: float) -> Motion:
 
 
 def _check_limits(name: str, arm: Robot, motion: Sampled) -> None:
-    """Raise an error if a motion exceeds the limits.
+    """Raise `BrazoError` if a motion exceeds the joint limits.
 
-    A motion that starts outside the limits may return, but not move farther out.
+    A motion may start outside the limits, but must not move farther out.
     """
     q = motion.table[:, : arm.n]
     low = np.minimum(arm.limits[:, 0], motion.q) - TOLERANCE
@@ -72,9 +73,9 @@ def _check_limits(name: str, arm: Robot, motion: Sampled) -> None:
     limit_text, worst_text = (_measure(value, revolute) for value in (limit, worst))
     raise BrazoError(
         f"robot '{name}': the trajectory exceeds the limit of {arm.joint_names[i]}, {limit_text}, "
-        f"at {row * motion.dt:.3f} s and reaches {worst_text}; plan it within the joint limits "
-        "(in Python `arm.limits`; brazo.trajectory.check lists all violations, unchecked=True "
-        "follows it without this check)"
+        f"at {row * motion.dt:.3f} s and reaches {worst_text}; plan a trajectory within the "
+        "joint limits `arm.limits` (brazo.trajectory.check lists all violations), or pass "
+        "unchecked=True to skip this check"
     )
 
 

@@ -1,4 +1,4 @@
-"""Studies: many runs of controllers, robots and conditions, their metrics, and reports."""
+"""Studies: many runs with different controllers, robots and conditions; metrics and reports."""
 
 from __future__ import annotations
 

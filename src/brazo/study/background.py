@@ -6,12 +6,14 @@
         time.sleep(0.1)
     study.outcome                         # a `StudyOutcome`: state, message, tables
 
-The process runs at low priority.  It ends when it is cancelled, and when the process that started
-it ends: its standard input is then closed.  Finished chunks are kept, so the same study continues.
-The folder also has the report and `summary.json`, the result tables of the last call.
+The process runs at low priority.  It ends when it is cancelled.  It also ends when the process that
+started it ends, because its standard input is then closed.  The results of finished chunks
+of runs stay in the folder of the study, so the same study can be continued.  The folder also
+contains the report and `summary.json`, which has the result tables of the last call.
 
-Messages have a pipe of their own: what a study prints, in this process or its workers, goes to the
-file of error messages.
+The process sends progress and outcome through the pipe of its standard output.  Anything that the
+study or its worker processes print is redirected to standard error, which is a temporary
+file.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ work(job)
 
 @dataclass(frozen=True, slots=True)
 class StudyOutcome:
-    """How a study ended: `state` is done, stopped or failed."""
+    """Outcome of a study; `state` is "done", "stopped" or "failed"."""
 
     state: str
     text: str = ""
@@ -59,7 +61,7 @@ class StudyOutcome:
 
 
 class StudyProcess:
-    """A study that runs in another process."""
+    """Study that runs in another process."""
 
     def __init__(
         self, source: str | Path, folder: str | Path, jobs: int | None = None, replace: bool = False
@@ -97,18 +99,18 @@ class StudyProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process is alive, or its messages are still being read."""
+        """Whether the process is alive or its messages are still being read."""
         return self._reader.is_alive()
 
     @property
     def outcome(self) -> StudyOutcome:
-        """How the study ended; only after `running` is False."""
+        """Outcome of the study; available only after `running` is False."""
         if self._outcome is None:
             return StudyOutcome("failed", "the process of the study ended without a result")
         return self._outcome
 
     def cancel(self) -> None:
-        """End the study; the runs of finished chunks are kept.  Returns when it has ended."""
+        """Stop the study and wait until it has ended; results of finished chunks remain."""
         if self.running:
             self._cancelled = True
         assert self._process.stdin is not None
@@ -154,7 +156,7 @@ class StudyProcess:
 
 
 def outcome_of(content: dict[str, Any]) -> StudyOutcome:
-    """An outcome from its JSON form."""
+    """Return an outcome from its JSON form."""
     tables = [
         TextTable(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]])
         for one in content.get("tables", ())
@@ -163,7 +165,7 @@ def outcome_of(content: dict[str, Any]) -> StudyOutcome:
 
 
 def read_summary(folder: Path) -> StudyOutcome | None:
-    """The outcome of the last call for a folder; None if there is none."""
+    """Read the outcome of the last call from `summary.json`; None if there is none."""
     try:
         return outcome_of(json.loads((folder / SUMMARY).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError):
@@ -174,7 +176,10 @@ def read_summary(folder: Path) -> StudyOutcome | None:
 
 
 def work(job: dict[str, Any]) -> None:
-    """Run a study and write its progress and outcome as JSON lines; entry point of the process."""
+    """Run the study that `job` describes; entry point of the process.
+
+    Progress and outcome are written as JSON lines.
+    """
     from brazo.errors import BrazoError
 
     messages = os.fdopen(os.dup(1), "wb")  # not inherited by workers
@@ -196,7 +201,7 @@ def work(job: dict[str, Any]) -> None:
 
 
 class _BackgroundRun:
-    """Runs a study in this process; the end of standard input stops it as Ctrl+C does."""
+    """Run of a study in this process; the end of standard input stops it like Ctrl+C."""
 
     def __init__(self, job: dict[str, Any], messages: IO[bytes]) -> None:
         self._job, self._messages, self.total = job, messages, 0

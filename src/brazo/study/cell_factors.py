@@ -1,21 +1,24 @@
-"""Factors of a study of a cell: how one run differs from the given cell and program.
+"""Factors of a cell study: how one run differs from the given cell and program.
 
-Errors are drawn for each run from normal distributions, whose standard deviations are factors:
+A body is a movable object of the cell.  Some factors are the standard deviations of normal
+distributions, from which the errors of each run are drawn:
 
-    position_error, angle_error            of the bodies: x and y (m), rotation about z (rad); the
-                                           robots measure where they are
-    measured_position_error, …angle_error  of what the robots measure: x and y of each body, its
-                                           rotation about z
-    base_position_error, base_angle_error  of the calibration of each robot's base: x, y and z,
-                                           rotation about z
+    position_error, angle_error            pose of each body: x and y (m), rotation about z (rad);
+                                           the robots measure this pose exactly
+    measured_position_error,               measured pose of each body: x and y, rotation about z
+    measured_angle_error
+    base_position_error, base_angle_error  calibration of each robot's base: x, y and z, rotation
+                                           about z
 
-Others are values:
+The values of the other factors are used directly:
 
-    mass_error      fraction by which the masses of the bodies differ from what controllers assume
+    mass_error      fraction by which the masses of the bodies differ from those that controllers
+                    assume
     pad_friction, body_friction            sliding coefficients
-    grip_force      N, of every grip
-    BODY.x .y .z .yaw .mass .friction      offsets of one body, its mass (kg) and friction
-    ROBOT.x .y .z .yaw                     error of the calibration of one base
+    grip_force      force of every grip (N)
+    BODY.x .y .z .yaw                      offset of the pose of one body (m, rad)
+    BODY.mass, BODY.friction               mass (kg) and sliding coefficient of one body
+    ROBOT.x .y .z .yaw                     error of the calibration of one robot's base (m, rad)
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ _BODY = {**_BASE, "mass": units.MASS, "friction": units.NUMBER}
 
 
 def factor_dimension(cell: Cell, name: str) -> units.Dimension:
-    """Dimension of a factor; raises if the cell has no such factor."""
+    """Return the physical dimension of a factor; raise BrazoError if the factor is unknown."""
     if name in CELL_FACTORS:
         return CELL_FACTORS[name][0]
     owner, _, quantity = name.rpartition(".")
@@ -63,15 +66,18 @@ def factor_dimension(cell: Cell, name: str) -> units.Dimension:
         if owner in names:
             if quantity in known:
                 return known[quantity]
-            raise BrazoError(f"factor '{name}': no '{quantity}'; one of {', '.join(known)}")
+            raise BrazoError(
+                f"factor '{name}': '{owner}' has no quantity '{quantity}'; quantities: "
+                f"{', '.join(known)}"
+            )
     raise BrazoError(
-        f"unknown factor '{name}'; factors: {', '.join(CELL_FACTORS)}, or NAME.QUANTITY of "
-        f"{', '.join([*bodies, *robots])}"
+        f"unknown factor '{name}'; factors: {', '.join(CELL_FACTORS)}, or NAME.QUANTITY, where "
+        f"NAME is one of {', '.join([*bodies, *robots])}"
     )
 
 
 def factor_unit(cell: Cell, name: str) -> str:
-    """SI unit of a factor."""
+    """Return the SI unit of a factor."""
     return _UNITS[factor_dimension(cell, name)]
 
 
@@ -80,7 +86,7 @@ _UNITS[units.NUMBER] = ""
 
 
 def check_values(name: str, values: np.ndarray) -> None:
-    """Raise if values of a factor are not possible."""
+    """Raise BrazoError if a value of a factor is out of range."""
     least, strict = -math.inf, False
     if name in CELL_FACTORS:
         least, strict = CELL_FACTORS[name][1], name in _STRICT
@@ -89,12 +95,12 @@ def check_values(name: str, values: np.ndarray) -> None:
     low = float(np.min(values))
     if low < least or (strict and low == least):
         rule = "greater than" if strict else "at least"
-        raise BrazoError(f"factor '{name}': a value is {low:g}; it must be {rule} {least:g}")
+        raise BrazoError(f"factor '{name}' has the value {low:g}; it must be {rule} {least:g}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CellRun:
-    """The cell of one run, and how its program is started."""
+    """Cell of one run, and the options with which its program is started."""
 
     cell: Cell
     frame_errors: FrameErrors
@@ -102,7 +108,7 @@ class CellRun:
 
 
 def vary_cell(cell: Cell, values: Mapping[str, float], seed: int) -> CellRun:
-    """The cell of the run with these values of the factors and this seed."""
+    """Return the cell of the run with the given factor values and seed."""
 
     def of(name: str) -> float:
         return values.get(name, 0.0)

@@ -1,4 +1,4 @@
-"""HTML report of a study of a cell: success with its interval, against every factor; failures.
+"""HTML report of a cell study: success rates in total and over each factor, and failures.
 
 The page is one file without scripts or external parts, in the style of `brazo.recording.report`.
 """
@@ -24,10 +24,10 @@ BINS = 8
 
 
 def write_cell_report(results: StudyResults, path: str | Path) -> Path:
-    """Write the report of a study of a cell."""
+    """Write the HTML report of a cell study."""
     parts = [_header(results), _rates(results)]
     if len(results) > 1:
-        figures = [_against(results, name) for name in results.names["factors"]]
+        figures = [_success_chart(results, name) for name in results.names["factors"]]
         parts += [chapter_section(one) for one in figures if one is not None]
         parts.append(chapter_section(_times(results)))
     parts += [_steps(results), _method(results), _failures(results)]
@@ -35,7 +35,7 @@ def write_cell_report(results: StudyResults, path: str | Path) -> Path:
 
 
 def success_rows(results: StudyResults) -> list[tuple[str, ...]]:
-    """Rows of case, controller, runs, success, time and collisions, as text."""
+    """Return table rows of text: case, controller, runs, success, time and collisions."""
     rows = []
     for case in results.group_names("case"):
         for controller in results.group_names("controller"):
@@ -90,8 +90,11 @@ def _rates(results: StudyResults) -> str:
     )
 
 
-def _against(results: StudyResults, factor: str) -> Chapter | None:
-    """Success over a factor, in intervals with equal numbers of runs."""
+def _success_chart(results: StudyResults, factor: str) -> Chapter | None:
+    """Return a chart of the success rate as a function of a factor; None if it is constant.
+
+    The values of the factor are divided into intervals with equal numbers of runs.
+    """
     values = results[factor]
     if not np.ptp(values) > 0.0:
         return None
@@ -132,7 +135,10 @@ def _against(results: StudyResults, factor: str) -> Chapter | None:
 
 
 def success_bins(x: np.ndarray, good: np.ndarray, bins: int = BINS):
-    """Median of x, success rate and number of runs in at most `bins` intervals of x."""
+    """Return (median of x, success rate, number of runs) for at most `bins` intervals of x.
+
+    `x` (runs,) has the values of a factor, and `good` (runs,) is 1 for successful runs.
+    """
     distinct = np.unique(x)
     if len(distinct) <= bins:
         parts = [np.flatnonzero(x == one) for one in distinct]

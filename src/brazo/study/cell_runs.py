@@ -1,8 +1,9 @@
-"""The runs of one chunk of a `CellStudy`, each in a simulation of its own.
+"""Runs of one chunk of a `CellStudy`, each in its own simulation.
 
-A run is not recorded, so its steps are native batches.  It ends as soon as it is decided: the
-program is done or failed, or a metric that only increases exceeds its limit.  A run that does not
-succeed has a reason; one that raises has no metrics, and does not affect the others.
+Runs are not recorded, so many steps can be made in one native call.  A run ends as soon as its
+result is known: the program is done or has failed, or the limit of time or collisions is exceeded.
+For each run that is not successful, the reason is stored.  A run that raises an exception has no
+metrics and does not affect the other runs.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from brazo.study.plan import ChunkTable, RunChunk
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """Metrics of a run by column, and why it was not successful."""
+    """Metrics of a run by column name, and the reason if the run was not successful."""
 
     metrics: dict[str, float]
     reason: str | None = None
@@ -32,7 +33,7 @@ class RunOutcome:
 
 
 def compute_cell_runs(study: CellStudy, number: int) -> ChunkTable:
-    """Compute the runs of a chunk."""
+    """Compute the runs of chunk `number`."""
     chunk = study.chunks[number]
     columns = study.empty_columns(chunk)
     columns["success"] = np.zeros(len(chunk.rows))
@@ -55,7 +56,7 @@ def compute_cell_runs(study: CellStudy, number: int) -> ChunkTable:
 
 
 def run_cell(study: CellStudy, chunk: RunChunk, i: int) -> RunOutcome:
-    """Simulate run `i` of a chunk."""
+    """Simulate run `i` of a chunk and return its outcome."""
     row = chunk.rows[i : i + 1]
     seed = int(study.run_seeds(row, chunk.repetitions[i : i + 1])[0])
     values = list(study.cases.values())[chunk.group.case] | {
@@ -88,7 +89,7 @@ def run_cell(study: CellStudy, chunk: RunChunk, i: int) -> RunOutcome:
 
 
 def _simulate(sim: Simulation, execution: Execution, study: CellStudy) -> int:
-    """Step until the run is decided; return the number of steps."""
+    """Make steps until the result of the run is known; return the number of steps."""
     end = min(study.until, study.success.get("time", math.inf)) + 0.5 * sim.dt
     touches = study.success.get("collisions", math.inf)
     steps = 0
@@ -101,7 +102,10 @@ def _simulate(sim: Simulation, execution: Execution, study: CellStudy) -> int:
 
 
 def _failed(failure: Failure) -> tuple[str, str]:
-    """Reason and program step of a failure; without folders, which differ between computers."""
+    """Return the reason of a failure and the program step that failed, both as text.
+
+    File names are given without folders, because folders differ between computers.
+    """
     place = failure.place
     where = "" if place is None else f"line {place.line}"
     if place is not None and place.path is not None:

@@ -1,4 +1,4 @@
-"""`CellStudy`: many runs of a program in a cell, with real contacts.
+"""`CellStudy`: many runs of a program in a cell, with simulated contacts.
 
     study = brazo.study.CellStudy(
         "cooperative",
@@ -9,7 +9,7 @@
     results = study.run("results/cooperative")
     print(results.success())              # with the Wilson interval
 
-Each run is a `brazo.Simulation` of its own, not recorded, which ends when the program does.
+Each run is a separate `brazo.Simulation` without recording, which ends when the program ends.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ _MAX_CHUNK = 16  # runs: what a lost process can lose
 
 
 class CellStudy(StudyPlan):
-    """A study of a program in a cell; see the module and `brazo.study.load_study` for files.
+    """Study of a program in a cell; `brazo.study.load_study` reads one from a file.
 
     Parameters
     ----------
     cell : name, path or `Cell`.
     program : name, path or `Program`; default: the shipped program of the cell.
-    cases : values of factors that belong together, by name, e.g. {"oily": {"pad_friction": 0.2}}.
-    controllers : controllers of all robots, by name; default: those the cell has by itself.
-    factors : what varies, by name; see `brazo.study.cell_factors`.
+    cases : factor values that belong together, by case name, e.g. {"oily": {"pad_friction": 0.2}}.
+    controllers : controllers of all robots, by name; default: the controllers of the cell.
+    factors : factors that vary, by name; see `brazo.study.cell_factors`.
     samples, sampling, repetitions, seed : as for `brazo.Study`.
     until : time limit of a run (s).
-    success : max value of metrics, e.g. {"time": 40.0, "collisions": 0}; a run that exceeds one, or
-        whose program fails, is not successful.
+    success : max value of metrics, e.g. {"time": 40.0, "collisions": 0}; a run that exceeds a
+        max value, or whose program fails, is not successful.
     """
 
     GROUPS = ("case", "controller")
@@ -104,15 +104,15 @@ class CellStudy(StudyPlan):
         ]
 
     def chunk_size(self, group: RunGroup) -> int:
-        """Number of runs of a chunk."""
+        """Return the number of runs per chunk."""
         return max(1, min(_MAX_CHUNK, self.runs // _PARTS))
 
     def compiled(self, group: RunGroup) -> bool:
-        """False: a run is a simulation, and needs a process."""
+        """Return False: the runs are simulations in worker processes, not machine code."""
         return False
 
     def compute(self, number: int) -> ChunkTable:
-        """Compute the runs of a chunk."""
+        """Compute the runs of chunk `number`."""
         from brazo.study.cell_runs import compute_cell_runs
 
         return compute_cell_runs(self, number)
@@ -124,7 +124,7 @@ class CellStudy(StudyPlan):
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Columns of the results and their units."""
+        """Units of the result columns, by column name."""
         found = {"run": "", "case": "", "controller": "", "row": "", "repetition": ""}
         found |= {name: factor_unit(self.cell, name) for name in self.factors}
         found |= {"success": "", "failed_at": "s"}
@@ -132,7 +132,10 @@ class CellStudy(StudyPlan):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names to which the columns of numbers refer, and facts for reports."""
+        """Names of cases and controllers, and data for reports.
+
+        The order of the names is that of their indices in the results.
+        """
         return {
             "kind": "cell",
             "cell": self.cell.name,
@@ -148,7 +151,7 @@ class CellStudy(StudyPlan):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A key that is equal only for studies with the same results."""
+        """Hash of the inputs of the study, which identifies its results."""
         from importlib.metadata import version
 
         content = {
@@ -187,7 +190,9 @@ class CellStudy(StudyPlan):
                 factor_dimension(self.cell, name)
                 check_values(name, np.array([value]))
                 if name in self.factors:
-                    raise BrazoError(f"'{name}' is a factor and a value of case '{case}'")
+                    raise BrazoError(
+                        f"'{name}' is a factor and a value of case '{case}'; remove one of them"
+                    )
         self.check_success()
 
 
@@ -196,18 +201,21 @@ def _program(given: str | Path | Program | None, cell: Cell) -> Program:
         return given
     if given is None:
         if cell.name not in program_names():
-            raise BrazoError(f"no program is shipped for cell '{cell.name}'; give one")
+            raise BrazoError(f"no program is shipped for cell '{cell.name}'; specify one")
         given = cell.name
     return load_program(given)
 
 
 def cell_key(cell: Cell) -> dict[str, str]:
-    """The content of a cell, its robots and meshes, which does not depend on their folders."""
+    """Return the files of a cell as texts by file name, independent of their folders.
+
+    Robot and mesh files that the cell refers to are replaced by name and hash.
+    """
     return cell_files(cell, _file_key, beside=True)
 
 
 def _drawings_key(program: Program) -> list[str]:
-    """Keys of the SVG files that a program names."""
+    """Return name and hash of each SVG file that a program uses."""
     paths = {
         (one.folder or Path()) / one.values["file"]
         for steps in program.steps.values()
@@ -218,6 +226,6 @@ def _drawings_key(program: Program) -> list[str]:
 
 
 def _file_key(path: Path) -> str:
-    """A key of the content of a robot, mesh or SVG file, which does not depend on its folder."""
+    """Return name and hash of a robot, mesh or SVG file, without its folder."""
     content = path.read_bytes() if path.is_file() else b""
     return f"{path.name} {hashlib.sha256(content).hexdigest()}"

@@ -1,16 +1,18 @@
-"""The file of a study of a cell: YAML fields to a `CellStudy`.
+"""Reader of the study file of a cell study: YAML fields to a `CellStudy`.
 
-name: cooperative
-cell: cooperative                       # a name, or a path relative to this file
-program: cooperative                    # default: the shipped program of the cell
-factors:
-  measured_position_error: {uniform: [0, 5mm]}
-  pad_friction: {uniform: [0.3, 1.2]}
-  bar 1.x: {values: [-5mm, 0, 5mm]}
-samples: 200
-sampling: latin-hypercube
-until: 2min
-success: {collisions: 0}
+Example:
+
+    name: cooperative
+    cell: cooperative                       # a name, or a path relative to this file
+    program: cooperative                    # default: the shipped program of the cell
+    factors:
+      measured_position_error: {uniform: [0, 5mm]}
+      pad_friction: {uniform: [0.3, 1.2]}
+      bar 1.x: {values: [-5mm, 0, 5mm]}
+    samples: 200
+    sampling: latin-hypercube
+    until: 2min
+    success: {collisions: 0}
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ _FIELDS = (
 
 
 def read_cell_study(root: Field) -> CellStudy:
-    """Read the fields of a study of a cell."""
+    """Return the cell study described by the fields of a study file."""
     fields = root.mapping(_FIELDS)
     folder = folder_of(root)
     cell: Cell = loaded(fields["cell"], folder, load_cell)
@@ -78,7 +80,7 @@ _DELAY = (
 
 
 def read_delay_study(root: Field) -> DelayStudy:
-    """Read the fields of a study of delays."""
+    """Return the delay study described by the fields of a study file."""
     fields = root.mapping(_DELAY)
     cell: Cell = loaded(fields["teleop"], folder_of(root), load_cell)
     options = common_options(root, fields)

@@ -1,7 +1,7 @@
-"""The runs of one chunk: as one compiled loop, or one after the other in a simulation.
+"""Runs of one chunk of a `Study`: in one compiled loop, or one after the other as simulations.
 
-The result depends on the study and the chunk alone.  A run that fails is a row without metrics and
-an event with the reason.
+The results depend only on the study and the chunk.  A failed run has no metrics; the reason is in
+`ChunkTable.failures`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = np.ndarray
 
 
 def compute_runs(study: Study, number: int, threads: int | None = 1) -> ChunkTable:
-    """Compute the runs of a chunk."""
+    """Compute the runs of chunk `number`."""
     chunk = study.chunks[number]
     count = len(chunk.rows)
     columns = study.empty_columns(chunk)
@@ -93,7 +93,7 @@ def _compiled_runs(
 def start_loop(
     study: Study, chunk: RunChunk, controller: CompiledController, reference: Array
 ) -> None:
-    """Compile the loop of a chunk by computing two periods of its first run."""
+    """Compile the loop of a chunk by simulating one control period of its first runs."""
     few = slice(0, min(len(chunk.rows), 16))
     first = replace(chunk, rows=chunk.rows[few], repetitions=chunk.repetitions[few])
     robot = study.robots[chunk.group.robot]
@@ -155,13 +155,16 @@ def _noisy(study: Study, case: Case) -> bool:
 
 
 def _value(study: Study, chunk: RunChunk, case: Case, name: str) -> Any:
-    """A number of the case, or the values (count,) of the factor with its name."""
+    """Return the values (count,) of the factor `name`, or its value in `case` if not a factor."""
     values = study.rows.get(name)
     return getattr(case, name) if values is None else values[chunk.rows]
 
 
 def start_offsets(study: Study, chunk: RunChunk, n: int) -> Array:
-    """Standard normal offsets (count, n) of the starts, drawn independently of the noise."""
+    """Return random offsets (count, n) of the start positions, as multiples of `start_error`.
+
+    They have a standard normal distribution and are independent of the noise.
+    """
     seeds = study.run_seeds(chunk.rows, chunk.repetitions).tolist()
     return np.array([np.random.default_rng([seed, 1]).standard_normal(n) for seed in seeds])
 
@@ -169,7 +172,10 @@ def start_offsets(study: Study, chunk: RunChunk, n: int) -> Array:
 def gain_values(
     study: Study, chunk: RunChunk, name: str, controller: Controller
 ) -> dict[str, Array]:
-    """Gains (count, size) of a controller that are factors."""
+    """Return the gains that are factors, by gain name: arrays (runs of the chunk, gain size).
+
+    `name` is the name of the controller in the study.
+    """
     found: dict[str, Array] = {}
     for factor, values in study.rows.items():
         owner, _, rest = factor.partition(".")
@@ -218,10 +224,15 @@ def _simulated(study: Study, chunk: RunChunk, i: int) -> dict[str, float]:
     robot, case = study.robots[group.robot], study.cases[group.case]
     now = {name: float(np.ravel(_value(study, one, case, name))[0]) for name in CASE_FACTORS}
     if now["payload"] and not case.payload_known:
-        raise BrazoError("payload: a simulated run needs a payload that the controller knows")
+        raise BrazoError(
+            "payload: simulated runs support only a payload that the controller knows; set "
+            "payload_known in the case"
+        )
     for name in ("mass_error", "disturbance"):
         if now[name]:
-            raise BrazoError(f"{name}: not available in simulated runs")
+            raise BrazoError(
+                f"{name}: not available in simulated runs; remove it from the case or the factors"
+            )
     arm = robot.with_payload(now["payload"], case.payload_com) if now["payload"] else robot
     name = list(study.controllers)[group.controller]
     controller = make_controller(study.controllers[name])
@@ -274,7 +285,7 @@ def _faults(case: Case, robot: Any, name: str, now: dict[str, float]) -> list[tu
 def _recorded_metrics(
     recording: Any, robot: Any, name: str, reference: Array, controller: Controller
 ) -> dict[str, float]:
-    """The metrics of a recorded run, by the definitions of `brazo.recording.metrics`."""
+    """Return the metrics of a recorded run, as defined in `brazo.recording.metrics`."""
     t = recording.t
     dt = float(t[1] - t[0])
     goal = reference[np.minimum(np.rint(t / dt).astype(int), len(reference) - 1)]

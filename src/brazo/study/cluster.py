@@ -1,8 +1,8 @@
 """Chunks of a study on a Dask cluster (`pip install brazo[cluster]`).
 
-Every task carries the study and the number of its chunk, so that the scheduler can repeat the tasks
-of a worker that is lost.  Results return to this process, which writes them as in a local run.
-Tasks are pickled objects: clients can run any code on scheduler and workers, and these on clients.
+Every task contains the study and the number of its chunk, so that the scheduler can repeat the
+tasks of a lost worker.  Results return to this process, which writes them as in a local run.  Tasks
+and results are pickled objects: clients, scheduler and workers can run any code on each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ TIMEOUT = 10  # s, to reach the scheduler
 def cluster_chunks(
     address: str, study: StudyPlan, waiting: list[int]
 ) -> Generator[tuple[int, ChunkTable | None], None, None]:
-    """Yield the tables of chunks as the cluster finishes them, in any order."""
+    """Compute the chunks with the numbers `waiting` on the cluster at `address`.
+
+    Yield the number and the result table of each chunk as it is finished, in any order.
+    """
     try:
         from distributed import Client, as_completed
     except ImportError:

@@ -1,4 +1,4 @@
-"""HTML report of a study of delays: tracking, lag and stability of each scheme over the delay."""
+"""HTML report of a delay study: tracking, lag and stability of each scheme over the delay."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FIGURES = (
         "Root mean square of the distance between the tool of the follower and that of the master, "
         "delayed by the lag that fits best.",
     ),
-    ("lag", "lag [ms]", 1e3, "Time by which the follower's motion is later."),
+    ("lag", "lag [ms]", 1e3, "Delay of the follower's motion behind the master's."),
     (
         "moving",
         "motion at the end [mm]",
@@ -37,13 +37,14 @@ FIGURES = (
         "min_energy",
         "min energy [mJ]",
         1e3,
-        "Min energy that both robots together had put into the link; below 0 it is not passive.",
+        "Min net energy that the two robots have put into the link; a negative value means that "
+        "the link is not passive.",
     ),
 )
 
 
 def delay_rows(results: StudyResults) -> list[tuple[str, ...]]:
-    """Rows of scheme, runs, stable runs, tracking error, lag and energy, as text."""
+    """Return table rows of text: scheme, runs, stable runs, tracking error, lag and energy."""
     rows = []
     for scheme in results.group_names("controller"):
         mask = results.select(controller=scheme)
@@ -65,7 +66,7 @@ def delay_rows(results: StudyResults) -> list[tuple[str, ...]]:
 
 
 def write_delay_report(results: StudyResults, path: str | Path) -> Path:
-    """Write the report of a study of delays."""
+    """Write the HTML report of a delay study."""
     names = results.names
     facts = f"{len(results)} runs of {number(names['duration'])} s · cell {names['cell']}"
     left = names["runs"] - len(results)
@@ -84,7 +85,7 @@ def write_delay_report(results: StudyResults, path: str | Path) -> Path:
     limits = ", ".join(f"{k} ≤ {number(v)}" for k, v in names["success"].items())
     text = (
         f"A run is stable if {limits} (SI units). Jitter is a fraction of the delay; packets may "
-        "overtake each other. All schemes meet the same links. Intervals are Wilson intervals."
+        "overtake each other. All schemes use the same links. Intervals are Wilson intervals."
     )
     parts.append(f"<section>\n<h2>Method</h2>\n<p>{escape(text)}</p></section>")
     return write_page(path, results.title, parts)

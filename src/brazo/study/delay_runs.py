@@ -1,4 +1,4 @@
-"""The runs of one chunk of a `DelayStudy`, in simulated time: no clock, no network."""
+"""Runs of one chunk of a `DelayStudy`, in simulated time: no wall clock, no network."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ VALID = 1.0  # s, life of a command beyond the delay
 
 
 def compute_delay_runs(study: DelayStudy, number: int) -> ChunkTable:
-    """Compute the runs of a chunk."""
+    """Compute the runs of chunk `number`."""
     chunk = study.chunks[number]
     columns = study.empty_columns(chunk)
     columns["success"] = np.zeros(len(chunk.rows))
@@ -69,7 +69,7 @@ def compute_delay_runs(study: DelayStudy, number: int) -> ChunkTable:
 def delay_run(
     study: DelayStudy, scheme: str, values: dict[str, float], seed: int
 ) -> dict[str, float]:
-    """Metrics of one run."""
+    """Return the metrics of one run of a scheme; `values` has the factors by name."""
     delay = values.get("delay", 0.0)
     line: dict[str, Any] = {
         "jitter": values.get("jitter", 0.0) * delay,
@@ -88,7 +88,10 @@ def delay_run(
 def _unilateral(
     study: DelayStudy, delay: float, line: dict[str, Any], seed: int
 ) -> dict[str, float]:
-    """Metrics of a run without force feedback: a follower repeats the joints of a master."""
+    """Return the metrics of a run in which the follower copies the master's joints.
+
+    There is no force feedback.  `line` has the options of `DelayLine`.
+    """
     robot = next(one for one in study.cell.robots if one.name == "follower")
     arm = arm_of(robot, study.cell.gravity)
     limits = limits_of(arm)
@@ -123,7 +126,7 @@ def _unilateral(
         held += engaged and step.state is SafetyState.HOLD
     if not engaged:
         raise BrazoError(
-            "the follower never engaged: the link is slower than its safety rules allow"
+            "the follower never started to follow: the delay exceeds the limit of its safety rules"
         )
     tool, goal = (np.asarray(arm.fk(q))[:, :3, 3] for q in (found, master))
     lag, error = _best_lag(tool, goal)
@@ -140,7 +143,11 @@ def _unilateral(
 
 
 def _best_lag(tool: np.ndarray, goal: np.ndarray, most: float = 2.0) -> tuple[float, np.ndarray]:
-    """Lag (s) at which the follower's path fits the master's best, and the errors at this lag."""
+    """Return the lag (s) that minimises the tracking error, and the errors (k,) in m.
+
+    `tool` and `goal` (k, 3) are the tool positions of follower and master.  Lags up to `most` (s)
+    are tried.
+    """
     best: tuple[float, float, np.ndarray] | None = None
     for n in range(0, min(round(most / PERIOD), len(goal) // 2), 2):
         before = np.concatenate([np.repeat(goal[:1], n, axis=0), goal[: len(goal) - n]])

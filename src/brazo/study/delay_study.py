@@ -1,12 +1,14 @@
 """`DelayStudy`: teleoperation over links with delay, jitter and loss, headless in simulated time.
 
-Master and follower are the two robots of a cell; a simulated hand moves the master and presses the
-follower's tool on a wall (`brazo.teleop.bilateral.Pair`).  Schemes are compared on the same links:
+Master and follower are the two robots of a cell.  These schemes are compared on the same links:
 
-    follower         unilateral: the follower repeats the joints of a master, with all its limits
-                     and safety rules (`brazo.teleop.follow.Follower`); nothing returns
+    follower         unilateral, without contact: the master's joints oscillate, and the follower
+                     copies them with its limits and safety rules (`brazo.teleop.follow.Follower`)
     position-force   position to the follower and force back to the master, without compensation
-    wave-variables   passive for every delay
+    wave-variables   bilateral control that is passive for every delay
+
+In the last two schemes a simulated hand moves the master, so that the follower's tool presses on a
+wall (`brazo.teleop.bilateral.Pair`).
 
     study = DelayStudy(factors={"delay": grid(0.0, 0.4, 9), "jitter": values(0.0, 0.5)})
     results = study.run("results/delay")
@@ -40,15 +42,15 @@ STEADY = {"moving": 1e-3}  # m: a run whose master still moves by more at its en
 
 
 class DelayStudy(StudyPlan):
-    """A study of delays; see the module and `brazo.study.load_study` for files.
+    """Study of teleoperation with delays; `brazo.study.load_study` reads one from a file.
 
     Parameters
     ----------
     cell : name, path or `Cell` with the robots `master` and `follower`.
-    schemes : of "follower", "position-force", "wave-variables".
+    schemes : any of "follower", "position-force", "wave-variables".
     factors : `delay` (s, one way), `jitter` (fraction of the delay, uniform), `loss` (fraction).
-    duration : of a run (s).
-    success : max value of metrics; default: the master moves by less than 1 mm at the end.
+    duration : duration of a run (s).
+    success : max value of metrics; default: remaining motion of at most 1 mm at the end.
     """
 
     GROUPS = ("controller",)
@@ -83,29 +85,32 @@ class DelayStudy(StudyPlan):
         return [RunGroup(0, 0, 0, k) for k in range(len(self.schemes))]
 
     def chunk_size(self, group: RunGroup) -> int:
-        """Number of runs of a chunk."""
+        """Return the number of runs per chunk."""
         return 1
 
     def compiled(self, group: RunGroup) -> bool:
-        """False: a run is a simulation, and needs a process."""
+        """Return False: the runs are simulations in worker processes, not machine code."""
         return False
 
     def compute(self, number: int) -> ChunkTable:
-        """Compute the runs of a chunk."""
+        """Compute the runs of chunk `number`."""
         from brazo.study.delay_runs import compute_delay_runs
 
         return compute_delay_runs(self, number)
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Columns of the results and their units."""
+        """Units of the result columns, by column name."""
         found = {"run": "", "controller": "", "row": "", "repetition": ""}
         found |= {name: FACTORS[name] for name in self.factors}
         return found | {"success": "", "failed_at": "s"} | METRICS
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names to which the columns of numbers refer, and facts for reports."""
+        """Names of the schemes, and data for reports.
+
+        The order of the names is that of their indices in the results.
+        """
         return {
             "kind": "delay",
             "cell": self.cell.name,
@@ -118,7 +123,7 @@ class DelayStudy(StudyPlan):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A key that is equal only for studies with the same results."""
+        """Hash of the inputs of the study, which identifies its results."""
         from importlib.metadata import version
 
         from brazo.study.cell_study import cell_key
@@ -155,5 +160,6 @@ class DelayStudy(StudyPlan):
             values = self.rows[name] if factor.kind == "normal" else np.array(factor.values)
             most = {"delay": math.inf, "jitter": 1.0, "loss": 0.99}[name]
             if values.min() < 0.0 or values.max() > most:
-                raise BrazoError(f"factor '{name}': values must be from 0 to {most:g}")
+                allowed = f"from 0 to {most:g}" if math.isfinite(most) else "at least 0"
+                raise BrazoError(f"factor '{name}': values must be {allowed}")
         self.check_success()

@@ -1,14 +1,14 @@
 """Sensitivity of the workspace to the parameters of a robot, such as segment lengths.
 
-For each parameter p, with central differences of a relative step,
+For each parameter p, the elasticity of a quantity Q is computed with central differences:
 
     elasticity of Q = (p / Q) dQ/dp
 
-for the reach, the volume, and the manipulability volume.  All robots use the same joint samples,
-and cubes of the same size that start at the corner of the workspace, so that most of the noise of
-the samples cancels.  If all lengths of a robot are parameters, the elasticities sum to the degree
-of Q in lengths: 1 for the reach, 3 for the volume (somewhat less, because a cube at the boundary
-counts as a whole).
+Q is the reach, the volume or the manipulability volume, which are computed from the cubes of
+`workspace_map`.  The joint samples and the size of the cubes are the same for all parameter values,
+and the cubes start at the corner of the workspace, so that most of the sampling noise cancels.  If
+all lengths of a robot are parameters, the elasticities sum to the degree of Q in lengths: 1 for the
+reach, 3 for the volume (somewhat less, because a cube at the boundary counts as a whole).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ QUANTITIES = ("reach", "volume", "manipulability_volume")
 
 @dataclass(frozen=True, slots=True)
 class ParameterSensitivity:
-    """Elasticities of the quantities of a workspace with respect to one parameter."""
+    """Elasticities of the workspace quantities with respect to one parameter."""
 
     parameter: str
     value: float  # SI
@@ -58,7 +58,7 @@ class Sensitivity:
         raise BrazoError(f"no parameter '{parameter}'; parameters: {names}")
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw the elasticities as bars; write a figure if a path is given."""
+        """Draw the elasticities as bars; if a path is given, write the figure to it."""
         from brazo.recording.canvas import drawing, finish, new_figure, save
         from brazo.recording.colors import COLORS
         from brazo.study.report_parts import legend
@@ -91,9 +91,10 @@ def sensitivity(
     rows: Rows = "linear",
     seed: int = 0,
 ) -> Sensitivity:
-    """Elasticities of the workspace with respect to parameters, by default all that are not 0.
+    """Return the elasticities of the workspace with respect to parameters.
 
-    `step` is the relative change of a parameter in each direction.
+    By default all parameters that are not 0 are used.  `step` is the relative change of a parameter
+    in each direction.  `samples`, `rows` and `seed` are as for `workspace`.
     """
     arm = robot if isinstance(robot, Robot) else load(robot)
     if not arm.parameters:
@@ -104,7 +105,12 @@ def sensitivity(
     if parameters is not None:
         for name in parameters:
             if name not in names:
-                raise BrazoError(f"no parameter '{name}'; parameters: {', '.join(names)}")
+                what = (
+                    f"parameter '{name}' is 0"
+                    if name in arm.parameters
+                    else f"no parameter '{name}'"
+                )
+                raise BrazoError(f"{what}; parameters that can vary: {', '.join(names)}")
         names = list(parameters)
     q = joint_samples(arm, samples, seed)
     p, w = sampled(arm, q, rows)

@@ -1,13 +1,14 @@
-"""Execution of a study: chunks of runs, each kept in a file as soon as it is complete.
+"""Execution of a study in chunks of runs; each chunk is stored in a file when it is complete.
 
-Compiled runs use the threads of this process, simulated ones several processes.  A folder has
+Compiled runs use the threads of this process, simulated runs use several processes.  The folder of
+a study contains
 
     study.json        the fingerprint of the study, its names and units
     chunks/           one Parquet file for each finished chunk
-    results.parquet   all runs; of an interrupted study, those of the finished chunks
+    results.parquet   all runs; for an interrupted study, those of the finished chunks
 
-Files appear complete or not at all, so a killed study continues with the chunks that are missing,
-and its results do not depend on where it was killed or on the number of processes.
+Files are written atomically, so a killed study continues with the missing chunks.  Its results do
+not depend on when it was killed or on the number of processes.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ Finished = Generator[tuple[int, ChunkTable | None], None, None]
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress:
-    """Progress of a study; rate and remaining time are those of the runs of this call."""
+    """Progress of a study; rate and remaining time refer to the runs of this call."""
 
     done: int  # runs, including those of earlier calls
     total: int
@@ -76,14 +77,14 @@ def run_study(
     progress: Report | None = None,
     cluster: str | None = None,
 ) -> StudyResults:
-    """Compute the runs that `folder` does not have yet, and return all results.
+    """Compute the runs that are missing in `folder`, and return all results.
 
-    `jobs` is the number of threads and processes, by default one per CPU.  A folder with the
-    results of another study is rejected unless `replace` is True.  After Ctrl+C the results of the
-    finished chunks are in the folder; the same call continues with the others.  `progress` is
-    called with a `StudyProgress` about twice a second; it may raise KeyboardInterrupt to stop.
-    `cluster` is the address of a Dask scheduler whose workers compute the runs, e.g.
-    "tcp://127.0.0.1:8786".
+    Runs are computed in groups (chunks), `jobs` of them at the same time, by default one per CPU.
+    A folder with the results of another study is rejected unless `replace` is True.  After Ctrl+C
+    the results of all finished chunks are in the folder, and the same call continues with the
+    missing ones.  `progress` is called with a `StudyProgress` about twice a second; it may raise
+    KeyboardInterrupt to stop.  `cluster` is the address of a Dask scheduler whose workers compute
+    the runs instead, e.g. "tcp://127.0.0.1:8786".
     """
     folder = Path(folder)
     jobs = thread_count() if jobs is None else jobs
@@ -116,7 +117,7 @@ def run_study(
 
 
 def is_complete(study: StudyPlan, folder: Path) -> bool:
-    """Whether a folder has the results of all runs of a study."""
+    """Return whether a folder has the results of all runs of a study."""
     path = folder / RESULTS
     if not path.exists():
         return False
@@ -125,34 +126,37 @@ def is_complete(study: StudyPlan, folder: Path) -> bool:
 
 
 def _prepare(study: StudyPlan, folder: Path, replace: bool) -> None:
-    """Make the folder, or check that it belongs to the study."""
+    """Create the folder, or check that it belongs to the study."""
     description = folder / DESCRIPTION
     try:
         known = json.loads(description.read_text(encoding="utf-8")).get("fingerprint")
     except FileNotFoundError:
         known = None
         if folder.exists() and any(folder.iterdir()):
-            raise BrazoError(f"{folder}: not empty and not a study; use another folder") from None
+            raise BrazoError(
+                f"{folder}: not empty and not a study folder; use another folder"
+            ) from None
     except (OSError, ValueError, AttributeError) as error:
-        raise BrazoError(f"{description}: cannot be read: {error}") from None
+        raise BrazoError(f"{description}: cannot be read: {error}; use another folder") from None
     if known is not None and known != study.fingerprint:
         if not replace:
             raise BrazoError(
-                f"{folder}: has the results of another study (or of another version of its file, "
-                "robots or brazo); use another folder, or replace them (--replace)"
+                f"{folder}: contains the results of another study, or the study, its robots or the "
+                "version of brazo have changed; use another folder, or replace the results with "
+                "--replace"
             )
         shutil.rmtree(folder / CHUNKS, ignore_errors=True)
         (folder / RESULTS).unlink(missing_ok=True)
     try:
         (folder / CHUNKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BrazoError(f"{folder}: cannot be made: {error.strerror or error}") from None
+        raise BrazoError(f"{folder}: cannot be created: {error.strerror or error}") from None
     with replacing(description) as temporary:
         temporary.write_text(json.dumps(_about(study), indent=1), encoding="utf-8")
 
 
 class _locked:
-    """Context that locks a folder, so that no two processes compute the same chunks."""
+    """Lock a folder, so that no two processes compute the same chunks (context manager)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -161,7 +165,9 @@ class _locked:
         self._file = (self._folder / DESCRIPTION).open("rb")
         if not lock(self._file):
             self._file.close()
-            raise BrazoError(f"{self._folder}: the study is running in another process")
+            raise BrazoError(
+                f"{self._folder}: the study is running in another process; wait until it has ended"
+            )
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
@@ -172,7 +178,11 @@ def _chunk_file(folder: Path, number: int) -> Path:
 
 
 def _computed(study: StudyPlan, waiting: list[int], jobs: int) -> Finished:
-    """Yield the tables of chunks as they are finished, and None from time to time."""
+    """Compute the chunks with the numbers `waiting`; yield number and result table of each.
+
+    Chunks are yielded as they are finished.  While none is finished, (-1, None) is yielded at
+    regular intervals.
+    """
     compiled = [n for n in waiting if study.compiled(study.chunks[n].group)]
     # Machine code, and its compilation, run without the interpreter lock.
     if compiled:
@@ -217,10 +227,11 @@ def _from_pool(
     jobs: int,
     end_workers: Callable[[], object] | None = None,
 ) -> Finished:
-    """Yield the tables of chunks as a pool finishes them; only a few are queued at a time.
+    """Compute the chunks with the given `numbers` in a pool; yield number and table of each.
 
-    If it is closed early, the chunks that are being computed are given up: processes end, threads
-    finish without a result.
+    A few chunks are queued at a time.  While none is finished, (-1, None) is yielded at regular
+    intervals.  If the generator is closed early, the chunks in progress are discarded:
+    `end_workers` ends the processes, and threads finish without a result.
     """
     running: dict[Future[ChunkTable], int] = {}
     queue = list(numbers)
@@ -244,7 +255,7 @@ def _from_pool(
 
 
 def _start_worker(alive: Connection) -> None:
-    """Prepare a worker: it ignores Ctrl+C and ends with the process that started it."""
+    """Prepare a worker process: it ignores Ctrl+C and ends when its parent process ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["BRAZO_THREADS"] = "1"
     watch = threading.Thread(target=_end_with_parent, args=(alive,), name="brazo parent")
@@ -260,7 +271,7 @@ def _end_with_parent(alive: Connection) -> None:
 
 
 def _lost(study: StudyPlan, number: int) -> ChunkTable:
-    """Table of failed runs for a chunk whose worker processes ended unexpectedly."""
+    """Return a table of failed runs for a chunk whose worker processes ended unexpectedly."""
     columns = study.empty_columns(study.chunks[number])
     columns["success"][:] = 0.0
     text = f"the worker process of this run ended unexpectedly {ATTEMPTS} times"
@@ -275,7 +286,7 @@ def _write(path: Path, study: StudyPlan, table: ChunkTable, complete: bool) -> N
 
 
 def _collect(study: StudyPlan, folder: Path) -> None:
-    """Write the results of the finished chunks, in the order of the runs, one chunk at a time."""
+    """Write the results of all finished chunks to one file, in the order of the runs."""
     sources: list[ColumnSource] = []
     for chunk in study.chunks:
         path = _chunk_file(folder, chunk.number)
@@ -297,7 +308,7 @@ def _collect(study: StudyPlan, folder: Path) -> None:
 
 
 def _about(study: StudyPlan) -> dict[str, str]:
-    """Description of the results, with the names to which columns of indices refer."""
+    """Return the metadata of the results: title, description, fingerprint and `study.names`."""
     return {
         "title": study.name,
         "description": study.about,
@@ -307,7 +318,7 @@ def _about(study: StudyPlan) -> dict[str, str]:
 
 
 class _Meter:
-    """Rate and remaining time of the runs."""
+    """Measures and reports the rate of the runs and the remaining time."""
 
     def __init__(self, study: StudyPlan, waiting: list[int], report: Report | None) -> None:
         left = sum(len(study.chunks[number].rows) for number in waiting)
@@ -325,5 +336,5 @@ class _Meter:
         self._report(StudyProgress(self._done, self._total, rate, left))
 
     def cost(self, jobs: int | None) -> RunCost:
-        """Cost of the runs of this call."""
+        """Return the computing time of the runs of this call."""
         return RunCost(self._new, time.monotonic() - self._start, jobs)

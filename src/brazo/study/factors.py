@@ -1,11 +1,12 @@
 """Factors of a study: the values that differ from run to run.
 
-    values        a list; all combinations of the lists of several factors are run
-    uniform       between two values          loguniform    the same for the logarithm
+    values        a list; if several factors are lists, all combinations are run
+    uniform       between two values
+    loguniform    between two values, with a uniform logarithm
     normal        mean and standard deviation
 
-Distributions are sampled together, `samples` rows by one of these methods; every row is combined
-with all lists:
+Distributions are sampled together: `samples` rows are drawn by one of these methods, and every row
+is combined with all combinations of the lists.
 
     random              independent values
     latin-hypercube     one value in each of `samples` intervals of equal probability
@@ -35,7 +36,7 @@ MAX_ROWS = 100_000_000
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Values, or a distribution, of one quantity; made by the functions below."""
+    """Values, or a distribution, of one quantity; made by functions such as `uniform`."""
 
     kind: Kind
     values: tuple[float, ...]  # of the list, or the two parameters of the distribution
@@ -54,17 +55,19 @@ class Factor:
                     f"normal: the standard deviation is {high:g}; it must be 0 or more"
                 )
         elif not low < high:
-            raise BrazoError(f"{self.kind}: from {low:g} to {high:g}; the first must be smaller")
+            raise BrazoError(
+                f"{self.kind}: from {low:g} to {high:g}; the first number must be the smaller one"
+            )
         if self.kind == "loguniform" and low <= 0.0:
-            raise BrazoError(f"loguniform: from {low:g}; both values must be greater than 0")
+            raise BrazoError(f"loguniform: the lower limit is {low:g}; it must be greater than 0")
 
     @property
     def sampled(self) -> bool:
-        """Whether it is a distribution."""
+        """Whether the factor is a distribution."""
         return self.kind != "values"
 
     def quantile(self, u: np.ndarray) -> np.ndarray:
-        """Quantiles of the distribution at the probabilities u."""
+        """Return the quantiles of the distribution at the probabilities u."""
         low, high = self.values
         if self.kind == "uniform":
             return low + (high - low) * u
@@ -76,37 +79,40 @@ class Factor:
 
 
 def values(*given: Any) -> Factor:
-    """Factor with given values: numbers, or one array."""
+    """Return a factor with the given values: numbers, or one array."""
     array = float_array(given[0] if len(given) == 1 else given, "values of a factor")
     return Factor("values", tuple(np.atleast_1d(array).tolist()))
 
 
 def grid(start: float, stop: float, count: int) -> Factor:
-    """Factor with `count` values at equal distances, from `start` to `stop`."""
+    """Return a factor with `count` equally spaced values from `start` to `stop`."""
     if not isinstance(count, int) or count < 1:
         raise BrazoError(f"grid: count = {count!r}; it must be an integer of at least 1")
     return values(np.linspace(start, stop, count))
 
 
 def uniform(low: float, high: float) -> Factor:
-    """Factor uniformly distributed between two values."""
+    """Return a factor that is uniformly distributed between two values."""
     return Factor("uniform", (float(low), float(high)))
 
 
 def normal(mean: float, std: float) -> Factor:
-    """Factor with a normal distribution."""
+    """Return a factor with a normal distribution."""
     return Factor("normal", (float(mean), float(std)))
 
 
 def loguniform(low: float, high: float) -> Factor:
-    """Factor whose logarithm is uniformly distributed, between two positive values."""
+    """Return a factor whose logarithm is uniformly distributed, between two positive values."""
     return Factor("loguniform", (float(low), float(high)))
 
 
 def factor_rows(
     factors: Mapping[str, Factor], samples: int, sampling: str, seed: int
 ) -> dict[str, np.ndarray]:
-    """Values (rows,) of each factor: all lists combined, each with all samples."""
+    """Return the values (rows,) of each factor by name.
+
+    The rows are all combinations of the listed values, each with all samples of the distributions.
+    """
     drawn = [name for name, factor in factors.items() if factor.sampled]
     listed = {name: f.values for name, f in factors.items() if not f.sampled}
     count = samples if drawn else 1
@@ -127,7 +133,7 @@ def factor_rows(
 
 
 def _unit_samples(dimensions: int, count: int, sampling: str, seed: int) -> np.ndarray:
-    """Samples (count, dimensions) of the open unit cube."""
+    """Return samples (count, dimensions) in the open unit cube."""
     if not dimensions:
         return np.empty((count, 0))
     if sampling == "random":

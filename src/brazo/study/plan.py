@@ -1,8 +1,8 @@
 """`StudyPlan`: the runs of any kind of study, numbered and divided into chunks.
 
-A study describes groups of runs, each with one run for every row of the factors and every
-repetition.  Row and repetition alone determine the random numbers of a run, so that all groups meet
-the same conditions.
+A study consists of groups of runs.  Each group has one run for every row of the factors (one value
+of each factor) and every repetition.  Only the row and the repetition determine the random numbers
+of a run, so all groups have the same conditions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """Runs with the same robot, task, case and controller, by index."""
+    """Indices of the robot, task, case and controller that the runs of one group share."""
 
     robot: int
     task: int
@@ -36,7 +36,7 @@ class RunGroup:
 
 @dataclass(frozen=True, slots=True)
 class RunChunk:
-    """Consecutive runs of one group, computed and stored together."""
+    """Consecutive runs of one group, which are computed and stored together."""
 
     number: int
     group: RunGroup
@@ -47,14 +47,14 @@ class RunChunk:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChunkTable:
-    """Columns (count,) of the results by name, and the reasons of failed runs."""
+    """Result columns (count,) of a chunk by name, and the reasons why runs failed."""
 
     columns: dict[str, np.ndarray]
     failures: list[dict[str, Any]]  # t (number of the run), text, step
 
 
 class StudyPlan(abc.ABC):
-    """Base class of studies: their runs, chunks and columns, as needed to execute them."""
+    """Base class of studies: defines their runs, chunks and result columns."""
 
     #: Columns of the results that are indices of names; `names` has their plurals.
     GROUPS: tuple[str, ...] = ("robot", "task", "case", "controller")
@@ -75,7 +75,7 @@ class StudyPlan(abc.ABC):
         self.samples, self.repetitions, self.seed = samples, repetitions, seed
         self.sampling: Sampling = sampling
         self.success = dict(success or {})
-        self._forget()
+        self._make_caches()
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("rows", "chunks", "fingerprint", "columns", "groups")
@@ -83,50 +83,57 @@ class StudyPlan(abc.ABC):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._forget()
+        self._make_caches()
 
-    def _forget(self) -> None:  # noqa: B027 (a study need not derive anything)
-        """Discard all cached values that are derived from the description."""
+    def _make_caches(self) -> None:  # noqa: B027 (a study need not have caches)
+        """Create empty caches; called when the study is created, and after unpickling."""
 
     # ---- of each kind of study -------------------------------------------------------------
 
     @cached_property
     @abc.abstractmethod
     def groups(self) -> list[RunGroup]:
-        """The groups of runs, in order."""
+        """Groups of runs, in order."""
 
     @cached_property
     @abc.abstractmethod
     def columns(self) -> dict[str, str]:
-        """Columns of the results and their units."""
+        """Units of the result columns, by column name."""
 
     @cached_property
     @abc.abstractmethod
     def fingerprint(self) -> str:
-        """A key that is equal only for studies with the same results."""
+        """Hash of the inputs of the study, which identifies its results."""
 
     @property
     @abc.abstractmethod
     def names(self) -> dict[str, Any]:
-        """Names to which the columns of numbers refer, and facts for reports; JSON-compatible."""
+        """Names of robots, tasks, cases and controllers, and data for reports.
+
+        The order of the names is that of their indices in the results.  All values can be written
+        as JSON.
+        """
 
     @abc.abstractmethod
     def chunk_size(self, group: RunGroup) -> int:
-        """Number of runs of a chunk of a group; it does not depend on the computer."""
+        """Return the number of runs per chunk of a group; it does not depend on the computer."""
 
     @abc.abstractmethod
     def compiled(self, group: RunGroup) -> bool:
-        """Whether the runs of a group are machine code, which threads can share."""
+        """Return whether a group is computed in machine code, which can use threads."""
 
     @abc.abstractmethod
     def compute(self, number: int) -> ChunkTable:
-        """Compute the runs of a chunk; a run that fails is a row with the reason."""
+        """Compute the runs of chunk `number`.
+
+        A failed run has no metrics; the reason is in `ChunkTable.failures`.
+        """
 
     # ---- runs ------------------------------------------------------------------------------
 
     @cached_property
     def rows(self) -> dict[str, np.ndarray]:
-        """Values (rows,) of the factors, by name."""
+        """Values (rows,) of each factor, by name."""
         factors = tuple(self.factors.items())
         return dict(_known_rows(factors, self.samples, self.sampling, self.seed))
 
@@ -142,7 +149,7 @@ class StudyPlan(abc.ABC):
 
     @cached_property
     def chunks(self) -> list[RunChunk]:
-        """The runs, divided into chunks in the same way on every computer."""
+        """All runs, divided into chunks in the same way on every computer."""
         found: list[RunChunk] = []
         per_group = self.row_count * self.repetitions
         for k, group in enumerate(self.groups):
@@ -154,7 +161,7 @@ class StudyPlan(abc.ABC):
         return found
 
     def run_seeds(self, rows: np.ndarray, repetitions: np.ndarray) -> np.ndarray:
-        """Seeds (count,) of the random numbers of runs; the same for all groups."""
+        """Return the random seeds (count,) of runs; they are the same for all groups."""
         pairs = zip(rows.tolist(), repetitions.tolist(), strict=True)
         return np.array(
             [np.random.SeedSequence([self.seed, *pair]).generate_state(1)[0] for pair in pairs],
@@ -162,7 +169,11 @@ class StudyPlan(abc.ABC):
         )
 
     def empty_columns(self, chunk: RunChunk) -> dict[str, np.ndarray]:
-        """Columns (count,) of a chunk: numbers, groups and factors; metrics are NaN."""
+        """Return the columns (count,) of a chunk before it is computed.
+
+        Run numbers, group indices, rows, repetitions and factors are set; all other columns are
+        NaN.
+        """
         count = len(chunk.rows)
         columns = {name: np.full(count, np.nan) for name in self.columns}
         columns["run"] = chunk.first + np.arange(count, dtype=float)
@@ -174,7 +185,7 @@ class StudyPlan(abc.ABC):
         return columns
 
     def run(self, folder: str | Path, **options: Any) -> StudyResults:
-        """Compute all runs that the folder does not have yet; see `brazo.study.run_study`."""
+        """Compute all runs that are missing in the folder; see `brazo.study.run_study`."""
         from brazo.study.execution import run_study
 
         return run_study(self, folder, **options)
@@ -182,27 +193,32 @@ class StudyPlan(abc.ABC):
     # ---- checks ----------------------------------------------------------------------------
 
     def check_success(self) -> None:
-        """Check the max values of metrics."""
+        """Raise BrazoError if `success` has an unknown metric or an invalid max value."""
         for name, limit in self.success.items():
             self.check_metric(name)
             if not math.isfinite(limit):
-                raise BrazoError(f"success: {name}: the limit must be finite")
+                raise BrazoError(f"success: {name}: the limit is {limit:g}; it must be finite")
 
     def check_metric(self, name: str) -> None:
-        """Raise if the results have no such metric."""
+        """Raise BrazoError if the results have no such metric."""
         first = list(self.columns).index("failed_at")
         allowed = list(self.columns)[first + 1 :]
         if name not in allowed:
             raise BrazoError(f"no metric '{name}'; metrics: {', '.join(allowed)}")
 
     def check_numbers(self, *more: str) -> None:
-        """Raise if the numbers of samples and repetitions, and those in `more`, are not counts."""
+        """Raise BrazoError if a count, the sampling method or the seed is not valid.
+
+        Counts are `samples`, `repetitions` and the fields named in `more`.
+        """
         for name in ("samples", "repetitions", *more):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise BrazoError(f"study: {name} = {value!r}; it must be an integer of at least 1")
         if self.sampling not in SAMPLINGS:
-            raise BrazoError(f"study: sampling '{self.sampling}': {' or '.join(SAMPLINGS)}")
+            raise BrazoError(
+                f"study: sampling '{self.sampling}'; expected {' or '.join(SAMPLINGS)}"
+            )
         if not isinstance(self.seed, int) or self.seed < 0:
             raise BrazoError(f"study: seed = {self.seed!r}; it must be an integer of at least 0")
 
@@ -211,7 +227,10 @@ class StudyPlan(abc.ABC):
 def _known_rows(
     factors: tuple[tuple[str, Factor], ...], samples: int, sampling: str, seed: int
 ) -> dict[str, np.ndarray]:
-    """Rows of factors, cached: a worker receives the same study with each of its chunks."""
+    """Return the result of `factor_rows`, cached.
+
+    Without the cache, a worker would compute the rows again for every chunk.
+    """
     found = factor_rows(dict(factors), samples, sampling, seed)
     for column in found.values():
         column.flags.writeable = False
@@ -219,5 +238,5 @@ def _known_rows(
 
 
 def compute_chunk(study: StudyPlan, number: int) -> ChunkTable:
-    """Compute the runs of a chunk; the function that threads, processes and workers call."""
+    """Compute the runs of chunk `number`; called by threads, processes and cluster workers."""
     return study.compute(number)

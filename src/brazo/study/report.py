@@ -1,4 +1,4 @@
-"""HTML report of a study: ranking with its uncertainty, errors by case, trade-offs, failures.
+"""HTML report of a study: ranking with uncertainty, errors by case, trade-offs, failures.
 
 The page is one file without scripts or external parts, in the style of `brazo.recording.report`.
 """
@@ -23,7 +23,7 @@ MOST_FAILURES = 40
 
 
 def write_study_report(results: StudyResults, path: str | Path) -> Path:
-    """Write the report of a study."""
+    """Write the HTML report of a study."""
     if results.names.get("kind") == "cell":
         from brazo.study.cell_report import write_cell_report
 
@@ -112,7 +112,7 @@ def _ranking(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> str:
 
 
 def _cases(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> str:
-    """Table of the mean RMS tool error of each controller in each case."""
+    """Return a table of the mean RMS tool error of each controller in each case."""
     cases = results.group_names("case")
     if len(cases) < 2:
         return ""
@@ -214,7 +214,10 @@ def _tradeoff(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> Chapt
 
 
 def _factors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> list[Chapter]:
-    """Error over each factor that concerns all controllers, or one of them."""
+    """Return one chart of the tool error for each factor that varies.
+
+    The chart of a controller gain shows only this controller.
+    """
     found = []
     for factor in results.names["factors"]:
         values = results[factor]
@@ -244,7 +247,7 @@ def _factors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> list[C
 
 
 def _binned(x: np.ndarray, y: np.ndarray, bins: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Medians of y (m,) in at most `bins` intervals of x."""
+    """Return the medians of x and y (m,) in at most `bins` intervals of x."""
     fine = np.isfinite(y)
     x, y = x[fine], y[fine]
     distinct = np.unique(x)
@@ -262,7 +265,7 @@ def _method(results: StudyResults) -> str:
     text = (
         "The score is the geometric mean of the RMS tool error over all runs, so that every task "
         "and case has the same weight; a failed run counts as ten times the largest error of its "
-        "task and case. All controllers meet the same samples and random numbers. Intervals of "
+        "task and case. All controllers use the same samples and random numbers. Intervals of "
         "score and rank are 95 % intervals of a bootstrap over these samples; those of the success "
         "rate are Wilson intervals. A run is successful if it does not diverge"
         + (f" and {limits} (SI units)." if limits else ".")

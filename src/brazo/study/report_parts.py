@@ -1,4 +1,4 @@
-"""Parts of study reports: tables, intervals, legends and axes."""
+"""Parts of study reports: tables, confidence intervals, legends and axes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brazo.study.results import Interval
 
 
 def legend(fig: Any, names: Sequence[str]) -> None:
-    """Legend above a figure, one colour for each name."""
+    """Draw a legend above a figure, with one colour for each name."""
     from matplotlib.lines import Line2D
 
     lines = [
@@ -30,13 +30,19 @@ def legend(fig: Any, names: Sequence[str]) -> None:
 
 
 def interval_text(value: Interval, factor: float = 1.0, unit: str = "") -> str:
-    """A value with its interval as a remark in parentheses."""
+    """Return a value as text, with its confidence interval in parentheses.
+
+    All numbers are multiplied by `factor`, to convert them to `unit`.
+    """
     low, high = (number(factor * v) for v in (value.low, value.high))
     return f"{number(factor * value.value)}{unit} ({low} to {high})"
 
 
 def grid_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """HTML table; text in parentheses at the end of a cell is a remark."""
+    """Return an HTML table with the column titles `head`.
+
+    Text in parentheses at the end of a cell is set as a remark (`<em>`).
+    """
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = ""
     for row in rows:

@@ -1,4 +1,4 @@
-"""Results of a study: one row for each run; summaries with confidence intervals, and rankings."""
+"""Results of a study: one row per run, summaries with confidence intervals, and rankings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Z = 1.959963984540054  # 97.5 % quantile of the normal distribution
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A value and its 95 % confidence interval."""
+    """Value with its 95 % confidence interval."""
 
     value: float
     low: float
@@ -55,12 +55,12 @@ class RunCost:
 
     @property
     def core_seconds(self) -> float:
-        """Time (s) of one core for one run; NaN for a cluster or without runs."""
+        """Core time (s) per run, `seconds * jobs / runs`; NaN for a cluster or without runs."""
         return self.seconds * self.jobs / self.runs if self.runs and self.jobs else math.nan
 
 
 class StudyResults:
-    """The runs of a study; `columns` maps names to values (runs,), SI."""
+    """Results of all runs of a study; `columns` maps names to values (runs,) in SI units."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class StudyResults:
         try:
             self.names: dict[str, Any] = json.loads(about["study"])
         except (KeyError, ValueError):
-            raise BrazoError("these are not the results of a study") from None
+            raise BrazoError("the data are not the results of a study") from None
         #: Reasons of the runs that failed, by number.
         self.failures = {int(one["t"]): str(one["text"]) for one in failures}
         #: What these runs were doing when they failed, by number, where it is known.
@@ -103,11 +103,17 @@ class StudyResults:
         return self.about.get("complete") == "yes"
 
     def group_names(self, kind: str) -> list[str]:
-        """Names of the robots, tasks, cases or controllers; `kind` is the singular."""
+        """Return the names of all groups of one kind.
+
+        `kind` is "robot", "task", "case" or "controller".
+        """
         return self.names[f"{kind}s"]
 
     def select(self, **groups: str) -> np.ndarray:
-        """Mask (runs,) of the runs of a robot, task, case or controller."""
+        """Return the mask (runs,) of the runs that match all given names.
+
+        The arguments are `robot`, `task`, `case` and `controller`, e.g. `select(robot="puma560")`.
+        """
         mask = np.ones(len(self), dtype=bool)
         for kind, name in groups.items():
             names = self.group_names(kind)
@@ -117,12 +123,15 @@ class StudyResults:
         return mask
 
     def success(self, mask: np.ndarray | None = None) -> Interval:
-        """Fraction of successful runs."""
+        """Return the fraction of successful runs, with its confidence interval."""
         good = self["success"] if mask is None else self["success"][mask]
         return proportion(int(good.sum()), len(good))
 
     def mean(self, metric: str, mask: np.ndarray | None = None) -> Interval:
-        """Mean of a metric over the runs where it is defined."""
+        """Return the mean of a metric, with its 95 % confidence interval.
+
+        Runs in which the metric is not defined are omitted; `mask` selects runs.
+        """
         values = self[metric] if mask is None else self[metric][mask]
         values = values[np.isfinite(values)]
         if not len(values):
@@ -136,13 +145,14 @@ class StudyResults:
         return Interval(middle, middle - half, middle + half)
 
     def ranking(self, robot: str, metric: str = RANKED, seed: int = 0) -> list[Rank]:
-        """Controllers of a robot, the best first; those without runs are omitted.
+        """Return the ranks of the controllers on a robot, best first.
 
-        Of an incomplete study, only tasks and cases with runs of all controllers are used.
-        The score is the geometric mean of the metric over all runs, so that every task and case
-        has the same weight; a failed run counts as ten times the largest value of its task and
-        case.  Intervals are from a bootstrap over rows and repetitions of the factors, drawn
-        together for all controllers, because they meet the same conditions.
+        Controllers without runs are omitted.  In an incomplete study, only tasks and cases with
+        runs of all controllers are used.  The score is the geometric mean of the metric over all
+        runs, so that every task and case has the same weight.  A failed run counts as ten times the
+        largest value of its task and case.  Confidence intervals are from a bootstrap over pairs of
+        factor row and repetition.  Each bootstrap sample has the same pairs for all controllers,
+        because all controllers have the same conditions.
         """
         present, logs = self._log_table(robot, metric)  # logs: (controllers, blocks, units)
         if not logs.size:
@@ -175,9 +185,10 @@ class StudyResults:
         return found
 
     def _log_table(self, robot: str, metric: str) -> tuple[list[str], np.ndarray]:
-        """Controllers, and the logarithm of a metric, (controllers, tasks x cases, units).
+        """Return the controllers, and the logarithm of a metric for each of them.
 
-        A unit is a row of the factors and a repetition.
+        The logarithm is an array (controllers, tasks × cases, pairs), where a pair is a factor row
+        and a repetition.
         """
         mask = self.select(robot=robot)
         columns = {name: self[name][mask].astype(int) for name in (*GROUPS, "row", "repetition")}
@@ -216,14 +227,14 @@ class StudyResults:
         return Path(path)
 
     def to_html(self, path: str | Path) -> Path:
-        """Write the report, one HTML file without external parts."""
+        """Write the report as one HTML file without external parts."""
         from brazo.study.report import write_study_report
 
         return write_study_report(self, path)
 
 
 def read_results(path: str | Path) -> StudyResults:
-    """Read the results of a study: a folder, or its file results.parquet."""
+    """Read the results of a study from its folder or its file results.parquet."""
     path = Path(path)
     source = parquet_source(path / "results.parquet" if path.is_dir() else path)
     columns = {name: values for name, (values, _) in source.columns().items()}
@@ -231,7 +242,7 @@ def read_results(path: str | Path) -> StudyResults:
 
 
 def proportion(successes: int, runs: int) -> Interval:
-    """A fraction with its 95 % confidence interval (Wilson, 1927)."""
+    """Return a fraction with its 95 % confidence interval (Wilson, 1927)."""
     if not runs:
         return Interval(math.nan, math.nan, math.nan)
     p, z2 = successes / runs, Z * Z

@@ -1,4 +1,4 @@
-"""What is simulated in a study: cases, payload, faults, tasks and controllers."""
+"""Conditions that are simulated in a study: cases, payload, faults, tasks and controllers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ STEP = 0.1  # rad; a tenth of it in m for prismatic joints
 
 @dataclass(frozen=True, slots=True)
 class StudyFault:
-    """A fault of one joint, active from the time `at` (s) on.
+    """Fault of one joint, active from the time `at` (s) on.
 
-    `joint` is a name or a number from 1.  `value` is the fraction lost (torque loss) or the offset
-    in rad or m (encoder bias).
+    `joint` is a name or a number from 1.  For a torque loss, `value` is the fraction of the torque
+    that is lost.  For an encoder bias, it is the offset (rad or m).
     """
 
     kind: FaultKind
@@ -44,18 +44,18 @@ class StudyFault:
     def __post_init__(self) -> None:
         one_of(self.kind, FAULTS, "fault")
         if self.kind == "torque loss" and not 0.0 <= self.value <= 1.0:
-            raise BrazoError(f"torque loss {self.value:g}: must be from 0 to 1")
+            raise BrazoError(f"torque loss: the value is {self.value:g}; it must be from 0 to 1")
         if not (math.isfinite(self.at) and self.at >= 0.0 and math.isfinite(self.value)):
             raise BrazoError(f"fault '{self.kind}': time and value must be finite, time 0 or more")
 
     def index(self, robot: Robot) -> int:
-        """Index of the joint."""
+        """Return the index of the joint."""
         return joint_index(robot, self.joint, f"fault '{self.kind}'")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Conditions of a run, where they differ from the nominal ones."""
+    """Conditions of a run that differ from the nominal conditions."""
 
     name: str = "nominal"
     payload: float = 0.0  # kg, at the tool
@@ -94,13 +94,13 @@ CASE_FACTORS = (
 
 @dataclass(frozen=True, slots=True)
 class ControllerChoice:
-    """A controller by name, with its options and gains."""
+    """Controller given by name, options and gains."""
 
     kind: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def make(self) -> Controller:
-        """A new controller, not bound to a robot."""
+        """Return a new controller that is not bound to a robot."""
         known = controllers()
         if self.kind not in known:
             raise BrazoError(f"no controller '{self.kind}'; controllers: {', '.join(known)}")
@@ -118,12 +118,12 @@ class ControllerChoice:
 
 
 def make_controller(choice: Controller | ControllerChoice) -> Controller:
-    """An independent controller for one group of runs."""
+    """Return a new, independent controller for one group of runs."""
     return copy.deepcopy(choice) if isinstance(choice, Controller) else choice.make()
 
 
 def make_task(robot: Robot, task: str | Path | Callable[[Robot], Task]) -> Task:
-    """The trajectory of a task for a robot."""
+    """Return the trajectory of a task for a robot."""
     if callable(task):
         return task(robot)
     if task == "sines":
@@ -136,7 +136,10 @@ def make_task(robot: Robot, task: str | Path | Callable[[Robot], Task]) -> Task:
 
 
 def step(robot: Robot) -> Task:
-    """A step of every joint at t = 0.05 s from the first pose, within its limits."""
+    """Return a trajectory in which every joint makes a step from the first pose at t = 0.05 s.
+
+    A joint steps in negative direction if it would otherwise exceed its upper limit.
+    """
     start = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
     size = np.array([STEP if kind == "revolute" else 0.1 * STEP for kind in robot.joint_kinds])
     goal = np.where(start + size > robot.limits[:, 1], start - size, start + size)
@@ -145,7 +148,10 @@ def step(robot: Robot) -> Task:
 
 
 def joint_index(robot: Robot, joint: str | int, what: str) -> int:
-    """Index of a joint given by name or number from 1."""
+    """Return the index of a joint given by name, or by number from 1.
+
+    The error message starts with `what`.
+    """
     if isinstance(joint, str) and joint in robot.joint_names:
         return robot.joint_names.index(joint)
     if isinstance(joint, int) and 1 <= joint <= robot.n:

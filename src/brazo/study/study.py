@@ -10,9 +10,10 @@
     )
     results = study.run("results/pid")
 
-Runs are numbered: all combinations of robot, task, case and controller are groups, and each group
-has one run for each row of the factors and each repetition.  Row and repetition alone determine the
-random numbers of a run, so that all controllers meet the same noise, payloads and starts.
+Runs are numbered.  Every combination of robot, task, case and controller is a group, and each group
+has one run for each row of the factors (one value of each factor) and each repetition.  Only the
+row and the repetition determine the random numbers of a run, so all controllers have the same
+noise, payloads and starts.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _SIMULATED_PERIODS = 20_000
 
 
 class Study(StudyPlan):
-    """A study; see the module and `brazo.study.load_study` for files.
+    """Study of controllers on robots; `brazo.study.load_study` reads one from a file.
 
     Parameters
     ----------
@@ -69,15 +70,15 @@ class Study(StudyPlan):
     controllers : mapping of a name to a controller, or names of controllers.
     tasks : "sines", "quintic", "step", paths of via-point files, or functions robot -> trajectory.
     cases : conditions of the runs; default: nominal.
-    factors : what varies, by name: a number of the case (payload, mass_error, position_noise,
+    factors : factors that vary, by name: a number of the case (payload, mass_error, position_noise,
         velocity_noise, start_error, delay, disturbance), or a gain: "PID.kp" for all joints,
-        "PID.kp.elbow" for one, "PID.kp.scale" as a multiple of the controller's own gains.
-    samples, sampling : rows of the factors that are distributions, and how they are drawn.
-    repetitions : runs of each row, with other random numbers.
-    seed : of all random numbers.
-    duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps in each.
-    success : max value of metrics, e.g. {"max_error.tool": 5e-3}; a run that exceeds one, or does
-        not finish, is not successful.
+        "PID.kp.elbow" for one, "PID.kp.scale" as a multiple of the gains that the controller has.
+    samples, sampling : number of rows for factors that are distributions, and how they are drawn.
+    repetitions : number of runs of each row, with different random numbers.
+    seed : seed of all random numbers.
+    duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps per period.
+    success : max value of metrics, e.g. {"max_error.tool": 5e-3}; a run that exceeds a max
+        value, or does not finish, is not successful.
     physics : "exact" (no contacts), or "contact": the steps of `brazo.Simulation` on a floor.
     """
 
@@ -117,8 +118,8 @@ class Study(StudyPlan):
     def __repr__(self) -> str:
         return f"<brazo.Study {self.name}: {self.runs} runs of {self.duration:g} s>"
 
-    def _forget(self) -> None:
-        """Discard all cached values that are derived from the description."""
+    def _make_caches(self) -> None:
+        """Create the empty caches of bound controllers and references, and their locks."""
         self._bound: dict[tuple[int, int], Controller] = {}
         self._references: dict[tuple[int, int], np.ndarray] = {}
         self._locks: dict[tuple[int, int], threading.Lock] = {}
@@ -137,11 +138,11 @@ class Study(StudyPlan):
         ]
 
     def chunk_size(self, group: RunGroup) -> int:
-        """Number of runs of a chunk of a group."""
+        """Return the number of runs per chunk of a group."""
         return max(1, min(self._periods(group) // round(self.duration / self.dt), 8192))
 
     def compiled(self, group: RunGroup) -> bool:
-        """Whether the runs of a group are computed by the compiled loop."""
+        """Return whether the runs of a group are computed by the compiled loop."""
         controller = list(self.controllers.values())[group.controller]
         case = self.cases[group.case]
         return (
@@ -151,7 +152,7 @@ class Study(StudyPlan):
         )
 
     def compute(self, number: int) -> ChunkTable:
-        """Compute the runs of a chunk."""
+        """Compute the runs of chunk `number`."""
         from brazo.study.chunk_runs import compute_runs
 
         return compute_runs(self, number)
@@ -165,7 +166,10 @@ class Study(StudyPlan):
         return _NOISY_PERIODS if noisy else _PERIODS
 
     def bound(self, group: RunGroup) -> Controller:
-        """The controller of a group, bound to its robot; groups share it and its machine code."""
+        """Return the controller of a group, bound to its robot.
+
+        Groups with the same robot and controller share this object and its machine code.
+        """
         key = group.robot, group.controller
         if key not in self._bound:
             controller = make_controller(list(self.controllers.values())[group.controller])
@@ -174,15 +178,15 @@ class Study(StudyPlan):
         return self._bound[key]
 
     def compiling(self, group: RunGroup) -> threading.Lock:
-        """Lock for compiling the code of a group, so that threads do not compile it twice."""
+        """Return the lock for compiling the code of a group, so that it is compiled only once."""
         return self._locks.setdefault((group.robot, group.controller), threading.Lock())
 
     def task(self, group: RunGroup) -> Task:
-        """The trajectory of a group."""
+        """Return the trajectory of a group."""
         return make_task(self.robots[group.robot], self.tasks[group.task])
 
     def reference(self, group: RunGroup) -> np.ndarray:
-        """The trajectory of a group at every period, (3, m, n)."""
+        """Return the trajectory of a group at every control period, (3, m, n): q, qd and qdd."""
         key = group.robot, group.task
         if key not in self._references:
             t = sample_times(self.duration, self.dt)
@@ -193,7 +197,7 @@ class Study(StudyPlan):
 
     @cached_property
     def columns(self) -> dict[str, str]:
-        """Columns of the results and their units."""
+        """Units of the result columns, by column name."""
         found = {"run": "", "robot": "", "task": "", "case": "", "controller": ""}
         found |= {"row": "", "repetition": ""}
         found |= dict.fromkeys(self.factors, "")
@@ -218,17 +222,14 @@ class Study(StudyPlan):
 
     @cached_property
     def fingerprint(self) -> str:
-        """A key that is equal only for studies with the same results."""
+        """Hash of the inputs of the study, which identifies its results."""
         from importlib.metadata import version
 
         content = {
             "brazo": version("brazo"),
             "robots": [_robot_text(robot) for robot in self.robots],
             "controllers": {k: _controller_text(v) for k, v in self.controllers.items()},
-            "tasks": [
-                name if callable(task) or not Path(str(task)).is_file() else Path(task).read_text()
-                for name, task in zip(self.task_names, self.tasks, strict=True)
-            ],
+            "tasks": [self._task_text(k) for k in range(len(self.tasks))],
             "cases": [asdict(case) for case in self.cases],
             "factors": {name: asdict(factor) for name, factor in self.factors.items()},
             "numbers": [
@@ -238,9 +239,24 @@ class Study(StudyPlan):
         }  # fmt: skip
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
+    def _task_text(self, k: int) -> str | list[str]:
+        """Return the text of task k that identifies its trajectories.
+
+        For a function these are its name and the trajectories that it gives, because neither its
+        name nor its source contains the values that it uses.
+        """
+        name, task = self.task_names[k], self.tasks[k]
+        if callable(task):
+            references = (self.reference(RunGroup(r, k, 0, 0)) for r in range(len(self.robots)))
+            return [name, *(hashlib.sha256(one.tobytes()).hexdigest() for one in references)]
+        return Path(task).read_text() if Path(task).is_file() else name
+
     @property
     def names(self) -> dict[str, Any]:
-        """Names to which the columns of numbers refer, and facts for reports."""
+        """Names of robots, tasks, cases and controllers, and data for reports.
+
+        The order of the names is that of their indices in the results.
+        """
         return {
             "robots": [robot.name for robot in self.robots],
             "tasks": self.task_names,
@@ -271,7 +287,7 @@ class Study(StudyPlan):
                 raise BrazoError(f"study: two {what} have the same name: {', '.join(listed)}")
         self.check_numbers("substeps")
         if self.physics not in PHYSICS:
-            raise BrazoError(f"study: physics '{self.physics}': {' or '.join(PHYSICS)}")
+            raise BrazoError(f"study: physics '{self.physics}'; expected {' or '.join(PHYSICS)}")
         sample_times(self.duration, self.dt)
         for name in self.factors:
             self.check_factor(name)
@@ -280,7 +296,7 @@ class Study(StudyPlan):
             for name in self.factors.keys() & CASE_FACTORS:
                 if getattr(case, name):
                     raise BrazoError(
-                        f"'{name}' is a factor and a value of case '{case.name}'; give one of them"
+                        f"'{name}' is a factor and a value of case '{case.name}'; remove one"
                     )
             for robot in self.robots:
                 for fault in case.faults:
@@ -289,7 +305,7 @@ class Study(StudyPlan):
                     joint_index(robot, case.disturbance_joint, "disturbance")
 
     def check_factor(self, name: str) -> None:
-        """Raise if there is no such factor."""
+        """Raise BrazoError if there is no factor with this name."""
         if name in CASE_FACTORS:
             return
         owner, _, gain = name.partition(".")
@@ -305,7 +321,7 @@ class Study(StudyPlan):
                 labels = kinds[gain].entries or tuple(robot.joint_names)
                 if entry and entry != "scale" and entry not in labels:
                     raise BrazoError(
-                        f"factor '{name}': no '{entry}'; scale or one of {', '.join(labels)}"
+                        f"factor '{name}': no entry '{entry}'; entries: scale, {', '.join(labels)}"
                     )
             return
         gains = ", ".join(f"{one}.GAIN" for one in self.controllers)
@@ -313,7 +329,10 @@ class Study(StudyPlan):
 
 
 def unit_of(metric: str, kind: str) -> str:
-    """Unit of a metric of a joint of this kind; for the tool, `kind` is prismatic."""
+    """Return the unit of a metric of a joint; `kind` is "revolute" or "prismatic".
+
+    Metrics of the tool have the units of a prismatic joint.
+    """
     length = "rad" if kind == "revolute" else "m"
     units = {"rms_error": length, "max_error": length, "settling_time": "s", "energy": "J"}
     units |= {"peak_torque": "N m" if kind == "revolute" else "N", "jerk": f"{length}/s³"}

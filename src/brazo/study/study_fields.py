@@ -1,4 +1,7 @@
-"""Fields that all study files share: controllers, factors, counts, and errors at their place."""
+"""Fields that all study files share: controllers, factors and counts.
+
+Every error gets the location of its field in the file.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,21 @@ Made = TypeVar("Made")
 
 
 def located(field: Field, make: Callable[[], Made]) -> Made:
-    """Return the result of `make`; its errors get the location of the field."""
+    """Call `make` and return its result; errors get the location of `field` in the file."""
     with field.errors_here():
         return make()
 
 
 def folder_of(root: Field) -> Path:
-    """Folder to which the paths in a study file are relative."""
+    """Return the folder to which the paths in a study file are relative."""
     return Path() if root.path is None else root.path.parent
 
 
 def loaded(field: Field, folder: Path, load: Callable[[str | Path], Made]) -> Made:
-    """Load the file of a name, or of a path relative to the study file."""
+    """Call `load` with the name or path in a field and return the result.
+
+    A path is relative to `folder`.
+    """
     text = field.text(300).strip()
     local = folder / text
     with field.errors_here():
@@ -37,7 +43,7 @@ def loaded(field: Field, folder: Path, load: Callable[[str | Path], Made]) -> Ma
 
 
 def common_options(root: Field, fields: Mapping[str, Field]) -> dict[str, Any]:
-    """Options that several kinds of studies have; the others are read by each kind."""
+    """Return the options that several kinds of studies share, such as name and duration."""
     stem = "study" if root.path is None else root.path.stem
     options: dict[str, Any] = {
         "name": fields["name"].identifier() if "name" in fields else stem,
@@ -59,7 +65,11 @@ def factors_of(
     dimensions: Callable[[str, Field], tuple[units.Dimension, ...]],
     made: Callable[..., Any],
 ) -> dict[str, Factor]:
-    """Factors of a study; each is checked by `made(factors=…)`, with its location in the file."""
+    """Return the factors of a study by name.
+
+    `dimensions(name, field)` returns the allowed dimensions of a factor.  `made(factors=…)` creates
+    the study, which checks each factor; errors get the location of the factor in the file.
+    """
     factors: dict[str, Factor] = {}
     for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
         factors[name] = factor_of(field, *dimensions(name, field))
@@ -68,7 +78,10 @@ def factors_of(
 
 
 def success_of(fields: Mapping[str, Field], made: Callable[..., Any]) -> dict[str, float]:
-    """Max values of metrics; each is checked by making the study, `made(success=…)`."""
+    """Return the max values of metrics by name.
+
+    `made(success=…)` creates the study, which checks each value.
+    """
     success: dict[str, float] = {}
     for name, field in fields["success"].mapping().items() if "success" in fields else ():
         success[name] = field.quantity().value
@@ -77,15 +90,15 @@ def success_of(fields: Mapping[str, Field], made: Callable[..., Any]) -> dict[st
 
 
 def items_of(field: Field) -> list[Field]:
-    """The entries of a list, or a single value."""
+    """Return the entries of a list field, or a single value as a list."""
     found = list(field.items()) if field.is_list else [field]
     if not found:
-        field.fail("the list is empty; give at least one")
+        field.fail("the list is empty; give at least one entry")
     return found
 
 
 def whole_number(field: Field, least: int) -> int:
-    """An integer of at least `least`."""
+    """Return the integer in a field; raise an error if it is smaller than `least`."""
     value = field.number(at_least=least)
     if value != round(value):
         field.fail(f"{value:g} is not a whole number")
@@ -93,7 +106,10 @@ def whole_number(field: Field, least: int) -> int:
 
 
 def controllers_of(field: Field) -> dict[str, ControllerChoice]:
-    """Controllers by name: a list of kinds, or names with options and gains."""
+    """Return the controllers by name.
+
+    The field is a list of controller kinds, or a mapping of names to options and gains.
+    """
     known = list(controllers())
     if not field.is_mapping:
         return {
@@ -121,7 +137,7 @@ def controllers_of(field: Field) -> dict[str, ControllerChoice]:
 
 
 def _option(field: Field) -> Any:
-    """An option or gain: a number, a list of numbers, yes, no or a word."""
+    """Return an option or gain: a number, a list of numbers, a boolean or a string."""
     if field.is_list:
         return [item.quantity().value for item in field.items(200)]
     text = field.text()
@@ -134,10 +150,10 @@ def _option(field: Field) -> Any:
 
 
 def factor_of(field: Field, *dimensions: units.Dimension) -> Factor:
-    """A factor; its values must have one of the dimensions, if any are given."""
+    """Return the factor in a field; its values must have one of the `dimensions`, if given."""
     given = field.mapping(("values", "grid", *DISTRIBUTIONS))
     if len(given) != 1:
-        field.fail(f"expected one of values, grid, {', '.join(DISTRIBUTIONS)}")
+        field.fail(f"expected exactly one of the fields values, grid, {', '.join(DISTRIBUTIONS)}")
     ((kind, item),) = given.items()
     count = 2 if kind == "grid" else MAX_VALUES  # the third number of a grid is a count
     numbers = [

@@ -1,4 +1,4 @@
-"""The study file: YAML fields to a `Study`.
+"""Reader of study files: YAML fields to a `Study`.
 
     name: payload-robustness
     robots: [puma560, arms/mine.yaml]
@@ -18,7 +18,8 @@
     sampling: latin-hypercube
     success: {max_error.tool: 5mm}
 
-Paths are relative to the file.  Every error message gives `file:line: field:` and what is allowed.
+Paths are relative to the file.  Every error message gives `file:line: field:` and the allowed
+values.
 """
 
 from __future__ import annotations
@@ -60,24 +61,30 @@ _ANY = ("position_noise", "velocity_noise", "start_error", "disturbance")  # rad
 
 
 def load_study(name_or_path: str | Path) -> AnyStudy:
-    """Read a study by its shipped name, or from a .yaml file."""
+    """Read a shipped study by name, or a study from a .yaml file."""
     return read_study(read_document(STUDIES.find(name_or_path)))
 
 
 def study_names() -> list[str]:
-    """Names of the shipped studies."""
+    """Return the names of the shipped studies."""
     return STUDIES.names()
 
 
 def parse_study(text: str | bytes, path: Path | None = None) -> AnyStudy:
-    """Read a study from text; `path` is used in messages, and for paths in the text."""
+    """Read a study from text; `path` is used in messages, and to resolve paths in the text."""
     return read_study(parse_document(text, path))
 
 
 def read_study(root: Field) -> AnyStudy:
-    """Read the fields of a study file; `cell` and `teleop` are fields of other kinds of studies."""
+    """Return the study described by the fields of a study file.
+
+    A file with the field `teleop` describes a delay study.  A file with the field `cell` describes
+    a cell study.
+    """
     if not root.is_mapping:
-        root.fail("expected a study file: fields such as robots, controllers, tasks, or cell")
+        root.fail(
+            "expected the fields of a study, such as 'robots', 'controllers' and 'tasks', or 'cell'"
+        )
     if "teleop" in root.mapping():
         return read_delay_study(root)
     if "cell" in root.mapping():
@@ -110,7 +117,9 @@ def _task(field: Field, folder: Path) -> str | Path:
         return text
     path = folder / text
     if not path.is_file():
-        field.fail(f"'{text}' is not a task; choose {', '.join(TASKS)}, or a file of via points")
+        field.fail(
+            f"'{text}' is not a task; choose {', '.join(TASKS)}, or the path of a via-point file"
+        )
     return path
 
 
@@ -149,7 +158,7 @@ def _fault(item: Field, robots: list[Robot]) -> StudyFault:
     if kind in VALUED and "value" not in given:
         item.missing("value")
     if kind not in VALUED and "value" in given:
-        given["value"].fail(f"'{kind}' has no value")
+        given["value"].fail(f"fault '{kind}' has no value; remove this field")
     with item.errors_here():
         return StudyFault(
             kind,  # pyright: ignore[reportArgumentType]

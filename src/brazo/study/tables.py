@@ -12,7 +12,7 @@ from brazo.study.results import StudyResults
 
 @dataclass(frozen=True, slots=True)
 class TextTable:
-    """A table: title, columns and rows."""
+    """Table with title, columns and rows."""
 
     title: str
     columns: tuple[str, ...]
@@ -20,7 +20,7 @@ class TextTable:
 
 
 def result_tables(results: StudyResults) -> list[TextTable]:
-    """Ranking of the controllers of each robot, or success of a study of a cell."""
+    """Return the tables of the results: a ranking for each robot, or success rates."""
     if results.names.get("kind") == "cell":
         return [TextTable(results.title, SUCCESS_HEAD, success_rows(results))]
     if results.names.get("kind") == "delay":
@@ -33,7 +33,7 @@ def result_tables(results: StudyResults) -> list[TextTable]:
 
 
 def ranking_table(results: StudyResults, robot: str) -> TextTable:
-    """Ranking of the controllers of a robot."""
+    """Return the ranking of the controllers on a robot."""
     rows = []
     for rank in results.ranking(robot):
         mask = results.select(robot=robot, controller=rank.controller)

@@ -1,4 +1,4 @@
-"""Figure of a workspace: two slices through the base axis, and the distribution."""
+"""Figure of a workspace: a vertical and a horizontal slice, and a histogram of manipulability."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ SCALE = "viridis"
 
 
 def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any:
-    """Draw the slice y = 0, the height with most cubes, and a histogram of manipulability."""
+    """Draw slices of a workspace at y = 0 and at one height, and a histogram of manipulability.
+
+    The height is that with the most cubes.  If a path is given, the figure is written to it.
+    """
     with drawing():
         fig = new_figure(2.9, found.robot)
         left, middle, right = fig.subplots(1, 3, width_ratios=(1, 1, 0.8))
@@ -50,7 +53,11 @@ def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any
 def _slice(
     ax: Any, found: WorkspaceMap, mask: np.ndarray, axes: tuple[int, int], most: float
 ) -> Any:
-    """Image of the cubes in a mask; where several are behind each other, the best one is shown."""
+    """Draw the cubes in `mask`, seen in the plane of two `axes` (0, 1, 2 for x, y, z).
+
+    Where cubes overlap, the highest manipulability is shown.  `most` is the max of the colour
+    scale.
+    """
     cells = np.round(found.points[mask][:, axes] / found.size - 0.5).astype(int)
     all_cells = np.round(found.points[:, axes] / found.size - 0.5).astype(int)
     low, high = all_cells.min(axis=0), all_cells.max(axis=0)

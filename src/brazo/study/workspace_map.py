@@ -1,17 +1,17 @@
-"""Workspace of a robot: which positions its tool reaches, and how well it moves there.
+"""Workspace of a robot: the positions that its tool reaches, and the manipulability there.
 
 Joint positions are drawn from a Sobol sequence within the limits; poses and Jacobians are computed
-in batches.  Space is divided into cubes of one size.  A cube that contains a tool position is
-reached; its manipulability is the largest one found in it,
+in batches.  Space is divided into cubes of one size h.  A cube that contains a tool position is
+reached.  The manipulability w of a cube is the largest value at the samples in it,
 
     w = sqrt det(J Jᵀ)        of the linear rows of the Jacobian by default (m³)
 
-From the cubes follow
+The cubes give
 
     volume = Σ h³             reach = max |p|        manipulability volume = Σ w h³
 
-A cube at the boundary counts with its full volume, and a cube without a sample is missing: use more
-samples if `samples_per_cell` is below about 20.
+A cube at the boundary counts with its full volume, and a cube without a sample is missing.  Use
+more samples if `samples_per_cell` is below about 20.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COLUMNS = {"x": "m", "y": "m", "z": "m", "samples": "", "manipulability": "", "m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkspaceMap:
-    """Reached cubes of space in the base frame: centres, samples and manipulability."""
+    """Cubes that the tool reaches, in the base frame: centres, sample counts, manipulability."""
 
     robot: str
     size: float  # m, edge of a cube
@@ -73,7 +73,7 @@ class WorkspaceMap:
         return float(self.samples.mean())
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write the cubes as a table; `read_workspace` reads it."""
+        """Write the cubes as a table that `read_workspace` can read."""
         about = {
             "title": f"workspace of {self.robot}",
             "workspace": json.dumps(
@@ -89,7 +89,7 @@ class WorkspaceMap:
         return Path(path)
 
     def plot(self, path: str | Path | None = None) -> Any:
-        """Draw slices through the base and the distribution; write a figure if a path is given."""
+        """Draw slices and a histogram; if a path is given, write the figure to it."""
         from brazo.study.workspace_figure import workspace_figure
 
         return workspace_figure(self, path)
@@ -102,10 +102,11 @@ def workspace(
     rows: Rows = "linear",
     seed: int = 0,
 ) -> WorkspaceMap:
-    """Map the workspace of a robot.
+    """Return the map of the workspace of a robot.
 
-    `samples` joint positions are drawn; a power of 2 is best.  `size` is the edge of a cube (m), by
-    default a 40th of the largest extent.  `rows` are those of the Jacobian: linear, angular or all.
+    `samples` is the number of joint positions; a power of 2 is best.  `size` is the edge of a cube
+    (m), by default a 40th of the largest extent.  `rows` selects the rows of the Jacobian: linear,
+    angular or all.
     """
     arm = robot if isinstance(robot, Robot) else load(robot)
     if not isinstance(samples, int) or samples < 1:
@@ -115,14 +116,14 @@ def workspace(
         positive(size, "size")
     p, w = sampled(arm, joint_samples(arm, samples, seed), rows)
     if not len(p):
-        raise BrazoError(f"{arm.name}: no joint position within the limits has a pose")
+        raise BrazoError(f"{arm.name}: no sampled joint position has a forward kinematics solution")
     if size is None:
         size = float(np.ptp(p, axis=0).max()) / CELLS or 1e-3
     return gridded(arm.name, p, w, size, rows)
 
 
 def joint_samples(arm: Robot, samples: int, seed: int = 0) -> Array:
-    """Joint positions (samples, n) of a scrambled Sobol sequence within the limits."""
+    """Return joint positions (samples, n) of a scrambled Sobol sequence within the limits."""
     import warnings
 
     from scipy.stats import qmc
@@ -135,7 +136,10 @@ def joint_samples(arm: Robot, samples: int, seed: int = 0) -> Array:
 
 
 def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
-    """Tool positions (k, 3) and manipulability (k,) of the joint positions with a valid pose."""
+    """Return tool positions (k, 3) and manipulability (k,) at joint positions q (m, n).
+
+    Joint positions without a forward kinematics solution are skipped, so k may be less than m.
+    """
     places, values = [], []
     for at in range(0, len(q), BATCH):
         part = q[at : at + BATCH]
@@ -147,9 +151,10 @@ def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
 
 
 def manipulability(arm: Robot, q: Array, rows: Rows = "linear") -> Array:
-    """Manipulability (k,) at joint positions (k, n), as `Robot.dexterity`.
+    """Return the manipulability (k,) at joint positions (k, n), as `Robot.dexterity` does.
 
-    Three rows of full rank have a determinant, which is much faster than singular values.
+    For three Jacobian rows of full rank it is computed from a determinant, which is much faster
+    than from singular values.
     """
     few = arm.dexterity(q[:16], rows)
     if ROWS[rows].stop - ROWS[rows].start > 3 or int(few.rank.max(initial=0)) < 3:
@@ -161,9 +166,10 @@ def manipulability(arm: Robot, q: Array, rows: Rows = "linear") -> Array:
 def gridded(
     robot: str, p: Array, w: Array, size: float, rows: Rows, origin: Array | float = 0.0
 ) -> WorkspaceMap:
-    """Cubes of edge `size` (m) that contain positions p (k, 3) with manipulability w (k,).
+    """Return the cubes that contain positions p (k, 3) with manipulability w (k,).
 
-    A corner of the cubes is at `origin` (3,).
+    `size` is the edge of a cube (m); the corners of the cubes are at `origin` (3,) plus multiples
+    of `size`.
     """
     cells = np.floor((p - origin) / size + 1e-9).astype(np.int64)
     unique, index, counts = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
@@ -188,4 +194,6 @@ def read_workspace(path: str | Path) -> WorkspaceMap:
             read["manipulability"], read["mean"], about["reach"], about["rows"],
         )  # fmt: skip
     except (KeyError, ValueError, TypeError):
-        raise BrazoError(f"{path}: not a workspace; `brazo study workspace` writes them") from None
+        raise BrazoError(
+            f"{path}: not a workspace file; create one with `brazo study workspace`"
+        ) from None

@@ -1,6 +1,6 @@
 """Teleoperation of a robot over a network.
 
-Link:            FollowerLink, MasterLink, LinkRules, LinkReport, LinkView, server_tls, client_tls
+Network link:    FollowerLink, MasterLink, LinkRules, LinkReport, LinkView, server_tls, client_tls
 Follower:        Follower, Safety, Rules, SafetyState, Cause, JointTracker
 Mapping:         JointMap, PoseMap, IncrementMap, BoxWall, CylinderWall, Soft, Plausible
 Network faults:  brazo.teleop.proxy

@@ -1,16 +1,15 @@
 """Trajectories: joint motions and tool paths over time, planned in advance or online.
 
-Joints, planned ahead:   cubic_via_points, quintic_via_points, via_poses, cubic, quintic,
-                         trapezoid, jerk_limited, concatenate; all give a `Trajectory`;
-                         jtraj gives the samples of a quintic
-The tool along a path:   line, polyline, circle, circle_through, arc, square, spiral, helix,
-                         lissajous, function, sequence; text, svg, strokes (a pen);
-                         draw and track_video (a camera); recorded_path; all give a
-                         `CartesianPath`, which `follow_path` and `plan_path` turn into a
-                         `Trajectory`; nearest_placement
-Online:                  GoTo, Jog, CartesianJog, NullSpaceJog, Tracker
-Limits:                  limits_of, check, assert_within, scaled, fastest_within, time_optimal
-Files:                   to_dict, from_dict, read_via_points, read_via_list, read_trajectory
+Joint motions      cubic_via_points, quintic_via_points, via_poses, cubic, quintic, trapezoid,
+                   jerk_limited and concatenate return a `Trajectory`; jtraj returns the
+                   samples of a quintic
+Tool paths         line, polyline, circle, circle_through, arc, square, spiral, helix,
+                   lissajous, function, sequence, text, svg, strokes, draw, track_video and
+                   recorded_path return a `CartesianPath`; `follow_path` and `plan_path`
+                   convert it to a `Trajectory`; nearest_placement moves it into reach
+Online motions     GoTo, Jog, CartesianJog, NullSpaceJog, Tracker
+Limits             limits_of, check, assert_within, scaled, fastest_within, time_optimal
+Files              to_dict, from_dict, read_via_points, read_via_list, read_trajectory
 """
 
 from brazo.trajectory.base import Sample, Table, Trajectory

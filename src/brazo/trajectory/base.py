@@ -1,8 +1,9 @@
 """`Trajectory`: joint motion over time, independent of the type of curve.
 
-A trajectory runs from `start` to `end` (s).  Before and after, q has the value of the nearer end,
-and qd and qdd are 0; at the two ends themselves qd and qdd are those of the motion.  Pieces are
-half-open intervals: at a break the later piece applies.
+A trajectory runs from `start` to `end` (s).  Before `start` and after `end`, q is constant and qd
+and qdd are 0.  At `start` and `end` themselves, qd and qdd are those of the motion.  A trajectory
+may consist of pieces; at the time at which one piece ends and the next one starts, the next one
+applies.
 """
 
 from __future__ import annotations
@@ -23,19 +24,22 @@ MAX_SAMPLES = 20_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Joint values and their derivatives at one time (n,) or at many (..., n); rad, m, s."""
+    """Position, velocity and acceleration of the joints at one time (n,) or several (..., n).
+
+    Units are rad, m and s.
+    """
 
     q: Array
     qd: Array
     qdd: Array
 
     def __iter__(self) -> Iterator[Array]:
-        """Unpack as q, qd, qdd."""
+        """Iterate over q, qd and qdd, so that a sample can be unpacked."""
         return iter((self.q, self.qd, self.qdd))
 
 
 class ColumnNames(Protocol):
-    """Attributes of a robot used by `Table.columns`."""
+    """Protocol of the robot attributes that `Table.columns` uses."""
 
     @property
     def joint_names(self) -> Sequence[str]: ...
@@ -45,7 +49,7 @@ class ColumnNames(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A trajectory at evenly spaced times; row k belongs to t[k]."""
+    """A trajectory sampled at evenly spaced times; row k belongs to t[k]."""
 
     t: Array  # (m,) s
     q: Array  # (m, n)
@@ -53,7 +57,7 @@ class Table:
     qdd: Array
 
     def columns(self, robot: ColumnNames) -> dict[str, tuple[Array, str]]:
-        """All signals as name -> (values, unit), for writing tables."""
+        """All signals as a dictionary from name to (values, unit), for writing tables."""
         found: dict[str, tuple[Array, str]] = {"t": (self.t, "s")}
         for label, values, suffix in (
             ("q", self.q, ""),
@@ -69,7 +73,7 @@ class Table:
 
 
 class Trajectory(ABC):
-    """Joint values as a function of time."""
+    """Base class of trajectories: joint positions as a function of time."""
 
     @property
     @abstractmethod
@@ -79,11 +83,11 @@ class Trajectory(ABC):
     @property
     @abstractmethod
     def breaks(self) -> Array:
-        """Times (s) between which the motion is smooth, the first `start`, the last `end`."""
+        """Increasing times (s) from `start` to `end`, between which the motion is smooth."""
 
     @abstractmethod
     def within(self, t: Array) -> Sample:
-        """The motion at times (m,) between `start` and `end`."""
+        """Evaluate the motion at times (m,) between `start` and `end`."""
 
     @property
     def start(self) -> float:
@@ -114,19 +118,19 @@ class Trajectory(ABC):
         return Sample(found.q.reshape(shape), found.qd.reshape(shape), found.qdd.reshape(shape))
 
     def __call__(self, t: float) -> tuple[Array, Array, Array]:
-        """q, qd, qdd at one time, as `Robot.follow` expects."""
+        """Return q, qd and qdd (n,) at one time (s), as `Robot.follow` expects."""
         found = self.sample(t)
         return found.q, found.qd, found.qdd
 
     def table(self, dt: float) -> Table:
-        """The motion sampled every dt seconds; the last row is always the end."""
+        """Sample the motion every dt seconds; the last row is always at `end`."""
         t = even_times(self.start, self.end, dt)
         found = self.sample(t)
         return Table(t, found.q, found.qd, found.qdd)
 
 
 def read_times(t: Any) -> Array:
-    """Times as an array; infinite times are before the start or after the end."""
+    """Convert times to an array without NaN; infinite times are allowed."""
     try:
         times = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:
@@ -137,11 +141,14 @@ def read_times(t: Any) -> Array:
 
 
 def even_times(start: float, end: float, dt: float) -> Array:
-    """start, start + dt, … and the end; the last step may be shorter than dt."""
+    """Return the times start, start + dt, …, end; the last step may be shorter than dt."""
     dt = positive(dt, "dt")
     count = (end - start) / dt
     if count > MAX_SAMPLES:
-        raise BrazoError(f"{count:.3g} samples; max {MAX_SAMPLES}: use a larger dt")
+        raise BrazoError(
+            f"dt = {dt:g} s gives {count:.3g} samples; at most {MAX_SAMPLES} are allowed: use a "
+            "larger dt"
+        )
     steps = int(np.ceil(count * (1.0 - 1e-12)))
     t = start + dt * np.arange(steps + 1)
     t[-1] = end

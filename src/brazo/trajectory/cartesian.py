@@ -1,10 +1,10 @@
 """`CartesianPath`: the tool's pose over time, with its velocity and acceleration.
 
-A pose is a matrix (4, 4) in the base frame; velocities and accelerations are six numbers, linear
-then angular, of the tool point in base axes, as in the Jacobian.  Like a trajectory, a path is at
-rest before its start (t = 0) and after its end.
+A pose is a matrix (4, 4) in the base frame.  Velocities and accelerations of the tool point have
+six elements in base axes, linear then angular, as in the Jacobian.  The tool is at rest before the
+start of the path (t = 0) and after its end.
 
-`CurvePath` is a curve p(x), an orientation R(x) and the progress over time x(t):
+`CurvePath` combines a curve p(x), an orientation R(x) and the progress x(t):
 
     v = p' ẋ      a = p'' ẋ² + p' ẍ      and likewise for ω and its derivative.
 """
@@ -31,7 +31,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathSample:
-    """Pose and derivatives at one time or at several."""
+    """Pose, velocity and acceleration of the tool at one time or several times."""
 
     T: Array  # (..., 4, 4)
     velocity: Array  # (..., 6) m/s, rad/s
@@ -39,16 +39,16 @@ class PathSample:
 
 
 class CartesianPath(ABC):
-    """The tool's pose as a function of time."""
+    """Base class of tool paths: the pose of the tool as a function of time."""
 
     @property
     @abstractmethod
     def breaks(self) -> Array:
-        """Times (s) between which the path is smooth, the first 0, the last `duration`."""
+        """Increasing times (s) from 0 to `duration`, between which the path is smooth."""
 
     @abstractmethod
     def within(self, t: Array) -> PathSample:
-        """The path at times (m,) between 0 and `duration`."""
+        """Evaluate the path at times (m,) between 0 and `duration`."""
 
     @property
     def duration(self) -> float:
@@ -72,23 +72,25 @@ class CartesianPath(ABC):
         )
 
     def pose(self, t: Any) -> Array:
-        """The tool's pose (..., 4, 4)."""
+        """Pose of the tool (..., 4, 4) at times (...,)."""
         return self.sample(t).T
 
     def velocity(self, t: Any) -> Array:
-        """(..., 6) velocity of the tool point (m/s), then angular velocity (rad/s), base axes."""
+        """Linear (m/s) and angular velocity (rad/s) of the tool (..., 6), in base axes."""
         return self.sample(t).velocity
 
     def acceleration(self, t: Any) -> Array:
-        """(..., 6) acceleration of the tool point (m/s²), then angular (rad/s²), base axes."""
+        """Linear (m/s²) and angular acceleration (rad/s²) of the tool (..., 6), in base axes."""
         return self.sample(t).acceleration
 
     def moved(
         self, shift: Any = (0.0, 0.0, 0.0), scale: float = 1.0, about: Any = None
     ) -> CartesianPath:
-        """The path scaled about a point (default: its start) and shifted (m), with the same timing.
+        """Return the path scaled about a point, then shifted, with the same timing.
 
-        A constant orientation stays constant; one that depends on the path follows the new path.
+        `about` (3,) is the point that does not move in scaling, by default the start of the path.
+        `shift` (3,) is in m, in base axes.  A constant tool orientation stays constant; an
+        orientation that depends on the path follows the new path.
         """
         factor = positive(scale, "scale")
         centre = self.pose(0.0)[:3, 3] if about is None else vector(about, 3, "about")
@@ -96,7 +98,7 @@ class CartesianPath(ABC):
 
     @abstractmethod
     def _placed(self, scale: float, b: Array) -> CartesianPath:
-        """The path with the positions scale · p + b."""
+        """Return the path with each position p replaced by scale · p + b; `b` is (3,) in m."""
 
     def points(self, dt: float) -> Array:
         """Points (m, 3) of the path every dt seconds, for drawing."""
@@ -104,7 +106,7 @@ class CartesianPath(ABC):
 
 
 class CurvePath(CartesianPath):
-    """A path from a curve, an orientation and the progress over time."""
+    """Path defined by a curve, a tool orientation and the progress over time."""
 
     def __init__(self, curve: Curve, orientation: ToolOrientation, progress: Trajectory) -> None:
         self.curve, self.orientation, self.progress = curve, orientation, progress
@@ -137,7 +139,7 @@ class CurvePath(CartesianPath):
 
 
 class SequencePath(CartesianPath):
-    """Paths one after another."""
+    """Path that consists of other paths, one after another."""
 
     def __init__(self, paths: Sequence[CartesianPath]) -> None:
         self.paths = tuple(paths)
@@ -178,13 +180,16 @@ def _check_continuous(end: Array, start: Array, k: int) -> None:
     turn = float(angle_between(end[:3, :3], start[:3, :3]))
     if gap > 1e-6 or turn > 1e-6:
         raise BrazoError(
-            f"path {k + 2} does not start at the end of path {k + 1}: {1000 * gap:.3f} mm and "
-            f"{np.degrees(turn):.3f}° apart"
+            f"path {k + 2} does not start at the end of path {k + 1}: the poses differ by "
+            f"{1000 * gap:.3f} mm and {np.degrees(turn):.3f}°"
         )
 
 
 def _with_corners(progress: Trajectory, corners: tuple[float, ...]) -> Array:
-    """Breaks of the progress, and the times at which it passes the breaks of the curve."""
+    """Times (s) of the breaks of `progress`, and those at which it passes the values `corners`.
+
+    `corners` are the values of the progress, from 0 to 1, at which the curve has a break.
+    """
     x = np.array(corners)
     low, high = np.full(len(x), progress.start), np.full(len(x), progress.end)
     for _ in range(100 if len(x) else 0):

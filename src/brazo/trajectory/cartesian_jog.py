@@ -1,22 +1,22 @@
-"""`CartesianJog`: motion of the tool at a given velocity, straight and about the tool point.
+"""`CartesianJog`: motion of the tool at a commanded linear and angular velocity.
 
-It runs until `stop`, as `Jog` does.  The tool's velocity approaches the commanded one with limited
-acceleration and jerk; the joints follow exactly (`joint_rates`).  Where a joint cannot follow, the
+The motion runs until `stop`.  The tool's velocity approaches the commanded velocity with limited
+acceleration and jerk, and the joints follow exactly (`joint_rates`).  If a joint cannot follow, the
 motion of the tool is reduced, in this order:
 
-* the commanded speed is reduced so that at a steady speed no joint exceeds 95 % of its speed limit
-  or 30 % of its acceleration limit;
-* the tool's acceleration and jerk are reduced so that no joint needs more than 60 % of its
-  acceleration limit and 90 % of its jerk limit;
-* before a step it is checked that the tool can stop after it, on its line, inside the joint limits
-  and away from singularities; otherwise it starts to brake, and `reason` gives
-  the cause.  After that only another direction is accepted, or the same one after `stop`;
-* if a step would still exceed the limit of a joint, the tool's acceleration along its path is set
-  to the nearest value that is feasible for all joints;
-* a step after which a joint would still exceed a limit, or could not stop before it, is not made:
-  all joints brake immediately at their limits.
+* The commanded speed is reduced such that at steady speed no joint exceeds 95 % of its speed limit
+  or 30 % of its acceleration limit.
+* The tool's acceleration and jerk are reduced such that no joint needs more than 60 % of its
+  acceleration limit and 90 % of its jerk limit.
+* Before each step it is checked that the tool can still stop on its line after the step, inside the
+  joint limits and away from singularities.  Otherwise the tool brakes instead, and `reason` gives
+  the cause.  To move the tool again, command another direction, or call `stop` first.
+* If a step would still exceed a limit of a joint, the tool's acceleration along its path is set to
+  the nearest value that is feasible for all joints.
+* If a joint would still exceed a limit, or could no longer stop before its position limit, the step
+  is not executed, and all joints brake as fast as their acceleration and jerk limits allow.
 
-So the limits of the joints are satisfied exactly for any commanded velocity.
+The limits of the joints are therefore satisfied exactly for any commanded velocity.
 """
 
 from __future__ import annotations
@@ -63,34 +63,37 @@ class ToolLimits:
             positive(getattr(self, name), name)
 
     def axes(self, name: str) -> Array:
-        """One of speed, acceleration, jerk for the six directions."""
+        """Limits (6,) of the linear, then the angular components of the tool motion.
+
+        `name` is "speed", "acceleration" or "jerk".
+        """
         return np.repeat([getattr(self, name), getattr(self, f"angular_{name}")], 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tool:
-    """A step of the tool."""
+    """Displacement of the tool in a step, and its velocity and acceleration after the step."""
 
     moved: Array  # (6,) m, rad
-    twist: Array  # (6,) velocity at its end
-    rate: Array  # (6,) acceleration at its end
+    twist: Array  # (6,) velocity
+    rate: Array  # (6,) acceleration
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Attempt:
-    """Joint motion that a step of the tool requires."""
+    """State of the joints after a step of the tool, and the limit that the step would violate."""
 
     state: Sample
     T: Array
-    margin: float  # how far from singular
-    why: str  # why it is not possible
+    margin: float  # singularity margin
+    why: str  # message that names the violated limit; "" if there is none
 
 
 class CartesianJog:
-    """Motion at a given velocity of the tool of a robot at rest at `q0` (n,).
+    """Cartesian jogging of a robot that starts at rest at `q0` (n,).
 
-    `singular` is the margin (see `Rates.margin`) at which the tool stops if it moves towards a
-    singularity; it may always move away from one.
+    `singular` is the singularity margin (see `Rates.margin`) at which a tool that moves towards a
+    singularity is stopped.  The tool may always move away from a singularity.
     """
 
     def __init__(
@@ -136,9 +139,9 @@ class CartesianJog:
         return bool(self._state.qd.any() or self._state.qdd.any())
 
     def run(self, velocity: Any, frame: Frame = "base") -> None:
-        """Move the tool with this velocity (6,), linear then angular, from now on.
+        """Command a velocity of the tool (6,), linear (m/s) then angular (rad/s), until `stop`.
 
-        In base axes, or in the current axes of the tool.
+        `frame` selects base axes or the current axes of the tool.
         """
         one_of(frame, ("base", "tool"), "frame")
         wanted = vector(velocity, 6, "velocity")
@@ -146,8 +149,12 @@ class CartesianJog:
             (wanted[:3], "speed", self.tool.speed),
             (wanted[3:], "angular speed", self.tool.angular_speed),
         ):
+            unit = "rad/s" if what == "angular speed" else "m/s"
             if np.linalg.norm(part) > most * (1.0 + 1e-12):
-                raise BrazoError(f"the tool's {what} is {np.linalg.norm(part):g}; at most {most:g}")
+                raise BrazoError(
+                    f"the commanded {what} of the tool is {np.linalg.norm(part):g} {unit}; at most "
+                    f"{most:g} {unit} is allowed"
+                )
         self._asked, self._frame = wanted, frame
         # Motion further into the limit that stopped the arm stays blocked.
         if self._blocked is not None and self._in_base() @ self._blocked <= 0.0:
@@ -205,7 +212,7 @@ class CartesianJog:
         self._pose[:3, 3] = found.T[:3, 3]
 
     def _attempt(self, tool: _Tool, dt: float) -> _Attempt:
-        """State of the joints after a step of the tool, and the limit that it would violate."""
+        """Joint state after a step of the tool, and the limit that the step would violate."""
         s = self._state
         T = self._pose.copy()
         T[:3, 3] += tool.moved[:3]
@@ -224,7 +231,7 @@ class CartesianJog:
         return _Attempt(new, T, rates.margin, self._breach(s, new, dt, rates.margin))
 
     def _unfollowed(self, wanted: Array) -> str:
-        """Why an arm with few joints cannot follow a velocity (6,) at all; empty if it can."""
+        """Message that the arm cannot follow the tool velocity `wanted` (6,); empty if it can."""
         q = self._state.q
         rates = self._motion.rates(q, wanted, np.zeros(6))
         scale = np.repeat([1.0 / self._motion.reach, 1.0], 3)
@@ -239,7 +246,7 @@ class CartesianJog:
         return f"the arm cannot {what}: it has {self.robot.mobility} degrees of freedom"
 
     def _stop_ahead(self, tool: _Tool, found: _Attempt) -> str:
-        """The limit or singularity within the stopping distance of the tool; empty if none."""
+        """Message that names a limit or singularity within the stopping distance; empty if none."""
         q = found.state.q
         # Once more with the joint limits at the stopping point, which count as well.
         for _ in range(2):
@@ -264,9 +271,12 @@ class CartesianJog:
         return at_limit(self.robot, self.limits, i, q[i] > limits[i, 1])
 
     def _eased(self, tool: _Tool, found: _Attempt, dt: float) -> _Tool | None:
-        """The step with the nearest tool acceleration on its path that all joints can follow.
+        """Change the acceleration of the step `tool` along its path so that all joints can follow.
 
-        A change x of it changes the joint accelerations by g x and the joint speeds by g x dt/2.
+        The change is as small as possible.  Return the new step; None if no change is sufficient.
+
+        With u the direction of the tool motion and g = J⁺ u, a change x of the tool acceleration
+        changes the joint accelerations by g x and the joint speeds by g x dt/2.
         """
         speed = float(np.linalg.norm(tool.twist))
         if speed == 0.0 or not np.isfinite(found.state.qdd).all():
@@ -298,7 +308,7 @@ class CartesianJog:
             self._margin = self._motion.rates(self._state.q, np.zeros(6), np.zeros(6)).margin
 
     def _advance(self, wanted: Array, dt: float) -> _Tool:
-        """The tool after dt, accelerating to the commanded velocity."""
+        """State of the tool after dt (s), while it accelerates to the velocity `wanted`."""
         q = self._state.q
         steady = self._motion.rates(q, wanted, np.zeros(6))
         speed = _share(0.95 * self.limits.speed, steady.qd)
@@ -316,7 +326,12 @@ class CartesianJog:
         return _Tool(moved, wanted, np.zeros(6))
 
     def _line(self, wanted: Array) -> Array | None:
-        """The common direction (6,) of the current and the commanded velocity, if they have one."""
+        """Unit vector (6,) of the velocity `wanted`, if the tool can reach it on a straight line.
+
+        None if the tool's velocity or acceleration has a component across this direction; both may
+        be 0 or opposite to it.  If `wanted` is 0, the direction of the current velocity is used;
+        None at rest.
+        """
         longest = wanted if wanted.any() else self._twist
         size = float(np.linalg.norm(longest))
         if size == 0.0:
@@ -328,7 +343,11 @@ class CartesianJog:
         return u
 
     def _along(self, u: Array, wanted: Array, dt: float) -> _Tool:
-        """The tool after dt on its line; six independently planned axes would leave the line."""
+        """State of the tool after dt (s), while it accelerates to `wanted` along the direction u.
+
+        The motion is planned along this line as one axis, because six axes that are planned
+        independently would leave the line.
+        """
         used = np.abs(u) > 1e-12
         most = [float((allowed[used] / np.abs(u[used])).min()) for allowed in self._allowed]
         speed = 2.0 * max(abs(float(u @ wanted)), abs(float(u @ self._twist)), 1e-9)
@@ -342,7 +361,11 @@ class CartesianJog:
         return _Tool(moved * u, wanted, np.zeros(6))
 
     def _planner(self, q: Array, twist: Array, used: Array) -> RuckigPlanner:
-        """Planner for the tool with accelerations along the used axes that all joints can reach."""
+        """Return the planner of the tool motion, with limits at which all joints can follow at q.
+
+        `twist` (6,) is the velocity of the tool.  `used` (6,) is a mask of its components that are
+        not 0 in the planned motion.
+        """
         # Upper bound of the motion of each joint for a unit motion along these axes.
         gain = np.abs(self._motion.inverse(q)[:, used])
         allowed = []
@@ -356,7 +379,11 @@ class CartesianJog:
         return self._steering
 
     def _breach(self, old: Sample, new: Sample, dt: float, margin: float) -> str:
-        """Message with the limit that a step would violate; empty if none."""
+        """Message that names the limit that a step would violate; empty if there is none.
+
+        `old` and `new` are the joint states before and after the step, and `margin` is the
+        singularity margin after it.
+        """
         limits = self.limits
         jerk = np.abs(new.qdd - old.qdd) / dt
         for what, value, most in (
@@ -379,7 +406,7 @@ class CartesianJog:
         return ""
 
     def _singularity(self, q: Array) -> str:
-        return f"the arm nears a singularity of {self._motion.singular_joints(q)}"
+        return f"the arm approaches a singularity of {self._motion.singular_joints(q)}"
 
     def _joint(self, i: int) -> str:
         return f"joint {i + 1} ({self.robot.joint_names[i]})"
@@ -392,5 +419,5 @@ class CartesianJog:
 
 
 def _share(most: Array, asked: Array) -> float:
-    """Feasible fraction, at most 1, of the requested joint values."""
+    """Largest factor up to 1 by which `asked` can be multiplied without exceeding `most`."""
     return min(1.0, float(np.min(most / np.maximum(np.abs(asked), 1e-300))))

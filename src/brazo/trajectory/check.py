@@ -1,10 +1,10 @@
 """Check of a trajectory against a robot's limits: time, joint and amount of each violation.
 
-Positions are compared with the joint limits, velocities and torques with the drives' limits,
-accelerations with those given by the caller.  The motion is sampled on a grid that contains both
-sides of every break; near each peak of the grid that could exceed a limit the maximum is refined,
-and the first time of a violation is found by bisection.  A violation shorter than the grid (see
-`dt`) without such a peak is not detected.
+Positions are compared with the position limits of the joints, velocities and torques with the
+limits of the drives, and accelerations with limits given by the caller.  The motion is sampled on a
+grid of times that contains both sides of every break.  Near each peak that could exceed a limit,
+the maximum is refined.  The start of a violation is found by bisection.  A violation shorter than
+the grid step `dt` may not be detected.
 
 Torques are computed by inverse dynamics, including friction; for a robot without inertia they are
 not checked.
@@ -43,7 +43,7 @@ _UNITS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Violation:
-    """A violation of one limit by one joint; `str` gives a sentence."""
+    """A violation of one limit by one joint; `str(violation)` is a sentence."""
 
     t: float  # s, first time of the violation
     joint: int  # index into q
@@ -71,11 +71,12 @@ def check(
     limits: Limits | None = None,
     dt: float | None = None,
 ) -> list[Violation]:
-    """All limit violations of a trajectory, earliest first: one for each joint, kind and side.
+    """All limit violations of a trajectory, earliest first.
 
-    `limits` replaces the limits of the robot file (see `limits_of`); without it accelerations are
-    not checked, because robot files have no acceleration limits.  `dt` (s) is the max step of the
-    grid; by default the grid has 4000 points.
+    For each joint, each quantity and each of its two limits (upper and lower), there is at most one
+    violation in the list.  `limits` replaces the limits of the robot file (see `limits_of`).
+    Without `limits`, accelerations are not checked, because robot files have no acceleration
+    limits.  `dt` (s) is the max step of the sampling grid; by default the grid has 4000 points.
     """
     what = _checks(trajectory, robot, limits)
     if not what.columns:
@@ -115,7 +116,10 @@ def check(
 def assert_within(
     trajectory: Trajectory, robot: Robot, limits: Limits | None = None, dt: float | None = None
 ) -> None:
-    """Raise `BrazoError` with the first limit violation and the number of others."""
+    """Raise a `BrazoError` if the trajectory violates a limit.
+
+    The message gives the first violation and the number of further ones.  Arguments as in `check`.
+    """
     found = check(trajectory, robot, limits, dt)
     if found:
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
@@ -123,7 +127,7 @@ def assert_within(
 
 
 def grid(trajectory: Trajectory, dt: float | None = None) -> Array:
-    """Sample times: both sides of every break, and evenly spaced times between them."""
+    """Sampling times: both sides of every break, and evenly spaced times between the breaks."""
     breaks = trajectory.breaks
     length = np.diff(breaks)
     step = trajectory.duration / _POINTS if dt is None else positive(dt, "dt")
@@ -139,7 +143,7 @@ def grid(trajectory: Trajectory, dt: float | None = None) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Checks:
-    """Quantities compared with limits: one column for each side of each limit."""
+    """Comparison of a motion with limits: one column for each lower or upper limit of a joint."""
 
     columns: list[tuple[Kind, int, float]]  # kind, joint, +1 above or −1 below
     limit: Array  # (columns,) signed
@@ -199,12 +203,16 @@ def _checks(trajectory: Trajectory, robot: Robot, limits: Limits | None) -> _Che
 
 
 def torques(robot: Robot, s: Sample) -> Array:
-    """Torques (m, n) of a motion by inverse dynamics."""
+    """Joint torques (m, n) of a sampled motion, by inverse dynamics."""
     return robot.inverse_dynamics(*(np.ascontiguousarray(part) for part in (s.q, s.qd, s.qdd)))
 
 
 def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tuple[Array, Array]:
-    """The grid `t` and its values, extended by the maxima of all peaks that may exceed 0."""
+    """Add the times of the peaks that may exceed 0 to the times `t` (m,) of a grid.
+
+    `excess(t)` returns the values (m, columns), and `values` are those at `t`.  Return all times,
+    in order, and the values at these times.  Peaks are found by golden-section search.
+    """
     if len(t) < 3:
         return t, values
     left, middle, right = values[:-2], values[1:-1], values[2:]
@@ -234,7 +242,10 @@ def _with_tops(excess: Callable[[Array], Array], t: Array, values: Array) -> tup
 def _crossing(
     excess: Callable[[Array], Array], low: float, high: float, column: int, level: float
 ) -> float:
-    """First time of a violation, by bisection between `low` (within) and `high` (beyond)."""
+    """Time at which a column of `excess` starts to exceed `level`, by bisection.
+
+    The value exceeds `level` at the time `high`, but not at the time `low`.
+    """
     for _ in range(60):
         middle = 0.5 * (low + high)
         if not low < middle < high:

@@ -1,11 +1,10 @@
-"""Curves in files: their arguments, reading, and transformation to the base frame.
+"""Curves in programs and trajectory files: their arguments, reading and transformation.
 
-Programs (`path` steps) and trajectory files use them.  Each is a path of `brazo.trajectory`.
-Points and directions are given in a frame and transformed to the robot's base frame, where joint
-motion is planned.
+Each curve is a path of `brazo.trajectory`.  Points and directions are given in a user frame and
+transformed to the robot's base frame, where joint motion is planned.
 
-The name of an SVG file is relative to the file that contains it, and the SVG file must be in the
-same folder or below it, so that a file from elsewhere cannot read other files.
+The name of an SVG file is relative to the file that refers to it.  The SVG file must be in the same
+folder or below, so that a file from an untrusted source cannot read arbitrary files.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ MAX_DATA = 100_000  # characters of path data
 
 @dataclass(frozen=True, slots=True)
 class CurveField:
-    """One argument of a curve."""
+    """Declaration of one argument of a curve."""
 
     kind: Kind
     dimension: units.Dimension = units.NUMBER
@@ -127,7 +126,7 @@ _MAKERS: dict[str, Any] = {
 
 
 def check_curve(curve: str, values: Mapping[str, Any]) -> None:
-    """Raise for an unknown curve, or unknown or missing arguments."""
+    """Raise an error for an unknown curve, or for unknown or missing arguments."""
     if curve not in CURVES:
         raise BrazoError(f"no curve '{curve}'; curves: {', '.join(CURVES)}")
     known = CURVES[curve]
@@ -136,13 +135,13 @@ def check_curve(curve: str, values: Mapping[str, Any]) -> None:
             raise BrazoError(f"{curve} has no argument '{name}'; arguments: {', '.join(known)}")
     for name, field in known.items():
         if field.needed and name not in values:
-            raise BrazoError(f"a {curve} needs '{name}'")
+            raise BrazoError(f"curve '{curve}' needs '{name}'")
     if curve == "svg" and ("file" in values) == ("data" in values):
-        raise BrazoError("an svg needs 'file' or 'data', the path data in mm, and not both")
+        raise BrazoError("curve 'svg' needs either 'file' or 'data' (path data in mm), not both")
 
 
 def read_curve(curve: str, block: Field) -> dict[str, Any]:
-    """The arguments of a curve in a file, in SI units; an error names file, line and field."""
+    """Read the arguments of a curve in a file, in SI units; errors name file, line and field."""
     known = CURVES[curve]
     fields = block.mapping(known)
     values = {name: _value(known[name], one) for name, one in fields.items()}
@@ -209,17 +208,20 @@ def _file_name(field: Field) -> str:
     # The stricter rules of Windows hold everywhere: no drive, root or parent folder.
     pure = PureWindowsPath(name)
     if not name.isprintable() or not pure.parts or ".." in pure.parts or pure.anchor:
-        field.fail("expected the name of an SVG file in the folder of this file or below it")
+        field.fail("expected the name of an SVG file in the folder of this file or in a subfolder")
     return name
 
 
 def svg_of(curve: str, values: Mapping[str, Any], folder: Path | None) -> Drawing | None:
-    """The drawing of an `svg` curve, to be read once for several calls; None for other curves."""
+    """Read the drawing of an `svg` curve; return None for other curves.
+
+    The result can be passed to several calls of `curve_in_base`.
+    """
     return _svg(values, folder) if curve == "svg" else None
 
 
 def _svg(values: Mapping[str, Any], folder: Path | None) -> Drawing:
-    """The drawing of an `svg` curve."""
+    """Read the drawing of an `svg` curve, from its SVG file or its path data."""
     if "data" in values:
         data = str(values["data"]).replace("&", "").replace('"', "").replace("<", "")
         # Path data is in mm, y up.
@@ -234,8 +236,8 @@ def _svg(values: Mapping[str, Any], folder: Path | None) -> Drawing:
         if not file.is_absolute():
             if folder is None:
                 raise BrazoError(
-                    "an SVG file must be in the folder of the file that names it; save this "
-                    "to a file first, or give the path data as 'data'"
+                    "SVG files are searched in the folder of the program or trajectory file; save "
+                    "that file first, or give the path data as 'data'"
                 )
             folder, file = folder.resolve(), (folder / file).resolve()
             if not file.is_relative_to(folder):  # a link
@@ -257,10 +259,11 @@ def curve_in_base(
     folder: Path | None = None,
     drawing: Drawing | None = None,
 ) -> CartesianPath:
-    """The curve in the base frame; `T` (4, 4) is its frame, `R` (3, 3) the tool orientation.
+    """Create the path of a curve in the base frame.
 
-    `folder` is that of the file with the curve, for the SVG files that it names; `drawing` is the
-    drawing of an `svg` curve, if it is read already.
+    `T` (4, 4) is the pose of the curve's frame, and `R` (3, 3) the tool orientation.  `folder` is
+    the folder of the file that contains the curve, for SVG files.  `drawing` is the drawing of an
+    `svg` curve if it has already been read.
     """
     given: dict[str, Any] = {}
     # Angles of a curve start at the x axis of its frame, not of the base.

@@ -3,14 +3,15 @@
     straight    p = p₀ + x (p₁ − p₀)
     helix       p = c + r (cos θ e₁ + sin θ e₂) + h θ/2π e₃,  θ = θ₀ + 2π·turns·x
                 (h = 0: a circle or an arc)
-    spiral      the same in its plane with r from r₀ to r₁ (Archimedes)
+    spiral      as a helix with h = 0, with r from r₀ to r₁ (Archimedes)
     lissajous   p = c + Σ Aᵢ sin(2π fᵢ x + φᵢ) eᵢ
-    ellipse     p = c + cos θ a + sin θ b, of any two vectors a, b
-    affine      p = A c(x) + b of another curve c
-    corner      a quintic from one straight line to another with zero curvature at both
-                ends, so the acceleration along it is continuous
+    ellipse     p = c + cos θ a + sin θ b, for any two vectors a, b
+    affine      p = A c(x) + b, for another curve c
+    corner      a quintic between two straight lines, with zero curvature at both ends, so
+                the acceleration is continuous
 
-`by_length` makes the progress proportional to arc length, so a constant rate is a constant speed.
+`by_length` makes the progress proportional to arc length, so that a constant rate of progress is a
+constant speed.
 The third derivative is needed for the angular acceleration of tools that rotate with the path.
 """
 
@@ -33,14 +34,14 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 
 
 class Curve(ABC):
-    """A point in space as a function of the progress x (m,) in 0..1."""
+    """Base class of curves: a point in space as a function of the progress x (m,) from 0 to 1."""
 
     @abstractmethod
     def at(self, x: Array) -> Array:
-        """(4, m, 3): the point (m) and its first three derivatives by x."""
+        """Point (m) and its first three derivatives with respect to x, as an array (4, m, 3)."""
 
     def slope(self, x: Array) -> Array:
-        """(m, 3): the first derivative alone, for classes that compute it faster."""
+        """First derivative (m, 3) with respect to x; subclasses may compute it faster than `at`."""
         return self.at(x)[1]
 
     @property
@@ -51,13 +52,13 @@ class Curve(ABC):
 
     @property
     def breaks(self) -> tuple[float, ...]:
-        """Values of x inside 0..1 where a derivative jumps."""
+        """Values of x between 0 and 1 at which a derivative is discontinuous."""
         return ()
 
 
 @dataclass(frozen=True, eq=False)
 class Straight(Curve):
-    """The straight line from p0 to p1."""
+    """Straight line from p0 to p1."""
 
     p0: Array
     p1: Array
@@ -75,7 +76,10 @@ class Straight(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Winding(Curve):
-    """Helix, circle, arc or (with two radii) spiral; the columns of `axes` are e1, e2, e3."""
+    """Helix, circle, arc or, with two different radii, spiral.
+
+    The columns of `axes` are e₁, e₂ and e₃.
+    """
 
     centre: Array
     axes: Array  # (3, 3)
@@ -112,7 +116,7 @@ class Winding(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Lissajous(Curve):
-    """Sines along the columns of `axes`."""
+    """Lissajous curve: sines along the columns of `axes`."""
 
     centre: Array
     axes: Array  # (3, 3)
@@ -135,7 +139,7 @@ class Lissajous(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Polynomial(Curve):
-    """A polynomial of x, coefficients (order, 3), lowest power first."""
+    """Polynomial in x with coefficients (order, 3), lowest power first."""
 
     coefficients: Array
 
@@ -169,7 +173,7 @@ class Ellipse(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Affine(Curve):
-    """Another curve, transformed: A p + b."""
+    """Affine transformation A p + b of another curve."""
 
     curve: Curve
     A: Array  # (3, 3)
@@ -198,10 +202,11 @@ class Affine(Curve):
 
 
 def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polynomial:
-    """A rounded corner, from `distance` (m) before the vertex to `distance` after it.
+    """Rounded corner that starts `distance` (m) before the vertex and ends `distance` after it.
 
-    With e₀, e₁ the directions in and out: p' = 2d·e and p'' = 0 at both ends.  The distance from
-    the vertex is (3/16) d |e₁ − e₀|, which is 0.27 d for a right angle.
+    `before` and `after` are points on the two lines.  With d the distance and e₀, e₁ the directions
+    before and after the corner, p' = 2d·e and p'' = 0 at both ends.  The curve passes the
+    vertex at a distance of (3/16) d |e₁ − e₀|, which is 0.27 d for a right angle.
     """
     from brazo.trajectory.piecewise import quintic_pieces
 
@@ -217,7 +222,7 @@ def corner(before: Array, vertex: Array, after: Array, distance: float) -> Polyn
 
 @dataclass(frozen=True, eq=False)
 class FunctionCurve(Curve):
-    """A curve from a function x (m,) -> (4, m, 3): points and three derivatives."""
+    """Curve given by a function from x (m,) to (4, m, 3): points and three derivatives."""
 
     function: Callable[[Array], Array]
 
@@ -227,7 +232,7 @@ class FunctionCurve(Curve):
 
 @dataclass(frozen=True, eq=False)
 class Joined(Curve):
-    """Concatenated curves; the progress of each is proportional to its length."""
+    """Concatenated curves; each takes a share of the progress proportional to its length."""
 
     parts: tuple[Curve, ...]
 
@@ -259,12 +264,12 @@ class Joined(Curve):
 
 
 def by_length(curve: Curve) -> Curve:
-    """The curve reparametrised by arc length: |p'(x)| is constant."""
+    """Return the curve parametrised by arc length, so that |p'(x)| is constant."""
     return _ByLength(curve)
 
 
 class _ByLength(Curve):
-    """A curve c(u) parametrised by arc length s: ds/du = |c'(u)|, derivatives by the chain rule."""
+    """A curve c(u) parametrised by arc length s; derivatives follow from ds/du = |c'(u)|."""
 
     def __init__(self, curve: Curve) -> None:
         self.curve = curve
@@ -301,7 +306,7 @@ class _ByLength(Curve):
         )
 
     def _parameter(self, s: Array) -> Array:
-        """The parameter u at arc length s, by Newton's method inside one panel."""
+        """Parameter u at arc length s, by Newton's method inside one quadrature panel."""
         k = np.clip(np.searchsorted(self._sums, s, side="right") - 1, 0, _PANELS - 1)
         start, end = self._edges[k], self._edges[k + 1]
         wanted = s - self._sums[k]
@@ -322,7 +327,7 @@ class _ByLength(Curve):
 
 
 def _spans(curve: Curve, low: Array, high: Array) -> Array:
-    """Arc lengths between pairs of parameters, by Gauss quadrature."""
+    """Arc lengths between pairs of parameters `low` and `high`, by Gauss quadrature."""
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     u = middle[:, None] + half[:, None] * _NODES
     speed = np.linalg.norm(curve.slope(u.ravel()), axis=-1).reshape(u.shape)
@@ -330,5 +335,5 @@ def _spans(curve: Curve, low: Array, high: Array) -> Array:
 
 
 def joined(parts: Sequence[Curve]) -> Curve:
-    """Concatenate curves; a single one is returned unchanged."""
+    """Concatenate curves; a single curve is returned unchanged."""
     return parts[0] if len(parts) == 1 else Joined(tuple(parts))

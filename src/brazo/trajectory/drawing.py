@@ -1,13 +1,13 @@
 """`Drawing`: strokes in a plane, from text, SVG files or points, to be drawn by a tool.
 
-A stroke is a chain of pieces: straight lines, Bézier curves and elliptic arcs, as curves with
-z = 0.  A section is a part of a stroke without corners: the tool stops only at corners.  Fonts and
-drawing programs round control points, so that smooth curves have corners of about a degree; if a
-corner is smaller than 5°, the ends of the Bézier curves are rotated until it vanishes.
+A stroke is a chain of pieces: straight lines, Bézier curves and elliptic arcs with z = 0.  A
+section is a part of a stroke without corners; the tool stops only at corners.  Fonts and drawing
+programs round control points, so smooth curves may have corners of about a degree.  A corner
+smaller than 5° is removed by rotating the ends of the adjacent Bézier curves.
 
-A Bézier curve whose control point coincides with its end has zero velocity there, though it has a
-tangent.  This end is replaced by a short quadratic with the same tangents, which deviates by less
-than 1e-5 of the piece.
+If a control point of a Bézier curve coincides with its end, the curve has a tangent there but zero
+velocity.  Such an end is replaced by a short quadratic with the same tangents, which deviates by
+less than 1e-5 of the length of the piece.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ MAX_PIECES = 20_000
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """Strokes in the plane z = 0, x to the right and y up (m, or any unit until it is scaled)."""
+    """Strokes in the plane z = 0, with x to the right and y up.
+
+    Coordinates are in m, or in any unit before scaling.
+    """
 
     strokes: tuple[Stroke, ...]
 
@@ -48,32 +51,32 @@ class Drawing:
         pieces = sum(map(len, self.strokes))
         if len(self.strokes) > MAX_STROKES or pieces > MAX_PIECES:
             raise BrazoError(
-                f"the drawing has {len(self.strokes)} strokes of {pieces} pieces; at most "
-                f"{MAX_STROKES} and {MAX_PIECES}"
+                f"the drawing has {len(self.strokes)} strokes with {pieces} pieces; at most "
+                f"{MAX_STROKES} strokes and {MAX_PIECES} pieces are allowed"
             )
 
     @property
     def bounds(self) -> Array:
-        """(2, 2) lower left and upper right corner, from 64 samples per piece."""
+        """Lower left and upper right corner (2, 2) of the bounding box, from sampled points."""
         x = np.linspace(0.0, 1.0, 65)
         points = [piece.at(x)[0, :, :2] for stroke in self.strokes for piece in stroke]
         points = np.concatenate(points)
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
     def scaled(self, factor: float) -> Drawing:
-        """The drawing with all coordinates multiplied by a factor."""
+        """Return the drawing with all coordinates multiplied by a factor."""
         return self._affine(positive(factor, "factor") * np.eye(3), np.zeros(3))
 
     def shifted(self, xy: Any) -> Drawing:
-        """The drawing moved by xy (2,) in its plane."""
+        """Return the drawing moved by xy (2,) in its plane."""
         return self._affine(np.eye(3), np.array([*array(xy, "xy"), 0.0]))
 
     def centred(self) -> Drawing:
-        """The drawing moved so that the centre of its bounds is at the origin."""
+        """Return the drawing moved such that the centre of its bounding box is at the origin."""
         return self.shifted(-self.bounds.mean(axis=0))
 
     def fitted(self, width: float | None = None, height: float | None = None) -> Drawing:
-        """The drawing scaled to a width or a height (m), or to fit into both."""
+        """Return the drawing scaled to a width or a height (m), or to fit into both."""
         size = np.diff(self.bounds, axis=0)[0]
         wanted = [(w, s, n) for w, s, n in ((width, size[0], "width"), (height, size[1], "height"))]
         factors = []
@@ -84,11 +87,17 @@ class Drawing:
             if now > 0.0:
                 factors.append(value / now)
         if not factors:
-            raise BrazoError("give a width or a height in which the drawing is larger than 0")
+            raise BrazoError(
+                "cannot scale the drawing: give a width or a height; the size of the drawing in "
+                "this direction must not be 0"
+            )
         return self.scaled(min(factors))
 
     def placed(self, axes: Array, origin: Array) -> Drawing:
-        """The drawing in space: in the plane of the first two columns of `axes`, at `origin`."""
+        """Return the drawing in space, with its origin at `origin`.
+
+        The first two columns of `axes` (3, 3) are the directions of its x and y axes.
+        """
         return self._affine(axes, origin)
 
     def _affine(self, A: Array, b: Array) -> Drawing:
@@ -98,7 +107,7 @@ class Drawing:
 
 
 def sections(stroke: Stroke) -> list[Curve]:
-    """The parts of a stroke between its corners, each parametrised by arc length."""
+    """Parts of a stroke between its corners, each parametrised by arc length."""
     found: list[list[Curve]] = [[stroke[0]]]
     for before, after in pairwise(stroke):
         if _angle(_slope(before, 1.0), _slope(after, 0.0)) > _CORNER:
@@ -114,10 +123,11 @@ def sections(stroke: Stroke) -> list[Curve]:
 
 
 def drawing_of_points(strokes: Any, smooth: bool = True) -> Drawing:
-    """A drawing through points: a list of strokes, each (k, 2), in m.
+    """Create a drawing through points: a list of strokes, each (k, 2), in m.
 
-    With `smooth` the points of a stroke are joined by a cubic spline between its corners, which are
-    points where it turns by more than 50°; otherwise by straight lines.
+    With `smooth`, the points of a stroke are joined by cubic splines between its corners.  A corner
+    is a point at which the direction changes by more than 50°.  Without `smooth`, the points are
+    joined by straight lines.
     """
     found = []
     for k, given in enumerate(strokes):
@@ -133,7 +143,7 @@ def drawing_of_points(strokes: Any, smooth: bool = True) -> Drawing:
 
 
 def stroke_of_points(points: Array, smooth: bool) -> Stroke:
-    """Pieces through points (k, 2); empty if they are all the same."""
+    """Stroke through points (k, 2); empty if all points are equal."""
     size = float(np.ptp(points, axis=0).max(initial=0.0))
     kept = [points[0]]
     for one in points[1:]:
@@ -157,7 +167,7 @@ def stroke_of_points(points: Array, smooth: bool) -> Stroke:
 
 
 def _spline(p: Array) -> list[Curve]:
-    """A natural cubic spline through points (k, 3), over the length of their polyline."""
+    """Natural cubic spline through points (k, 3), parametrised by the length of their polyline."""
     if len(p) == 2:
         return [Straight(p[0], p[1])]
     from scipy.interpolate import CubicSpline
@@ -175,7 +185,10 @@ def _spline(p: Array) -> list[Curve]:
 
 
 def bezier(points: Sequence[Any]) -> list[Curve]:
-    """Pieces of a Bézier curve of degree 1 to 3 with control points (2,); none if it is a point."""
+    """Pieces of a Bézier curve of degree 1 to 3 with control points (2,).
+
+    Empty if all control points are equal.
+    """
     P = np.zeros((len(points), 3))
     P[:, :2] = points
     size = float(np.ptp(P, axis=0).max())
@@ -195,7 +208,7 @@ def bezier(points: Sequence[Any]) -> list[Curve]:
 
 
 def chain(pieces: Iterable[Curve]) -> Stroke:
-    """A stroke of the pieces; corners below `ALIGNED` at the ends of Bézier curves are removed."""
+    """Create a stroke from pieces; remove corners below the angle `ALIGNED` at Bézier curves."""
     found = list(pieces)
     closed = len(found) > 1 and bool(
         np.linalg.norm(found[-1].at(np.ones(1))[0] - found[0].at(np.zeros(1))[0]) < 1e-12
@@ -225,7 +238,10 @@ def _angle(u: Array, v: Array) -> float:
 
 
 def _with_slope(piece: Curve, e: Array, x: float) -> Curve:
-    """A Bézier curve with its tangent at the end x rotated to direction `e`; other curves as is."""
+    """Rotate the tangent of a Bézier curve at x (0: start, 1: end) to the direction `e`.
+
+    Other curves are returned unchanged.
+    """
     if not isinstance(piece, Polynomial):
         return piece
     c = np.zeros((4, 3))
@@ -241,7 +257,10 @@ def _with_slope(piece: Curve, e: Array, x: float) -> Curve:
 
 
 def _straight(P: Array, size: float) -> bool:
-    """True if the control points are in order on a straight line, so that the curve is straight."""
+    """Return whether control points P of a Bézier curve are in order on a straight line.
+
+    Deviations up to 1e-9 `size` are ignored.
+    """
     if len(P) == 2:
         return True
     along = P[-1] - P[0]
@@ -255,7 +274,7 @@ def _straight(P: Array, size: float) -> bool:
 
 
 def _powers(P: Array) -> Array:
-    """Coefficients of powers of x, lowest first."""
+    """Polynomial coefficients of a Bézier curve with control points P, lowest power first."""
     if len(P) == 2:
         return np.stack([P[0], P[1] - P[0]])
     if len(P) == 3:
@@ -271,7 +290,7 @@ def _powers(P: Array) -> Array:
 
 
 def _split(P: Array, x: float) -> tuple[Array, Array]:
-    """Control points of both parts of a Bézier curve divided at x (De Casteljau)."""
+    """Control points of the two parts of a Bézier curve divided at x (De Casteljau)."""
     left, right, now = [], [], P
     while len(now):
         left.append(now[0])
@@ -281,8 +300,10 @@ def _split(P: Array, x: float) -> tuple[Array, Array]:
 
 
 def _start_at_rest(P: Array) -> list[Curve]:
-    """Replacement of a Bézier curve whose first two control points coincide: its start becomes a
-    short quadratic."""
+    """Replace a short cubic Bézier curve whose first two control points coincide.
+
+    The result is a quadratic, or a straight line, with the same tangents at both ends.
+    """
     e0, e1 = P[2] - P[0], P[3] - P[2]
     cross = float(np.cross(e0, e1)[2])
     along = P[3] - P[0]

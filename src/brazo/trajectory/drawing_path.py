@@ -1,12 +1,12 @@
 """Tool paths of drawings: text, SVG files and strokes of points, with the pen up between strokes.
 
 The tool starts above the first stroke, lowers the pen, draws the stroke with a stop at every
-corner, raises the pen and travels to the next stroke; it ends above the last one.  The pen is
-raised by `lift` along the normal of the plane, or with `retract="tool"` against the z axis of the
-tool.
+corner, raises the pen and moves to the next stroke.  It ends above the last stroke.  The pen is
+raised by `lift` along the normal of the plane or, with `retract="tool"`, along the negative z axis
+of the tool.
 
-A given duration is divided over all parts; a part of length l gets a time proportional to
-√(l² + l·2 cm), so that short parts do not have high accelerations.
+A given duration is divided among all parts of the path.  The time of a part of length l is
+proportional to √(l² + l·2 cm), so that short parts do not have high accelerations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _EASY = 0.02  # m; shorter parts get more time than their share of the length
 
 
 class DrawingPath(SequencePath):
-    """Strokes one after another; the pen is down in the intervals `pen_down`."""
+    """Tool path that draws strokes one after another; `pen_down` gives the times of the strokes."""
 
     def __init__(self, parts: Sequence[tuple[CartesianPath, bool]]) -> None:
         super().__init__([path for path, _ in parts])
@@ -46,7 +46,7 @@ class DrawingPath(SequencePath):
 
     @property
     def pen_down(self) -> Array:
-        """(k, 2): start and end (s) of every stroke."""
+        """Start and end times (s) of all strokes, as an array (k, 2)."""
         found: list[list[float]] = []
         for k, down in enumerate(self._down):
             start, end = float(self._starts[k]), float(self._starts[k + 1])
@@ -71,9 +71,11 @@ def draw(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """A drawing in a plane: its origin at `centre`, its x axis along `start`.
+    """Tool path for a drawing in a plane in space.
 
-    `orientation` is a rotation matrix, or `Radial`.
+    `centre` is the position of the drawing's origin, `normal` the normal of the plane, and `start`
+    the direction of the drawing's x axis.  `orientation` is the tool orientation, a rotation matrix
+    or `Radial`.
     """
     turning = read_orientation(orientation)
     if not isinstance(turning, Constant | Radial):
@@ -108,7 +110,10 @@ def text(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """A text centred at `centre`; `height` (m) is that of a capital letter; see `text_drawing`."""
+    """Tool path for a text centred at `centre`; see `text_drawing`.
+
+    `height` (m) is the height of a capital letter.
+    """
     drawing = text_drawing(content, height, font).centred()
     return draw(drawing, centre, orientation, timing, normal, start, lift, retract)
 
@@ -125,7 +130,10 @@ def svg(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """The paths of an SVG file centred at `centre`, in its size or scaled to `width`, `height`."""
+    """Tool path for the paths of an SVG file, centred at `centre`.
+
+    The drawing is scaled to `width` and `height` (m) if they are given.
+    """
     drawing = read_svg(file)
     if width is not None or height is not None:
         drawing = drawing.fitted(width, height)
@@ -143,13 +151,16 @@ def strokes(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """Strokes through points: a list of arrays (k, 2) in m, relative to `centre` in the plane."""
+    """Tool path for strokes through points.
+
+    `points` is a list of arrays (k, 2) in m, relative to `centre` in the plane.
+    """
     drawing = drawing_of_points(points, smooth)
     return draw(drawing, centre, orientation, timing, normal, start, lift, retract)
 
 
 def pen_is_down(path: CartesianPath, t: Any) -> Array:
-    """True where the pen is down at times t (...,); always true for a path without pen."""
+    """Return whether the pen is down at times t (...,); always true for a path without a pen."""
     times = np.asarray(t, dtype=float)
     if not isinstance(path, DrawingPath):
         return np.ones(times.shape, dtype=bool)
@@ -159,16 +170,19 @@ def pen_is_down(path: CartesianPath, t: Any) -> Array:
 
 
 def _parts(
-    drawing: Drawing, turning: ToolOrientation, lift: float, normal: Array | None
+    drawing: Drawing, orientation: ToolOrientation, lift: float, normal: Array | None
 ) -> list[tuple[Curve, bool]]:
-    """Curves of the path in order, each with True if the pen is down."""
+    """Curves of the path in order, each with a flag that is true if the pen is down.
+
+    The pen is raised along `normal`, or along the negative z axis of the tool if `normal` is None.
+    """
 
     def raised(p: Array) -> Array:
         if normal is not None:
             return p + lift * normal
         still = np.zeros((4, 1, 3))
         still[0, 0] = p
-        return p - lift * turning.at(np.zeros(1), still)[0][0, :, 2]
+        return p - lift * orientation.at(np.zeros(1), still)[0][0, :, 2]
 
     found: list[tuple[Curve, bool]] = []
     above: Array | None = None

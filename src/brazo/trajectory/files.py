@@ -1,9 +1,9 @@
-"""Trajectories as plain data with units, and via-point files (YAML).
+"""Conversion of trajectories to JSON data, and reading of via-point files (YAML).
 
-`to_dict` gives JSON-compatible data in SI units, with name and unit of each joint; `from_dict`
-reads it back exactly.
+`to_dict` returns JSON-compatible data in SI units, with name and unit of each joint.  `from_dict`
+restores the same trajectory.
 
-A file of via points:
+An example of a via-point file:
 
     curve: cubic            # or quintic; line: straight tool motion between points
     rule: average           # for points without velocity: average, monotone, smooth
@@ -46,12 +46,12 @@ _UNITS = {"revolute": "rad", "prismatic": "m"}
 
 
 def to_dict(trajectory: Trajectory, robot: Robot) -> dict[str, Any]:
-    """A piecewise polynomial trajectory as plain data."""
+    """Convert a piecewise polynomial trajectory to JSON-compatible data."""
     if not isinstance(trajectory, Piecewise):
         raise BrazoError(
-            "only piecewise polynomial trajectories can be written; sample this one and pass the "
-            "table "
-            "through quintic_via_points(t, q, qd, qdd)"
+            "only piecewise polynomial trajectories can be converted; sample this trajectory and "
+            "pass the samples "
+            "to quintic_via_points(t, q, qd, qdd)"
         )
     if trajectory.n != robot.n:
         raise BrazoError(
@@ -72,7 +72,7 @@ def to_dict(trajectory: Trajectory, robot: Robot) -> dict[str, Any]:
 
 
 def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
-    """Read the data of `to_dict`; with a robot, joints and units must match."""
+    """Create a trajectory from data of `to_dict`; joints and units must match `robot`, if given."""
     if not isinstance(data, Mapping) or data.get("format") != FORMAT:
         raise BrazoError(f"not a trajectory: 'format' must be '{FORMAT}'")
     missing = [name for name in ("joints", "breaks", "coefficients") if name not in data]
@@ -83,7 +83,9 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
     found = Piecewise(data["breaks"], data["coefficients"])
     joints = data["joints"]
     if not isinstance(joints, list) or len(joints) != found.n:
-        raise BrazoError(f"trajectory: joints must be a list of {found.n}, each with name and unit")
+        raise BrazoError(
+            f"trajectory: joints must be a list of {found.n} entries with name and unit"
+        )
     if robot is not None:
         own = [
             {"name": name, "unit": _UNITS[kind]}
@@ -92,30 +94,32 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
         for i, (given, wanted) in enumerate(zip(joints, own, strict=False)):
             if given != wanted:
                 raise BrazoError(
-                    f"trajectory: joint {i + 1} is {given}; '{robot.name}' has {wanted} there"
+                    f"trajectory: joint {i + 1} is {given}; in robot '{robot.name}' it is {wanted}"
                 )
         if len(own) != len(joints):
-            raise BrazoError(f"trajectory: {len(joints)} joints; '{robot.name}' has {len(own)}")
+            raise BrazoError(
+                f"trajectory: it moves {len(joints)} joints; robot '{robot.name}' has {len(own)}"
+            )
     return found
 
 
 def read_via_points(path: str | Path, robot: Robot) -> Piecewise:
-    """Read the trajectory of a via-point file; errors give `file:line: field`."""
+    """Read a via-point file as a trajectory; errors name `file:line: field`."""
     return read_via_list(path, robot).trajectory(robot)
 
 
 def parse_via_points(text: str, robot: Robot, path: str | Path | None = None) -> Piecewise:
-    """The trajectory of a via-point file, from its text; `path` is used in messages."""
+    """Read the text of a via-point file as a trajectory; error messages name `path`."""
     return parse_via_list(text, robot, path).trajectory(robot)
 
 
 def read_via_list(path: str | Path, robot: Robot) -> ViaList:
-    """Read the points of a via-point file."""
+    """Read the points of a via-point file, without interpolation."""
     return _read(read_document(Path(path)), robot)
 
 
 def parse_via_list(text: str | bytes, robot: Robot, path: str | Path | None = None) -> ViaList:
-    """The points of a via-point file, from its text; `path` is used in messages."""
+    """Read the points in the text of a via-point file; error messages name `path`."""
     return _read(parse_document(text, None if path is None else Path(path)), robot)
 
 
@@ -140,7 +144,7 @@ def _read(root: Field, robot: Robot) -> ViaList:
         point = _point(item, tuple(allowed), robot)
         if points and point.t <= points[-1].t:
             item.mapping()["t"].fail(
-                f"{point.t:g} s is not later than the point before, {points[-1].t:g} s"
+                f"{point.t:g} s is not later than the previous point, {points[-1].t:g} s"
             )
         points.append(point)
     return ViaList(tuple(points), curve, rule, orientation)
@@ -167,7 +171,7 @@ def _point(item: Field, allowed: tuple[str, ...], robot: Robot) -> ViaPoint:
 
 
 def _pose(given: dict[str, Field]) -> Array:
-    """The tool pose (4, 4), or position (3,) if no orientation is given."""
+    """Read a tool pose (4, 4), or a position (3,) if no orientation is given."""
     xyz = np.array(given["xyz"].numbers(3, LENGTH))
     if "rpy" in given and "wxyz" in given:
         given["wxyz"].fail("the orientation is already given by 'rpy'")
@@ -188,10 +192,12 @@ def _pose(given: dict[str, Field]) -> Array:
 
 
 def _numbers(field: Field, robot: Robot) -> list[float]:
-    """One number per joint; units must match the joint types."""
+    """Read one number per joint; units must match the joint types."""
     items = list(field.items()) if field.is_list else []
     if len(items) != robot.n:
-        field.fail(f"expected a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
+        field.fail(
+            f"expected a list of {robot.n} numbers, one per joint: {', '.join(robot.joint_names)}"
+        )
     return [
         item.number(ANGLE if kind == "revolute" else LENGTH)
         for item, kind in zip(items, robot.joint_kinds, strict=True)
@@ -199,12 +205,17 @@ def _numbers(field: Field, robot: Robot) -> list[float]:
 
 
 def _rates(field: Field | None, robot: Robot) -> Array | None:
-    """Joint derivatives: plain numbers are rad/s or m/s, `90deg` is 90°/s."""
+    """Read joint velocities or accelerations, one per joint; None if the field is missing or null.
+
+    A velocity without a unit is in rad/s or m/s; `90deg` means 90°/s.
+    """
     if field is None or field.is_null:
         return None
     items = list(field.items()) if field.is_list else []
     if len(items) != robot.n:
-        field.fail(f"expected a list of {robot.n} numbers: {', '.join(robot.joint_names)}")
+        field.fail(
+            f"expected a list of {robot.n} numbers, one per joint: {', '.join(robot.joint_names)}"
+        )
     dimensions = {"revolute": (ANGLE, ANGULAR_SPEED), "prismatic": (LENGTH, SPEED)}
     return np.array(
         [item.number(*dimensions[k]) for item, k in zip(items, robot.joint_kinds, strict=True)]

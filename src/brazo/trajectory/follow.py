@@ -1,18 +1,21 @@
 """Joint motion that moves the tool along a path.
 
-The first pose is solved by inverse kinematics, which selects the IK branch; from there the path is
-tracked.  At every step joint velocities and accelerations are computed by `joint_rates`, exactly
-and not by differences; the next configuration is predicted with the two-point Hermite rule
+The first pose is solved by inverse kinematics, which selects the IK branch.  From there the path is
+followed step by step.  Joint velocities and accelerations are computed exactly (`joint_rates`), not
+by finite differences.  The next configuration is predicted with the two-point Hermite rule
 
     q₁ = q₀ + h/2 (q̇₀ + q̇₁) + h²/12 (q̈₀ − q̈₁)
 
-and corrected onto the path by Newton's method.  So the arm cannot jump to another branch: where its
-branch ends (at a singularity, a limit, the workspace boundary) an error gives time and position.
-Between the steps the motion is a quintic with these positions, velocities and accelerations.
+and corrected by Newton's method, so that the tool is on the path.  The arm therefore cannot jump to
+another branch.  If the branch ends at a singularity, a joint limit or the workspace boundary, an
+error gives time and position.  Between the steps the motion is a quintic with the computed
+positions, velocities and accelerations.
 
-`orientation` selects the constraint, as in inverse kinematics: "full" position and orientation;
-"nearest" position, with the closest feasible orientation; "free" position only, with minimal joint
-motion.
+`orientation` selects the constraint, as in inverse kinematics:
+
+    full      position and orientation
+    nearest   position, with the closest feasible orientation
+    free      position only, with minimal joint motion
 """
 
 from __future__ import annotations
@@ -49,7 +52,7 @@ _THERE = 1e-12  # m and rad, rounding level
 
 @dataclass(frozen=True, slots=True)
 class PathError:
-    """Max deviation of a motion from a path, and its time."""
+    """Max position (m) and orientation (rad) errors of a motion along a path, and their times."""
 
     position: float  # m
     orientation: float  # rad
@@ -58,7 +61,7 @@ class PathError:
 
 
 class PathInfeasible(BrazoError):
-    """Error for a path that an arm cannot follow: the first infeasible point and its cause."""
+    """Raised when an arm cannot follow a path; has the first infeasible point and the cause."""
 
     def __init__(self, message: str, t: float, position: Array, kind: Kind) -> None:
         super().__init__(message)
@@ -81,11 +84,12 @@ def follow_path(
     singular: float = SINGULAR,
     tolerance: float = 1e-5,
 ) -> Piecewise:
-    """The joint motion that moves the tool along a path.
+    """Compute the joint motion that moves the tool along a path.
 
-    `dt` (s) is the max step between exact points.  Of several IK solutions at the start the one
-    nearest to `q0`, or the named `branch`, is used.  Between the points the tool may deviate by
-    `tolerance` (m, and rad for a full orientation); a larger deviation requires a smaller dt.
+    At the start, the IK solution nearest to `q0` or the solution of the named `branch` is used.
+    The tool is exactly on the path at times that are at most `dt` (s) apart.  In between, it may
+    deviate by up to `tolerance` (m, and rad for a full orientation).  If the deviation is larger,
+    an error asks for a smaller dt.
     """
     tolerance = positive(tolerance, "tolerance")
     t = step_times(path, dt)
@@ -113,7 +117,10 @@ def follow_times(
     orientation: Orientation = "full",
     singular: float = SINGULAR,
 ) -> Piecewise:
-    """The joint motion along a path, exact at times t (m,), which must include all its breaks."""
+    """Compute the joint motion along a path; the tool is exactly on it at times t (m,).
+
+    `t` must include all breaks of the path.
+    """
     one_of(orientation, ORIENTATIONS, "orientation")
     # Just before and after each time, beyond its rounding: the acceleration jumps at breaks.
     near = _NEXT * np.spacing(path.duration)
@@ -130,7 +137,7 @@ def follow_times(
 def path_error(
     robot: Robot, motion: Trajectory, path: CartesianPath, t: Array | None = None
 ) -> PathError:
-    """Deviation of the tool from the path at times (m,), by default 10 000 even ones."""
+    """Deviation of the tool from the path at times (m,), by default 10 000 evenly spaced times."""
     t = np.linspace(0.0, path.duration, 10_000) if t is None else t
     gap, turn = deviations(robot, motion, path, t)
     k, j = int(np.argmax(gap)), int(np.argmax(turn))
@@ -140,7 +147,7 @@ def path_error(
 def deviations(
     robot: Robot, motion: Trajectory, path: CartesianPath, t: Array
 ) -> tuple[Array, Array]:
-    """Distance (m) and angle (rad) of the tool from the path at times (m,)."""
+    """Position (m) and orientation deviation (rad) of the tool from the path at times (m,)."""
     reached = robot.fk(np.ascontiguousarray(motion.sample(t).q))
     wanted = path.pose(t)
     gap = np.linalg.norm(reached[:, :3, 3] - wanted[:, :3, 3], axis=-1)
@@ -150,7 +157,10 @@ def deviations(
 def onto(
     motion: ToolMotion, q: Array, T: Array, orientation: Orientation, steps: int = 12
 ) -> tuple[Array, float, float]:
-    """q at which the tool is at T, by Newton's method from q, and the residuals (m, rad)."""
+    """Solve for joint positions with the tool at the pose T, by Newton's method from q.
+
+    Return the joint positions and the remaining position (m) and orientation error (rad).
+    """
     full = orientation == "full"
     best = gap = turn = math.inf
     for _ in range(steps):
@@ -169,12 +179,15 @@ def onto(
 
 
 def hermite_end(q: Array, r0: Any, r1: Rates, h: float) -> Array:
-    """Configuration after a step of h seconds from q, with the rates at both ends."""
+    """Configuration after a step of h seconds from q, by the two-point Hermite rule.
+
+    `r0` and `r1` are the joint rates at both ends.
+    """
     return q + 0.5 * h * (r0.qd + r1.qd) + h * h / 12.0 * (r0.qdd - r1.qdd)
 
 
 def pose_shift(T: Array, wanted: Array) -> Array:
-    """Displacement (6,) from one pose to another, linear then angular, base axes."""
+    """Displacement (6,) from the pose T to `wanted`, linear then angular, in base axes."""
     shift = np.empty(6)
     shift[:3] = wanted[:3, 3] - T[:3, 3]
     R = wanted[:3, :3] @ T[:3, :3].T
@@ -188,7 +201,10 @@ def pose_shift(T: Array, wanted: Array) -> Array:
 
 
 class _Tracker:
-    """Tracks one path with one robot; raises an error with the reason if this is not possible."""
+    """Computes the joint motion of a robot along a path.
+
+    If the robot cannot follow the path, an error gives the cause.
+    """
 
     def __init__(
         self,
@@ -210,7 +226,11 @@ class _Tracker:
     def run(
         self, before: PathSample, q0: Any, branch: str | None
     ) -> tuple[Array, list[Rates], list[Rates]]:
-        """Configurations at all times, and the rates at both ends of every step."""
+        """Return the configurations at all times, and the rates at both ends of every step.
+
+        `before` has the path samples just before each time; at breaks of the path they differ
+        from `self.now`, the samples just after it.
+        """
         t, now, breaks = self.t, self.now, set(self.path.breaks.tolist())
         start = self._start(q0, branch)
         q = [self._onto(np.array(start), 0, start)]
@@ -231,7 +251,7 @@ class _Tracker:
         return found, first[:-1], last
 
     def _start(self, q0: Any, branch: str | None) -> Array:
-        """Start configuration; q0 itself if it is already at the start pose."""
+        """Start configuration: q0 if it places the tool at the start of the path, else by IK."""
         T = self.now.T[0]
         if branch is None and self.orientation == "full" and np.shape(q0) == (self.robot.n,):
             q = np.array(q0, dtype=float)
@@ -276,7 +296,10 @@ class _Tracker:
         return q
 
     def _raise_cause(self, k: int, previous: Array) -> NoReturn:
-        """Raise an error with the reason why the arm cannot follow the path to step k."""
+        """Raise an error that explains why the arm cannot follow the path to step k.
+
+        `previous` is the configuration before this step.
+        """
         found = self.robot.ik(self.now.T[k], previous, orientation=self.orientation)
         if not found.success:
             few = self.orientation == "full" and self.motion.point_rank + self.motion.turn_rank < 6
@@ -293,12 +316,15 @@ class _Tracker:
         self._fail(
             k,
             "branch",
-            f"the arm cannot continue in its branch; another one{name} reaches this pose, "
-            f"{jump:.3g} away in joint space: the path would jump",
+            f"the arm cannot continue in its IK branch; another branch{name} reaches this pose, "
+            f"but the joints would jump by {jump:.3g} rad or m",
         )
 
     def _same_branch(self, q: Array) -> None:
-        """Raise an error if the motion ends in another branch, having passed a singularity."""
+        """Raise an error if the last configuration of q (m, n) is not in the branch of the first.
+
+        The branch changes where the arm passes through a singularity.
+        """
         if self.motion.spare or self.orientation == "free":
             return
         names = {0: self.robot.configuration(q[0])}
@@ -314,7 +340,7 @@ class _Tracker:
         self._fail(
             high,
             "branch",
-            f"the arm changes its branch from {names[0]} to "
+            f"the arm would change its IK branch from {names[0]} to "
             f"{self.robot.configuration(q[high])}, through a singularity; move the path",
         )
 
@@ -329,10 +355,13 @@ def _place(path: CartesianPath, t: float) -> str:
 
 
 def step_times(path: CartesianPath, dt: float) -> Array:
-    """All breaks of the path, and even steps of at most dt (s) between them."""
+    """All breaks of the path, with evenly spaced times at most dt (s) apart between them."""
     dt = positive(dt, "dt")
     if path.duration / dt > MAX_SAMPLES:
-        raise BrazoError(f"{path.duration / dt:.3g} steps; max {MAX_SAMPLES}: use a larger dt")
+        raise BrazoError(
+            f"dt = {dt:g} s gives {path.duration / dt:.3g} steps; at most {MAX_SAMPLES} are "
+            "allowed: use a larger dt"
+        )
     parts = [
         np.linspace(a, b, max(math.ceil((b - a) / dt * (1.0 - 1e-12)), 1) + 1)[:-1]
         for a, b in zip(path.breaks[:-1], path.breaks[1:], strict=True)

@@ -1,7 +1,7 @@
 """`GoTo`: jerk-limited joint motion to a target that may change at any time.
 
-Whenever the target changes, the shortest motion from the current state (position, speed,
-acceleration) to rest at the new target is planned by Ruckig, and `update` follows it.  Speed,
+When the target changes, Ruckig plans the fastest motion from the current position, velocity and
+acceleration to rest at the new target.  `update` advances along this motion.  Velocity,
 acceleration and jerk therefore never exceed their limits.
 """
 
@@ -24,10 +24,10 @@ Array = np.ndarray
 
 
 class GoTo:
-    """Jerk-limited motion to a changing target; all joints arrive together.
+    """Jerk-limited motion to a changing target; all joints arrive at the same time.
 
-    `limits` are those of the motion (see `limits_of`); `q0`, `qd0` and `qdd0` (n,) are the initial
-    joint positions, velocities and accelerations, by default at rest.
+    `limits` are the limits of the motion (see `limits_of`).  `q0`, `qd0` and `qdd0` (n,) are the
+    initial joint positions, velocities and accelerations; the default is at rest.
     """
 
     def __init__(self, limits: Limits, q0: Any, qd0: Any = None, qdd0: Any = None) -> None:
@@ -61,14 +61,15 @@ class GoTo:
         return 0.0 if self._plan is None else max(self._plan.duration - self._t, 0.0)
 
     def target(self, q: Any) -> None:
-        """Go to joint values q (n,) from now on."""
+        """Set the target to joint positions q (n,)."""
         goal = vector(q, self.limits.n, "target")
         past = violations(goal, self.limits.position)
         if past.any():
             i = int(np.argmax(past))
             low, high = self.limits.position[i]
             raise BrazoError(
-                f"target of joint {i + 1} is {goal[i]:g}; its limits are {low:g} to {high:g}"
+                f"target of joint {i + 1} is {goal[i]:g}; its limits are {low:g} to {high:g} "
+                "(rad or m)"
             )
         goal = np.clip(goal, *(self.limits.position + [SHORT, -SHORT]).T)
         s = self._state

@@ -1,13 +1,13 @@
 """The tool's Jacobian and its exact time derivative.
 
-With z the axis of a joint, o its origin and p the tool point, all moving with the bodies they are
-fixed to,
+Let z be the direction of a joint's axis, o a point on this axis and p the tool point.  Then
 
     revolute    d/dt (z × (p − o), z) = (ż × (p − o) + z × (ṗ − ȯ), ż),   ż = ω × z
     prismatic   d/dt (z, 0)           = (ż, 0)
 
-where ω is the angular velocity of the joint's parent.  A Delta's Jacobian follows from three
-rods of constant length, uᵢ·Ṗ = uᵢ·Ċᵢ, and its rate from the derivative of that equation.
+where ω is the angular velocity of the link before the joint.  The Jacobian of a delta robot follows
+from its three rods of constant length: uᵢ·Ṗ = uᵢ·Ċᵢ, where P and Cᵢ are the ends of rod i and
+uᵢ = P − Cᵢ.  Its time derivative follows from the derivative of this equation.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Array = np.ndarray
 
 @lru_cache(maxsize=64)
 def jacobian_rate(model: Model) -> Callable[[Array, Array], tuple[Array, Array]]:
-    """A function of q and qd (..., n) that gives J and dJ/dt (..., 6, n), in base axes."""
+    """Return a function of q and qd (..., n) that computes J and dJ/dt (..., 6, n) in base axes."""
     if isinstance(model, DeltaModel):
         return lambda q, qd: _delta(model, q, qd)
     tree, graph = model.require_tree(), Graph()
@@ -48,7 +48,7 @@ def jacobian_rate(model: Model) -> Callable[[Array, Array], tuple[Array, Array]]
 def _rows(
     model: TreeModel, q: list[Scalar], qd: list[Scalar]
 ) -> tuple[list[list[Scalar]], list[list[Scalar]]]:
-    """J and dJ/dt for any scalar type."""
+    """Rows of J and of dJ/dt, for numbers or symbolic expressions."""
     where = posture(model, q)
     p = tool_pose(model, where)[1]
     J = jacobian_rows(model, where, model.tip, p)

@@ -1,15 +1,16 @@
 """Motion with limited speed, acceleration and jerk (S-curves), planned by Ruckig.
 
-Ruckig (Berscheid, Kröger 2021) finds the shortest motion from any state to any other: at most
-seven phases of constant jerk per joint, after up to two that bring a joint back within its limits.
-Its phases are converted to a `Piecewise`.
+Ruckig (Berscheid, Kröger 2021) finds the fastest motion between any two states.  This motion has at
+most seven phases of constant jerk per joint.  Up to two more phases come first if a joint starts
+outside its limits.  The phases are converted to a `Piecewise`.
 
-Only motions between two states are requested: with intermediate points Ruckig would send them to a
-server.
+Only motions between two states are planned, because Ruckig sends motions with intermediate points
+to a server.
 
-At the boundary of two profile types Ruckig's case distinction can fail by rounding: for a move from
-rest to rest at the distance 2 a³/j², where the phase of constant acceleration vanishes.  The same
-move with limits lower by 1e-6 is not at such a distance, so a failed plan is tried again with them.
+Rounding errors can make Ruckig fail at the boundary between two profile types.  An example is a
+motion from rest to rest over the distance 2 a³/j², where the phase of constant acceleration
+vanishes.  With limits lower by a relative 1e-6 the motion is not at this boundary, so a failed plan
+is repeated with such limits.
 """
 
 from __future__ import annotations
@@ -59,9 +60,10 @@ _INTERFACE = {
 
 
 def jerk_limited(q0: Any, q1: Any, limits: Limits, synchronise: Synchronise = "time") -> Piecewise:
-    """The fastest motion from rest at q0 to rest at q1 (n,) within velocity, acceleration, jerk.
+    """Fastest motion from rest at q0 to rest at q1 (n,) within velocity, acceleration, jerk limits.
 
-    All joints arrive together; `"line"` also keeps them on a straight line in joint space.
+    All joints arrive at the same time.  With `synchronise="line"` they also stay on a straight line
+    in joint space.
     """
     one_of(synchronise, SYNCHRONISE, "synchronise")
     q0, q1 = ends(q0, q1)
@@ -100,7 +102,7 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
 
 
 class RuckigPlanner:
-    """Ruckig with the limits of some joints; its plans are Ruckig trajectories."""
+    """Planner for jerk-limited motions of several joints; its plans are Ruckig trajectories."""
 
     def __init__(self, limits: Limits, interface: Interface, synchronise: Together) -> None:
         n = limits.n
@@ -113,7 +115,7 @@ class RuckigPlanner:
         self.limit(limits.finite("speed"), limits.finite("acceleration"), limits.finite("jerk"))
 
     def limit(self, speed: Array, acceleration: Array, jerk: Array) -> None:
-        """Set new limits (n,)."""
+        """Set new limits of velocity, acceleration and jerk, each (n,)."""
         self._limits = speed, acceleration, jerk
         self._scale_limits(_ATTEMPTS[0])
 
@@ -134,10 +136,11 @@ class RuckigPlanner:
         duration: float | None = None,
         acceleration: Any = None,
     ) -> ruckig.Trajectory:
-        """Plan from a state to rest at the positions, or to the velocities, of `target` (n,).
+        """Plan a motion from the state q, qd, qdd to `target` (n,).
 
-        As fast as the limits allow, but in at least `duration` seconds; `acceleration` (n,) is the
-        final acceleration, 0 by default.
+        `target` contains positions or velocities, as selected for this planner.  A motion to
+        positions ends at rest.  The motion is as fast as the limits allow, but takes at least
+        `duration` seconds.  `acceleration` (n,) is the final acceleration, 0 by default.
         """
         given = self._input
         given.target_acceleration = [0.0] * self.n if acceleration is None else list(acceleration)
@@ -162,7 +165,7 @@ class RuckigPlanner:
         raise BrazoError(self._why(failed))
 
     def _calculate(self, found: ruckig.Trajectory) -> str | None:
-        """Plan into `found`; returns None, or Ruckig's message on failure."""
+        """Compute the plan and write it to `found`; return None, or Ruckig's message on failure."""
         try:
             result = self._otg.calculate(self._input, found)
         except (ruckig.RuckigError, ValueError) as error:  # ValueError: a result without a name
@@ -170,7 +173,7 @@ class RuckigPlanner:
         return None if result in _PLANNED else result.name
 
     def _why(self, failed: str) -> str:
-        """Message for a failure, with state, target and limits of the joint that Ruckig names."""
+        """Error message with state, target and limits of the joint named in Ruckig's message."""
         if _TOO_LONG in failed:
             return (
                 f"no jerk-limited motion: it would take longer than {MAX_DURATION:g} s; "
@@ -178,7 +181,7 @@ class RuckigPlanner:
             )
         given, number = self._input, re.search(r"dof:? (\d+)", failed, re.IGNORECASE)
         if number is None:
-            return "no jerk-limited motion from this state to the target; change one of them"
+            return "no jerk-limited motion from this state to the target; change target or limits"
         i = int(number[1])
         speed, acceleration, jerk = (float(limit[i]) for limit in self._limits)
         goal = given.target_position if self._by_position else given.target_velocity
@@ -195,7 +198,8 @@ class RuckigPlanner:
 def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
     """Min and max position of each joint during a motion.
 
-    (Ruckig's own extrema of a motion to a velocity include an unused target position.)
+    Ruckig's own extrema are not used: for a motion to a velocity they include an unused target
+    position.
     """
     found = []
     for profile in plan.profiles[0]:
@@ -215,11 +219,12 @@ def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
 
 
 def fastest(phases: Iterable[Phase], duration: float, jerk: float) -> float:
-    """The highest speed of a joint whose acceleration is reduced to zero within `duration` (s).
+    """Highest speed that a joint reaches if its plan is stopped at some time up to `duration` (s).
 
-    A joint at speed v and acceleration a reaches v + a |a| / 2j when the jerk j takes the
-    acceleration to zero.  This speed only rises while a > 0 and only falls while a < 0, so its
-    extremes are at the ends and where the acceleration changes sign.
+    From that time on, the acceleration is reduced to zero with the constant jerk j = `jerk`.  From
+    the speed v and the acceleration a, the joint then reaches the speed v + a |a| / 2j.  This value
+    rises only for positive a and falls only for negative a.  Its extremes are therefore at the ends
+    of the phases, or where a changes sign.
     """
     most, left = 0.0, duration
     for h, _, qd, qdd, j in phases:
@@ -235,7 +240,7 @@ def fastest(phases: Iterable[Phase], duration: float, jerk: float) -> float:
 
 
 def profiles(plan: ruckig.Trajectory) -> list[tuple[Array, Array]]:
-    """A Ruckig plan as polynomials: breaks and coefficients (pieces, 4) of each joint."""
+    """Convert a Ruckig plan to polynomials: breaks and coefficients (pieces, 4) of each joint."""
     joints: list[tuple[Array, Array]] = []
     for profile in plan.profiles[0]:
         rows, breaks = [], [0.0]
@@ -259,7 +264,7 @@ def _beginning(profile: Any) -> tuple[float, float, float]:
 
 
 def phases_of(profile: Any) -> Iterator[Phase]:
-    """The phases of a joint's profile, in order."""
+    """Yield the phases (duration, q, qd, qdd, jerk) of a joint's profile, in order."""
     q, qd, qdd = _beginning(profile)
     for part in (profile.brake, profile, profile.accel):
         for h, j in zip(part.t, part.j, strict=True):

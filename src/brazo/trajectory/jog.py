@@ -1,18 +1,20 @@
-"""`Jog`: jerk-limited motion of joints at given speeds that stops before their limits.
+"""`Jog`: jerk-limited motion of joints at commanded speeds, which stops at position limits.
 
 The joints move until `stop`.  A pendant stops them when its enable switch is released
 (`brazo.operate.HeldMotion`).
 
-Each joint accelerates independently to the commanded speed.  Before every step it is checked that
-it can still stop inside its limit afterwards; if it cannot, it takes the shortest motion
-that ends at rest on the limit (2e-8 rad or m short of it, the accuracy of the planner).
+Each joint accelerates independently to the commanded speed.  A step is executed only if the joint
+can still stop before its position limit after the step.  Otherwise the joint makes the fastest
+motion that ends at rest 2e-8 rad or m before the limit; this margin covers the accuracy of the
+planner.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,16 +22,29 @@ from brazo.checks import positive
 from brazo.errors import BrazoError
 from brazo.trajectory.base import Sample
 from brazo.trajectory.jerk_limited import SHORT, RuckigPlanner, fastest, phases_of, reach
-from brazo.trajectory.limits import Limits
+from brazo.trajectory.limits import ASSUMED, Limits, limits_of
 from brazo.trajectory.reading import vector
+
+if TYPE_CHECKING:
+    from brazo.robot import Robot
 
 Array = np.ndarray
 
+ACCELERATION_TIME = 0.25  # s, from rest to max speed at max acceleration
+JERK_TIME = 0.1  # s, from rest to max acceleration at max jerk
+
+
+def jog_limits(robot: Robot) -> Limits:
+    """Motion limits of a robot while it is jogged, with the accelerations of this module."""
+    assume = replace(ASSUMED, acceleration_time=ACCELERATION_TIME, jerk_time=JERK_TIME)
+    return limits_of(robot, assume=assume)
+
 
 class Jog:
-    """Motion of single joints at given speeds.
+    """Jogging of single joints at commanded speeds.
 
-    `q0` (n,) is the position of the joints, at rest; a joint outside its limits may only move back.
+    The joints start at rest at `q0` (n,).  A joint outside its position limits may only
+    move back towards them.
     """
 
     def __init__(self, limits: Limits, q0: Any) -> None:
@@ -49,17 +64,18 @@ class Jog:
         return any(axis.state[1] != 0.0 or axis.state[2] != 0.0 for axis in self._axes)
 
     def run(self, speeds: Any, accelerations: Any = None) -> None:
-        """Run at these speeds (n,), rad/s and m/s, from now on.
+        """Command the joint speeds (n,), rad/s and m/s, until `stop`.
 
-        For changing speeds give `accelerations` (n,) too: `speeds` are then those at the end of the
-        next update, and the joints follow them without lag.
+        If the commanded speeds change continuously, give their `accelerations` (n,) too.  `speeds`
+        are then the speeds at the end of the next update, and the joints follow them without lag.
         """
         wanted = vector(speeds, self.limits.n, "speeds")
         fast = np.abs(wanted) > self.limits.speed * (1.0 + 1e-12)
         if fast.any():
             i = int(np.argmax(fast))
             raise BrazoError(
-                f"speed of joint {i + 1} is {wanted[i]:g}; at most {self.limits.speed[i]:g}"
+                f"speed of joint {i + 1} is {wanted[i]:g}; at most {self.limits.speed[i]:g} is "
+                "allowed (rad/s or m/s)"
             )
         rates = np.zeros(len(wanted)) if accelerations is None else accelerations
         rates = vector(rates, self.limits.n, "accelerations")
@@ -68,7 +84,11 @@ class Jog:
 
     @property
     def limited(self) -> tuple[int, bool] | None:
-        """Index of the first joint that a position limit stops, and True for the upper limit."""
+        """Index of the first joint stopped by a position limit, and which limit stopped it.
+
+        The second value is True for the upper and False for the lower limit.  None if no joint is
+        stopped by a position limit.
+        """
         for i, axis in enumerate(self._axes):
             if axis.limited and axis.wanted:
                 return i, axis.wanted > 0.0
@@ -90,7 +110,7 @@ class Jog:
 
 
 class _Axis:
-    """One joint: commanded speed, plan, and monitoring of the limit ahead."""
+    """Motion of one joint: commanded speed, current plan and position limits."""
 
     def __init__(self, limits: Limits, i: int, q: float) -> None:
         one = Limits(*(getattr(limits, name)[[i]] for name in ("speed", "acceleration", "jerk")))
@@ -104,11 +124,11 @@ class _Axis:
         )
         self.state = (q, 0.0, 0.0)
         self.wanted = 0.0
-        self._rate = 0.0  # of the speed asked for
-        self._renewed = False  # the rate has not had its update yet
+        self._rate = 0.0  # commanded acceleration
+        self._renewed = False  # True if a command with an acceleration waits for its update
         self._plan: Any = None
         self._t = 0.0
-        self.limited = False  # the plan ends on a limit, not at the speed asked for
+        self.limited = False  # True if the plan ends at a position limit
 
     def run(self, speed: float, rate: float = 0.0) -> None:
         if rate != 0.0:
@@ -124,10 +144,13 @@ class _Axis:
         self.limited = False
 
     def _accelerate(self, dt: float) -> None:
-        """Plan to the commanded speed and its rate; a rate that is not renewed decays to zero."""
+        """Plan a motion to the commanded speed and acceleration.
+
+        If no new command was received since the last update, the acceleration is reduced to zero.
+        """
         if self._renewed:
             self._renewed = False
-            self._rate = self._bounded_rate(dt)
+            self._rate = self._bounded_acceleration(dt)
             self._begin(dt)
             phases = phases_of(self._plan.profiles[0][0])
             if fastest(phases, dt, self._jerk) > self._speed:
@@ -139,9 +162,11 @@ class _Axis:
             speed = qd + 0.5 * qdd * abs(qdd) / self._jerk
             self.run(min(max(speed, -self._speed), self._speed))
 
-    def _bounded_rate(self, dt: float) -> float:
-        """The commanded rate, limited so that the speed stays in its limit until the rate has
-        decayed."""
+    def _bounded_acceleration(self, dt: float) -> float:
+        """Return the commanded acceleration, reduced so far that the speed stays within its limit.
+
+        The speed still rises during dt (s) and while the acceleration is then reduced to zero.
+        """
         a = min(abs(self._rate), self._acceleration)
         room = self._speed - self.wanted * math.copysign(1.0, self._rate)
         # a dt + a²/2j ≤ room
@@ -177,7 +202,10 @@ class _Axis:
         return q, speed + h * rate, rate
 
     def _passed(self, state: tuple[float, float, float]) -> float | None:
-        """The position limit that a stop from this state would pass; None if it passes none."""
+        """Position limit that the joint would exceed if it braked from `state`; None if none.
+
+        `state` has the position, velocity and acceleration of the joint.
+        """
         low, high = reach(_plan(self._to_speed, state, 0.0))[0]
         if high > self.high:
             return self.high

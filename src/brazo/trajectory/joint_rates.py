@@ -1,23 +1,24 @@
 """Exact joint velocities and accelerations for a tool motion, for any arm.
 
-In order of priority:
+The objectives, in order of priority:
 
-1. the tool point has the velocity v;
-2. in the remaining null space, the tool has the angular velocity ω, in the least-squares sense;
-3. in the remaining null space, joint motion is minimal (min Σ q̇²).
+1. The tool point has the velocity v.
+2. The tool has the angular velocity ω, in the least-squares sense.
+3. The joint motion is minimal (min Σ q̇²).
 
 With J = (V; W), N = 1 − V⁺V and B = W N:
 
     q̇ = V⁺ v + B⁺ (ω − W V⁺ v)
 
-For six joints away from singularities this is J⁻¹ (v, ω); for fewer it tracks the position
-with the closest feasible rotation; for more it is the pseudoinverse.  q̈ is the exact time
-derivative of this, with the derivative of a pseudoinverse of constant rank (Golub, Pereyra 1973)
+For six joints away from singularities this is J⁻¹ (v, ω).  An arm with fewer joints follows the
+position with the closest feasible rotation.  For more joints it is the pseudoinverse solution.  q̈
+is the exact time derivative of q̇, with the derivative of a pseudoinverse of constant rank (Golub,
+Pereyra 1973)
 
     (A⁺)' = −A⁺ A' A⁺ + A⁺ A⁺ᵀ A'ᵀ (1 − A A⁺) + (1 − A⁺ A) A'ᵀ A⁺ᵀ A⁺.
 
-The ranks are the generic ranks of the arm; `Rates.margin` approaches 0 with the smallest singular
-value of that rank.
+The rank is the rank away from singularities (generic rank).  `Rates.margin` approaches 0 with the
+smallest singular value of V and B up to this rank.
 """
 
 from __future__ import annotations
@@ -38,7 +39,10 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rates:
-    """Joint velocities and accelerations at one configuration, and its distance to singularity."""
+    """Joint velocities and accelerations at one configuration, and its singularity margin.
+
+    `margin` is 0 at a singularity.
+    """
 
     qd: Array  # (n,)
     qdd: Array  # (n,)
@@ -48,9 +52,9 @@ class Rates:
 
 
 class ToolMotion:
-    """Joint rates of one robot by the priorities of the module docstring.
+    """Computes the joint rates of a robot for tool motions (see the docstring of this module).
 
-    With `turning=False` only the tool point is controlled, not the orientation.
+    With `turning=False` only the position of the tool is controlled, not its orientation.
     """
 
     def __init__(self, robot: Robot, turning: bool = True) -> None:
@@ -63,11 +67,11 @@ class ToolMotion:
 
     @property
     def spare(self) -> int:
-        """Number of degrees of freedom left by the first two priorities."""
+        """Number of redundant degrees of freedom, which the tool motion does not determine."""
         return self.robot.n - self.point_rank - self.turn_rank
 
     def rates(self, q: Array, velocity: Array, acceleration: Array) -> Rates:
-        """q̇ and q̈ for a velocity and an acceleration of the tool (6,), linear then angular."""
+        """Joint rates q̇ and q̈ for tool velocity and acceleration (6,), linear then angular."""
         J = self.robot.jacobian(q)
         V, W = J[:3], J[3:]
         Vp, margin = _pinv(V, self.point_rank)
@@ -92,7 +96,7 @@ class ToolMotion:
         return Rates(qd, qdd, min(margin, turn_margin))
 
     def inverse(self, q: Array) -> Array:
-        """Matrix (n, 6) that maps a small motion of the tool to joint motion, by the priorities."""
+        """Matrix (n, 6) that maps a small tool displacement to joint displacements."""
         J = self.robot.jacobian(q)
         Vp, _ = _pinv(J[:3], self.point_rank)
         if not self.turn_rank:
@@ -101,10 +105,10 @@ class ToolMotion:
         return np.concatenate([Vp - Bp @ J[3:] @ Vp, Bp], axis=1)
 
     def singular_joints(self, q: Array) -> str:
-        """The joints of the null motion at the singularity nearest to q.
+        """Names of the joints that cause the singularity nearest to q, as text.
 
-        They are the large entries of the right singular vector of the smallest singular value
-        of the generic rank, as text: `joints 4 (wrist roll) and 6 (flange)`.
+        These are the joints with large entries in the right singular vector of the smallest
+        singular value up to the generic rank, e.g. `joints 4 (wrist roll) and 6 (flange)`.
         """
         J = self.robot.jacobian(q)
         J = np.concatenate([J[:3] / self.reach, J[3:]]) if self.turn_rank else J[:3]
@@ -120,7 +124,7 @@ _known: WeakKeyDictionary[Robot, tuple[Any, float, int]] = WeakKeyDictionary()  
 
 
 def _reach_and_rank(robot: Robot) -> tuple[float, int]:
-    """Max displacement of the tool point per unit of joint motion, and the rank of its Jacobian."""
+    """Max norm and max rank of the position rows of the Jacobian over random configurations."""
     model, reach, rank = _known.get(robot, (None, 0.0, 0))
     if model is not robot.model:
         V = robot.jacobian(robot.random_q(20, seed=0))[:, :3]
@@ -131,9 +135,9 @@ def _reach_and_rank(robot: Robot) -> tuple[float, int]:
 
 
 def _pinv(A: Array, rank: int) -> tuple[Array, float]:
-    """The pseudoinverse of a matrix of known rank, and its smallest singular value.
+    """Pseudoinverse of a matrix of known rank, and its smallest singular value up to this rank.
 
-    A vanishing singular value is not inverted: its direction is left out, and the margin is 0.
+    A vanishing singular value is not inverted; its direction does not contribute.
     """
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     kept = s[:rank]

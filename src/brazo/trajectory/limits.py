@@ -1,8 +1,8 @@
-"""`Limits`: motion limits of joints, and the origin of each value.
+"""`Limits`: motion limits of the joints.
 
-A robot file gives joint limits and, if its drives are known, their max speed and torque.  Robot
-files have no acceleration or jerk limits, and many have no speed: those come from the caller or
-from `Assumed`.  Every assumed value is listed in `Limits.assumed`.
+A robot file gives position limits and, if its drives are known, their max speed and torque.  Robot
+files have no acceleration or jerk limits, and many have no speed limits.  Missing limits are given
+by the caller or taken from `Assumed`.  Every assumed value is listed in `Limits.assumed`.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _UNITS = {"speed": "/s", "acceleration": "/s²", "jerk": "/s³"}
 
 @dataclass(frozen=True, slots=True)
 class Assumed:
-    """Defaults for limits that neither the file nor the caller gives.
+    """Default values for limits that neither the robot file nor the caller gives.
 
-    Full speed is reached in `acceleration_time` with full acceleration, and full acceleration in
-    `jerk_time` with full jerk.
+    Max speed is reached in `acceleration_time` (s) at max acceleration, and max acceleration in
+    `jerk_time` (s) at max jerk.
     """
 
     angular_speed: float = 1.0  # rad/s, revolute joints whose file gives no max_speed
@@ -50,9 +50,9 @@ ASSUMED = Assumed()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Limits:
-    """Max magnitudes for each joint; a single number applies to all joints.
+    """Max speed, acceleration, jerk and torque of each joint, and position limits.
 
-    Infinite means no limit; position and torque limits are optional.
+    A single number applies to all joints.  Infinite means no limit.
     """
 
     speed: Any  # (n,) rad/s, m/s
@@ -76,14 +76,14 @@ class Limits:
         object.__setattr__(self, "position", _frozen(_position(self.position, n)))
 
     def finite(self, name: str) -> Array:
-        """A limit that must be finite to plan a motion."""
+        """Return the limit `name` (n,); raise an error if it is not finite."""
         return bounds(getattr(self, name), self.n, name, finite=True)
 
     def scaled(self, share: float) -> Limits:
-        """The limits with all speeds multiplied by `share` (0 < share ≤ 1)."""
+        """Return the limits with all speed limits multiplied by `share` (0 < share ≤ 1)."""
         share = positive(share, "share")
         if share > 1.0:
-            raise BrazoError(f"share is {share:g}; max 1")
+            raise BrazoError(f"share is {share:g}; it must be at most 1")
         return replace(self, speed=share * self.speed)
 
 
@@ -95,10 +95,11 @@ def limits_of(
     jerk: Any = None,
     assume: Assumed | None = ASSUMED,
 ) -> Limits:
-    """The limits of a robot: from its file, then from the caller, then assumed.
+    """Motion limits of a robot: from its file, from the caller, or assumed.
 
-    A `speed` given here never raises a drive's limit.  With `assume=None` a missing limit is an
-    error.
+    `speed`, `acceleration` and `jerk` are limits given by the caller, (n,) or one number.  A
+    `speed` above the limit of a drive is reduced to this limit.  Missing limits are taken
+    from `assume`; with `assume=None`, a missing limit is an error.
     """
     n = robot.n
     drives = drives_of(robot)
@@ -112,7 +113,7 @@ def limits_of(
         for i in np.flatnonzero(~np.isfinite(found)).tolist():
             joint = f"joint {i + 1} ({robot.joint_names[i]})"
             if assume is None:
-                where = " and its file gives none" if name == "speed" else ""
+                where = " in the robot file" if name == "speed" else ""
                 raise BrazoError(f"no {name} limit for {joint}{where}: pass {name}=…")
             found[i] = otherwise[i]
             unit = ("rad" if robot.joint_kinds[i] == "revolute" else "m") + _UNITS[name]
@@ -152,9 +153,17 @@ def _position(value: Any, n: int) -> Array:
     if value is None:
         return np.tile([-math.inf, math.inf], (n, 1))
     position = floats(value, "position")
-    if position.shape != (n, 2) or not (position[:, 0] <= position[:, 1]).all():
+    if position.shape != (n, 2):
         raise BrazoError(
-            f"position limits have shape {position.shape}; expected ({n}, 2), low ≤ high"
+            f"position limits have shape {position.shape}; expected ({n}, 2): lower and upper "
+            "limit of each joint"
+        )
+    wrong = np.flatnonzero(~(position[:, 0] <= position[:, 1]))
+    if len(wrong):
+        i = int(wrong[0])
+        raise BrazoError(
+            f"position limits of joint {i + 1}: the lower limit {position[i, 0]:g} must not "
+            f"exceed the upper limit {position[i, 1]:g} (rad or m)"
         )
     return position
 
@@ -166,7 +175,7 @@ def _frozen(values: Array) -> Array:
 
 
 def at_limit(robot: Robot, limits: Limits, i: int, upper: bool) -> str:
-    """The message for joint i at its upper or lower position limit."""
+    """Message that joint i is at its upper or lower position limit."""
     limit = joint_text(robot.joint_kinds[i], float(limits.position[i, int(upper)]))
     end = "upper" if upper else "lower"
     return f"joint {i + 1} ({robot.joint_names[i]}) is at its {end} limit, {limit}"

@@ -1,15 +1,16 @@
-"""The position of a coloured marker in a picture: the centroid of the largest spot of its colour.
+"""Position of a coloured marker in an image: the centroid of the largest spot of its colour.
 
-A pixel has the colour of the marker if its hue differs by at most a tolerance and it has at least
-half the saturation and a quarter of the value (the largest of R, G, B) of the colour, so that light
-and shade on the marker do not matter.  The hue is the angle of the chromaticity
+A pixel has the colour of the marker if its hue differs by at most a tolerance, its saturation is
+≥ 0.5 times that of the colour, and its value (the largest of R, G, B) is ≥ 0.25 times that of the
+colour.  Light and shade on the marker then do not matter.  The hue is the angle of the chromaticity
 
     (R − (G + B)/2,  √3/2 (G − B))
 
-A colour without hue (white, grey, black: saturation below 0.25 or value below 0.15), such as that
-of a light, is compared by its value instead: within 0.2, at a saturation of at most 0.25.
+White, grey and black have no hue (saturation below 0.25 or value below 0.15).  For such a marker,
+for example a lamp, a pixel matches if its value differs by at most 0.2 and its saturation is at
+most 0.25.
 
-Colours are compared in 64 steps of each channel, by a table that is made once.
+Colours are compared with a precomputed table of 64 steps per channel.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _DIAMETER = 0.01  # of the longer side of the picture
 
 
 def read_color(color: Any) -> tuple[float, float, float]:
-    """R, G, B from 0 to 1 of a name (`red`), `#e02020`, or three numbers from 0 to 1."""
+    """Read a colour as R, G, B from 0 to 1: a name (`red`), `#e02020`, or three numbers."""
     if isinstance(color, str):
         if color.lower() in NAMED:
             return NAMED[color.lower()]
@@ -58,25 +59,30 @@ def read_color(color: Any) -> tuple[float, float, float]:
         return red, green, blue
     red, green, blue = vector(color, 3, "colour").tolist()
     if not 0.0 <= min(red, green, blue) <= max(red, green, blue) <= 1.0:
-        raise BrazoError(f"colour ({red:g}, {green:g}, {blue:g}): must be 0 to 1")
+        raise BrazoError(f"colour ({red:g}, {green:g}, {blue:g}): each value must be from 0 to 1")
     return red, green, blue
 
 
 def color_text(color: tuple[float, float, float]) -> str:
-    """As `#e02020`, with its name if it has one."""
+    """Colour as text such as `#e02020`, with its name if it has one."""
     text = "#" + "".join(f"{round(255.0 * one):02x}" for one in color)
     name = next((name for name, one in NAMED.items() if one == color), "")
     return f"{name} {text}" if name else text
 
 
 def color_table(color: tuple[float, float, float], tolerance: float = TOLERANCE) -> Array:
-    """(64, 64, 64) of bool: whether a colour, each channel / 4, is that of the marker."""
+    """Boolean table (64, 64, 64) that is True for the colours that match that of the marker.
+
+    The indices are the 8-bit channels R, G, B divided by 4.
+    """
     if not 0.0 < tolerance <= math.pi:
-        raise BrazoError(f"tolerance {math.degrees(tolerance):g}°: must be above 0° to 180°")
+        raise BrazoError(
+            f"tolerance {math.degrees(tolerance):g}°: must be above 0° and at most 180°"
+        )
     level = (4.0 * np.arange(64) + 1.5) / 255.0
     rgb = np.stack(np.meshgrid(level, level, level, indexing="ij"))
-    hue, saturation, value = _parts(rgb)
-    wanted_hue, wanted_saturation, wanted_value = (float(v) for v in _parts(np.array(color)))
+    hue, saturation, value = _hsv(rgb)
+    wanted_hue, wanted_saturation, wanted_value = (float(v) for v in _hsv(np.array(color)))
     if wanted_saturation < _GREY or wanted_value < _DARK:
         plain = (saturation <= _GREY) | (value <= _DARK)
         return plain & (np.abs(value - wanted_value) <= _STEP)
@@ -88,7 +94,7 @@ def color_table(color: tuple[float, float, float], tolerance: float = TOLERANCE)
     )
 
 
-def _parts(rgb: Array) -> tuple[Array, Array, Array]:
+def _hsv(rgb: Array) -> tuple[Array, Array, Array]:
     """Hue (rad), saturation and value of colours (3, ...)."""
     red, green, blue = rgb
     high, low = rgb.max(axis=0), rgb.min(axis=0)
@@ -97,11 +103,12 @@ def _parts(rgb: Array) -> tuple[Array, Array, Array]:
 
 
 def find_marker(frame: Array, table: Array) -> tuple[float, float] | None:
-    """Position (x to the right, y down) in px of the marker in a frame (height, width, 3).
+    """Position of the marker in an image (height, width, 3), in px: x to the right, y down.
 
-    Pixel (i, j) has its centre at (j + 0.5, i + 0.5).  None if no spot is large enough (9 px, and
-    1 % of the picture across), or if the largest is cut by the edge of the picture, where its
-    centroid is not that of the marker.
+    `table` is a `color_table`.  Pixel (i, j) has its centre at (j + 0.5, i + 0.5).  None if no spot
+    is large enough: its area must be at least 9 px, and at least that of a circle whose diameter is
+    1 % of the longer image side.  None also if the largest spot touches the edge of the image,
+    because part of the marker may be outside.
     """
     from scipy import ndimage
 
@@ -130,11 +137,12 @@ def find_marker(frame: Array, table: Array) -> tuple[float, float] | None:
 
 
 def _coverage(rgb: Array, spot: Array) -> Array:
-    """How much of each pixel the marker covers, from 0 to 1.
+    """Fraction of each pixel that the marker covers, from 0 to 1; `spot` is the mask of its pixels.
 
-    The colour of a pixel is between those of the marker and of what is behind it, in the ratio of
-    their areas; videos also blur the colour over two pixels.  Along the line from the mean colour
-    around the spot to that inside, both are linear and leave the centroid where it is.
+    A pixel at the edge mixes the colours of marker and background in proportion to their areas.
+    Videos also blur the colour over two pixels.  The fraction is therefore linear in the colour,
+    from the median colour of the background to that of the marker.  With these fractions as
+    weights, neither effect shifts the centroid.
     """
     from scipy import ndimage
 

@@ -7,12 +7,12 @@ For a joint that moves the distance D in the time T:
     trapezoid   constant acceleration a, constant speed v, constant deceleration a;
                 T = D/v + v/a, or T = 2 √(D/a) where D < v²/a and v is never reached
 
-All joints arrive together.  A trapezoid has two modes:
+All joints arrive at the same time.  A trapezoid has two modes of synchronisation:
 
-    time   each joint has its own trapezoid with full acceleration and the reduced speed that
-           gives it the duration of the slowest joint: the min time
-    line   all joints share one trapezoid: a straight line in joint space; it takes longer if one
-           joint is limited by its speed and another by its acceleration
+    time   minimal duration; each joint has its own trapezoid with max acceleration, and its
+           speed is reduced to match the duration of the slowest joint
+    line   straight line in joint space; all joints share one trapezoid, which takes longer if
+           one joint is limited by its speed and another by its acceleration
 """
 
 from __future__ import annotations
@@ -38,36 +38,39 @@ _PEAKS = {"cubic": (1.5, 6.0), "quintic": (15.0 / 8.0, 10.0 / math.sqrt(3.0))}
 def cubic(
     q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
 ) -> Piecewise:
-    """One cubic from q0 to q1 (n,), in `duration` seconds or as fast as the limits allow."""
+    """Cubic motion from q0 to q1 (n,), in `duration` seconds or as fast as the limits allow."""
     return _polynomial("cubic", q0, q1, duration, speed, acceleration)
 
 
 def quintic(
     q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
 ) -> Piecewise:
-    """One quintic from q0 to q1 (n,): zero velocity and acceleration at both ends."""
+    """Quintic motion from q0 to q1 (n,), with zero velocity and acceleration at both ends.
+
+    It takes `duration` seconds, or is as fast as the limits allow.
+    """
     return _polynomial("quintic", q0, q1, duration, speed, acceleration)
 
 
 def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
-    """Quintic joint motion at given times, as the function of this name in Robotics Toolbox.
+    """Quintic joint motion at given times, like `jtraj` of Robotics Toolbox.
 
     Parameters
     ----------
     q0, q1 : (n,) joint values, rad and m; at rest at both ends.
     t : (m,) increasing times, s; the motion starts at the first and ends at the last.  Or an
-        integer: the number of times, evenly spaced from 0 to 1 s.
+        integer: the number of samples, evenly spaced from 0 to 1 s.
 
     Returns
     -------
-    `Sample` with q, qd and qdd, (m, n) each; it unpacks: ``q, qd, qdd = jtraj(q0, q1, t)``.
+    `Sample` with q, qd and qdd, each (m, n), which unpacks: ``q, qd, qdd = jtraj(q0, q1, t)``.
     """
     if isinstance(t, (int, np.integer)) and not isinstance(t, bool):
         t = np.linspace(0.0, 1.0, int(t))
     times = floats(t, "t")
     if times.ndim != 1 or len(times) < 2 or not np.isfinite(times).all():
         raise BrazoError(
-            f"t has shape {times.shape}; expected at least two finite times, or their number"
+            f"t has shape {times.shape}; expected at least two finite times, or a number of samples"
         )
     if not (np.diff(times) > 0.0).all():
         raise BrazoError("t: times must increase")
@@ -77,7 +80,10 @@ def jtraj(q0: Any, q1: Any, t: Any) -> Sample:
 def trapezoid(
     q0: Any, q1: Any, speed: Any, acceleration: Any, synchronise: Synchronise = "time"
 ) -> Piecewise:
-    """The fastest synchronised motion from q0 to q1 (n,) within speed and acceleration limits."""
+    """Fastest synchronised trapezoidal motion from q0 to q1 (n,) within the limits.
+
+    `speed` and `acceleration` are the limits, (n,) or one number for all joints.
+    """
     one_of(synchronise, SYNCHRONISE, "synchronise")
     q0, q1 = ends(q0, q1)
     n = len(q0)
@@ -101,7 +107,10 @@ def trapezoid(
 
 
 def trapezoid_in(q0: Any, q1: Any, duration: float, ramp: float = 0.25) -> Piecewise:
-    """A trapezoid of given duration; each ramp takes the fraction `ramp` of it (max 1/2)."""
+    """Trapezoidal motion with a given duration (s).
+
+    Each ramp takes the fraction `ramp` (at most 1/2) of the duration.
+    """
     q0, q1 = ends(q0, q1)
     T = positive(duration, "duration")
     share = positive(ramp, "ramp")
@@ -111,7 +120,7 @@ def trapezoid_in(q0: Any, q1: Any, duration: float, ramp: float = 0.25) -> Piece
 
 
 def ends(q0: Any, q1: Any) -> tuple[Array, Array]:
-    """First and last joint values, of equal length; single numbers are one joint.
+    """Return first and last joint positions as arrays (n,); a single number is one joint.
 
     A joint that would move by less than 1e-14 rad or m does not move.
     """
@@ -171,5 +180,5 @@ def _polynomial_time(
 
 
 def _at_rest(q: Array) -> Piecewise:
-    """A motion of zero duration."""
+    """Motion of zero duration at q."""
     return Piecewise([0.0, 0.0], q[None, None])

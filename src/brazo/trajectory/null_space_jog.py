@@ -1,17 +1,16 @@
-"""`NullSpaceJog`: motion of the joints of a redundant arm with the tool at rest.
+"""`NullSpaceJog`: motion of the joints of a redundant arm while the tool stays at rest.
 
-The joints follow the self-motion of the arm, a curve q(s) with J(q) q' = 0 and |q'| = 1.  From
-d/ds (J q') = 0 its curvature is
+The joints follow the self-motion of the arm, a curve q(s) with J(q) q' = 0 and |q'| = 1.  Because
+d/ds (J q') = 0, its curvature is
 
-    q'' = −J⁺ J' q',        J' = dJ/ds along q',
+    q'' = −J⁺ J' q',        J' = dJ/ds along q'.
 
-which for several redundant degrees of freedom also keeps q' from rotating within the null space.
-The speed ds/dt approaches the commanded one with acceleration and jerk within the limits of every
-joint.  After each step the joints are corrected so that the tool keeps its initial pose, and no
-error accumulates.
+With several redundant degrees of freedom, this q'' also keeps q' from rotating within the null
+space.  The speed ds/dt approaches the commanded speed, with acceleration and jerk within the limits
+of every joint.  After each step the joints are corrected such that the tool keeps its initial pose,
+so errors do not accumulate.
 
-The arm stops, and `reason` gives the cause, before a joint passes its limit and before the arm
-nears a singularity.
+The arm stops before a joint passes its limit and before a singularity; `reason` gives the cause.
 """
 
 from __future__ import annotations
@@ -43,11 +42,11 @@ _SHARES = {"speed": 0.95, "bend": 0.3, "acceleration": 0.5, "jerk": 0.4}  # of a
 
 
 class NullSpaceJog:
-    """Self-motion of a redundant arm at rest at `q0` (n,).
+    """Null-space jogging of a redundant arm that starts at rest at `q0` (n,).
 
-    A positive speed moves the first joint in its positive direction; if the first joint does not
-    move, this holds for the joint that moves most.  `singular` is the margin (see `Rates.margin`)
-    at which the arm stops.
+    A positive speed moves the first joint in its positive direction.  If the first joint does not
+    move, the sign refers to the joint that moves most.  `singular` is the singularity margin (see
+    `Rates.margin`) at which the arm stops.
     """
 
     def __init__(self, robot: Robot, limits: Limits, q0: Any, singular: float = 0.02) -> None:
@@ -86,7 +85,7 @@ class NullSpaceJog:
         return bool(self._speed or self._acceleration)
 
     def run(self, speed: float) -> None:
-        """Run at this speed ds/dt from now on: rad/s, the norm of the joint velocities."""
+        """Command the speed ds/dt (rad/s), the norm of the joint velocities, until `stop`."""
         self._wanted = float(speed)
         if self._wanted * self._blocked <= 0.0:
             self._blocked, self.reason = 0.0, ""
@@ -103,7 +102,7 @@ class NullSpaceJog:
         return self._state
 
     def at(self, distance: float) -> Array:
-        """Return the joints (n,) at a distance (rad) along the self-motion from here."""
+        """Return the joint positions (n,) at a distance (rad) ahead along the self-motion."""
         q, _ = self._along(self._state.q, self._u, distance)
         return onto(self._motion, q, self._pose, "full")[0]
 
@@ -134,12 +133,19 @@ class NullSpaceJog:
     def _plan(
         self, wanted: float, dt: float, u: Array, curvature: Array
     ) -> tuple[float, float, float, float]:
-        """Distance, speed and acceleration of s after dt, and the distance to rest from there."""
+        """Plan a motion along the curve to the speed `wanted`.
+
+        `u` and `curvature` (n,) are q' and q''.  Return the distance, speed and acceleration after
+        dt, and the stopping distance from there.
+        """
         limits, share = self.limits, _SHARES
-        fast = _least(share["speed"] * limits.speed, u)
-        fast = min(fast, math.sqrt(_least(share["bend"] * limits.acceleration, curvature)))
+        fast = _largest_factor(share["speed"] * limits.speed, u)
+        fast = min(fast, math.sqrt(_largest_factor(share["bend"] * limits.acceleration, curvature)))
         goal = max(-fast, min(fast, wanted))
-        most = [_least(share[name] * getattr(limits, name), u) for name in ("acceleration", "jerk")]
+        most = [
+            _largest_factor(share[name] * getattr(limits, name), u)
+            for name in ("acceleration", "jerk")
+        ]
         self._planner.limit(*(np.array([x]) for x in (2.0 * max(fast, abs(self._speed)), *most)))
         plan = self._planner.plan([0.0], [self._speed], [self._acceleration], [goal])
         if dt < plan.duration:
@@ -151,7 +157,10 @@ class NullSpaceJog:
         return ds, speed, acceleration, rest.at_time(rest.duration)[0][0]
 
     def _obstacle(self, distance: float) -> str:
-        """Message with the limit or singularity within a distance along the self-motion, or ""."""
+        """Message that names a limit or singularity that is passed at a distance ahead, or "".
+
+        `distance` (rad) is measured along the self-motion.
+        """
         q, _ = self._along(self._state.q, self._u, distance)
         limits = self.limits.position
         past = violations(q, limits) & ~violations(self._state.q, limits)
@@ -160,13 +169,13 @@ class NullSpaceJog:
             return at_limit(self.robot, self.limits, i, q[i] > limits[i, 1])
         margin = self._margin_at(q)
         if margin < self.singular and margin < self._margin:
-            return f"the arm nears a singularity of {self._motion.singular_joints(q)}"
+            return f"the arm approaches a singularity of {self._motion.singular_joints(q)}"
         return ""
 
     # ---- the curve -------------------------------------------------------------------------------
 
     def _along(self, q: Array, u: Array, distance: float) -> tuple[Array, Array]:
-        """Return joints and direction after a distance along the curve (Runge–Kutta, order 4)."""
+        """Joint positions and tangent at a distance along the curve, from q with the tangent u."""
         steps = max(math.ceil(abs(distance) / _STEP), 1)
         h = distance / steps
         for _ in range(steps):
@@ -179,13 +188,13 @@ class NullSpaceJog:
         return q, u
 
     def _projected(self, q: Array, u: Array) -> Array:
-        """Return the unit vector of the null space at q nearest to u."""
-        rows = self._task_rows(q)[2]
+        """Return the unit vector in the null space at q that is nearest to u."""
+        rows = self._jacobian_svd(q)[2]
         inside = u - rows.T @ (rows @ u)
         return inside / np.linalg.norm(inside)
 
     def _first_direction(self, q: Array) -> Array:
-        rows = self._task_rows(q)[2]
+        rows = self._jacobian_svd(q)[2]
         N = np.eye(len(q)) - rows.T @ rows
         u = N[:, int(np.argmax(np.diag(N)))]
         u = u / np.linalg.norm(u)
@@ -194,12 +203,15 @@ class NullSpaceJog:
         return u * math.copysign(1.0, u[first])
 
     def _curvature(self, q: Array, u: Array) -> Array:
-        U, s, rows = self._task_rows(q)
+        U, s, rows = self._jacobian_svd(q)
         Jd = self._scale()[:, None] * self._rate(q, u)[1]
         return -rows.T @ ((U.T @ (Jd @ u)) / s)
 
-    def _task_rows(self, q: Array) -> tuple[Array, Array, Array]:
-        """Singular vectors and values of J up to its generic rank, lengths divided by the reach."""
+    def _jacobian_svd(self, q: Array) -> tuple[Array, Array, Array]:
+        """Singular value decomposition (U, s, Vᵀ) of J, truncated to its generic rank.
+
+        The linear rows of J are divided by the reach of the arm before the decomposition.
+        """
         U, s, Vt = np.linalg.svd(self._scale()[:, None] * self.robot.jacobian(q))
         r = self._rank
         return U[:, :r], np.maximum(s[:r], 1e-12), Vt[:r]
@@ -211,6 +223,6 @@ class NullSpaceJog:
         return self._motion.rates(q, np.zeros(6), np.zeros(6)).margin
 
 
-def _least(most: Array, along: Array) -> float:
-    """The largest factor on a vector at which no joint passes its value in `most`."""
+def _largest_factor(most: Array, along: Array) -> float:
+    """Largest factor by which `along` can be multiplied without exceeding `most` in any joint."""
     return float(np.min(most / np.maximum(np.abs(along), 1e-12)))

@@ -1,15 +1,15 @@
 """Trajectory files: a tool path with its timing, or via points.
 
-A file of a tool path has one curve, with the fields of a `path` step of a program, in the base
-frame of the robot:
+A tool path file has one curve, with the fields of a `path` step of a program.  Coordinates are in
+the base frame of the robot:
 
     path:
       text: {text: RV-2AJ, height: 20mm, centre: [0.30, 0, 0.20], font: outline, lift: 10mm}
-    rpy: [180deg, 0, 0]     # of the tool; default: that of the start configuration
+    rpy: [180deg, 0, 0]     # tool orientation; default: as in the start configuration
     time: 20s               # or tool_speed (max, default 50mm/s)
     orientation: nearest    # or full, free
 
-Without a time the motion is slowed where the joints could not follow at the tool speed.
+Without `time`, the motion is slowed down where the joints cannot follow at the tool speed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TOOL_SPEED = 0.05  # m/s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PathFile:
-    """The contents of a tool path file."""
+    """Content of a tool path file: curve, tool orientation and timing."""
 
     curve: str
     values: Mapping[str, Any]
@@ -55,7 +55,11 @@ class PathFile:
     folder: Path | None = None
 
     def path(self, robot: Robot, q0: Any = None) -> CartesianPath:
-        """The path; without `rpy` the tool has its orientation at `q0`, or at the first pose."""
+        """Create the tool path.
+
+        If the file has no `rpy`, the tool keeps the orientation that it has at the joint positions
+        `q0` (n,), by default those of the first pose in the robot file.
+        """
         if self.rpy is not None:
             R = matrix_from_rpy(self.rpy)
         else:
@@ -67,7 +71,7 @@ class PathFile:
         return curve_in_base(self.curve, self.values, np.eye(4), R, timing, self.folder)
 
     def trajectory(self, robot: Robot, q0: Any = None) -> Piecewise:
-        """The joint motion, in the IK branch nearest to `q0` in which all of it is feasible."""
+        """Plan the joint motion, in the IK branch nearest to `q0` in which the path is feasible."""
         motion = plan_path(robot, self.path(robot, q0), q0, orientation=self.orientation)
         if self.time is None:
             motion = cast(Piecewise, fastest_within(motion, robot))
@@ -75,7 +79,7 @@ class PathFile:
 
 
 def read_trajectory(path: str | Path, robot: Robot) -> PathFile | ViaList:
-    """Read a trajectory file of either kind; errors give `file:line: field`."""
+    """Read a file with a tool path or via points; errors name `file:line: field`."""
     root = read_document(Path(path))
     if not root.is_mapping or "path" not in root.mapping():
         return read_via_list(path, robot)
@@ -85,7 +89,10 @@ def read_trajectory(path: str | Path, robot: Robot) -> PathFile | ViaList:
 def parse_trajectory(
     text: str | bytes, robot: Robot, path: str | Path | None = None
 ) -> PathFile | ViaList:
-    """Read a trajectory file from its text; `path` is for messages, its folder for SVG files."""
+    """Read a tool path or via points from the text of a file.
+
+    Error messages name `path`, and SVG files are searched in its folder.
+    """
     root = parse_document(text, None if path is None else Path(path))
     if not root.is_mapping or "path" not in root.mapping():
         return parse_via_list(text, robot, path)
@@ -97,7 +104,7 @@ def _read(root: Field, robot: Robot) -> PathFile:
     block = fields["path"]
     given = block.mapping(CURVES)
     if len(given) != 1:
-        block.fail(f"give exactly one of {', '.join(CURVES)}")
+        block.fail(f"give exactly one curve: {', '.join(CURVES)}")
     ((curve, one),) = given.items()
     if "time" in fields and "tool_speed" in fields:
         fields["tool_speed"].fail("is not allowed with 'time'")

@@ -1,11 +1,11 @@
 """Tool paths: line, polyline, circle, arc, square, spiral, helix, Lissajous, a function.
 
-All take a `timing`: a `Timing`, or a duration in seconds with the quintic profile.  The
-`orientation` of a curve is a constant rotation matrix, or one of `Between`, `AlongPath`, `Radial`;
-lines and polylines have it in their poses.
+All functions take a `timing`: a `Timing`, or a duration in seconds for the quintic profile.  The
+`orientation` of the tool is a constant rotation matrix, or one of `Between`, `AlongPath`, `Radial`.
+Lines and polylines take it from their poses instead.
 
-A plane is given by its `normal`; angles start at the base x axis projected into the plane (the base
-y axis if the normal is along x), or at `start`.
+A plane is given by its `normal`.  Angles in the plane start at the direction `start`, by default
+the base x axis projected into the plane (or the base y axis if the normal is along x).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Z = (0.0, 0.0, 1.0)
 
 
 def along(curve: Curve, orientation: Any, timing: Timing | float) -> CartesianPath:
-    """A path along any curve, with an orientation and a timing."""
+    """Path along any curve, with an orientation and a timing."""
     turning = read_orientation(orientation)
     rate = 0.0
     if not isinstance(turning, Constant):
@@ -57,7 +57,7 @@ def along(curve: Curve, orientation: Any, timing: Timing | float) -> CartesianPa
 
 
 def line(T0: Any, T1: Any, timing: Timing | float) -> CartesianPath:
-    """A straight line from pose to pose (4, 4), with interpolated orientation (slerp)."""
+    """Straight line between two poses (4, 4), with interpolated orientation (slerp)."""
     T0, T1 = pose(T0, "T0"), pose(T1, "T1")
     return along(Straight(T0[:3, 3], T1[:3, 3]), Between(T0[:3, :3], T1[:3, :3]), timing)
 
@@ -69,11 +69,12 @@ def polyline(
     blend: float | None = None,
     orientation: Any = None,
 ) -> CartesianPath:
-    """Straight lines through poses (k, 4, 4), or points (k, 3) with one `orientation`.
+    """Straight lines through poses (k, 4, 4), or through points (k, 3) with one `orientation`.
 
-    With `"stop"` the tool stops at every corner; a duration is divided by length.  With `"blend"`
-    it leaves each line `blend` metres before the corner and rounds it without a stop and with
-    continuous acceleration; between two poses the orientation then starts and ends smoothly.
+    With `corners="stop"` the tool stops at every corner, and a duration is divided in proportion to
+    the lengths of the lines.  With `corners="blend"` the tool leaves each line `blend` metres
+    before the corner and rounds the corner without stopping, with continuous acceleration.  The
+    change of orientation between two poses then starts and ends smoothly.
     """
     one_of(corners, ("stop", "blend"), "corners")
     points, rotations = _poses(poses, orientation)
@@ -85,7 +86,7 @@ def polyline(
         raise BrazoError(f"points {k} and {k + 1} of the polyline are equal; remove one")
     if corners == "stop":
         if blend is not None:
-            raise BrazoError("a blend needs corners 'blend'")
+            raise BrazoError("'blend' is given, so 'corners' must be 'blend', not 'stop'")
         return _stopping(points, rotations, turning, timing, lengths)
     curve, marks = _blended(points, lengths, blend)
     if rotations is not None:
@@ -102,7 +103,7 @@ def circle(
     start: Any = None,
     turns: float = 1.0,
 ) -> CartesianPath:
-    """A circle, counterclockwise about the normal (clockwise with negative turns)."""
+    """Circle in the plane with `normal`: counterclockwise, or clockwise with negative `turns`."""
     radius = positive(radius, "radius")
     angle = 2.0 * math.pi * _turns(turns)
     axes = plane_axes(normal, start)
@@ -111,14 +112,14 @@ def circle(
 
 
 def arc(p0: Any, p1: Any, p2: Any, orientation: Any, timing: Timing | float) -> CartesianPath:
-    """The arc from p0 through p1 to p2 (points)."""
+    """Circular arc from the point p0 through p1 to p2."""
     return along(_winding(p0, p1, p2, whole=False), orientation, timing)
 
 
 def circle_through(
     p0: Any, p1: Any, p2: Any, orientation: Any, timing: Timing | float
 ) -> CartesianPath:
-    """The full circle from p0 through p1 and p2 back to p0 (points)."""
+    """Full circle from the point p0 through p1 and p2 back to p0."""
     return along(_winding(p0, p1, p2, whole=True), orientation, timing)
 
 
@@ -132,7 +133,7 @@ def square(
     corners: Corners = "stop",
     blend: float | None = None,
 ) -> CartesianPath:
-    """A square, starting and ending at a corner; sides along and across `start`."""
+    """Square that starts and ends at a corner; two of its sides are parallel to `start`."""
     half = 0.5 * positive(side, "side")
     e1, e2, _ = plane_axes(normal, start).T
     signs = [(1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)]
@@ -150,7 +151,7 @@ def spiral(
     normal: Any = Z,
     start: Any = None,
 ) -> CartesianPath:
-    """An Archimedean spiral from the first radius to the second (either may be 0)."""
+    """Archimedean spiral from the first radius (m) to the second; one of them may be 0."""
     r0, r1 = vector(radii, 2, "radii").tolist()
     if min(r0, r1) < 0.0 or r0 == r1:
         raise BrazoError(
@@ -171,7 +172,7 @@ def helix(
     axis: Any = Z,
     start: Any = None,
 ) -> CartesianPath:
-    """A helix: `pitch` metres along the axis per turn (negative: against it)."""
+    """Helix that advances `pitch` metres along the axis per turn; `pitch` may be negative."""
     radius = positive(radius, "radius")
     rise = float(array(pitch, "pitch")) * abs(_turns(turns))
     curve = Winding(
@@ -194,10 +195,11 @@ def lissajous(
     normal: Any = Z,
     start: Any = None,
 ) -> CartesianPath:
-    """Sines along the three directions of the plane and its normal.
+    """Lissajous path: sines along two directions in the plane and along its normal.
 
-    `frequencies` are periods over the whole path, `amplitudes` in metres, `phases` in radians
-    (default 90° on the first); two numbers give a curve in the plane.
+    `frequencies` are numbers of periods over the whole path, `amplitudes` are in m, and `phases` in
+    rad (default: 90° for the first direction).  Two values instead of three give a curve in the
+    plane.
     """
     A = _three(amplitudes, "amplitudes")
     f = _three(frequencies, "frequencies")
@@ -207,10 +209,10 @@ def lissajous(
 
 
 def function(f: Callable[[float], Any], duration: float, orientation: Any = None) -> CartesianPath:
-    """A path from a function of time (s), smooth from 0 to `duration`: a pose (4, 4), or a point
-    (3,) with an `orientation`.
+    """Path given by a smooth function of time from 0 to `duration` (s).
 
-    The timing is that of the function.  Derivatives are those of a series that fits it to rounding
+    `f(t)` returns a pose (4, 4), or a point (3,) if an `orientation` is given.  Velocity and
+    acceleration are derivatives of a Chebyshev series that equals the function up to rounding
     (`brazo.trajectory.series`).
     """
     T = positive(duration, "duration")
@@ -251,10 +253,14 @@ def _stopping(
 
 
 def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve, Array]:
-    """The path with rounded corners, and the progress at which it passes each point."""
+    """Polyline with rounded corners, and the progress from 0 to 1 at which it passes each point.
+
+    `lengths` are the lengths of its lines, and `blend` (m) is the distance from a corner at which
+    rounding starts.
+    """
     if blend is None:
         raise BrazoError(
-            "corners 'blend' need 'blend', the distance (m) from a corner at which it starts"
+            "corners 'blend' needs 'blend': the distance (m) from a corner at which rounding starts"
         )
     d = positive(blend, "blend")
     inner = len(points) - 2
@@ -313,7 +319,7 @@ def _winding(p0: Any, p1: Any, p2: Any, whole: bool) -> Winding:
 
 
 def plane_axes(normal: Any, start: Any) -> Array:
-    """A right-handed frame as columns: two axes in the plane, and the normal."""
+    """Right-handed frame (3, 3) of a plane: columns are two axes in the plane and the normal."""
     e3 = direction(normal, "normal")
     if start is None:
         first = np.eye(3)[0 if abs(e3[0]) < 0.999 else 1]

@@ -1,13 +1,13 @@
-"""`Piecewise`: piecewise polynomials of time; the form of nearly all trajectories here.
+"""`Piecewise`: a trajectory of piecewise polynomials, the result of most planners.
 
-Each piece has its own time from its start, τ = t − b_k for b_k ≤ t < b_{k+1}:
+Each piece has a local time τ = t − b_k for b_k ≤ t < b_{k+1}:
 
     q(t) = c_k0 + c_k1 τ + c_k2 τ² + …
 
 Local time keeps the coefficients well conditioned: the matrix of a cubic
 in absolute time has the condition number 4·10¹⁵ for a piece of 0.1 s that starts at 100 s.
 
-`cubic_pieces` and `quintic_pieces` compute the polynomials from the states at both ends of a piece,
+`cubic_pieces` and `quintic_pieces` compute the polynomials from the states at both ends of a piece.
 `merge` combines the motions of single joints with different breaks.
 """
 
@@ -29,7 +29,10 @@ _BLOCK = 2048  # samples
 
 
 class Piecewise(Trajectory):
-    """Polynomial pieces: breaks (pieces + 1,) in s and coefficients (pieces, order, n)."""
+    """Trajectory of polynomial pieces.
+
+    `breaks` (pieces + 1,) are in s; `coefficients` are (pieces, order, n).
+    """
 
     def __init__(self, breaks: Any, coefficients: Any) -> None:
         b = vector(breaks, None, "breaks")
@@ -67,7 +70,7 @@ class Piecewise(Trajectory):
 
     @property
     def coefficients(self) -> Array:
-        """(pieces, order, n), lowest power first, in each piece's own time."""
+        """Coefficients (pieces, order, n), lowest power first, in the local time of each piece."""
         return self._coefficients
 
     def sample(self, t: Any) -> Sample:
@@ -110,7 +113,7 @@ class Piecewise(Trajectory):
         qdd *= 2.0
 
     def jerk(self, t: Any) -> Array:
-        """Third derivative at times (...,), 0 outside the motion."""
+        """Jerk (..., n) at times (...,); 0 outside the motion."""
         times = np.asarray(t, dtype=float)
         flat = times.ravel()
         inside = (flat >= self.start) & (flat <= self.end)
@@ -125,7 +128,7 @@ class Piecewise(Trajectory):
 
 
 def cubic_pieces(h: Array, q0: Array, q1: Array, qd0: Array, qd1: Array) -> Array:
-    """Coefficients (k, 4, n) of cubics with the given states at both ends; h (k,) in s."""
+    """Coefficients (k, 4, n) of cubics from the states at both ends; h (k,) are durations (s)."""
     h = np.asarray(h, dtype=float)[:, None]
     slope = (q1 - q0) / h
     c2 = (3.0 * slope - 2.0 * qd0 - qd1) / h
@@ -136,7 +139,7 @@ def cubic_pieces(h: Array, q0: Array, q1: Array, qd0: Array, qd1: Array) -> Arra
 def quintic_pieces(
     h: Array, q0: Array, q1: Array, qd0: Array, qd1: Array, qdd0: Array, qdd1: Array
 ) -> Array:
-    """Coefficients (k, 6, n) of quintics with the given states at both ends; h (k,) in s."""
+    """Coefficients (k, 6, n) of quintics from the states at both ends; h (k,) are durations (s)."""
     h = np.asarray(h, dtype=float)[:, None]
     # Residual of the parabola of the first state: value and two derivatives at the end.
     a = (q1 - q0 - h * (qd0 + 0.5 * h * qdd0)) / h**3
@@ -149,9 +152,10 @@ def quintic_pieces(
 
 
 def merge(joints: Sequence[tuple[Array, Array]]) -> Piecewise:
-    """One trajectory from the breaks and coefficients (pieces, order) of single joints.
+    """Combine the motions of single joints, given as breaks and coefficients (pieces, order).
 
-    All start together; a joint that ends before the others rests at its end.
+    All joints start at the same time.  A joint that ends before the others stays at its last
+    position.
     """
     breaks = np.unique(np.concatenate([b for b, _ in joints]))
     if len(breaks) == 1:
@@ -172,7 +176,7 @@ def merge(joints: Sequence[tuple[Array, Array]]) -> Piecewise:
 
 
 def concatenate(*trajectories: Piecewise) -> Piecewise:
-    """Concatenate trajectories; each starts at the end of the previous one."""
+    """Concatenate trajectories in time; each starts when the previous one ends."""
     if not trajectories:
         raise BrazoError("concatenate needs at least one trajectory")
     order = max(part.coefficients.shape[1] for part in trajectories)
@@ -203,7 +207,7 @@ def concatenate(*trajectories: Piecewise) -> Piecewise:
 
 
 def _monomials(tau: float, order: int) -> list[list[float]]:
-    """1, τ, τ², … and their first two derivatives."""
+    """Monomials 1, τ, τ², … and their first two derivatives."""
     value, slope, bend = [1.0], [0.0], [0.0]
     for power in range(1, order):
         bend.append(power * slope[-1])

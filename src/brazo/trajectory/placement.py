@@ -1,11 +1,12 @@
-"""`nearest_placement`: the nearest place, or the largest scale, at which a path is feasible.
+"""`nearest_placement`: the nearest position, or the largest scale, at which a path is feasible.
 
-The search looks for the shortest shift (or the largest scale about the centre of the path).  A
-placement is accepted if one IK branch is within the joint limits at all samples of the path,
-without jumps; a batch of inverse kinematics checks this.  Shifts are searched first on shells of 26
-directions, then around the best one with a shrinking spread.  Accepted placements are then planned,
-nearest first, which also excludes singularities; the first that the arm can follow is the result.
-The search is deterministic; the shift is the shortest of the candidates, not a proven minimum.
+The search looks for the shortest shift, or for the largest scale about the centre of the path.  A
+placement is a candidate if one IK branch is within the joint limits at all samples of the path,
+without jumps (checked by batch inverse kinematics).  Shifts are searched first in 26 directions
+with increasing length, then around the best shift with decreasing spread.  The joint motion is then
+planned for the candidates, best first, which also excludes singularities.  The result is the
+first candidate that the arm can follow.  The search is deterministic, but the shift is not proven
+to be the minimum.
 """
 
 from __future__ import annotations
@@ -43,8 +44,11 @@ _COARSE = 1e-4  # m, tolerance of a plan that only shows feasibility
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placement:
-    """A feasible placement of a path: `path` is the original path after `moved(shift, scale,
-    about)`."""
+    """A feasible placement of a path.
+
+    `path` is the moved path, and `motion` the joint motion along it.  `shift`, `scale` and `about`
+    are the arguments of `CartesianPath.moved` that produce it.
+    """
 
     shift: Array  # (3,) m
     scale: float
@@ -63,9 +67,11 @@ def nearest_placement(
     tolerance: float = TOLERANCE,
     dt: float = STEP,
 ) -> Placement:
-    """The feasible placement nearest to the current one; see `plan_path` for the arguments.
+    """Find the feasible placement nearest to the current one.
 
-    Raises `BrazoError` if no shift up to 0.4 m, or no scale down to 4 %, makes it feasible.
+    `by="shift"` searches for the shortest shift, and `by="scale"` for the largest scale.  The other
+    arguments are those of `plan_path`.  Raises `BrazoError` if no shift up to 0.4 m, or no scale
+    from 98 % down to 4 %, is feasible.
     """
     one_of(by, BY, "by")
     times = np.linspace(0.0, path.duration, SAMPLES)
@@ -91,7 +97,7 @@ def nearest_placement(
 
 
 class _Search:
-    """Search for placements that inverse kinematics accepts."""
+    """Search for candidate placements by inverse kinematics."""
 
     def __init__(
         self,
@@ -109,7 +115,11 @@ class _Search:
         self._rigid = float(np.abs(probe[:, :3, :3] - self._T[:, :3, :3]).max()) < 1e-12
 
     def shifts(self) -> list[tuple[Array, float]]:
-        """Accepted shifts, shortest first."""
+        """Candidate placements (shift, scale) with different shifts.
+
+        The shortest shift comes first, then slightly longer ones in the same direction, then the
+        others by length.
+        """
         axes = [v for v in itertools.product((-1.0, 0.0, 1.0), repeat=3) if any(v)]
         directions = np.array(axes) / np.linalg.norm(axes, axis=1, keepdims=True)
         kept: list[Array] = []
@@ -136,7 +146,7 @@ class _Search:
         return [(d, 1.0) for d in itertools.chain(best, others)]
 
     def scales(self) -> list[tuple[Array, float]]:
-        """Accepted scales, largest first."""
+        """Candidate placements (shift, scale) with different scales, largest scale first."""
         zero = np.zeros(3)
         fits = self.accepted(np.zeros((len(_SCALES), 3)), _SCALES)
         if not fits.any():
@@ -147,7 +157,7 @@ class _Search:
         return [(zero, float(s)) for s in np.unique([*better, *_SCALES[fits]])[::-1]]
 
     def accepted(self, shifts: Array, scales: Array) -> Array:
-        """(k,) bool: some branch reaches every sample of the placement without a jump."""
+        """Mask (k,) of the placements in which one IK branch reaches all samples without a jump."""
         checkpoint()
         poses = np.stack([self._poses(d, s) for d, s in zip(shifts, scales, strict=True)])
         # Numeric solutions, of a free orientation, are not worth many attempts here.

@@ -1,12 +1,12 @@
-"""`plan_path`: the joint motion along a tool path, in an IK branch in which all of it is feasible.
+"""`plan_path`: the joint motion along a tool path, in an IK branch in which the path is feasible.
 
-The possible starts are the IK solutions of the first pose, also with full turns added to joints
-whose range allows it.  The start nearest to the current configuration from which the arm can follow
-the whole path is used.  If there is none, the error is that of the start that gets furthest.
+The possible starts are the IK solutions of the first pose, including those with full turns added to
+joints whose range allows it.  They are tried in order of distance from the current configuration,
+until the arm can follow the whole path from one of them.  If the path is not feasible from any
+start, the error reports the start from which the arm gets furthest.
 
-The steps are as short as the tolerance requires: between two exact points a quintic deviates from
-the path by an error of sixth order, so an interval with error e is divided into (e/tolerance)^(1/6)
-parts.
+The tool is exactly on the path at the ends of each step.  In between, its deviation is of sixth
+order in the step.  A step with the deviation e is therefore divided into (e/tolerance)^(1/6) parts.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def plan_path(
     tolerance: float = TOLERANCE,
     dt: float = STEP,
 ) -> Piecewise:
-    """The joint motion along a path, from the start nearest to `q0` from which it is feasible.
+    """Plan the joint motion along a path, from the feasible start nearest to `q0`.
 
-    The tool deviates from the path by at most `tolerance` (m, and rad for a full orientation)
-    between the exact points; `dt` (s) is the longest step.  Raises `PathInfeasible` with the first
-    infeasible point if no start is feasible.
+    At times that are at most `dt` (s) apart, the tool is exactly on the path.  In between, it
+    deviates by at most `tolerance` (m, and rad for a full orientation).  Raises `PathInfeasible`
+    with the first infeasible point if no start is feasible.
     """
     tolerance = positive(tolerance, "tolerance")
     best: PathInfeasible | None = None
@@ -70,7 +70,7 @@ def plan_path(
 
 
 def starts(robot: Robot, path: CartesianPath, q0: Any, orientation: Orientation) -> list[Array]:
-    """Configurations (n,) at the first pose of a path, the nearest to `q0` first."""
+    """IK solutions (n,) of the first pose of a path, nearest to `q0` first."""
     T = path.pose(0.0)
     near = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)) if q0 is None else q0)
     found = robot.ik(T, near, orientation=orientation)
@@ -94,7 +94,7 @@ def starts(robot: Robot, path: CartesianPath, q0: Any, orientation: Orientation)
 
 
 def _turned(robot: Robot, q: Array) -> list[Array]:
-    """q, and q with rotary joints moved by full turns within their limits."""
+    """Return q, and copies of q with revolute joints moved by full turns within their limits."""
     low, high = robot.limits.T
     choices = []
     for i, kind in enumerate(robot.joint_kinds):
@@ -113,9 +113,12 @@ def _refined(
     tolerance: float,
     dt: float,
 ) -> Piecewise:
-    """The motion from one start, with steps short enough for the tolerance."""
+    """Motion along the path from the configuration `start`.
+
+    Steps are divided until the tool deviates from the path by at most `tolerance`.
+    """
     if violations(start, robot.limits).any():
-        raise BrazoError("plan_path: the start is outside the joint limits")
+        raise BrazoError("plan_path: the start configuration is outside the joint limits")
     t, worst = step_times(path, dt), math.inf
     for _ in range(_ROUNDS):
         try:
@@ -139,7 +142,7 @@ def _refined(
 
 
 def _divided(t: Array, parts: Array) -> Array:
-    """Times with every interval divided into equal parts."""
+    """Divide interval k of the times t (m,) into parts[k] equal parts; `parts` is (m − 1,)."""
     fine = [
         np.linspace(a, b, int(n) + 1)[:-1] for a, b, n in zip(t[:-1], t[1:], parts, strict=True)
     ]

@@ -1,7 +1,7 @@
 """Validation of user input: numbers, vectors, times and limits as float arrays.
 
-Error messages name the argument (`what`) and give the expected shape or range.  Text and booleans
-are refused: neither `"1"` nor `True` is a number.
+Error messages name the argument (`what`) and give the expected shape or range.  Strings and
+booleans such as `"1"` and `True` are not accepted as numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NO_NUMBERS = "bSUmM"  # NumPy kinds: booleans, text, dates
 
 
 def floats(value: Any, what: str) -> Array:
-    """A new float array."""
+    """Convert a value to a new float array."""
     try:
         given = np.asarray(value)
         if given.dtype.kind in _NO_NUMBERS:
@@ -29,7 +29,7 @@ def floats(value: Any, what: str) -> Array:
 
 
 def array(value: Any, what: str) -> Array:
-    """A float array of finite numbers."""
+    """Convert a value to a float array of finite numbers."""
     numbers = floats(value, what)
     bad = np.argwhere(~np.isfinite(numbers))
     if len(bad):
@@ -40,7 +40,7 @@ def array(value: Any, what: str) -> Array:
 
 
 def vector(value: Any, n: int | None, what: str) -> Array:
-    """A finite vector, of n numbers if n is given."""
+    """Convert a value to a vector of finite numbers, with n elements if n is given."""
     numbers = array(value, what)
     if numbers.ndim != 1 or (n is not None and len(numbers) != n) or not len(numbers):
         wanted = "a list of numbers" if n is None else f"({n},)"
@@ -49,7 +49,7 @@ def vector(value: Any, n: int | None, what: str) -> Array:
 
 
 def table(value: Any, rows: int | None, n: int | None, what: str) -> Array:
-    """A finite (rows, n) array; a plain list of numbers is one joint, a row each."""
+    """Convert a value to a finite array (rows, n); a flat list of numbers is one column."""
     numbers = array(value, what)
     if numbers.ndim == 1 and n in (None, 1):
         numbers = numbers[:, None]
@@ -65,7 +65,7 @@ def table(value: Any, rows: int | None, n: int | None, what: str) -> Array:
 
 
 def times(value: Any, what: str = "t") -> Array:
-    """At least two strictly increasing times (s)."""
+    """Convert a value to at least two strictly increasing times (s)."""
     t = vector(value, None, what)
     if len(t) < 2:
         raise BrazoError(f"{what} has one time; expected at least 2")
@@ -80,7 +80,10 @@ def times(value: Any, what: str = "t") -> Array:
 
 
 def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
-    """Limits (n,) > 0 from one number for all joints or one per joint; may be infinite."""
+    """Convert a value to positive limits (n,), which may be infinite unless `finite`.
+
+    The value is one number for all joints, or one per joint.
+    """
     numbers = floats(value, what)
     if numbers.shape not in ((), (n,)):
         raise BrazoError(f"{what} has shape {numbers.shape}; expected one number or ({n},)")
@@ -94,7 +97,7 @@ def bounds(value: Any, n: int, what: str, *, finite: bool = False) -> Array:
 
 
 def rotation(value: Any, what: str) -> Array:
-    """A rotation matrix (3, 3)."""
+    """Convert a value to a rotation matrix (3, 3)."""
     R = array(value, what)
     if R.shape != (3, 3):
         raise BrazoError(f"{what} has shape {R.shape}; expected a rotation matrix (3, 3)")
@@ -104,7 +107,7 @@ def rotation(value: Any, what: str) -> Array:
 
 
 def pose(value: Any, what: str) -> Array:
-    """A pose (4, 4)."""
+    """Convert a value to a pose (4, 4)."""
     T = array(value, what)
     if T.shape != (4, 4):
         raise BrazoError(f"{what} has shape {T.shape}; expected a pose (4, 4)")
@@ -115,7 +118,7 @@ def pose(value: Any, what: str) -> Array:
 
 
 def direction(value: Any, what: str) -> Array:
-    """A unit vector (3,) from a non-zero vector."""
+    """Convert a non-zero vector to a unit vector (3,)."""
     v = vector(value, 3, what)
     length = float(np.linalg.norm(v))
     if length < 1e-12:

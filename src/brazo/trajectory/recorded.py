@@ -1,8 +1,8 @@
 """Tool paths from recordings: a smooth path through the recorded tool poses.
 
-The poses are sampled every `dt` seconds.  The position is a spline of degree five through them, at
-rest at both ends, so that its acceleration is continuous; the orientation a spline of rotations
-(`scipy.spatial.transform.RotationSpline`).
+The recorded poses are sampled every `dt` seconds.  The position is a spline of degree five through
+the samples, at rest at both ends, with continuous acceleration.  The orientation is a spline of
+rotations (`scipy.spatial.transform.RotationSpline`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _STILL = 1e-6  # m or rad: the tool has not moved
 
 
 class RecordedPath(CartesianPath):
-    """A path through poses (k, 4, 4) at times (k,), at rest at both ends."""
+    """Smooth path through poses (k, 4, 4) at times (k,), at rest at both ends."""
 
     def __init__(self, t: Any, poses: Any) -> None:
         from scipy.interpolate import make_interp_spline
@@ -74,10 +74,10 @@ def recorded_path(
     end: float | None = None,
     dt: float = DT,
 ) -> RecordedPath:
-    """The path of a robot's tool in a recording, from the start to the end of its motion.
+    """Path of a robot's tool in a recording, from the start to the end of the robot's motion.
 
-    `name` is that of the robot in the recording (default: the only one with joints of these
-    names); `start` and `end` (s) select a part.
+    `name` is the name of the robot in the recording; by default, that of the only robot with
+    the joint names of `robot`.  `start` and `end` (s) select a part of the recording.
     """
     dt = positive(dt, "dt")
     part = recording.between(start, end)
@@ -85,20 +85,24 @@ def recorded_path(
     q = np.stack([part[f"{prefix}{joint}"] for joint in robot.joint_names], axis=1)
     t = np.asarray(part.t, dtype=float)
     if len(t) < 2:
-        raise BrazoError("the recording has fewer than two samples in this interval")
+        raise BrazoError("the recording has fewer than two samples from 'start' to 'end'")
     even = np.arange(t[0], t[-1] + 0.5 * dt, dt)
     if len(even) > MAX_POSES:
         raise BrazoError(
-            f"{len(even)} poses; at most {MAX_POSES}: use a larger dt or a shorter part"
+            f"dt = {dt:g} s gives {len(even)} poses; at most {MAX_POSES} are allowed: use a "
+            "larger dt or a shorter part of the recording"
         )
     sampled = np.stack([np.interp(even, t, column) for column in q.T], axis=1)
     moved = np.flatnonzero((np.abs(np.diff(sampled, axis=0)) > _STILL).any(axis=1))
     if not len(moved):
-        raise BrazoError(f"{prefix.removesuffix('.q.') or robot.name} does not move in it")
+        raise BrazoError(
+            f"{prefix.removesuffix('.q.') or robot.name} does not move in the recording"
+        )
     first, last = int(moved[0]), int(moved[-1]) + 2
     if last - first < 6:
         raise BrazoError(
-            f"the motion lasts {dt * (last - first - 1):.3g} s: too short for dt = {dt:g} s"
+            f"the motion lasts {dt * (last - first - 1):.3g} s: too short for dt = {dt:g} s; use a "
+            "smaller dt"
         )
     return RecordedPath(even[first:last], robot.fk(np.ascontiguousarray(sampled[first:last])))
 
@@ -118,9 +122,12 @@ def _prefix(recording: Recording, robot: Robot, name: str) -> str:
     ]
     if len(fitting) != 1:
         there = sorted({one.partition(".q.")[0] for one in names if ".q." in one})
-        many = "several robots fit; give the name of one" if fitting else "no joints of this robot"
+        what = "several robots have" if fitting else "no robot has"
+        if name:
+            what = f"robot '{name}' does not have"
+        hint = "; give 'name'" if fitting else ""
         raise BrazoError(
-            f"recording: {many} ({robot.name}: {', '.join(robot.joint_names)}); robots in it: "
-            f"{', '.join(there) or 'none'}"
+            f"recording: {what} the joints of {robot.name} ({', '.join(robot.joint_names)}); "
+            f"robots in the recording: {', '.join(there) or 'none'}{hint}"
         )
     return fitting[0]

@@ -1,10 +1,10 @@
 """Time scaling of a trajectory: velocities scale by 1/f, accelerations by 1/f².
 
 `scaled` multiplies the duration by a factor f.  `fastest_within` finds the min f that satisfies a
-robot's limits.  Velocity and acceleration decrease with f; torques may increase, since inertial
-torque can act against gravity.  So f is the smallest value above which *every* factor satisfies the
-limits: slowing the motion down further never violates them.  Static torques do not depend on f: if
-they alone exceed a drive's limit, no factor is sufficient.
+robot's limits.  Velocity and acceleration decrease with f, but torques may increase, because
+inertial torque can act against gravity.  Therefore f is the smallest value above which *every*
+factor satisfies the limits, so slowing the motion down further never violates them.  Static torques
+do not depend on f.  If they alone exceed a drive's limit, no factor is sufficient.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PACES = 400  # rates sampled between rest and the fastest
 
 
 def scaled(trajectory: Trajectory, factor: float) -> Trajectory:
-    """The trajectory with its duration multiplied by `factor`, and the same start time."""
+    """Return the trajectory with its duration multiplied by `factor` and the same start time."""
     factor = positive(factor, "factor")
     if isinstance(trajectory, Piecewise):
         start, c = trajectory.start, trajectory.coefficients
@@ -48,11 +48,12 @@ def fastest_within(
     at_least: float = 1.0,
     dt: float | None = None,
 ) -> Trajectory:
-    """The trajectory slowed by the min factor that satisfies speed, acceleration and torque limits.
+    """Return the trajectory, slowed down just enough to satisfy a robot's limits.
 
-    The factor is at least `at_least`: 1 leaves a motion that is slow enough unchanged, a smaller
-    number allows it to be sped up.  `limits` and `dt` as in `check`.  Violated position limits do
-    not depend on speed and raise `BrazoError`.
+    The limits are those of speed, acceleration and torque.  The duration is multiplied by a factor
+    of at least `at_least`.  With 1, a motion within the limits is returned unchanged; a smaller
+    value allows a faster motion.  `limits` and `dt` are as in `check`.  Violated position limits do
+    not depend on speed and raise a `BrazoError`.
     """
     factor = _least_factor(trajectory, robot, limits, positive(at_least, "at_least"), dt)
     past: list[Violation] = []
@@ -67,11 +68,13 @@ def fastest_within(
         # A peak between two grid points: slow down by its excess.
         ratio = max(v.value / v.limit for v in past)
         factor *= 1.0 + max(1.01 * (ratio - 1.0), 1e-9)
-    raise BrazoError(f"the limits are exceeded even at {factor:.4g} times the duration: {past[0]}")
+    raise BrazoError(
+        f"the limits are exceeded even if the motion takes {factor:.4g} times as long: {past[0]}"
+    )
 
 
 class _Scaled(Trajectory):
-    """A trajectory with scaled time."""
+    """The trajectory `inner` with its duration multiplied by `factor`."""
 
     def __init__(self, inner: Trajectory, factor: float) -> None:
         self._inner, self._factor = inner, factor
@@ -108,7 +111,7 @@ def _least_factor(
         return factor
 
     def load(rate: float) -> float:
-        """Max torque relative to the drives' limits, at 1/rate of the duration."""
+        """Largest ratio of a torque to its limit if all velocities are multiplied by `rate`."""
         moving = Sample(s.q, s.qd * rate, s.qdd * rate**2)
         return float((np.abs(torques(robot, moving)) / torque).max())
 

@@ -1,8 +1,9 @@
-"""A user's function as a Chebyshev series, for exact derivatives.
+"""Approximation of a user's function by a Chebyshev series, for exact derivatives.
 
-A smooth function on 0..1 is a rapidly convergent sum of Chebyshev polynomials.  The degree is
-doubled until the last terms are rounding noise.  A function whose series does not converge (with a
-corner or a jump) is refused.  (Trefethen, *Approximation Theory and Approximation Practice*, 2013.)
+The Chebyshev series of a smooth function on 0..1 converges rapidly.  The degree is doubled until
+the last terms are rounding noise.  If the series does not converge, because the function has a
+corner or a jump, an error is raised.  (Trefethen, *Approximation Theory and Approximation
+Practice*, 2013.)
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ class Series:
             self._derivatives.append(2.0 * chebyshev.chebder(self._derivatives[-1]))
 
     def __call__(self, x: Array, order: int = 0) -> Array:
-        """Values (m, *shape) at x (m,), or of the derivative of the given order (up to 3)."""
+        """Evaluate the series, or its derivative of an order up to 3, at x (m,).
+
+        The result is (m, *shape).
+        """
         values = chebyshev.chebval(2.0 * x - 1.0, self._derivatives[order])
         return values.T.reshape(len(x), *self.shape)
 
@@ -40,7 +44,10 @@ class Series:
 def series(
     function: Callable[[float], Any], what: str, shapes: tuple[tuple[int, ...], ...]
 ) -> Series:
-    """The series of a function of x in 0..1 whose value has one of the shapes."""
+    """Compute the Chebyshev series of a function of x in 0..1.
+
+    The function must return an array of one of the `shapes`.  Error messages name it `what`.
+    """
     known: dict[float, Array] = {}
 
     def value(x: float) -> Array:
@@ -67,7 +74,7 @@ def series(
         for one in x.tolist():
             row = value(one)
             if row.shape != shape:
-                raise BrazoError(f"{what} returned shape {row.shape}, before that {shape}")
+                raise BrazoError(f"{what} returned shape {row.shape}, but earlier {shape}")
             rows.append(row.ravel())
         c = _coefficients(np.array(rows))
         scale = max(float(np.abs(c).max()), 1e-300)
@@ -85,7 +92,7 @@ def series(
 
 
 def _coefficients(values: Array) -> Array:
-    """Series coefficients from values at the extrema x = (1 − cos(πk/N))/2, by the cosine sum."""
+    """Chebyshev coefficients from the values at x = (1 − cos(πk/N))/2, by a cosine transform."""
     N = len(values) - 1
     # The extrema run from −1 to 1; mirrored, the values are those of an even periodic function.
     around = np.concatenate([values[::-1], values[1:-1]])

@@ -1,10 +1,10 @@
-"""The drawn part of an SVG file, after a check that it is small enough to be parsed.
+"""Extraction of the drawn elements of an SVG file, after a check of its size.
 
-A few kB of SVG can contain very many elements: `<use>` repeats an element, which may contain
-`<use>` again.  So elements and their data are counted as if all `<use>` were expanded, before
-anything is expanded.  Document type definitions are
-refused: their entities and default attributes multiply text in the same way.  Elements, attributes
-and style rules that do not change the lines of a drawing are left out.
+A few kB of SVG can expand to very many elements, because `<use>` repeats an element that may
+contain `<use>` again.  Therefore elements and their data are counted as if every `<use>` were
+expanded, before anything is expanded.  Document type definitions are rejected, because their
+entities and default attributes multiply text in the same way.  Elements, attributes and style rules
+that do not change the lines of a drawing are removed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NOT_DRAWN = {"text", "image", "metadata", "script", "title", "desc"}
 
 @dataclass(frozen=True, slots=True)
 class _ExpandedSize:
-    """Size of an element with all that it contains and uses."""
+    """Size of an element with all its children and with every `<use>` expanded."""
 
     elements: int
     data: int  # characters
@@ -45,7 +45,7 @@ class _ExpandedSize:
 
 
 def drawn_part(data: bytes | str, name: str) -> bytes:
-    """The drawn elements of an SVG file as XML in UTF-8; `name` is used in messages."""
+    """Return the drawn elements of an SVG file as XML in UTF-8; error messages name `name`."""
     root = _parsed(data, name)
     if _tag(root) != "svg":
         raise BrazoError(f"{name}: not an SVG file: its root is <{_tag(root)[:40]}>, not <svg>")
@@ -69,7 +69,7 @@ def drawn_part(data: bytes | str, name: str) -> bytes:
 
 
 def _parsed(data: bytes | str, name: str) -> ET.Element:
-    """The root element; raises an error for XML that is invalid, too large or nested too deep."""
+    """Parse XML and return its root; an error if it is invalid, too large or too deeply nested."""
     # Text is already decoded: a declared encoding does not count.
     encoding = "utf-8" if isinstance(data, str) else None
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
@@ -83,15 +83,15 @@ def _parsed(data: bytes | str, name: str) -> ET.Element:
     def doctype(_name: str, _system: str | None, _public: str | None, internal: bool) -> None:
         if internal:
             fail(
-                "entities are not allowed in an SVG file, nor other declarations in its DOCTYPE; "
-                "remove [...] from it"
+                "entities and other declarations in the DOCTYPE of an SVG file are not allowed; "
+                "remove the part of the DOCTYPE in [...]"
             )
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth, count
         depth, count = depth + 1, count + 1
         if depth > MAX_DEPTH:
-            fail(f"more than {MAX_DEPTH} nested elements; ungroup some")
+            fail(f"more than {MAX_DEPTH} nested elements; ungroup some of them")
         if count > MAX_ELEMENTS:
             fail(f"more than {MAX_ELEMENTS:,} elements; simplify the drawing")
         tree.start(_qualified(tag), {_qualified(key): one for key, one in attributes.items()})
@@ -121,7 +121,7 @@ def _qualified(tag: str) -> str:
 
 
 def _tag(element: ET.Element) -> str:
-    """Name of an SVG element; elements of other namespaces keep theirs."""
+    """Name of an SVG element; elements of other namespaces keep their namespace."""
     return element.tag.removeprefix(_SVG)
 
 
@@ -139,14 +139,15 @@ def _clean(element: ET.Element, name: str) -> None:
         elif len(value) > MAX_ATTRIBUTE and key not in _LONG:
             raise BrazoError(
                 f"{name}: '{key}' of a <{_tag(element)[:40]}> has {len(value)} characters; at most "
-                f"{MAX_ATTRIBUTE}"
+                f"{MAX_ATTRIBUTE} are allowed"
             )
 
 
 def _expanded(root: ET.Element, name: str, styled: int) -> _ExpandedSize:
-    """The size of the whole drawing; raises if it is too large or an element uses itself.
+    """Return the size of the drawing `root` with every `<use>` expanded.
 
-    `styled` is the length of the longest transform of a style rule, which may apply everywhere.
+    Raises an error if the drawing is too large or an element uses itself.  `styled` is the number
+    of characters of the longest `transform` in a style rule; it is counted for every element.
     """
     named = {key: one for one in root.iter() if (key := one.get("id")) is not None}
     known: dict[ET.Element, _ExpandedSize] = {}
@@ -160,7 +161,8 @@ def _expanded(root: ET.Element, name: str, styled: int) -> _ExpandedSize:
             raise BrazoError(f"{name}: {what} contains a <use> of itself")
         if above > MAX_DEPTH:
             raise BrazoError(
-                f"{name}: more than {MAX_DEPTH} nested elements at {what}, with all <use> expanded"
+                f"{name}: more than {MAX_DEPTH} nested elements at {what}, with all <use> "
+                "expanded; simplify the drawing"
             )
         open_.add(element)
         inner = list(element)
@@ -185,7 +187,8 @@ def _expanded(root: ET.Element, name: str, styled: int) -> _ExpandedSize:
             )
         if above + found.depth > MAX_DEPTH + 1:
             raise BrazoError(
-                f"{name}: more than {MAX_DEPTH} nested elements at {what}, with all <use> expanded"
+                f"{name}: more than {MAX_DEPTH} nested elements at {what}, with all <use> "
+                "expanded; simplify the drawing"
             )
         known[element] = found
         return found
@@ -194,7 +197,7 @@ def _expanded(root: ET.Element, name: str, styled: int) -> _ExpandedSize:
 
 
 def _rules(style: str) -> dict[str, dict[str, str]]:
-    """Declarations of simple style rules by selector; nested rules are left out."""
+    """Declarations of simple style rules, by selector; nested rules are ignored."""
     found: dict[str, dict[str, str]] = {}
     for rule in _without_comments(style).split("}"):
         selectors, brace, body = rule.partition("{")
@@ -218,7 +221,7 @@ def _without_comments(style: str) -> str:
 
 
 def _declarations(text: str) -> dict[str, str]:
-    """Properties of a style that change the lines of a drawing."""
+    """Properties of a style that change the lines of a drawing, by name."""
     found = {}
     for one in text.split(";"):
         key, _, value = one.partition(":")

@@ -1,7 +1,7 @@
-"""SVG files as a `Drawing`: every visible path and shape, with its transforms.
+"""Reading of SVG files as a `Drawing`: every visible path and shape, with its transforms.
 
-Lines, Bézier curves and elliptic arcs are exact.  The size is that of the file (its width and
-height, or 96 units an inch), y up; text and images are not drawn.
+Lines, Bézier curves and elliptic arcs are exact.  The size follows from width and height in the
+file, or from 96 units per inch.  The y axis points up.  Text and images are not drawn.
 """
 
 from __future__ import annotations
@@ -26,20 +26,24 @@ _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticErr
 
 
 def read_svg(path: str | Path) -> Drawing:
-    """The drawing in an SVG file."""
+    """Read an SVG file as a drawing."""
     path = Path(path)
     require_file(path)
     if path.stat().st_size > MAX_BYTES:
-        raise BrazoError(f"{path}: larger than {MAX_BYTES >> 20} MB")
+        raise BrazoError(
+            f"{path}: the file is larger than {MAX_BYTES >> 20} MB; simplify the drawing"
+        )
     return parse_svg(path.read_bytes(), str(path))
 
 
 def parse_svg(data: bytes | str, name: str = "SVG") -> Drawing:
-    """The drawing in the text of an SVG file; `name` is used in messages."""
+    """Read the text of an SVG file as a drawing; error messages name `name`."""
     import svgelements as svg
 
     if len(data) > MAX_BYTES:
-        raise BrazoError(f"{name}: larger than {MAX_BYTES >> 20} MB")
+        raise BrazoError(
+            f"{name}: the file is larger than {MAX_BYTES >> 20} MB; simplify the drawing"
+        )
     drawn = drawn_part(data, name)
     try:
         # Transforms are applied here: those of the library keep the axes of an ellipse orthogonal.
@@ -76,7 +80,7 @@ def _drawn(element: Any) -> bool:
 
 
 def _strokes(segments: Any, matrix: Any) -> list[Stroke]:
-    """Strokes of an SVG shape with its transform, in m."""
+    """Strokes of an SVG shape after its transform, in m."""
     import svgelements as svg
 
     found: list[Stroke] = []
@@ -117,7 +121,7 @@ def _arc(segment: Any, matrix: Any) -> list[Curve]:
         return bezier([_point(segment.start, matrix), _point(segment.end, matrix)])
     start = float(segment.get_start_t())
     if not math.isfinite(start + segment.sweep):
-        raise ValueError("an arc has no finite angles")
+        raise ValueError("an angle of an arc is not finite")
     return [Ellipse(centre, a, b, (start, start + float(segment.sweep)))]
 
 

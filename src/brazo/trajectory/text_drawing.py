@@ -1,6 +1,6 @@
-"""Text as a `Drawing`: single strokes (Hershey's fonts), or the outlines of a font.
+"""Conversion of text to a `Drawing`: single strokes (Hershey fonts), or the outlines of a font.
 
-The height is that of a capital letter.  Lines are 1.7 heights apart.
+The height is the height of a capital letter.  Lines are 1.7 heights apart.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MAX_TEXT = 200
 
 
 def text_drawing(text: str, height: float, font: str = "single-stroke") -> Drawing:
-    """A text with capital letters of a height (m), its first baseline starting at the origin.
+    """Create a drawing of a text; its first baseline starts at the origin.
 
-    `font` is `"single-stroke"` (for a pen), `"script"` (the same, joined letters) or `"outline"`
-    (the contours of DejaVu Sans).
+    `height` (m) is the height of a capital letter.  `font` is `"single-stroke"` (for a pen),
+    `"script"` (single strokes with joined letters) or `"outline"` (the contours of DejaVu Sans).
     """
     one_of(font, FONTS, "font")
     height = positive(height, "height")
@@ -47,7 +47,7 @@ def text_drawing(text: str, height: float, font: str = "single-stroke") -> Drawi
 
 
 def _single(line: str, font: str) -> list[Stroke]:
-    """Strokes of a line with capitals of height 1."""
+    """Single strokes of a line of text, with capital letters of height 1."""
     missing = sorted({c for c in line if not " " <= c <= "~"})
     if missing:
         raise _no_letter(missing, "a single-stroke font has only ASCII letters; use 'outline'")
@@ -71,7 +71,7 @@ def _hershey(font: str) -> Any:
 
 
 def _outlines(line: str) -> list[Stroke]:
-    """Contours of a line with capitals of height 1."""
+    """Contours of a line of text, with capital letters of height 1."""
     from matplotlib import font_manager, get_data_path
     from matplotlib.path import Path
     from matplotlib.textpath import TextPath
@@ -80,7 +80,7 @@ def _outlines(line: str) -> list[Stroke]:
     font = font_manager.get_font(file)
     missing = sorted({c for c in line if c != " " and font.get_char_index(ord(c)) == 0})
     if missing:
-        raise _no_letter(missing, "DejaVu Sans does not have it")
+        raise _no_letter(missing, "not in the font DejaVu Sans")
     properties = font_manager.FontProperties(fname=file)
     capital = TextPath((0, 0), "H", size=100, prop=properties).vertices[:, 1].max()
     path = TextPath((0, 0), line, size=100, prop=properties, usetex=False)
@@ -109,7 +109,11 @@ def _outlines(line: str) -> list[Stroke]:
 
 
 def _segments(path: Any, kind: Any) -> Sequence[tuple[Any, Any]]:
-    """Control points and code of each segment; `iter_segments` would simplify them."""
+    """Control points and code of each segment of a matplotlib path.
+
+    `kind` is the class `matplotlib.path.Path`, which defines the codes.  Its method `iter_segments`
+    is not used, because it would simplify the path.
+    """
     count = {kind.MOVETO: 1, kind.LINETO: 1, kind.CURVE3: 2, kind.CURVE4: 3, kind.CLOSEPOLY: 1}
     found, k = [], 0
     while k < len(path.codes):
@@ -121,4 +125,6 @@ def _segments(path: Any, kind: Any) -> Sequence[tuple[Any, Any]]:
 
 def _no_letter(missing: list[str], why: str) -> BrazoError:
     more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-    return BrazoError(f"no letter {', '.join(repr(c) for c in missing[:5])}{more}: {why}")
+    return BrazoError(
+        f"the font has no letter {', '.join(repr(c) for c in missing[:5])}{more}: {why}"
+    )

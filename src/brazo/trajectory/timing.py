@@ -1,14 +1,15 @@
 """`Timing`: progress along a path over time, from 0 to 1.
 
-    quintic, cubic   rest to rest in one polynomial; from a duration, or from limits
-    trapezoid        ramp, constant speed, ramp; from limits, or from a duration with ramps of a
-                     quarter of it
-    jerk_limited     an S-curve; from limits
+    quintic, cubic   one polynomial from rest to rest; given a duration or limits
+    trapezoid        ramp, constant speed, ramp; given limits, or a duration, of which each
+                     ramp takes a quarter
+    jerk_limited     S-curve; given limits
     constant         constant speed from start to end, for closed curves that are repeated;
-                     from a speed or a duration
+                     given a speed or a duration
 
-Speeds and accelerations are along the path (m/s, m/s²) and of the rotation (rad/s, rad/s²); the
-more restrictive one applies.  The centripetal acceleration of a curve, v² / radius, is additional.
+There are limits along the path (m/s, m/s²) and limits of the rotation (rad/s, rad/s²); the more
+restrictive ones apply.  The acceleration limit does not include the centripetal acceleration of
+a curve, v² / radius.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _LIMITS = (
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """A profile, and either a duration (s) or limits."""
+    """A profile of the progress along a path, with either a duration (s) or limits."""
 
     profile: Profile = "quintic"
     duration: float | None = None  # s
@@ -66,29 +67,32 @@ class Timing:
 
     @property
     def law(self) -> str:
-        """The old name of `profile`."""
+        """Deprecated name of `profile`."""
         warn_renamed("law", "profile")
         return self.profile
 
     def shared(self, share: float) -> Timing:
-        """The timing of a part of a path: `share` of the duration, with the same limits."""
+        """Return the timing of a part of a path: `share` of the duration, with the same limits."""
         if self.duration is None:
             return self
         return Timing(self.profile, share * self.duration)
 
 
 def read_timing(value: Timing | float) -> Timing:
-    """The timing itself, or for a number the quintic profile with this duration (s)."""
+    """Return a timing unchanged; a number is a duration (s) with the quintic profile."""
     return value if isinstance(value, Timing) else Timing(duration=positive(value, "duration"))
 
 
 def progress(timing: Timing, length: float, turning: float) -> Piecewise:
-    """Progress 0..1 over time for a path.
+    """Compute the progress along a path as a function of time, from 0 to 1.
 
-    `length` (m) is that of the path, `turning` its max rotation per unit of progress (rad).
+    `length` (m) is the length of the path.  `turning` (rad) is the max rate of rotation of the tool
+    with respect to the progress.
     """
     if length <= 0.0 and turning <= 0.0:
-        raise BrazoError("the path has zero length and zero rotation")
+        raise BrazoError(
+            "the path has zero length and zero rotation: its start and end are the same pose"
+        )
     T = timing.duration
     v = _rate(timing, "speed", length, turning)
     a = _rate(timing, "acceleration", length, turning)
@@ -121,7 +125,11 @@ def progress(timing: Timing, length: float, turning: float) -> Piecewise:
 
 
 def _rate(timing: Timing, name: str, length: float, turning: float) -> float | None:
-    """A limit in units of progress: the lower of those of length and rotation."""
+    """Limit of the speed, acceleration or jerk of the progress (1/s, 1/s² or 1/s³).
+
+    `name` is "speed", "acceleration" or "jerk".  It is the lower of the values that follow from the
+    linear and the angular limit; None if neither applies.
+    """
     linear, angular = getattr(timing, name), getattr(timing, f"angular_{name}")
     allowed = math.inf
     if linear is not None and length > 0.0:
@@ -132,5 +140,5 @@ def _rate(timing: Timing, name: str, length: float, turning: float) -> float | N
 
 
 def _missing(timing: Timing, wanted: str, length: float) -> BrazoError:
-    kind = "" if length > 0.0 else " (angular: the path is a pure rotation)"
+    kind = "" if length > 0.0 else "; limits must be angular, because the path is a pure rotation"
     return BrazoError(f"the {timing.profile} profile needs {wanted}{kind}")

@@ -1,15 +1,17 @@
 """Tool orientation along a path: constant, interpolated, or following the path.
 
-Each gives, for the progress x, the rotation R(x) (tool in base), its rate ω(x) per unit of
-progress, dR/dx = [ω]× R, and dω/dx.
+Each class computes the rotation R(x) of the tool in the base frame for the progress x, its rate
+ω(x) per unit of progress, with dR/dx = [ω]× R, and dω/dx.
 
-    Constant      R is constant
-    Between       the shortest rotation from R₀ to R₁, linear in x (slerp): R = exp(x [φ]×) R₀
-    AlongPath     the tool's x axis along the path, its z axis as close as possible to `approach`
-    Radial        R = Rot(axis, azimuth of the point) R₀: the tool rotates with the arm, which is
-                  feasible for an arm with five joints
-    Through       through rotations at given progress; each rotation starts and ends
-                  smoothly (10 y³ − 15 y⁴ + 6 y⁵)
+    Constant            R is constant
+    Between             the shortest rotation from R₀ to R₁, linear in x (slerp):
+                        R = exp(x [φ]×) R₀
+    AlongPath           the tool's x axis along the path, its z axis as close as possible to
+                        `approach`
+    Radial              R = Rot(z, azimuth of the point) R₀: the tool rotates with the arm, which
+                        is feasible for an arm with five joints
+    ThroughRotations    interpolates rotations at given values of x; each change starts and ends
+                        smoothly (10 y³ − 15 y⁴ + 6 y⁵)
 """
 
 from __future__ import annotations
@@ -34,15 +36,18 @@ DOWN.flags.writeable = False
 
 
 class ToolOrientation(ABC):
-    """The rotation of the tool along a curve."""
+    """Base class of tool orientations along a curve."""
 
     @abstractmethod
     def at(self, x: Array, p: Array) -> Turn:
-        """R, ω and dω/dx at progress x (m,); p (4, m, 3) are point and derivatives of the curve."""
+        """Return R, ω and dω/dx at progress x (m,).
+
+        p (4, m, 3) has the points of the curve and their first three derivatives.
+        """
 
 
 class Constant(ToolOrientation):
-    """The same rotation (3, 3) everywhere."""
+    """Constant orientation, given as a rotation matrix (3, 3)."""
 
     def __init__(self, R: Any) -> None:
         self.R = rotation(R, "orientation")
@@ -53,7 +58,7 @@ class Constant(ToolOrientation):
 
 
 class Between(ToolOrientation):
-    """The shortest rotation between two orientations, linear in the progress."""
+    """Shortest rotation between two orientations, linear in the progress (slerp)."""
 
     def __init__(self, R0: Any, R1: Any) -> None:
         self.R0 = rotation(R0, "first orientation")
@@ -62,7 +67,7 @@ class Between(ToolOrientation):
 
     @property
     def angle(self) -> float:
-        """rad, 0..π."""
+        """Angle (rad) of the rotation between the two orientations, from 0 to π."""
         return float(np.linalg.norm(self.turn))
 
     def at(self, x: Array, p: Array) -> Turn:
@@ -71,14 +76,20 @@ class Between(ToolOrientation):
 
 
 class AlongPath(ToolOrientation):
-    """Tool x axis along the tangent, z axis as close as possible to `approach`."""
+    """Orientation with the tool x axis along the tangent of the path.
+
+    The z axis is as close as possible to `approach`.
+    """
 
     def __init__(self, approach: Any = (0.0, 0.0, -1.0)) -> None:
         self.approach = direction(approach, "approach")
 
     def at(self, x: Array, p: Array) -> Turn:
         if (np.linalg.norm(p[1], axis=-1) < 1e-12).any():
-            raise BrazoError("the path has zero velocity: it has no tangent there")
+            raise BrazoError(
+                "the path has a point with zero velocity, where it has no tangent; use a constant "
+                "orientation"
+            )
         e = _unit(p[1], p[2], p[3])
         across = np.cross(self.approach, np.stack(e))
         if (np.linalg.norm(across[0], axis=-1) < 1e-6).any():
@@ -101,7 +112,11 @@ class AlongPath(ToolOrientation):
 
 
 class Radial(ToolOrientation):
-    """The tool rotates with the arm: R0 for points in the direction of the base x axis."""
+    """Orientation that rotates about z with the azimuth of the point, as seen from `centre`.
+
+    R0 (3, 3) is the orientation at points that are in the direction of the base x axis from
+    `centre`.
+    """
 
     def __init__(self, R0: Any = DOWN, centre: Any = (0.0, 0.0, 0.0)) -> None:
         self.R0 = rotation(R0, "orientation")
@@ -111,7 +126,10 @@ class Radial(ToolOrientation):
         X, Y = (p[0, :, i] - self.centre[i] for i in (0, 1))
         square = X * X + Y * Y
         if (square < 1e-12).any():
-            raise BrazoError("the path passes through the rotation axis of the tool")
+            raise BrazoError(
+                f"the path passes through the vertical axis at x = {self.centre[0]:g} m, y = "
+                f"{self.centre[1]:g} m, where a Radial orientation is undefined; move the path"
+            )
         area = X * p[1, :, 1] - Y * p[1, :, 0]
         area1 = X * p[2, :, 1] - Y * p[2, :, 0]
         square1 = 2.0 * (X * p[1, :, 0] + Y * p[1, :, 1])
@@ -123,7 +141,7 @@ class Radial(ToolOrientation):
 
 
 class ThroughRotations(ToolOrientation):
-    """Through rotations (k, 3, 3) at progress (k,), with zero rate at each."""
+    """Orientation through rotations (k, 3, 3) at progress (k,), with zero rate at each of them."""
 
     def __init__(self, x: Array, R: Array) -> None:
         self.x = x
@@ -145,7 +163,7 @@ class ThroughRotations(ToolOrientation):
 
 @dataclass(frozen=True, eq=False)
 class FunctionOrientation(ToolOrientation):
-    """Orientation from a function x (m,) -> R (m, 3, 3) and its first two derivatives."""
+    """Orientation from a function of x (m,) that returns R (m, 3, 3) and its two derivatives."""
 
     function: Callable[[Array], tuple[Array, Array, Array]]
 
@@ -157,12 +175,12 @@ class FunctionOrientation(ToolOrientation):
 
 
 def read_orientation(value: Any) -> ToolOrientation:
-    """An orientation; a rotation matrix means a constant one."""
+    """Return an orientation unchanged; a rotation matrix becomes a constant orientation."""
     return value if isinstance(value, ToolOrientation) else Constant(value)
 
 
 def _unit(v: Array, v1: Array, v2: Array) -> tuple[Array, Array, Array]:
-    """The unit vector along v and its first two derivatives, from those of v."""
+    """Unit vector along v and its first two derivatives; v1 and v2 are the derivatives of v."""
     length = np.linalg.norm(v, axis=-1, keepdims=True)
     length1 = np.sum(v * v1, axis=-1, keepdims=True) / length
     squares = np.sum(v1 * v1 + v * v2, axis=-1, keepdims=True)
@@ -174,7 +192,7 @@ def _unit(v: Array, v1: Array, v2: Array) -> tuple[Array, Array, Array]:
 
 
 def _vee(M: Array) -> Array:
-    """The vector of the skew part of (..., 3, 3)."""
+    """Vector of the skew-symmetric part of matrices (..., 3, 3)."""
     return 0.5 * np.stack(
         [
             M[..., 2, 1] - M[..., 1, 2],

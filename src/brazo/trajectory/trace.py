@@ -21,14 +21,14 @@ HEAD = "t [s],x [m],y [m],z [m],pen"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToolTrace:
-    """Positions of a tool over time."""
+    """Recorded positions of a tool over time, with the state of its pen."""
 
     t: Array  # (m,) s
     xyz: Array  # (m, 3) m, in the base frame of the robot
     down: Array  # (m,) bool: the pen is down
 
     def csv_text(self) -> str:
-        """The trace as CSV text; reading the numbers back gives the same doubles."""
+        """CSV text of the trace, with all digits needed to restore the same floats."""
         rows = zip(self.t.tolist(), self.xyz.tolist(), self.down.tolist(), strict=True)
         lines = [
             f"{t!r},{x!r},{y!r},{z!r},{'down' if down else 'up'}" for t, (x, y, z), down in rows
@@ -46,14 +46,16 @@ class ToolTrace:
 
 
 def tool_trace(t: Any, xyz: Any, pen_down: Any = None, start: float = 0.0) -> ToolTrace:
-    """A trace of times (m,) and positions (m, 3).
+    """Create a trace from times (m,) and positions (m, 3).
 
-    `pen_down` (k, 2) are the intervals of a `DrawingPath` that started at `start` (s); without
-    them the pen is always down.
+    `pen_down` (k, 2) are the intervals (s) in which the pen is down, relative to `start` (s).  If
+    it is None, the pen is always down.
     """
     t, xyz = np.asarray(t, dtype=float), np.asarray(xyz, dtype=float)
     if t.ndim != 1 or xyz.shape != (len(t), 3):
-        raise BrazoError(f"a trace needs times (m,) and positions (m, 3), got {xyz.shape}")
+        raise BrazoError(
+            f"a trace needs times (m,) and positions (m, 3), got positions of shape {xyz.shape}"
+        )
     down = np.ones(len(t), dtype=bool)
     if pen_down is not None:
         begin, end = np.asarray(pen_down, dtype=float).reshape(-1, 2).T

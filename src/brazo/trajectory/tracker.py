@@ -1,15 +1,16 @@
-"""`Tracker`: the joints follow a stream of tool poses and stay on their branch.
+"""`Tracker`: follow a stream of tool poses with the joints, in one IK branch.
 
     tracker = brazo.Tracker(arm, q0)
     step = tracker.step(T, dt)          # every cycle
     step.q, step.status                 # (n,), OK, LIMITED, HELD or SINGULAR
 
-Each step goes as far towards the target as dt and the joint speeds allow, along a straight line of
-the tool point and about a constant axis.  The joint values follow by Newton's method from the
-previous ones (`pursue`), so the arm keeps its IK branch.  Where that is not possible (a joint
-limit, the edge of the reach, a singularity) a damped least-squares step brings the tool as near to
-the target as possible, and the status reports the cause.  No joint ever moves faster than its speed
-limit or leaves its limits, and no step increases the distance from the target.
+Each step moves the tool as far towards the target as dt and the speed limits of the joints allow.
+The tool point moves on a straight line, and the tool rotates about a constant axis.  The joint
+positions are computed by Newton's method from the previous ones (`pursue`), so the arm keeps its IK
+branch.  If that is not possible, because of a joint limit, a singularity or the edge of the
+workspace, a damped least-squares step brings the tool as near to the target as possible, and the
+status reports the cause.  No joint exceeds its speed or position limits, and no step increases the
+distance from the target.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ LAGS = "a joint lags: its speed limit is reached"
 
 
 class TrackingStatus(enum.Enum):
-    """How well the target is followed."""
+    """Status of tracking: how well the tool follows the target."""
 
     OK = "ok"  # the tool is at the target
     LIMITED = "limited"  # a joint's speed or position limit keeps the tool away from it
@@ -59,7 +60,7 @@ class TrackingStatus(enum.Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracked:
-    """The result of one step of a `Tracker`."""
+    """Result of one step of a `Tracker`."""
 
     q: Array  # (n,) rad, m
     status: TrackingStatus
@@ -70,7 +71,7 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pursuit:
-    """A step towards a target along a path, or why none is possible."""
+    """Result of `pursue`: the step along a path, or the reason why no step is possible."""
 
     q: Array  # (n,)
     T: Array  # (4, 4) where the tool is then
@@ -91,10 +92,10 @@ def pursue(
     orientation: Orientation,
     dt: float,
 ) -> Pursuit:
-    """The joint values for the longest part of a tool path that dt (s) and the limits allow.
+    """Compute a step along a tool path, as long as dt (s) and the joint limits allow.
 
-    `path(share)` is the pose (4, 4) after a fraction of the path: T, at which the joints have the
-    values q, at 0, and the target at 1.
+    `path(share)` returns the tool pose (4, 4) after the fraction `share` of the path: at 0 it is T,
+    the pose at the joint positions q, and at 1 it is the target.
     """
     most = limits.speed * dt
     inverse = motion.inverse(q)
@@ -124,22 +125,22 @@ def pursue(
 
 
 class Tracker:
-    """Joint values that follow tool poses, from `q0` (n,).
+    """Joint motion that follows a stream of tool poses, starting at `q0` (n,).
 
     Parameters
     ----------
     robot
-        The arm.
+        The `Robot` to move.
     q0 : (n,)
-        Where it is, rad and m.
+        Initial joint positions, rad and m.
     limits
-        Joint limits; by default those of the robot's file (`limits_of`).
+        Joint limits; by default the limits of the robot file (`limits_of`).
     orientation
-        "full", "nearest" or "free", as in inverse kinematics; by default full if the arm has six
-        degrees of freedom, otherwise nearest.
+        "full", "nearest" or "free", as in inverse kinematics.  The default is "full" for an arm
+        with six degrees of freedom, otherwise "nearest".
     singular
-        Distance from a singularity (smallest singular value, translations relative to the reach)
-        below which the status is SINGULAR.
+        Singularity margin (smallest singular value, with lengths relative to the reach) below
+        which the status is SINGULAR.
     """
 
     def __init__(
@@ -165,7 +166,7 @@ class Tracker:
         self.reset(q0)
 
     def reset(self, q0: Any) -> None:
-        """Start again at q0 (n,)."""
+        """Restart at the joint positions q0 (n,)."""
         self._q = vector(q0, self.robot.n, "q0").copy()
         self._T = self.robot.fk(self._q).copy()
         self._status = TrackingStatus.OK
@@ -173,7 +174,7 @@ class Tracker:
 
     @property
     def q(self) -> Array:
-        """Current joint values (n,)."""
+        """Current joint positions (n,)."""
         return self._q.copy()
 
     @property
@@ -183,11 +184,11 @@ class Tracker:
 
     @property
     def status(self) -> TrackingStatus:
-        """The status of the last step."""
+        """Status of the last step."""
         return self._status
 
     def step(self, T: Any, dt: float) -> Tracked:
-        """Follow the target T, a pose (4, 4) or a point (3,), for dt seconds."""
+        """Move towards the target T, a pose (4, 4) or a point (3,), for dt seconds."""
         target, _ = read_target(T, "full")
         if np.shape(T) == (3,):
             target[:3, :3] = self._T[:3, :3]
@@ -241,7 +242,11 @@ class Tracker:
         return Tracked(self._q.copy(), status, why, gap, turn)
 
     def _watch(self, margin: float, before: Array, why: str) -> str:
-        """The reason `why`, with a note if the branch changed at a singularity."""
+        """Return the reason `why`, with a note if the IK branch changed at a singularity.
+
+        `margin` is the singularity margin, and `before` (n,) are the joint positions before the
+        step.
+        """
         if margin < self.singular:
             if self._branch is None:
                 self._branch = self.robot.configuration(before)
@@ -256,7 +261,10 @@ class Tracker:
         return f"{change}; {why}" if why else change
 
     def _same_branch(self, found: Pursuit, dt: float) -> Array:
-        """Joint values of the step in the branch before the singularity, if they can be reached."""
+        """Joint positions for the tool pose of `found`, in the branch used before the singularity.
+
+        If they cannot be reached within dt (s), the joint positions of `found` are returned.
+        """
         if not self._branch or self.orientation == "free":  # a position alone has no named branch
             return found.q
         if self.robot.configuration(found.q) == self._branch:
@@ -267,7 +275,7 @@ class Tracker:
         return other.q if other.success and allowed.all() else found.q
 
     def _nearer(self, target: Array, dt: float) -> Array:
-        """The joint values after a damped step towards a target that is not followed exactly."""
+        """Joint positions after a damped step towards a target that cannot be followed exactly."""
         q, limits = self._q, self.limits
         low, high = limits.position.T
         weight = np.repeat([1.0 / self._motion.reach, float(self._solve == "full")], 3)
@@ -304,7 +312,10 @@ class Tracker:
         return q.copy()
 
     def _passing(self, q: Array, step: Array) -> Array:
-        """Joints that would move the arm out of its branch: (n,) bool."""
+        """Mask (n,) of the joint that would move the arm out of its IK branch in the step q + step.
+
+        All entries are False if the arm stays in its branch.
+        """
         held = np.zeros(len(q), dtype=bool)
         if self._branch and self.robot.configuration(q + step) != self._branch:
             for i in np.argsort(-np.abs(step)).tolist():

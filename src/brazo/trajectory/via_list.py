@@ -1,7 +1,7 @@
 """`ViaList`: timed via points in joint or tool space, and the motion through them.
 
 cubic, quintic   joint polynomials through the points in joint space
-line             straight tool motion between points, with a stop at each
+line             straight tool motion between points, with a stop at each point
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STRAIGHT_DT = 0.02  # s, between exact points of a straight line
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViaPoint:
-    """A via point: joint values (`q`), or a tool pose in the base frame (`T`), at a time."""
+    """A via point at a time: joint positions `q`, or a tool pose `T` in the base frame."""
 
     t: float  # s
     q: Array | None = None  # (n,)
@@ -44,7 +44,7 @@ class ViaPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ViaList:
-    """Via points in order of time, and the interpolation between them."""
+    """List of via points in order of time, with the type of interpolation."""
 
     points: tuple[ViaPoint, ...]
     curve: Through = "cubic"
@@ -52,7 +52,10 @@ class ViaList:
     orientation: Orientation = "full"  # constraint on the orientation
 
     def joints(self, robot: Robot, q0: Array | None = None) -> Array:
-        """All points in joint space (points, n), each as close as possible to the previous one."""
+        """Joint positions (points, n) at all points.
+
+        For a tool pose, they are the IK solution nearest to the previous point, or to `q0`.
+        """
         found: list[Array] = []
         for k, point in enumerate(self.points):
             if point.q is not None:
@@ -67,7 +70,10 @@ class ViaList:
         return np.stack(found)
 
     def trajectory(self, robot: Robot, q0: Array | None = None) -> Piecewise:
-        """The motion; for a first tool pose the IK solution nearest to `q0` is used."""
+        """Motion through the points.
+
+        If the first point is a tool pose, its IK solution nearest to `q0` is used.
+        """
         if len(self.points) < 2:
             raise BrazoError(f"{len(self.points)} points; a motion needs at least 2")
         q = self.joints(robot, q0)
@@ -100,7 +106,7 @@ class ViaList:
         return Piecewise(motion.breaks + self.points[0].t, motion.coefficients)
 
     def to_yaml(self) -> str:
-        """The list as a via-point file; `parse_via_list` reads it back."""
+        """Text of a via-point file with this list; `parse_via_list` reads it."""
         lines = [f"curve: {self.curve}"]
         if self.rule != "average":
             lines.append(f"rule: {self.rule}")
@@ -125,9 +131,9 @@ class ViaList:
 
 
 def knots(motion: Piecewise) -> tuple[ViaPoint, ...]:
-    """Via points such that quintics through them reproduce the motion.
+    """Via points from which quintic interpolation reproduces a motion.
 
-    This is exact for pieces of degree up to 5 with continuous acceleration.
+    The result is exact for pieces of degree up to 5 with continuous acceleration.
     """
     t = motion.breaks
     s = motion.sample(t)

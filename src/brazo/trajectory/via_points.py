@@ -1,16 +1,16 @@
-"""Via points at given times: cubics with continuous velocity, quintics with acceleration.
+"""Interpolation of via points: cubics with continuous velocity, or quintics with acceleration.
 
-Each segment is the cubic (quintic) with the given position and velocity (and acceleration) at both
-ends.  Velocities that are not given follow a rule; with d_k the mean velocity of segment k:
+A cubic segment has the given position and velocity at both ends, a quintic also the acceleration.
+Velocities that are not given follow from a rule.  d_k is the mean velocity of segment k:
 
-    average    0 if d changes sign or is 0, else (d_{k−1} + d_k)/2       (Craig; Siciliano)
-    monotone   0 likewise, else the weighted harmonic mean of both: q does not overshoot the
-               points                                                          (Fritsch, Butland)
-    smooth     continuous acceleration: the cubic spline
+    average    0 if d changes sign or is 0, otherwise (d_{k−1} + d_k)/2    (Craig; Siciliano)
+    monotone   0 if d changes sign or is 0, otherwise the weighted harmonic mean of d_{k−1} and
+               d_k, so that q does not overshoot the points                (Fritsch, Butland)
+    smooth     continuous acceleration (cubic spline)
 
 The first and last velocities are 0 unless given.  Accelerations of quintics that are not given are
-0 at both ends and the mean of the two adjacent cubics at inner points; with `smooth` these are
-equal, and the inner quintics equal the spline.
+0 at the first and last point.  At inner points they are the mean of the accelerations of the two
+adjacent cubics.  With `smooth` these two are equal, and the inner quintics equal the spline.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ RULES = ("average", "monotone", "smooth")
 
 
 def cubic_via_points(t: Any, q: Any, qd: Any = None, rule: Rule = "average") -> Piecewise:
-    """Cubics through q (points, n) at times t (points,); continuous position and velocity.
+    """Cubics through q (points, n) at times t (points,), with continuous velocity.
 
-    `qd` (points, n) are the velocities; a row that is None, and all rows without `qd`, follow the
-    `rule`.
+    `qd` (points, n) are the velocities.  Rows that are None follow from the `rule`, as do all rows
+    if `qd` is None.
     """
     t, q, qd = _states(t, q, qd, rule)
     return Piecewise(t, cubic_pieces(np.diff(t), q[:-1], q[1:], qd[:-1], qd[1:]))
@@ -42,9 +42,10 @@ def cubic_via_points(t: Any, q: Any, qd: Any = None, rule: Rule = "average") -> 
 def quintic_via_points(
     t: Any, q: Any, qd: Any = None, qdd: Any = None, rule: Rule = "average"
 ) -> Piecewise:
-    """Quintics through q (points, n) at times t; continuous position, velocity, acceleration.
+    """Quintics through q (points, n) at times t (points,), with continuous acceleration.
 
-    Rows of `qd` and `qdd` may be None: they then follow the `rule`.
+    `qd` and `qdd` (points, n) are velocities and accelerations.  Rows that are None follow from the
+    `rule`.
     """
     t, q, qd = _states(t, q, qd, rule)
     bends, given = _rows(qdd, q.shape, "qdd")
@@ -57,7 +58,10 @@ def quintic_via_points(
 def automatic_speeds(
     t: Array, q: Array, rule: Rule = "average", qd: Array | None = None, given: Array | None = None
 ) -> Array:
-    """Velocities (points, n) by a rule; rows of `qd` with `given` (points,) true are kept."""
+    """Velocities (points, n) computed by a rule.
+
+    Where the mask `given` (points,) is true, the velocities are the rows of `qd` (points, n).
+    """
     one_of(rule, RULES, "rule")
     given = np.zeros(len(t), dtype=bool) if given is None else given
     kept = np.zeros_like(q) if qd is None else np.where(given[:, None], qd, 0.0)
@@ -79,7 +83,11 @@ def automatic_speeds(
 
 
 def _spline_speeds(h: Array, d: Array, kept: Array, given: Array) -> Array:
-    """Velocities for which adjacent cubics have equal acceleration at their common point."""
+    """Velocities for which adjacent cubics have equal accelerations at their common point.
+
+    `h` and `d` are the durations and mean velocities of the segments.  The rows of `kept` (points,
+    n) with true `given` (points,), and the first and last row, are not changed.
+    """
     from scipy.linalg import solve_banded
 
     fixed = given.copy()
@@ -116,7 +124,10 @@ def _states(t: Any, q: Any, qd: Any, rule: str) -> tuple[Array, Array, Array]:
 
 
 def _rows(value: Any, shape: tuple[int, ...], what: str) -> tuple[Array, Array]:
-    """Values (points, n), and True (points,) for rows that were given; rows may be None."""
+    """Read values (points, n) whose rows may be None.
+
+    Also return a boolean array (points,) that is True for the given rows.
+    """
     points, n = shape
     if value is None:
         return np.zeros((points, n)), np.zeros(points, dtype=bool)
@@ -124,7 +135,7 @@ def _rows(value: Any, shape: tuple[int, ...], what: str) -> tuple[Array, Array]:
         try:
             value = list(value)
         except TypeError:
-            raise BrazoError(f"{what}: expected ({points}, {n}); rows may be None") from None
+            raise BrazoError(f"{what}: expected shape ({points}, {n}); rows may be None") from None
         if any(row is None for row in value):
             if len(value) != points:
                 raise BrazoError(f"{what} has {len(value)} rows; expected {points}")

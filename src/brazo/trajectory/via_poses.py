@@ -1,9 +1,9 @@
 """Joint motion through tool poses at given times.
 
-Each pose is solved by inverse kinematics, and cubics or quintics connect the joint values.
+Each pose is solved by inverse kinematics, and cubics or quintics interpolate the joint positions.
 
-The tool is at the given poses only at the given times; in between it follows the joint polynomials.
-To keep the tool on a path use `follow_path`.
+The tool is at the given poses only at the given times.  In between, its motion results from the
+joint polynomials.  Use `follow_path` to keep the tool on a path.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ def via_poses(
 ) -> Piecewise:
     """Joint motion through tool poses (k, 4, 4), or points (k, 3), at times t (k,).
 
-    `velocities` (k, 6) are tool velocities (linear, then angular, base axes); rows may be None, and
-    the joint velocities then follow the `rule` of via points.  All poses are solved in one IK
-    branch: that of the first pose nearest to `q0`, or the named one.
+    `velocities` (k, 6) are tool velocities (linear, then angular, base axes).  For rows that are
+    None, the joint velocities follow from the `rule` of via points.  All poses are solved in one IK
+    branch: the named `branch`, or the branch of the first pose's solution nearest to `q0`.
     """
     one_of(degree, ("cubic", "quintic"), "degree")
     t = times(t)
@@ -62,9 +62,9 @@ def solve_poses(
     orientation: Orientation = "full",
     names: list[str] | None = None,
 ) -> Array:
-    """Joint values (k, n) for poses or points, each near the previous one and in one branch.
+    """Joint positions (k, n) for poses or points, each near the previous one and in one IK branch.
 
-    `names` are the names of the points in messages, if they come from a file.
+    `names` are the names of the points in error messages, if they come from a file.
     """
     targets = [array(T, f"poses[{k}]") for k, T in enumerate(poses)]
     if len(targets) != len(t):
@@ -89,7 +89,7 @@ def solve_poses(
 def joint_speeds(
     robot: Robot, q: Array, velocities: Any, orientation: Orientation
 ) -> list[Array | None] | None:
-    """Joint velocities for tool velocities; None where none is given."""
+    """Joint velocities at q (k, n) for tool velocities; None for points without a tool velocity."""
     if velocities is None:
         return None
     if len(velocities) != len(q):
@@ -105,7 +105,7 @@ def joint_speeds(
         rates = motion.rates(q[k], vector(row, 6, f"velocities[{k}]"), np.zeros(6))
         if rates.margin < 1e-9:
             raise BrazoError(
-                f"velocities[{k}]: the arm is singular there; the tool cannot have this velocity"
+                f"velocities[{k}]: the tool cannot have this velocity, because the arm is singular"
             )
         found.append(rates.qd)
     return found

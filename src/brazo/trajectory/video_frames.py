@@ -1,8 +1,8 @@
-"""Frames of a video file, decoded by ffmpeg in another process.
+"""Frames of a video file, decoded by ffmpeg in a child process.
 
-Frames come 30 times a second of the video, whatever its own rate is, with square pixels and at most
-480 px wide and high.  Only containers of videos are read, from the file alone: playlists and other
-formats that name further files or addresses are refused.
+Videos of any frame rate are converted to 30 frames/s, with square pixels and at most 480 px wide
+and high.  Only video containers are read.  Playlists and other formats that refer to further files
+or addresses are rejected.
 """
 
 from __future__ import annotations
@@ -35,11 +35,14 @@ _FILTER = (
 
 
 def video_frames(path: str | Path) -> Generator[Array]:
-    """Frames (height, width, 3) of a video file, 8 bit RGB, 1/30 s apart."""
+    """Yield the frames (height, width, 3) of a video file, 8-bit RGB, 1/30 s apart."""
     path = Path(path)
     status = require_file(path)
     if status.st_size > MAX_BYTES:
-        raise BrazoError(f"{path}: {status.st_size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB")
+        raise BrazoError(
+            f"{path}: the file has {status.st_size / 1e6:.0f} MB; at most {MAX_BYTES / 1e6:.0f} MB "
+            "are allowed"
+        )
     safe = ("-nostdin", "-protocol_whitelist", "file", "-format_whitelist", _CONTAINERS)
     given = (*safe, "-max_pixels", str(_MAX_PIXELS), "-i", f"file:{path.resolve()}")
     wanted = ("-map", "0:v:0", "-vf", _FILTER, "-pix_fmt", "rgb24", "-c:v", "ppm")
@@ -58,8 +61,8 @@ def video_frames(path: str | Path) -> Generator[Array]:
 
 
 def _next(decoder: Running, path: Path) -> Array | None:
-    """The next frame as a PPM image; None at the end."""
-    with _stopwatch(decoder, path):
+    """Read the next frame, encoded as a PPM image; None at the end."""
+    with _frame_timeout(decoder, path):
         head = [decoder.stdout.readline() for _ in range(3)]  # P6, width height, 255
         if not head[-1]:
             return None
@@ -71,8 +74,8 @@ def _next(decoder: Running, path: Path) -> Array | None:
 
 
 @contextlib.contextmanager
-def _stopwatch(decoder: Running, path: Path) -> Iterator[None]:
-    """End a decoder that has made no frame for some time."""
+def _frame_timeout(decoder: Running, path: Path) -> Iterator[None]:
+    """Context manager that kills the decoder if the block takes longer than `_STALLED` (s)."""
     late = threading.Event()
 
     def end() -> None:

@@ -1,11 +1,11 @@
 """Strokes from a video: the path of a coloured marker that a person moves in front of a camera.
 
-The pen is down while the marker is seen (`brazo.trajectory.marker`); a gap of more than 0.15 s
-starts a new stroke, a shorter one is bridged.  Frames equal to the one before, with which a decoder
-fills the time to the next picture of a slow camera, are left out.  Positions are smoothed by local
-regression: a parabola over time, fitted by least squares to the positions within a window around
-each.  It keeps the size of curves, unlike a mean.  Then points closer than 0.5 % of the picture to
-the point before are left out, so that a marker at rest adds none.
+The pen is down while the marker is detected (`brazo.trajectory.marker`).  A gap of more than 0.15 s
+starts a new stroke; a shorter gap is bridged.  Repeated frames, with which a decoder fills the time
+between the images of a slow camera, are skipped.  Positions are smoothed by local regression: a
+parabola over time is fitted to the positions in a window around each position.  Unlike a moving
+average, this does not shrink curves.  Then points closer than 0.5 % of the longer image side to
+the previous point are removed, so that a marker at rest adds no points.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOVED = 0.02  # of the longer side: extent of a stroke
 
 @dataclass(frozen=True, eq=False)
 class MarkerTrack:
-    """Path of a marker in a video, in m: x to the right, y up, from the centre of the picture."""
+    """Path of a marker in a video, in m: x to the right, y up, origin at the image centre."""
 
     t: Array  # (n,) s, of the frames
     points: Array  # (n, 2) m, NaN where the marker is not seen
@@ -46,11 +46,11 @@ class MarkerTrack:
 
     @property
     def seen(self) -> int:
-        """Number of frames with the marker."""
+        """Number of frames in which the marker was detected."""
         return int(np.isfinite(self.points[:, 0]).sum())
 
     def drawing(self) -> Drawing:
-        """The strokes for `draw`, joined by splines between corners."""
+        """Strokes as a drawing for `draw`, with splines between corners."""
         return drawing_of_points(self.strokes)
 
 
@@ -68,15 +68,15 @@ def track_video(
     Parameters
     ----------
     file : path
-        Video of at most 120 s; ffmpeg reads it at 30 frames/s and at most 480 px.
+        Video of at most 120 s; it is converted to 30 frames/s and at most 480 px.
     color : str or three numbers
         Colour of the marker: `"red"`, `"#e02020"`, or R, G, B from 0 to 1.
     width : float
-        Width of the whole picture (m).
+        Width (m) of the path that corresponds to the whole image width.
     mirror : bool
-        Exchange left and right, for a camera that looks at the person.
+        Exchange left and right, for a camera that faces the person.
     tolerance : float
-        Largest difference of the hue (rad).
+        Max difference in hue (rad).
     smoothing : float
         Window of the smoothing filter (s); 0 for none.
     progress : callable, optional
@@ -85,7 +85,7 @@ def track_video(
     Returns
     -------
     MarkerTrack
-        Its `drawing()` is drawn by `draw`, its `duration` is that of the motion in the video.
+        Pass its `drawing()` to `draw`.  Its `duration` is the duration of the recorded motion.
     """
     with contextlib.closing(video_frames(file)) as frames:  # ends the decoder
         try:
@@ -104,7 +104,10 @@ def track_marker(
     smoothing: float = SMOOTHING,
     progress: Progress | None = None,
 ) -> MarkerTrack:
-    """As `track_video`, in frames (height, width, 3) of 8 bit RGB at a rate (1/s)."""
+    """Track a coloured marker in frames (height, width, 3) of 8-bit RGB, at a frame rate (1/s).
+
+    See `track_video` for the other arguments.
+    """
     rate, width = positive(rate, "rate"), positive(width, "width")
     if not 0.0 <= smoothing <= 2.0:
         raise BrazoError(f"smoothing {smoothing:g} s: must be 0 to 2 s")
@@ -121,7 +124,9 @@ def track_marker(
                 "(height, width, 3) of uint8"
             )
         if before is not None and pixels.shape != before.shape:
-            raise BrazoError(f"frame {k} has shape {pixels.shape}, frame {k - 1} {before.shape}")
+            raise BrazoError(
+                f"frame {k} has shape {pixels.shape}, but frame {k - 1} has shape {before.shape}"
+            )
         if before is not None and np.array_equal(pixels, before):
             found.append(found[-1])
         else:
@@ -131,7 +136,7 @@ def track_marker(
         if progress is not None:
             progress(k)
     if before is None:
-        raise _NotFound("no frames")
+        raise _NotFound("the video has no frames")
     rows, columns = before.shape[:2]
     scale = width / columns
     points = scale * (np.array(found) - 0.5 * np.array([columns, rows]))
@@ -140,8 +145,8 @@ def track_marker(
     what = f"marker of colour {color_text(rgb)}"
     if not len(seen):
         raise _NotFound(
-            f"no {what} in {len(found)} frames; give the colour that it has in the picture, a "
-            "larger tolerance, or use more light"
+            f"no {what} in {len(found)} frames; give its colour as it appears in the "
+            "video, increase the tolerance, or use more light"
         )
     side = scale * max(rows, columns)
     t = np.arange(len(found)) / rate
@@ -151,20 +156,23 @@ def track_marker(
     strokes = tuple(one for one in thin if np.ptp(one, axis=0).max() >= _MOVED * side)
     if not strokes:
         raise _NotFound(
-            f"the {what} is seen in {len(seen)} of {len(found)} frames, but does not move by "
-            f"{100 * _MOVED:g} % of the picture; move it further, and take a colour that nothing "
-            "else in the picture has"
+            f"the {what} is seen in {len(seen)} of {len(found)} frames, but moves less than "
+            f"{100 * _MOVED:g} % of the image size; move it further, and use a colour that nothing "
+            "else in the image has"
         )
     duration = float(t[seen[-1]] - t[seen[0]])
     return MarkerTrack(t, points, strokes, duration, (width, scale * rows))
 
 
 class _NotFound(BrazoError):
-    """No marker that can be followed."""
+    """Raised if no moving marker was found in the frames."""
 
 
 def _smoothed(t: Array, points: Array, window: float) -> Array:
-    """Local regression by parabolas; a parabola needs five points to smooth them."""
+    """Smooth points by local regression over a `window` (s) around each time in t.
+
+    A point whose window contains fewer than five points is not changed.
+    """
     found = points.copy()
     first = np.searchsorted(t, t - 0.5 * window - 1e-9)
     last = np.searchsorted(t, t + 0.5 * window + 1e-9)
@@ -176,7 +184,12 @@ def _smoothed(t: Array, points: Array, window: float) -> Array:
 
 
 def _thinned(points: Array, near: float) -> Array:
-    """Without points that are near the last one kept; it ends at the last point."""
+    """Remove each point that is closer than `near` to the previous remaining point.
+
+    The last of `points` then replaces the last remaining point, unless it is too close to the
+    remaining point before that.  `near` is increased until at most `MAX_STROKE_POINTS` points
+    remain.
+    """
     while True:
         kept = [points[0]]
         for one in points[1:]:

@@ -1,7 +1,7 @@
 """Quantities with units: `90deg`, `20 cm`, `9in`, `L1/2`, evaluated to SI units and radians.
 
-`dimensions` defines the units, `quantities` the arithmetic that checks them, `expressions` the
-grammar and the expression tree.
+`dimensions` defines the units, `quantities` the arithmetic with dimension checks, and `expressions`
+the grammar and the expression tree.
 """
 
 from __future__ import annotations
@@ -68,14 +68,18 @@ __all__ = [
 
 
 def parse(text: str, names: Mapping[str, Quantity] | None = None) -> Quantity:
-    """Evaluate an expression such as `90deg`, `-L1/2` or `sqrt(2)*5cm`."""
+    """Evaluate an expression such as `90deg` or `-L1/2`; `names` maps parameter names to values."""
     return parse_expression(text, names or ()).evaluate(names)
 
 
 def quantity(
     text: str, dimension: Dimension = NUMBER, names: Mapping[str, Quantity] | None = None
 ) -> float:
-    """Evaluate an expression to a float in SI units; raise for a unit of another dimension."""
+    """Evaluate an expression to a float in SI units.
+
+    Raise an error if the expression has a unit of another dimension.  `names` maps parameter names
+    to values.
+    """
     result = parse(text, names)
     if result.dimension is None or result.dimension == dimension:
         return result.value

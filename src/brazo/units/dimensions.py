@@ -74,11 +74,12 @@ UNITS: dict[str, tuple[float, Dimension]] = {
 
 
 def dimension_name(dimension: Dimension | None) -> str:
-    """Return the name of a dimension, for messages."""
+    """Return the name of a dimension for error messages, such as `a length` or `length^2`."""
     if dimension is None:
         return "a plain number"
-    text = f"length^{dimension[0]} mass^{dimension[1]} time^{dimension[2]}"
-    return _NAMES.get(dimension, text + (f" current^{dimension[4]}" if dimension[4] else ""))
+    bases = ("length", "mass", "time", "angle", "current")
+    text = " ".join(f"{base}^{p}" for base, p in zip(bases, dimension, strict=True) if p)
+    return _NAMES.get(dimension, text)
 
 
 def units_of(dimension: Dimension) -> list[str]:

@@ -6,9 +6,9 @@
     power    atom (('^' | '**') signed)?
     atom     number [unit ['/s']] | name | function '(' sum ')' | '(' sum ')'
 
-The tree can be evaluated with different types of scalars: with `Quantity` the result is a float in
-SI units and dimensions are checked, with SymPy (`brazo.dynamics.symbolic`) it is a formula of the
-parameters.  No text is ever passed to Python's `eval`.
+The tree can be evaluated with different types of scalars.  With `Quantity`, the result is a float
+in SI units and dimensions are checked.  With SymPy (`brazo.dynamics.symbolic`), it is a formula of
+the parameters.  No text is ever passed to Python's `eval`.
 """
 
 from __future__ import annotations
@@ -46,22 +46,25 @@ _QUANTITIES = QuantityScalars()
 
 
 class Scalars(Protocol):
-    """Literals and functions for one type of scalar, whose operators are those of Python."""
+    """Protocol for evaluating literals and functions with one type of scalar.
+
+    The scalars must support Python's arithmetic operators.
+    """
 
     pi: Any
 
     def literal(self, number: str, unit: str | None, per_second: bool) -> Any:
-        """The value in SI of a number as written; `per_second` is True for units like `deg/s`."""
+        """Value of a literal in SI units; `per_second` is True for units such as `deg/s`."""
         ...
 
     def call(self, function: str, argument: Any) -> Any:
-        """The value of a function, one of FUNCTIONS, for an argument."""
+        """Value of a function at an argument; `function` is one of `FUNCTIONS`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number with an optional unit."""
+    """Tree node of a number with an optional unit."""
 
     number: str
     unit: str | None = None
@@ -73,7 +76,7 @@ class Literal:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A parameter, or pi."""
+    """Tree node of a parameter, or of pi."""
 
     name: str
 
@@ -87,7 +90,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Negative:
-    """A minus sign."""
+    """Tree node of a negated operand."""
 
     operand: Node
 
@@ -97,7 +100,7 @@ class Negative:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A sum, difference, product, quotient or power."""
+    """Tree node of a sum, difference, product, quotient or power."""
 
     op: str  # one of _OPERATORS
     left: Node
@@ -110,7 +113,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of one argument."""
+    """Tree node of a function with one argument."""
 
     function: str  # one of FUNCTIONS
     argument: Node
@@ -123,26 +126,26 @@ Node = Literal | Name | Negative | Operation | Call
 
 
 class _UnknownName(BrazoError):
-    """Raised if an expression contains a name without a value."""
+    """Raised if an expression contains a name that has no value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: its text, its tree, and the names in it (without functions)."""
+    """A parsed expression: its text, its tree, and the parameter names that occur in it."""
 
     text: str
     tree: Node
     names: frozenset[str]
 
     def evaluate(self, names: Mapping[str, Quantity] | None = None) -> Quantity:
-        """The value in SI with its dimension; dimensions are checked."""
+        """Evaluate to a quantity in SI units; dimensions are checked."""
         result = self.over(_QUANTITIES, names or {})
         if not math.isfinite(result.value):
             raise BrazoError(f"'{_short(self.text)}' is not a finite number")
         return result
 
     def over(self, scalars: Scalars, names: Mapping[str, Any]) -> Any:
-        """The value for another type of scalar; `names` has the values of the names."""
+        """Evaluate with the scalar type of `scalars`; `names` maps parameter names to values."""
         try:
             return self.tree.over(scalars, names)
         except UndefinedResult as error:
@@ -154,7 +157,7 @@ class Expression:
 
 
 def parse_expression(text: str, names: Container[str] = ()) -> Expression:
-    """Parse a text; `names` are the parameters that it may use.
+    """Parse an expression; `names` are the parameters that it may contain.
 
     `/s` after a unit, as in `180deg/s`, is part of the unit unless `s` is a parameter.
     """
@@ -162,14 +165,16 @@ def parse_expression(text: str, names: Container[str] = ()) -> Expression:
 
 
 def names_in(text: str) -> set[str]:
-    """All names in a text, including functions; the text need not be a valid expression."""
+    """Return all names in a text, including functions; the text may be an invalid expression."""
     return {match["name"] for match in _TOKEN.finditer(text) if match["name"]}
 
 
 @lru_cache(maxsize=1024)
 def _parse(text: str, s_is_parameter: bool) -> Expression:
     if len(text) > _MAX_LENGTH:
-        raise BrazoError(f"expression of {len(text)} characters; at most {_MAX_LENGTH} are read")
+        raise BrazoError(
+            f"the expression has {len(text)} characters; at most {_MAX_LENGTH} are allowed"
+        )
     parser = _Parser(text, s_is_parameter)
     return Expression(text, parser.read(), frozenset(parser.names))
 
@@ -179,7 +184,7 @@ def _short(text: str) -> str:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one expression."""
+    """Recursive-descent parser of the tokens of one expression."""
 
     def __init__(self, text: str, s_is_parameter: bool) -> None:
         self.text = text
@@ -207,7 +212,7 @@ class _Parser:
 
     def read(self) -> Node:
         if not self.tokens:
-            raise BrazoError("a number is missing")
+            raise BrazoError("the expression is empty; a number is missing")
         tree = self._sum()
         if self.at < len(self.tokens):
             self._fail(f": unexpected '{self.tokens[self.at].group().strip()}'")
@@ -237,7 +242,7 @@ class _Parser:
     def _signed(self) -> Node:
         self.depth += 1
         if self.depth > _MAX_DEPTH:
-            self._fail(f" is nested more than {_MAX_DEPTH} deep")
+            self._fail(f" has more than {_MAX_DEPTH} nested parentheses and signs")
         try:
             if self._take("-"):
                 return Negative(self._signed())

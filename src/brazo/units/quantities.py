@@ -1,7 +1,7 @@
-"""Floats with a dimension; their arithmetic checks that dimensions agree.
+"""Floats with a dimension, whose arithmetic checks that dimensions agree.
 
-A number that was written without a unit is *free*: it takes the dimension of the other operand, or
-of the field of the file that it is given to, so `2*L1` and `L1 + 0.1` are lengths.
+A number without a unit is *free*: it takes the dimension of the other operand, or of the field in
+the file.  So `2*L1` and `L1 + 0.1` are lengths if `L1` is a length.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from brazo.units.dimensions import NUMBER, UNITS, Dimension, dimension_name
 
 
 class UndefinedResult(BrazoError):
-    """Raised for an operation without a result; the message is appended to the expression."""
+    """Raised for an operation without a result, such as a division by zero.
+
+    The message, for example ` is not a real number`, is appended to the quoted expression.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A float in SI with its dimension; `dimension=None` means free (no unit was written)."""
+    """A float in SI units with a dimension; `dimension=None` means that no unit was given."""
 
     value: float
     dimension: Dimension | None = None
@@ -47,7 +50,9 @@ class Quantity:
         dimension = self.dimension
         if dimension is not None:
             if abs(exponent.value) > 9 or exponent.value != int(exponent.value):
-                raise UndefinedResult(": a unit needs a whole exponent")
+                raise UndefinedResult(
+                    ": the exponent of a quantity with a unit must be an integer from -9 to 9"
+                )
             a, b, c, d, e = (int(exponent.value) * power for power in dimension)
             dimension = (a, b, c, d, e)
         try:
@@ -59,17 +64,21 @@ class Quantity:
         return Quantity(value, dimension)
 
     def _common(self, other: Quantity) -> Dimension | None:
-        """Dimension of the sum of two quantities; raises an error if they differ."""
+        """Common dimension of two quantities in a sum; an error if their dimensions differ."""
         if self.dimension is None:
             return other.dimension
         if other.dimension is not None and other.dimension != self.dimension:
             raise UndefinedResult(
-                f" adds {dimension_name(self.dimension)} and {dimension_name(other.dimension)}"
+                f" adds or subtracts {dimension_name(self.dimension)} and "
+                f"{dimension_name(other.dimension)}"
             )
         return self.dimension
 
     def _product(self, other: Quantity, sign: int) -> Dimension | None:
-        """Dimension of a product or quotient; a free factor has no effect (`2*L1`, `L1/2`)."""
+        """Dimension of a product (`sign` = 1) or quotient (−1) of two quantities.
+
+        A factor or divisor without a unit does not change the dimension.
+        """
         if other.dimension is None:
             return self.dimension
         if self.dimension is None and sign > 0:
@@ -80,7 +89,7 @@ class Quantity:
 
 
 class QuantityScalars:
-    """Literals, pi and functions as quantities; see `brazo.units.expressions.Scalars`."""
+    """Evaluates expressions as quantities; implements the protocol `Scalars`."""
 
     pi = Quantity(math.pi)
 

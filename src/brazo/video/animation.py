@@ -1,4 +1,4 @@
-"""`Animation`: a short video in memory that a notebook shows and that can be saved."""
+"""`Animation`: a short video in memory that a notebook displays and that can be saved."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TYPES = {".mp4": "video/mp4", ".webm": "video/webm", ".gif": "image/gif"}
 
 @dataclass(frozen=True, eq=False)
 class Animation:
-    """A video in memory; a notebook shows it, `save` writes it to a file.
+    """Video in memory; a notebook displays it, and `save` writes it to a file.
 
     `data` are the bytes of a file with the suffix `suffix`: .mp4, .webm or .gif.
     """
@@ -39,12 +39,12 @@ class Animation:
     duration: float  # s
 
     def save(self, path: str | Path) -> Path:
-        """Write the file; the suffix must be that of the animation."""
+        """Write the video to a file; the suffix of `path` must be that of the animation."""
         path = Path(path)
         if path.suffix.lower() != self.suffix:
             raise BrazoError(
-                f"{path}: the animation is {self.suffix}; save it so, or animate with "
-                f"format='{path.suffix.lower()}'"
+                f"{path}: the animation is in format {self.suffix}; save it with this suffix, or "
+                f"call animate with another format ({', '.join(_TYPES)})"
             )
         with replacing(path) as temporary:
             temporary.write_bytes(self.data)
@@ -69,10 +69,10 @@ class Animation:
 
 
 def animate(source: Any, *, cell: Any = None, format: str = ".mp4", **options: Any) -> Animation:
-    """Render a recording, a cell or a robot to an `Animation`; options as of `VideoOptions`."""
+    """Render a recording, a cell or a robot to an `Animation`; options as for `VideoOptions`."""
     suffix = "." + format.lower().lstrip(".")
     if suffix not in _TYPES:
-        raise BrazoError(f"format '{format}': choose {', '.join(_TYPES)}")
+        raise BrazoError(f"format '{format}' is not supported; choose {', '.join(_TYPES)}")
     chosen = VideoOptions(**{"size": SIZE, **options})
     with tempfile.TemporaryDirectory(prefix="brazo-") as folder:
         done = render(source, Path(folder) / f"animation{suffix}", chosen, cell=cell)
@@ -81,20 +81,21 @@ def animate(source: Any, *, cell: Any = None, format: str = ".mp4", **options: A
 
 
 def animate_robot(robot: Robot, qs: Any, dt: float, **options: Any) -> Animation:
-    """Render a robot at joint positions qs (m, n), `dt` seconds apart."""
+    """Render a robot at k joint positions qs (k, n), `dt` seconds apart, to an `Animation`."""
     values = np.asarray(qs, dtype=float)
     if values.ndim != 2 or values.shape[1] != robot.n or len(values) < 2:
         raise BrazoError(
-            f"animate: qs has shape {values.shape}; expected (m, {robot.n}) with m at least 2"
+            f"animate: qs has shape {values.shape}; expected (k, {robot.n}) with k at least 2"
         )
     if not np.isfinite(values).all():
         raise BrazoError("animate: qs contains values that are not finite")
     if not (np.isfinite(dt) and dt > 0.0):
         raise BrazoError(f"animate: dt is {dt} s; it must be greater than 0")
-    length = dt * (len(values) - 1)
-    if length / options.get("speed", 1.0) > MAX_DURATION:
+    duration = dt * (len(values) - 1) / options.get("speed", 1.0)
+    if duration > MAX_DURATION:
         raise BrazoError(
-            f"animate: {length:g} s; at most {MAX_DURATION:g} s: shorten it, or raise speed"
+            f"animate: the video would last {duration:g} s; at most {MAX_DURATION:g} s are "
+            "allowed: shorten the motion, or increase 'speed'"
         )
     names: Sequence[str] = robot.joint_names
     columns = {"t": (dt * np.arange(len(values)), "s")}

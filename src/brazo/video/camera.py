@@ -1,8 +1,8 @@
 """Cameras: a fixed view, one revolution around the scene, and a path of keyframes from a file.
 
-A view looks at a point from a distance.  Its azimuth is the direction from that point to the
-camera, about z from +x; its elevation is above the horizontal.  Between keyframes all values are
-interpolated with a monotone cubic (PCHIP), which does not overshoot.
+A view looks at a point from a distance.  Its azimuth is the direction from this point to the
+camera, measured about z from +x.  Its elevation is the angle above the horizontal.  Between
+keyframes all values are interpolated by a monotone cubic (PCHIP), which does not overshoot.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class CameraView:
 
     @property
     def position(self) -> Array:
-        """Position of the camera (3,), m."""
+        """Position (3,) of the camera in m."""
         return self.look_at + self.distance * _direction(self.azimuth, self.elevation)
 
 
 @dataclass(frozen=True)
 class Key:
-    """A view of a camera file at a time (s); what the file omits is None."""
+    """Keyframe of a camera file: a view at a time (s); values that the file omits are None."""
 
     time: float
     azimuth: float | None = None  # deg
@@ -72,10 +72,12 @@ CameraPath = Callable[[float, float], CameraView]  # (recorded time, share of th
 def camera_path(
     camera: Any, extent: Extent, aspect: float, fov_deg: float, turntable: bool
 ) -> CameraPath:
-    """Return the view at each time of a video.
+    """Return a function that computes the camera view at each time of a video.
 
+    Its arguments are the recorded time (s) and the elapsed fraction (0 to 1) of the video.
     `camera` is the name of a view, an azimuth and elevation in degrees (and a distance in m) as a
-    tuple or text with commas, or the path of a .yaml or .csv file with keyframes.
+    tuple or text with commas, or the path of a .yaml or .csv file with keyframes.  With
+    `turntable`, the camera makes one revolution.
     """
     if isinstance(camera, str | Path) and str(camera).lower().endswith(SUFFIXES):
         if turntable:
@@ -95,7 +97,10 @@ def camera_path(
 
 
 def fixed_view(camera: Any) -> tuple[float, float, float | None]:
-    """Azimuth, elevation (deg) and distance (m, None: fitted) of a camera given by a user."""
+    """Return azimuth, elevation (deg) and distance (m) of a camera given by a user.
+
+    The distance is None if the user did not give it; it is then chosen to show the whole scene.
+    """
     if camera is None:
         camera = "default"
     if isinstance(camera, str) and camera in VIEWS:
@@ -118,7 +123,7 @@ def fixed_view(camera: Any) -> tuple[float, float, float | None]:
 
 
 class _Keyframes:
-    """Views between the keyframes of a file; the first and last one hold outside."""
+    """Function that interpolates camera views between keyframes; constant outside their times."""
 
     def __init__(self, keys: Sequence[Key], extent: Extent, aspect: float, fov_deg: float) -> None:
         rows = []
@@ -149,13 +154,16 @@ class _Keyframes:
 
 
 def read_keys(path: Path) -> list[Key]:
-    """Read the keyframes of a .yaml or .csv file, sorted by time."""
+    """Read the keyframes of a .yaml or .csv file; their times must increase."""
     keys = _csv_keys(path) if path.suffix.lower() == ".csv" else _yaml_keys(path)
     if not keys:
         raise BrazoError(f"{path}: no keyframes; give at least one")
-    times = [key.time for key in keys]
-    if any(b <= a for a, b in pairwise(times)):
-        raise BrazoError(f"{path}: the times of the keyframes must increase")
+    for before, after in pairwise(keys):
+        if after.time <= before.time:
+            raise BrazoError(
+                f"{path}: the times of the keyframes must increase; {after.time:g} s follows "
+                f"{before.time:g} s"
+            )
     return keys
 
 
@@ -173,7 +181,7 @@ def _yaml_keys(path: Path) -> list[Key]:
 def _yaml_key(item: Field) -> Key:
     fields = item.mapping(FIELDS)
     if "time" not in fields:
-        item.missing("time", "of the recording, s")
+        item.missing("time", "time in the recording, s")
     values: dict[str, float] = {"time": fields["time"].number(units.TIME)}
     for name in ("azimuth", "elevation"):
         if name in fields:  # degrees unless the file gives a unit
@@ -199,7 +207,11 @@ def _csv_keys(path: Path) -> list[Key]:
     head = [name.strip() for name in rows[0]] if rows else []
     unknown = [name for name in head if name not in COLUMNS]
     if "time" not in head or unknown or len(set(head)) < len(head):
-        what = f"column '{unknown[0]}'" if unknown else "a header with the column time"
+        what = (
+            f"column '{unknown[0]}'"
+            if unknown
+            else "a header with the column 'time' and without duplicate columns"
+        )
         raise BrazoError(
             f"{at(path, 1)}{'unknown ' if unknown else 'expected '}{what}; columns: "
             f"{', '.join(COLUMNS)}"
@@ -215,7 +227,8 @@ def _csv_keys(path: Path) -> list[Key]:
                 raise ValueError
         except ValueError:
             raise BrazoError(
-                f"{at(path, line)}expected {len(head)} finite numbers (time is required)"
+                f"{at(path, line)}expected {len(head)} finite numbers or empty cells; 'time' must "
+                "not be empty"
             ) from None
         try:
             keys.append(_key(values, _triple(values, "x", "y", "z"), _triple(values, *COLUMNS[7:])))
@@ -242,13 +255,18 @@ def _key(
         raise BrazoError(f"distance {distance:g} m; it must be greater than 0")
     if position is not None:
         if target is None:
-            raise BrazoError("position needs look_at, the point that the camera looks at")
+            raise BrazoError(
+                "'position' (x, y, z) needs 'look_at' (look_x, look_y, look_z), the point that the "
+                "camera looks at"
+            )
         if any(one is not None for one in (azimuth, elevation, distance)):
-            raise BrazoError("give either position, or azimuth, elevation and distance")
+            raise BrazoError(
+                "give either 'position' (x, y, z), or 'azimuth', 'elevation' and 'distance'"
+            )
         away = np.subtract(position, target)
         distance = float(np.linalg.norm(away))
         if not distance > 0.0:
-            raise BrazoError("position and look_at are the same point")
+            raise BrazoError("'position' and 'look_at' are the same point; move one of them")
         azimuth = math.degrees(math.atan2(away[1], away[0]))
         elevation = math.degrees(math.asin(away[2] / distance))
     return Key(
@@ -257,7 +275,7 @@ def _key(
 
 
 def _direction(azimuth: float, elevation: float) -> Array:
-    """Unit vector (3,) from the target to the camera."""
+    """Return the unit vector (3,) from the target to the camera; the angles are in degrees."""
     a, e = math.radians(azimuth), math.radians(elevation)
     return np.array([math.cos(e) * math.cos(a), math.cos(e) * math.sin(a), math.sin(e)])
 
@@ -265,7 +283,7 @@ def _direction(azimuth: float, elevation: float) -> Array:
 def _distance(
     extent: Extent, azimuth: float, elevation: float, target: Array, aspect: float, fov_deg: float
 ) -> float:
-    """Distance (m) from which all points of the extent are visible."""
+    """Return the distance (m) from the target at which the camera sees all points of the extent."""
     a = math.radians(azimuth)
     back = _direction(azimuth, elevation)
     right = np.array([-math.sin(a), math.cos(a), 0.0])

@@ -1,6 +1,6 @@
-"""Frames to an .mp4 (H.264), .webm (VP9) or .gif file, by ffmpeg in another process.
+"""Encoder of frames to an .mp4 (H.264), .webm (VP9) or .gif file, by ffmpeg in another process.
 
-The file appears only when it is complete; an exception or Ctrl+C inside the context removes it.
+The file appears only when it is complete.  An exception or Ctrl+C inside the context removes it.
 """
 
 from __future__ import annotations
@@ -35,15 +35,18 @@ Write = Callable[[np.ndarray], None]
 
 
 def video_format(path: str | Path) -> str:
-    """Suffix of a video's path; raise `BrazoError` if it is not one of `FORMATS`."""
+    """Return the suffix of the path of a video; raise BrazoError if it is not one of `FORMATS`."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise BrazoError(f"{path}: videos are written as {', '.join(FORMATS)}")
+        raise BrazoError(f"{path}: videos are written as {', '.join(FORMATS)}; change the suffix")
     return suffix
 
 
 def frame_size(size: Any) -> tuple[int, int]:
-    """Width and height in px, given as `(640, 480)` or `640x480`; both must be even."""
+    """Convert a size such as `(640, 480)` or `640x480` to (width, height) in px.
+
+    Raise BrazoError unless both are even and from 16 to `MAX_SIDE`.
+    """
     try:
         parts = size.lower().split("x") if isinstance(size, str) else size
         width, height = (int(one) for one in parts)
@@ -59,7 +62,10 @@ def frame_size(size: Any) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
-    """Write a video; yield the function that adds a frame (height, width, 3), 8 bit RGB."""
+    """Write a video (context manager); yield a function that adds a frame.
+
+    A frame is (height, width, 3), 8-bit RGB.
+    """
     suffix = video_format(path)
     with contextlib.ExitStack() as stack:
         target = stack.enter_context(replacing(path))
@@ -79,7 +85,7 @@ def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
 
 @contextlib.contextmanager
 def _written_by(path: Path, *arguments: str) -> Iterator[Write]:
-    """Let ffmpeg write a file; yield the function that sends it a frame."""
+    """Run ffmpeg to write a file (context manager); yield a function that sends it a frame."""
     with running("-y", *arguments) as ffmpeg:
         with contextlib.suppress(BrokenPipeError):  # its exit code tells why
             yield lambda frame: _send(frame, ffmpeg.stdin)

@@ -1,4 +1,4 @@
-"""`Extent`: region that a picture has to show: bounding box of a run, its floor and its grid."""
+"""`Extent`: region that the images of a run have to show, with the floor and its grid."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class Extent:
-    """Points (k, 3), m, that pictures show, and the height of the floor (m)."""
+    """Points (k, 3) in m that images must show, and the height of the floor (m)."""
 
     points: Array
     floor: float
 
     @cached_property
     def middle(self) -> Array:
-        """Middle (3,) of the bounding box, m."""
+        """Centre (3,) of the bounding box, m."""
         return (self.points.min(axis=0) + self.points.max(axis=0)) / 2
 
     @cached_property
@@ -37,7 +37,7 @@ class Extent:
 
     @property
     def grid(self) -> float:
-        """Length of a cell of the floor's grid, m."""
+        """Cell length of the floor grid, m."""
         return grid_cell(self.size)
 
     @classmethod
@@ -48,7 +48,12 @@ class Extent:
         poses: Iterable[Array],
         floor: float | None,
     ) -> Extent:
-        """Extent of bodies over several sets of poses (k, 4, 4), without the ground."""
+        """Return the extent of k bodies over several sets of poses (k, 4, 4).
+
+        Bodies that are ground (see `ground_of`) are excluded.  `fixtures` is True for each body
+        that is a fixture of the cell.  `floor` (m) is the height of the floor; None places the
+        floor below all bodies.
+        """
         boxes = [box_of(parts) for parts in bodies]
         sets = [
             [box @ T[:3, :3].T + T[:3, 3] for box, T in zip(boxes, places, strict=True)]
@@ -67,7 +72,7 @@ class Extent:
 
 
 def box_of(parts: Sequence[Part]) -> Array:
-    """Corners (8 p, 3), m, of the bounding boxes of p parts, in the body's frame."""
+    """Return the corners (8 p, 3) in m of the bounding boxes of p parts, in the body frame."""
     corners = [np.empty((0, 3))]
     for part in parts:
         vertices = mesh(part.shape).vertices
@@ -78,7 +83,11 @@ def box_of(parts: Sequence[Part]) -> Array:
 
 
 def ground_of(fixtures: Sequence[bool], boxes: Sequence[Array]) -> list[bool]:
-    """Whether each body is ground: a fixture wider than `GROUND` times the extent of all bodies."""
+    """Return a list with True for each body that is ground, such as a large floor plate.
+
+    Ground is a fixture wider than `GROUND` times the width of all bodies together.  `boxes`
+    contains the corners of the bounding boxes of each body in the world frame.
+    """
     filled = [box for box in boxes if len(box)]
     if not filled:
         return [False] * len(boxes)
@@ -90,7 +99,7 @@ def ground_of(fixtures: Sequence[bool], boxes: Sequence[Array]) -> list[bool]:
 
 
 def grid_cell(size: float) -> float:
-    """Cell length (m) of a grid, from the 1-2-5 series: about a fifteenth of `size` (m)."""
+    """Return the cell length (m) of a grid: about `size` / 15, from the 1-2-5 series."""
     exponent = math.floor(math.log10(size / 15))
     step = size / 15 / 10**exponent
     return (1 if step < 1.5 else 2 if step < 3.5 else 5 if step < 7.5 else 10) * 10.0**exponent

@@ -1,8 +1,8 @@
-"""OpenGL without a window: choice of a backend that works here, and pictures of a MuJoCo model.
+"""Offscreen OpenGL: selection of a working backend, and images of a MuJoCo model.
 
-A missing driver may end the process instead of raising, so each backend is first tried in a
-process of its own.  The environment variable MUJOCO_GL (egl, osmesa, glfw) limits the choice to
-one.  Contexts belong to the thread that created them.
+A missing driver may end the process instead of raising an exception, so each backend is first tried
+in a separate process.  The environment variable MUJOCO_GL (egl, osmesa, glfw) selects one backend.
+Contexts belong to the thread that created them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ _HINTS = {
 
 @lru_cache(maxsize=1)
 def backend() -> str:
-    """Name of an OpenGL backend that works on this machine; raise `BrazoError` if none does."""
+    """Return the name of an OpenGL backend that works on this machine.
+
+    Raises BrazoError if none works.
+    """
     reasons = []
     for name in candidates():
         reason = _failure(name)
@@ -53,11 +56,11 @@ def backend() -> str:
 
 
 def candidates() -> tuple[str, ...]:
-    """Backends to try, in order; MUJOCO_GL selects one."""
+    """Return the names of the OpenGL backends to try, in order; MUJOCO_GL may select one."""
     wanted = os.environ.get("MUJOCO_GL", "").lower().strip()
     if wanted in _SWITCHED_OFF:
         raise BrazoError(
-            f"MUJOCO_GL={wanted} switches OpenGL off: unset it, or set egl or osmesa, to render"
+            f"MUJOCO_GL={wanted} switches OpenGL off: unset this environment variable to render"
         )
     if sys.platform == "darwin":
         known: tuple[str, ...] = ("cgl", "glfw")
@@ -70,12 +73,12 @@ def candidates() -> tuple[str, ...]:
         screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
         return tuple(one for one in known if one != "glfw" or screen or "egl" not in known)
     if wanted not in known:
-        raise BrazoError(f"MUJOCO_GL={wanted}: not an OpenGL backend; there are {', '.join(known)}")
+        raise BrazoError(f"MUJOCO_GL={wanted}: unknown OpenGL backend; choose {', '.join(known)}")
     return (wanted,)
 
 
 def try_backend(name: str) -> None:
-    """Render one small picture with a backend; entry point of a separate process."""
+    """Render one small image with a backend; entry point of a separate process."""
     mujoco = engine()
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><light pos='0 0 3'/><geom size='.2'/></worldbody></mujoco>"
@@ -89,7 +92,7 @@ def try_backend(name: str) -> None:
 
 
 def _failure(name: str) -> str | None:
-    """Why a backend does not work here; None if it does."""
+    """Return the reason why a backend does not work here; None if it works."""
     try:
         done = subprocess.run(
             [sys.executable, "-P", "-c", _ATTEMPT, name, "\n".join(sys.path)],
@@ -110,7 +113,7 @@ def _failure(name: str) -> str | None:
 
 
 class Renderer:
-    """Pictures of a MuJoCo model, drawn into memory; a context manager."""
+    """Renderer of images of a MuJoCo model into memory; a context manager."""
 
     def __init__(
         self, model: Any, width: int, height: int, backend: str, *, lines: int = 0
@@ -140,13 +143,14 @@ class Renderer:
         self._gl.free()
 
     def flag(self, name: str, on: bool) -> None:
-        """Switch a rendering flag of MuJoCo: `shadow`, `reflection`, `fog`, …"""
+        """Switch a rendering flag of MuJoCo on or off: `shadow`, `reflection`, `fog`, …"""
         self.scene.flags[getattr(self._mujoco.mjtRndFlag, f"mjRND_{name.upper()}")] = on
 
     def render(self, data: Any, camera: Any, decorate: Any = None) -> np.ndarray:
-        """Picture (height, width, 3) of the current state, valid until the next one.
+        """Return an image (height, width, 3) of the current state, valid until the next call.
 
-        `decorate(scene)` may add geoms.
+        `data` and `camera` are MuJoCo's `MjData` and `MjvCamera`.  `decorate` is called with the
+        MuJoCo scene before rendering and may add geoms.
         """
         mujoco = self._mujoco
         mujoco.mjv_updateScene(

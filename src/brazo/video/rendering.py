@@ -1,6 +1,6 @@
 """Rendering of a recording, a cell or a robot to a video file.
 
-The state of each frame is interpolated between the rows of the recording; the engine computes only
+The state of each frame is interpolated between the rows of the recording.  The engine computes only
 the poses of the bodies.  A robot or cell without a recording is shown at its start configuration.
 """
 
@@ -40,7 +40,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True)
 class VideoOptions:
-    """How a video is rendered.
+    """Options for rendering a video.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ class VideoOptions:
     camera : name of a view (default, front, back, left, right, top), azimuth and elevation in
         degrees (and a distance in m), or a .yaml or .csv file with keyframes.
     turntable : let the camera make one revolution during the video.
-    speed : of the playback; 2 is twice as fast as the run.
-    start, stop : s, recorded times between which the video shows the run.
+    speed : playback speed; 2 is twice as fast as the run.
+    start, stop : recorded times (s) at which the video starts and ends.
     trail : draw the path of each tool up to the current time.
     shadows : draw shadows, which takes about twice as long.
     """
@@ -70,12 +70,14 @@ class VideoOptions:
         for name, high in (("fps", 240.0), ("speed", 1e4)):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and 0.0 < value <= high):
-                raise BrazoError(f"{name} {value}: it must be greater than 0, at most {high:g}")
+                raise BrazoError(
+                    f"{name} is {value}; it must be greater than 0 and at most {high:g}"
+                )
 
 
 @dataclass(frozen=True)
 class Rendered:
-    """Result of a rendering: the file, its frames and duration (s), and notes on the recording."""
+    """Written video: its file, number of frames and duration (s), and notes on the recording."""
 
     path: Path
     frames: int
@@ -91,10 +93,10 @@ def render(
     cell: Any = None,
     progress: Progress | None = None,
 ) -> Rendered:
-    """Write a video of `source` as .mp4, .webm or .gif; `progress` gets the completed fraction.
+    """Write a video of `source` as .mp4, .webm or .gif.
 
-    `source` is a recording (object or path), a cell, a robot, or the name or file of one.  `cell`
-    replaces the recorded cell.
+    `source` is a recording (object or path), a cell, a robot, or the name or file of a cell or
+    robot. `cell` replaces the recorded cell.  `progress` is called with the completed fraction.
     """
     options, path = options or VideoOptions(), Path(path)
     video_format(path)
@@ -113,12 +115,12 @@ def render(
 def write_video(
     path: Path, source: ColumnSource, progress: Progress | None = None, cell: Any = None
 ) -> None:
-    """Write a video of a recording with the default options, as `Recording.to` does."""
+    """Write a video of a recording with the default options; used by `Recording.to`."""
     render(source, path, cell=cell, progress=progress)
 
 
 class Clip:
-    """The frames of a video: their number, their times, and their pictures on a stage."""
+    """Frames of a video: their number, their times and their images."""
 
     def __init__(self, source: Any, options: VideoOptions, cell: Any = None) -> None:
         self._options = options
@@ -126,9 +128,12 @@ class Clip:
         self._source = _recording_of(source)
         if self._source is None:
             if options.start is not None or options.stop is not None or options.speed != 1.0:
-                raise BrazoError("start, stop and speed apply to recordings only")
+                raise BrazoError(
+                    "'start', 'stop' and 'speed' apply to recordings only; omit them for a cell or "
+                    "a robot"
+                )
             if cell is not None:
-                raise BrazoError("cell: applies to recordings only")
+                raise BrazoError("'cell' applies to recordings only; omit it for a cell or a robot")
             shown = as_cell(source)
         else:
             shown = self._cut(self._source[0], self._source[1], cell)
@@ -157,7 +162,7 @@ class Clip:
         return len(self._times)
 
     def stage(self) -> Stage:
-        """Stage on which the frames are drawn; a context manager."""
+        """Return the `Stage` that draws the frames; it is a context manager."""
         tools = len(self._world.robots) if self._options.trail else 0
         return Stage(
             self._bodies,
@@ -169,7 +174,7 @@ class Clip:
         )
 
     def frames(self, stage: Stage) -> Iterator[Array]:
-        """Iterate over the frames (height, width, 3); each is valid until the next one."""
+        """Yield the frames (height, width, 3); each is valid until the next frame is requested."""
         trail = self._options.trail
         for k, poses in enumerate(self._poses(self._times)):
             yield stage.draw(poses, self._view(k), self._tools() if trail else None)
@@ -197,32 +202,34 @@ class Clip:
         return np.array([robot.tool()[:3, 3] for robot in self._world.robots.values()])
 
     def _cut(self, rows: ColumnSource, name: Path, cell: Any) -> Cell:
-        """Limit the recording to the time range; return its cell."""
+        """Limit the recording `rows` to the time range of the options; return the cell to draw."""
         options = self._options
         shown, notes = recorded_cell(rows, name, cell)
         self.notes += [*rows.notes, *notes]
         if options.start is not None or options.stop is not None:
             rows = rows.between(options.start, options.stop)
         if rows.rows < 2:
-            raise BrazoError(f"{name}: a video needs at least two rows; there are {rows.rows}")
+            raise BrazoError(
+                f"{name}: a video needs at least two rows; there are {rows.rows} to show"
+            )
         self._source = rows, name
         return shown
 
     def _frame_times(self, rows: ColumnSource) -> Array:
-        """Times of the frames (k,), s from the first row."""
+        """Return the times (k,) of the frames, in s after the first row of the recording."""
         options = self._options
         length = float(elapsed(rows)[-1])
         count = math.floor(length * options.fps / options.speed + 1e-6) + 1
         if count > MAX_FRAMES:
             raise BrazoError(
-                f"{count} frames; at most {MAX_FRAMES}: choose a time range, a higher speed or a "
-                "lower frame rate"
+                f"the video would have {count} frames; at most {MAX_FRAMES} are allowed: choose a "
+                "shorter time range, a higher speed or a lower frame rate"
             )
         return np.minimum(np.arange(count) * options.speed / options.fps, length)
 
 
 def _recording_of(source: Any) -> tuple[ColumnSource, Path] | None:
-    """Rows and name of a recording; None if `source` is something else."""
+    """Return the rows and name of a recording; None if `source` is something else."""
     if isinstance(source, ColumnSource):
         return source, Path("recording")
     if isinstance(source, Recording):

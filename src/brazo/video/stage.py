@@ -1,8 +1,9 @@
-"""`Stage`: a cell as a MuJoCo model for pictures only: solids, floor, light and background.
+"""`Stage`: a cell as a MuJoCo model for images only: solids, floor, light and background.
 
-Every drawn body of a world is a body that is placed directly (`mocap`), with one mesh for each of
-its colours.  The poses come from the physics; nothing is simulated here, so that the look can be
-chosen freely: a light background into which the floor fades, one soft light with a shadow.
+Every drawn body of a world becomes a `mocap` body, whose pose is set directly.  It has one mesh for
+each of its colours.  The poses come from a `World`; nothing is simulated here.  The appearance can
+therefore be chosen freely: a light background into which the floor fades, and one soft light with a
+shadow.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ Array = np.ndarray
 
 
 class Stage:
-    """A cell ready to be drawn; a context manager that holds an OpenGL context.
+    """MuJoCo model of a cell that draws images; a context manager that frees its OpenGL context.
 
-    `far` is the largest distance (m) of the camera from what it looks at.
+    `far` is the largest distance (m) from the camera to its target.
     """
 
     def __init__(
@@ -76,10 +77,10 @@ class Stage:
         self._renderer.__exit__(*error)
 
     def draw(self, poses: Array, camera: Any, tools: Array | None = None) -> Array:
-        """Picture (height, width, 3), 8 bit, with the bodies at poses (k, 4, 4).
+        """Return an image (height, width, 3), 8 bit, with the bodies at poses (k, 4, 4).
 
-        `camera` has azimuth, elevation (deg, of the camera seen from the target), distance and
-        look_at.  `tools` (robots, 3) continue the trails.
+        `camera` has azimuth and elevation (deg) of the camera seen from the target, distance and
+        look_at (m).  `tools` (robots, 3) are tool positions (m), added to the trails.
         """
         mujoco, data = self._mujoco, self._data
         data.mocap_pos[:] = poses[:, :3, 3]

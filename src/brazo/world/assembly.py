@@ -1,10 +1,10 @@
-"""Assembly of a cell's MuJoCo model: bodies, collision geometry and its owners.
+"""`Assembly`: construction of the MuJoCo model of a cell.
 
-`Assembly` wraps an `MjSpec` and keeps what the compiled model does not contain: the part each geom
-belongs to, the exact inertia of each body, and the geometry to draw.  `compile` writes the exact
-inertias into the compiled model, including those MuJoCo's compiler rejects (zero mass, violated
-triangle inequality).  The engine can compute with them; only its optimisation for aligned body
-frames (`body_sameframe`) is switched off for these bodies.
+An assembly wraps an `MjSpec` and stores data that the compiled model does not contain: the part
+that each geom belongs to, the exact inertia of each body, and the geometry to draw.  `compile`
+writes the exact inertias into the compiled model, including inertias that MuJoCo's compiler rejects
+(zero mass, violated triangle inequality).  The engine can simulate bodies with such inertias, but
+`compile` has to switch off the engine's optimisation for aligned body frames (`body_sameframe`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OFF_CENTRE = replace(PLACEHOLDER, com=np.full(3, 0.1))
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Owner of a geom: `owner` names a robot, body or fixture, `part` one of its parts."""
+    """Owner and part of a geom: a robot, body or fixture, and the name of one of its parts."""
 
     kind: Kind
     owner: str
@@ -42,15 +42,15 @@ class Label:
 
     @property
     def name(self) -> str:
-        """Return `owner/part`, or the owner's name if it has no separate parts."""
+        """`owner/part`, or only `owner` if the owner has no separate parts."""
         return f"{self.owner}/{self.part}" if self.part else self.owner
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """Contact properties of a geom: friction, priority, dimension, gap and solver reference.
+    """Contact properties of a geom, as in MuJoCo: friction, priority, condim, gap and solref.
 
-    In a contact the values of the geom with the higher priority apply.
+    In a contact, the values of the geom with the higher priority are used.
     """
 
     friction: Friction
@@ -62,7 +62,7 @@ class Surface:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A body to draw: its parts, in the frame that `World.poses` returns."""
+    """A body to draw.  Its parts are in the body frame; `World.poses` returns the body's pose."""
 
     name: str  # `robot/body`, or the name of a body or fixture
     kind: Kind
@@ -75,7 +75,7 @@ class Drawn:
 
 @dataclass
 class Assembly:
-    """A MuJoCo model under construction."""
+    """The MuJoCo model of a cell under construction."""
 
     contact: ContactSettings
     spec: Any = field(default_factory=lambda: engine().MjSpec())
@@ -92,7 +92,11 @@ class Assembly:
         return parent.add_body(name=name, pos=T[:3, 3], quat=quat_of(T[:3, :3]))
 
     def inertia(self, body: Any, inertia: Inertia) -> None:
-        """Set the inertia of a body; `compile` replaces placeholders by the exact values."""
+        """Set the inertia of a body.
+
+        If MuJoCo's compiler would reject the inertia, a placeholder is set here, and `compile`
+        writes the true values into the compiled model.
+        """
         shown = inertia if mujoco_accepts(inertia) else _OFF_CENTRE
         moments, axes = principal(shown.tensor)
         # A flat plate has A + B = C; rounding must not make C larger than A + B.
@@ -105,7 +109,7 @@ class Assembly:
     def solids(
         self, body: Any, parts: Iterable[Part], kind: Kind, owner: str, surface: Surface
     ) -> None:
-        """Add collision geometry for the parts that collide."""
+        """Add collision geoms to a body, for all `parts` whose attribute `collides` is True."""
         for part in parts:
             if part.collides:
                 for solid in primitives(part):
@@ -127,32 +131,36 @@ class Assembly:
         return geom
 
     def plane(self, height: float, label: Label, surface: Surface) -> None:
-        """Add a horizontal floor plane; its size only affects drawing."""
+        """Add an infinite horizontal plane at the height `height` (m)."""
         geom = self.world.add_geom(
             type=engine().mjtGeom.mjGEOM_PLANE, size=[10, 10, 1], pos=[0, 0, height]
         )
         self._touch(geom, label, surface)
 
     def exclude(self, first: str, second: str) -> None:
-        """Disable contacts between two bodies, given by name."""
+        """Disable contacts between the bodies with these two names."""
         self.spec.add_exclude(bodyname1=first, bodyname2=second)
 
     def tie(self, equality: Any, time: float | None = None) -> Any:
-        """Set the stiffness of an equality to that of contacts, or to a time constant (s)."""
+        """Set the solver parameters of an equality constraint; return the constraint.
+
+        By default, the parameters are those of contacts.  If `time` (s) is given, the constraint is
+        nearly rigid and has the time constant `time`.
+        """
         solref, solimp = self.contact.solref, self.contact.solimp
         equality.solref = solref if time is None else (time, 1.0)
         equality.solimp = solimp if time is None else (0.99, 0.999, 0.001, 0.5, 2.0)
         return equality
 
     def compile(self) -> Any:
-        """Return the `mujoco.MjModel` with exact inertias."""
+        """Compile and return the `mujoco.MjModel`, with the exact inertias."""
         mujoco = engine()
         try:
             with caught_warnings():
                 model = self.spec.compile()
         except (ValueError, mujoco.FatalError) as error:
             text = " ".join(str(error).split())
-            raise BrazoError(f"the cell cannot be compiled to a physical model: {text}") from error
+            raise BrazoError(f"MuJoCo cannot compile the cell: {text}") from error
         for body, inertia in self.inertias:
             moments, axes = principal(inertia.tensor)
             b = body.id
@@ -185,7 +193,7 @@ class Assembly:
 
 
 def limited(element: Any, limits: tuple[float, float]) -> None:
-    """Set the range of a joint if either limit is finite."""
+    """Set the range of the MuJoCo joint `element`; two infinite limits make it unlimited."""
     finite = bool(np.isfinite(limits).any())
     element.limited = int(finite)
     if finite:

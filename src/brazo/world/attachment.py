@@ -1,18 +1,19 @@
-"""Grippers and tools mounted on the flange of a robot, described in the cell instead of its file.
+"""Attachments: grippers and tools on the flange of a robot, described in the cell file.
 
-An attachment is mounted at a pose relative to the tool frame of the bare robot, its z axis pointing
-away from the flange:
+The pose `mount` of an attachment is relative to the tool frame that the robot has without the
+attachment.  The z axis of `mount` points away from the flange.  With the attachment, the tool frame
+relative to the last link is
 
-    T_body_tool = T_body_bare-tool · mount · translate(z = length)
+    T_link_tool = T_link_oldtool · mount · translate(z = length)
 
-By default `mount` is the face of the flange that is drawn for robots with a D-H table (in some
-tables, such as that of the Puma 560, the tool frame is at the wrist centre inside the arm), and the
-tool frame itself for others.
+For robots with a D-H table, the default `mount` is the face of the drawn flange.  (In some tables,
+such as that of the Puma 560, the tool frame is at the wrist centre inside the arm.)  For other
+robots, the default `mount` is the identity.
 
-A gripper consists of a palm, half as long as its fingers, and two fingers that slide along y; the
-tool frame is between them, at 0.7 of their length, as for grippers of robot files.  A tool is a
-cylinder with the tool frame at its end.  The mass of the attachment, that of a uniform box or
-cylinder, is added to the link that carries it.
+A gripper consists of a palm and two fingers that slide along y; the palm is half as long as the
+fingers.  Its tool frame is between the fingers, at 0.7 of their length, as for grippers in robot
+files.  A tool is a cylinder with the tool frame at its end.  The inertia of the attachment, a
+uniform box or cylinder, is added to the link that carries it.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class AttachedGripper:
 
     @property
     def palm(self) -> tuple[float, float, float]:
-        """Size of the palm (m)."""
+        """Size of the palm (m) along x, y and z."""
         x, y, z = self.gripper.finger
         return (max(1.6 * x, 0.04), self.gripper.opening[1] + 2.0 * y + 0.5 * x, PALM * z)
 
@@ -78,7 +79,7 @@ class AttachedGripper:
 
     @property
     def inertia(self) -> Inertia:
-        """Inertia of a box around palm and closed fingers, in the frame of `mount`."""
+        """Inertia of a uniform box around palm and closed fingers, in the frame of `mount`."""
         x, y, palm = self.palm
         length = palm + self.gripper.finger[2]
         tensor = shape_tensor("box", self.mass, (x, y, length))
@@ -96,7 +97,7 @@ class AttachedTool:
 
     @property
     def gripper(self) -> None:
-        """A tool has no fingers."""
+        """None, because a tool has no fingers."""
         return None
 
     @property
@@ -116,13 +117,13 @@ Attachment = AttachedGripper | AttachedTool
 
 
 def with_attachment(model: Model, attachment: Attachment) -> TreeModel:
-    """Return a model with a gripper or tool on its flange."""
+    """Return the model of the robot with a gripper or tool on its flange."""
     if model.gripper is not None:
         raise BrazoError(
             f"robot '{model.name}' has a gripper in its robot file, so nothing can be attached; "
             "edit that gripper, or use a robot without one"
         )
-    tree = model.require_tree("a gripper or tool can be attached to serial and tree robots")
+    tree = model.require_tree("a gripper or tool can only be attached to a serial or tree robot")
     mount = flange_face(tree) if attachment.mount is None else attachment.mount
     flange = tree.tool @ mount
     tip = tree.bodies[tree.tip]
@@ -142,9 +143,10 @@ def with_attachment(model: Model, attachment: Attachment) -> TreeModel:
 
 
 def flange_face(model: TreeModel) -> Array:
-    """Return the pose (4, 4) of the drawn flange's face, z outwards, in the tool frame.
+    """Return the pose (4, 4) of the face of the drawn flange, relative to the tool frame.
 
-    The bolts are drawn on that face.  The identity if no flange is drawn.
+    The face is the side with the bolts.  The z axis of the pose points out of the face.  If no
+    flange is drawn, the result is the identity.
     """
     parts = {part.name: part for part in model.bodies[model.tip].parts}
     if "tool flange" not in parts or "tool flange bolts" not in parts:

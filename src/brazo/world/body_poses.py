@@ -1,7 +1,8 @@
 """Current poses of all bodies, computed without changing the engine's results.
 
-After a step the engine's frames are those at the start of the step, and its contacts refer to them.
-The current frames are computed from the positions in a separate `MjData`.
+After a step, the body frames in the engine's `MjData` are those at the start of the step, and the
+contacts in `MjData` refer to them.  The current frames are therefore computed in a separate
+`MjData`.
 """
 
 from __future__ import annotations
@@ -41,13 +42,13 @@ class BodyPoses:
         self._shift = np.array([by for _, (_, by) in shifted])
 
     def now(self, data: Any) -> Any:
-        """Return the separate `MjData` with the frames of the current positions."""
+        """Return the separate `MjData`, with frames computed for the joint positions of `data`."""
         self._data.qpos[:] = data.qpos
         self._kinematics(self._model, self._data)
         return self._data
 
     def poses(self, data: Any) -> Array:
-        """Return the poses (k, 4, 4), in the order of `drawn`."""
+        """Return the poses (k, 4, 4) in the world, in the order of `drawn`."""
         now = self.now(data)
         T = self._still.copy()
         T[self._moving, :3, :3] = now.xmat[self._bodies].reshape(-1, 3, 3)
@@ -58,7 +59,7 @@ class BodyPoses:
         return T
 
     def body(self, data: Any, body: int) -> Array:
-        """Return the pose (4, 4) of one of the engine's bodies."""
+        """Return the pose (4, 4) in the world of the engine's body with the id `body`."""
         now = self.now(data)
         T = np.eye(4)
         T[:3, :3] = now.xmat[body].reshape(3, 3)
@@ -66,13 +67,14 @@ class BodyPoses:
         return T
 
     def of(self, robot: str) -> Array:
-        """Return the indices in `drawn` of a robot's bodies, without its fingers."""
+        """Return the indices in `drawn` of the bodies of a robot, without its fingers."""
         return self._own[robot]
 
     def by_drawn(self, values: Array, robot: str) -> Array:
-        """Select the rows of a robot's drawn bodies from an array with one row per engine body.
+        """Return the rows of `values` that belong to the drawn bodies of a robot.
 
-        If a body is drawn twice, its second row is zero.
+        `values` has one row per body of the engine; the result has one row per drawn body.  If an
+        engine body is drawn twice (the rods of a Delta), the second row of this body is zero.
         """
         own = self._own[robot]
         ids = [int(self.drawn[i].body.id) for i in own]

@@ -1,7 +1,7 @@
-"""Compilation of a cell to one MuJoCo model: options, floor, fixtures, robots, free bodies.
+"""Compilation of a cell to one MuJoCo model.
 
-Elements of a robot are named `robot/…`; free bodies and fixtures keep their own names.  There are
-two modes:
+The names of a robot's elements in the model start with `robot/`, where `robot` is its name; free
+bodies and fixtures keep their own names.  There are two modes:
 
     contact   implicitfast integrator, contacts and joint limits enabled: manipulation
     exact     classic Runge–Kutta, contacts and limits disabled: open-loop studies of the dynamics
@@ -37,7 +37,7 @@ TOLERANCE = 1e-10  # of the solver; the loop constraints of a Delta need it
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Built:
-    """A compiled model and the location of each element in it."""
+    """A compiled model, and the elements of the MuJoCo spec from which it was compiled."""
 
     model: Any
     robots: tuple[RobotElements, ...]
@@ -47,7 +47,11 @@ class Built:
 
 
 def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...]]) -> Built:
-    """Compile a cell; `excluded` lists additional non-colliding body pairs of each robot."""
+    """Compile a cell to a MuJoCo model.
+
+    `excluded` maps robot names to pairs of body names.  Contacts between the two bodies of a pair
+    are disabled, like those between neighbouring links of a robot.
+    """
     assembly = Assembly(cell.contact)
     _settings(assembly.spec, cell, mode)
     _static(assembly, cell)
@@ -65,7 +69,7 @@ def build(cell: Cell, mode: Mode, excluded: dict[str, tuple[tuple[str, str], ...
 
 
 def build_alone(cell: Cell, robot: CellRobot) -> Built:
-    """Compile a model of a single robot, without the rest of the cell."""
+    """Compile a MuJoCo model that contains one robot of a cell and nothing else."""
     assembly = Assembly(cell.contact)
     _settings(assembly.spec, cell, "contact")
     elements = _robot(assembly, cell, robot, "contact")
@@ -146,7 +150,7 @@ def _free_body(assembly: Assembly, body: FreeBody) -> Any:
 
 
 def _welds(assembly: Assembly, elements: RobotElements, cell: Cell) -> None:
-    """Add an inactive weld between the tip and each free body."""
+    """Add inactive weld constraints between the link with the gripper and each free body."""
     if elements.gripper is None:
         return
     mujoco = engine()
@@ -163,7 +167,7 @@ def _welds(assembly: Assembly, elements: RobotElements, cell: Cell) -> None:
 
 
 def _locks(assembly: Assembly, elements: RobotElements, step: float) -> None:
-    """Add an inactive equality per joint, which fixes the joint when it is activated."""
+    """Add an inactive equality constraint for each joint; activating it locks the joint."""
     mujoco = engine()
     for joint in elements.joints:
         lock = assembly.spec.add_equality(
@@ -178,5 +182,5 @@ def _locks(assembly: Assembly, elements: RobotElements, step: float) -> None:
 
 
 def start_pose(body: FreeBody) -> Array:
-    """Return the initial position and quaternion wxyz (7,) of a free body."""
+    """Return the start position (m) and quaternion wxyz of a free body, shape (7,)."""
     return np.concatenate([body.pose[:3, 3], quat_of(body.pose[:3, :3])])

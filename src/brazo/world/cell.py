@@ -40,19 +40,19 @@ RED: Color = (0.80, 0.16, 0.14)
 
 
 def sliding(mu: float) -> Friction:
-    """Return friction with a sliding coefficient and small torsional and rolling coefficients."""
+    """Return the coefficients (sliding, torsional, rolling); the last two are small constants."""
     return (mu, 0.005, 0.0001)
 
 
 @dataclass(frozen=True, slots=True)
 class ContactSettings:
-    """Parameters of the contact model.
+    """Parameters of MuJoCo's contact model.
 
-    With the defaults a bar is held by friction alone with a creep below 1 µm/s, and the friction
-    cone is met to 0.05°: the cone is elliptic, friction is ten times as stiff as the normal
-    direction, and three no-slip iterations remove the remaining slip.  Bodies, fixtures and floor
-    are slightly softer than grippers and links, because a body that slides on a stiff surface
-    bounces by fractions of a millimetre.
+    With the defaults, a bar that a gripper holds by friction slips by less than 1 µm/s, and the
+    angle of the friction cone is accurate to 0.05°.  The cone is elliptic, friction is ten times as
+    stiff as the normal direction, and three no-slip iterations reduce the slip.  Bodies, fixtures
+    and floor are slightly softer than grippers and links, because a body that slides on a stiff
+    surface bounces by fractions of a millimetre.
     """
 
     solref: tuple[float, float] = (0.004, 1.0)  # time constant (s), damping ratio
@@ -87,7 +87,7 @@ class Floor:
 @renamed_fields(force_feedback="contact_response")
 @dataclass(frozen=True, slots=True, eq=False)
 class CellRobot:
-    """A robot placed in a cell."""
+    """A robot of a cell: its description, base pose, start joint values and settings."""
 
     name: str
     source: RobotSource
@@ -102,7 +102,7 @@ class CellRobot:
 
     @property
     def model(self) -> Model:
-        """The description of the robot, with the selected tool centre point."""
+        """The model of the robot, with the selected tool centre point and drives."""
         model = self.source.model
         for one in self.tcps:
             if one.name == self.tcp:
@@ -119,7 +119,7 @@ class TableShape:
     leg: float = 0.05  # m, side of a leg
 
     def parts(self, color: Color) -> tuple[Part, ...]:
-        """Return top and legs."""
+        """Return the parts of the table: top and legs."""
         x, y, z = self.size
         t, leg = min(self.top, z / 2), min(self.leg, x / 2, y / 2)
         found = [Part("top", Box((x, y, t)), frozen(translate(z=-t / 2)), color)]
@@ -137,7 +137,7 @@ class BinShape:
     wall: float = 0.005  # m
 
     def parts(self, color: Color) -> tuple[Part, ...]:
-        """Return floor and walls."""
+        """Return the parts of the bin: bottom and walls."""
         x, y, z = self.size
         t = min(self.wall, x / 3, y / 3, z / 2)
         sizes = (
@@ -157,7 +157,7 @@ FixtureShape = Solid | Mesh | BinShape | TableShape
 
 
 def parts_of(name: str, shape: FixtureShape, color: Color) -> tuple[Part, ...]:
-    """Return the parts of a body or fixture of this shape."""
+    """Return the parts of a body or fixture with this name, shape and color."""
     if isinstance(shape, BinShape | TableShape):
         return shape.parts(color)
     return (Part(name, shape, color=color),)
@@ -178,7 +178,7 @@ class FreeBody:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fixture:
-    """Solids that never move; their parts are given in the frame `pose`."""
+    """An immovable object of one or more parts; the poses of parts are relative to `pose`."""
 
     name: str
     parts: tuple[Part, ...]
@@ -208,7 +208,7 @@ class Fixture:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A named coordinate frame, fixed in the world, in which targets of programs can be given."""
+    """A named coordinate frame fixed in the world, in which programs can give targets."""
 
     name: str
     pose: Array
@@ -217,10 +217,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chute:
-    """A hollow inclined parallelepiped of four plates, open at both ends.
+    """An inclined rectangular channel of four plates, open at both ends.
 
-    The origin of its frame is the centre of the upper opening; x points down the slope, z is normal
-    to the bottom plate.
+    The origin of its frame is the centre of the upper opening.  The x axis points down the slope,
+    and the z axis is normal to the bottom plate.
     """
 
     name: str
@@ -235,12 +235,12 @@ class Chute:
 
     @property
     def pose(self) -> Array:
-        """Return the frame of the upper opening (4, 4)."""
+        """Pose (4, 4) of the frame of the upper opening."""
         return frozen(translate(*self.xyz) @ rot_z(self.yaw) @ rot_y(self.angle))
 
     @property
     def fixture(self) -> Fixture:
-        """Return the four plates as one fixture."""
+        """The four plates as one fixture."""
         width, height = self.inner
         t, half = self.wall, self.length / 2
         flat = Box((self.length, width + 2 * t, t))
@@ -260,7 +260,7 @@ class Chute:
 @renamed_fields(clamp="gripper")
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cell:
-    """Everything that is simulated in one physical world."""
+    """A robot cell: robots, free bodies, fixtures, and settings of the physical model."""
 
     name: str
     about: str = ""
@@ -279,17 +279,21 @@ class Cell:
 
     @property
     def models(self) -> Mapping[str, Model]:
-        """Return the robots' models by their names in the cell."""
+        """Models of the robots, by the name of the robot in the cell."""
         return {robot.name: robot.model for robot in self.robots}
 
     @property
     def static(self) -> tuple[Fixture, ...]:
-        """Return all fixtures, including those made from chutes."""
+        """All fixtures, including the plates of chutes."""
         return (*self.fixtures, *(chute.fixture for chute in self.chutes))
 
 
 def default_start(model: Model, limits: Array) -> Array:
-    """Return the pose `home` of a robot, else its first pose, else zero clipped to the limits."""
+    """Return the default start joint values (n,) of a robot.
+
+    This is the pose `home` of the model.  Without `home`, it is the first pose of the model.
+    Without poses, it is zero clipped to the joint limits `limits` (n, 2).
+    """
     if model.poses:
         return frozen(model.poses.get("home", next(iter(model.poses.values()))))
     return frozen(np.clip(np.zeros(len(limits)), limits[:, 0], limits[:, 1]))

@@ -1,4 +1,7 @@
-"""Differences between two descriptions of a cell, and the elements that keep their state."""
+"""`CellChange`: comparison of two descriptions of a cell.
+
+The result shows which robots and bodies keep their state in a running simulation.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from brazo.world.cell import Cell, CellRobot, FreeBody
 
 
 class CellChange:
-    """The change from one cell to another; `renamed` maps old names to new ones."""
+    """Difference between the cells `old` and `new`; `renamed` maps old names to new ones."""
 
     def __init__(self, old: Cell, new: Cell, renamed: Mapping[str, str]) -> None:
         #: New names by old name, of the robots and bodies that change their name.
@@ -36,5 +39,5 @@ class CellChange:
 
 
 def _same_joints(a: CellRobot, b: CellRobot) -> bool:
-    """Whether two robots have joints of the same names and kinds."""
+    """Whether two robots have the same joint names and joint kinds, in the same order."""
     return (a.model.joint_names, a.model.joint_kinds) == (b.model.joint_names, b.model.joint_kinds)

@@ -1,8 +1,9 @@
 """Edits of a cell description: add, remove, replace, rename, move and duplicate its elements.
 
-The functions are pure: they return another `Cell`.  An *element* is a robot, free body, fixture,
-chute or frame; all names of a cell are different.  `World.change_cell` and `Simulation.change_cell`
-continue a running simulation with the result, `brazo.world.cell_writer` writes it to a file.
+The functions do not change their arguments; they return a new `Cell`.  An *element* is a robot,
+free body, fixture, chute or frame.  No two elements of a cell have the same name.
+`World.change_cell` and `Simulation.change_cell` continue a running simulation with the new cell,
+and `brazo.world.cell_writer` writes it to a file.
 """
 
 from __future__ import annotations
@@ -45,16 +46,16 @@ def elements(cell: Cell) -> tuple[Element, ...]:
 
 
 def element(cell: Cell, name: str) -> Element:
-    """Return the element with this name."""
+    """Return the element with this name; raise an error if there is none."""
     for one in elements(cell):
         if one.name == name:
             return one
     known = ", ".join(one.name for one in elements(cell)) or "none"
-    raise BrazoError(f"nothing named '{name}' in cell '{cell.name}'; there are: {known}")
+    raise BrazoError(f"nothing named '{name}' in cell '{cell.name}'; it contains: {known}")
 
 
 def kind_of(element: Element) -> Kind:
-    """Return `robot`, `body`, `fixture`, `chute` or `frame`."""
+    """Return the kind of an element: `robot`, `body`, `fixture`, `chute` or `frame`."""
     return _GROUPS[type(element)][0]
 
 
@@ -64,7 +65,7 @@ def pose_of(element: Element) -> Array:
 
 
 def add(cell: Cell, element: Element) -> Cell:
-    """Return the cell with another element."""
+    """Return the cell with an additional element."""
     kind, group, most = _GROUPS[type(element)]
     checked_name(cell, element.name)
     _checked_place(element)
@@ -83,10 +84,10 @@ def remove(cell: Cell, name: str) -> Cell:
 
 
 def replaced(cell: Cell, name: str, by: Element) -> Cell:
-    """Return the cell with an element replaced; it keeps its place if the kind is the same.
+    """Return the cell with the element `name` replaced by the element `by`.
 
-    The replacement may have another name and be of another kind, for example a fixture instead of
-    a free body.
+    The replacement may have another name, and may be of another kind, for example a fixture instead
+    of a free body.  If it is of the same kind, the order of the elements does not change.
     """
     old = element(cell, name)
     if type(old) is not type(by):
@@ -101,7 +102,7 @@ def replaced(cell: Cell, name: str, by: Element) -> Cell:
 
 
 def rename(cell: Cell, name: str, new: str) -> Cell:
-    """Return the cell with another name for an element."""
+    """Return the cell with the element `name` renamed to `new`."""
     old = element(cell, name)
     changed = replace(cast(Any, old), name=new)
     if isinstance(old, Fixture) and isinstance(changed, Fixture) and len(old.parts) == 1:
@@ -110,14 +111,15 @@ def rename(cell: Cell, name: str, new: str) -> Cell:
 
 
 def move(cell: Cell, name: str, pose: Array) -> Cell:
-    """Return the cell with an element at another pose (4, 4); for a robot, that of its base."""
+    """Return the cell with an element at another pose (4, 4); for a robot, the pose of its base."""
     return replaced(cell, name, moved(element(cell, name), pose))
 
 
 def moved(element: Element, pose: Array) -> Element:
-    """Return an element at another pose (4, 4).
+    """Return a copy of an element at another pose (4, 4).
 
-    A chute has a slope and a direction, but cannot be rolled about its axis.
+    A chute takes its position, slope and horizontal direction from the pose.  The rotation of the
+    pose about the axis of the chute is ignored.
     """
     T = checked_pose(pose)
     if isinstance(element, CellRobot):
@@ -128,8 +130,8 @@ def moved(element: Element, pose: Array) -> Element:
     angle = math.asin(float(np.clip(-down[2], -1.0, 1.0)))
     if not -1e-9 <= angle <= math.pi / 2:
         raise BrazoError(
-            f"chute '{element.name}' would lead up by {math.degrees(-angle):.1f}°; it must lead "
-            "down by 0 to 90°"
+            f"chute '{element.name}' would slope upwards by {math.degrees(-angle):.1f}°; it must "
+            "slope downwards by 0 to 90°"
         )
     flat = math.hypot(down[0], down[1])
     yaw = math.atan2(down[1], down[0]) if flat > 1e-9 else float(rpy_of(T[:3, :3])[2])
@@ -138,7 +140,10 @@ def moved(element: Element, pose: Array) -> Element:
 
 
 def duplicate(cell: Cell, name: str, shift: Iterable[float] = (0.1, 0.1, 0.0)) -> tuple[Cell, str]:
-    """Return the cell with a copy of an element, moved by `shift` (3,), and the copy's name."""
+    """Return the cell with a copy of an element, and the name of the copy.
+
+    The copy is moved by `shift` (3,), m.
+    """
     old = element(cell, name)
     new = free_name(cell, re.sub(r" \d+$", "", name))
     T = np.array(pose_of(old))
@@ -148,7 +153,7 @@ def duplicate(cell: Cell, name: str, shift: Iterable[float] = (0.1, 0.1, 0.0)) -
 
 
 def attach(cell: Cell, robot: str, attachment: Attachment | None) -> Cell:
-    """Return the cell with a gripper or tool on the flange of a robot; None removes it."""
+    """Return the cell with `attachment` on the flange of a robot; None empties the flange."""
     old = element(cell, robot)
     if not isinstance(old, CellRobot):
         raise BrazoError(f"'{robot}' is a {kind_of(old)}; only a robot has a flange")
@@ -159,9 +164,9 @@ def attach(cell: Cell, robot: str, attachment: Attachment | None) -> Cell:
 
 
 def with_tcps(cell: Cell, robot: str, tcps: Iterable[Tcp], selected: str = "") -> Cell:
-    """Return the cell with other tool centre points of a robot; `selected` is one of their names.
+    """Return the cell with the tool centre points (TCPs) of a robot replaced by `tcps`.
 
-    An empty `selected` is the robot's own tool frame.
+    `selected` is the name of the TCP to use; "" selects the tool frame of the robot file.
     """
     old, given = element(cell, robot), tuple(tcps)
     if not isinstance(old, CellRobot):
@@ -176,20 +181,23 @@ def with_tcps(cell: Cell, robot: str, tcps: Iterable[Tcp], selected: str = "") -
     for name in names:
         if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
             raise BrazoError(
-                f"'{name[:MAX_NAME]}' is not a valid name: "
+                f"'{name[:MAX_NAME]}' is not a valid name of a tool centre point: "
                 f"it must have 1 to {MAX_NAME} printable characters"
             )
         if names.count(name) > 1:
-            raise BrazoError(f"'{robot}' has two tool centre points named '{name}'")
+            raise BrazoError(
+                f"'{robot}' has two tool centre points named '{name}'; rename one of them"
+            )
     if selected and selected not in names:
-        raise BrazoError(f"'{robot}' has no tool centre point '{selected}'")
+        known = ", ".join(names) or "none"
+        raise BrazoError(f"'{robot}' has no tool centre point '{selected}'; available: {known}")
     for one in given:
         checked_pose(one.pose)
     return replaced(cell, robot, replace(old, tcps=given, tcp=selected))
 
 
 def checked_name(cell: Cell, name: str) -> None:
-    """Raise an error if a new element of the cell cannot have this name."""
+    """Raise an error if `name` is not a valid name for a new element of the cell."""
     if not name.strip() or name != name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         raise BrazoError(
             f"'{name[:MAX_NAME]}' is not a valid name: it must be one line of "
@@ -208,7 +216,7 @@ def checked_name(cell: Cell, name: str) -> None:
 
 
 def free_name(cell: Cell, wanted: str) -> str:
-    """Return the name, with a number appended if it is already used in the cell."""
+    """Return `wanted`, with a number appended if this name is already used in the cell."""
     taken = {FLOOR, WORLD, "base", "tool", *(one.name for one in elements(cell))}
     wanted = wanted.replace("/", "-").strip()[: MAX_NAME - 5] or "element"
     name, k = wanted, 2
@@ -221,5 +229,6 @@ def _checked_place(element: Element) -> None:
     T = pose_of(element)
     if not np.isfinite(T).all() or np.abs(T[:3, 3]).max() > FAR:
         raise BrazoError(
-            f"'{element.name}' would be more than {FAR:g} m from the origin of the cell"
+            f"the position of '{element.name}' is invalid: each coordinate must be "
+            f"from -{FAR:g} to {FAR:g} m"
         )

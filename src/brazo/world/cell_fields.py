@@ -1,4 +1,4 @@
-"""Readers for the solids and settings of a cell file: bodies, fixtures, chutes, contact etc."""
+"""Readers for the fields of a cell file: bodies, fixtures, chutes, contact settings, etc."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ _CHUTE = ("name", "inner", "length", "angle", "xyz", "yaw", "wall", "friction", 
 
 
 class Names:
-    """Names used so far; every element of a cell needs a unique name."""
+    """Names of all robots, bodies, fixtures, chutes and frames read so far, with their lines.
+
+    It is used to reject a name that occurs twice in a cell file.
+    """
 
     def __init__(self) -> None:
         self.lines: dict[str, int] = {FLOOR: 0, WORLD: 0}
@@ -78,7 +81,7 @@ def read_body(block: Field, names: Names) -> FreeBody:
     fields = block.mapping((*_SOLID, "mass", *_BODY_SHAPES))
     name = names.take(block, fields)
     if "mass" not in fields:
-        block.missing("mass", "a free body falls, and masses are never guessed")
+        block.missing("mass", "a free body needs a mass, such as 0.4kg")
     shape = _shape(block, fields, _BODY_SHAPES)
     assert not isinstance(shape, TableShape)
     return FreeBody(
@@ -125,9 +128,7 @@ def read_chute(block: Field, names: Names) -> Chute:
         inner.fail(f"sizes must be between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(inner)}")
     angle = fields["angle"].number(units.ANGLE)
     if not 0.0 <= angle <= math.pi / 2:
-        fields["angle"].fail(
-            f"{math.degrees(angle):g} degrees; must be 0 to 90 (a chute leads down)"
-        )
+        fields["angle"].fail(f"{math.degrees(angle):g} degrees; must be 0 to 90 degrees downwards")
     given |= {
         "inner": (width, height),
         "length": _between(fields["length"], units.LENGTH, LEAST_SIZE, GREATEST_SIZE),
@@ -146,7 +147,7 @@ def read_chute(block: Field, names: Names) -> Chute:
 def _shape(block: Field, fields: dict[str, Field], allowed: tuple[str, ...]) -> FixtureShape:
     shapes = [key for key in allowed if key in fields]
     if len(shapes) != 1:
-        block.fail(f"give exactly one of {', '.join(allowed)}")
+        block.fail(f"give exactly one shape: {', '.join(allowed)}")
     kind = shapes[0]
     field = fields[kind]
     for key, owner in (("scale", "mesh"), ("wall", "bin"), ("top", "table"), ("leg", "table")):
@@ -181,7 +182,7 @@ def _shape(block: Field, fields: dict[str, Field], allowed: tuple[str, ...]) -> 
 
 
 def read_attached_gripper(field: Field) -> AttachedGripper:
-    """Read a gripper on the flange: `two-finger`, or its fields."""
+    """Read the gripper on a flange: the word `two-finger`, or the fields of the gripper."""
     if not field.is_mapping:
         field.choice(*_GRIPPERS)
         return AttachedGripper()
@@ -190,7 +191,9 @@ def read_attached_gripper(field: Field) -> AttachedGripper:
     if "opening" in fields:
         low, high = fields["opening"].numbers(2, units.LENGTH)
         if not 0.0 <= low < high <= 1.0:
-            fields["opening"].fail(f"[{low:g}, {high:g}]: needs 0 <= closed < open <= 1 m")
+            fields["opening"].fail(
+                f"[{low:g}, {high:g}] m: expected [closed, open], 0 <= closed < open <= 1 m"
+            )
         given["opening"] = (low, high)
     if "max_force" in fields:
         given["max_force"] = fields["max_force"].number(units.FORCE, above=0.0)
@@ -203,7 +206,7 @@ def read_attached_gripper(field: Field) -> AttachedGripper:
 
 
 def read_attached_tool(field: Field) -> AttachedTool:
-    """Read a tool on the flange."""
+    """Read the tool on a flange."""
     fields = field.mapping(("length", "radius", "mass", "xyz", "rpy"))
     given = {
         key: _between(fields[key], units.LENGTH, LEAST_SIZE, 10.0)
@@ -225,12 +228,13 @@ def _mounted(fields: dict[str, Field]) -> dict[str, Any]:
 def _between(field: Field, dimension: units.Dimension, low: float, high: float) -> float:
     value = field.number(dimension)
     if not low <= value <= high:
-        field.fail(f"{value:g} is not between {low:g} and {high:g}{_meant(field)}")
+        unit = "kg" if dimension == units.MASS else "m"
+        field.fail(f"{value:g} {unit} is not between {low:g} and {high:g} {unit}{_meant(field)}")
     return value
 
 
 def _meant(field: Field) -> str:
-    """Return the unit probably intended in a field, or in the first doubtful item of a list."""
+    """Return a hint for an error message: the unit that was probably intended; "" if unknown."""
     doubts = (d.message for d in field.doubts.values() if d.field.startswith(field.name))
     return "".join(f"; {message}" for message in list(doubts)[:1])
 
@@ -242,7 +246,10 @@ def read_pose(fields: dict[str, Field]) -> Array:
 
 
 def _friction(field: Field | None, default: float) -> Friction:
-    """Read a sliding coefficient, or [sliding, torsional, rolling]."""
+    """Read friction: a sliding coefficient, or [sliding, torsional (m), rolling (m)].
+
+    Return the three coefficients.  Without a field, the sliding coefficient is `default`.
+    """
     if field is None:
         return sliding(default)
     if not field.is_list:
@@ -279,7 +286,7 @@ def read_contact(field: Field | None) -> ContactSettings:
         if key in fields:
             items = list(fields[key].items(2))
             if len(items) != 2:
-                fields[key].fail("expected [time constant, damping ratio]")
+                fields[key].fail("expected [time constant (s), damping ratio]")
             given[key] = (items[0].number(units.TIME, above=0.0), items[1].number(above=0.0))
     if "solimp" in fields:
         d0, d1, width, middle, power = fields["solimp"].numbers(5, units.NUMBER, units.LENGTH)
@@ -318,7 +325,8 @@ def read_gripper(field: Field | None) -> GripperSettings:
     given = {key: child.number(dimensions[key], above=0.0) for key, child in fields.items()}
     if given.get("angle", 0.0) > math.pi / 4:
         fields["angle"].fail(
-            "must be at most 45deg: no face is farther from the fingers' direction"
+            "must be at most 45deg; this is the limit of the angle between the finger direction "
+            "and the nearest face normal"
         )
     return GripperSettings(**given)
 

@@ -1,7 +1,8 @@
-"""Cell files: YAML fields to a `Cell`, one reader function per block.
+"""Reader of cell files (YAML).
 
-Each error message gives `file:line: field:` and the allowed values, as for robot files.  A robot is
-given by name or by a path relative to the cell file; its parameters can be set in the cell.
+Error messages start with `file:line: field:` and name the allowed values, as for robot files.  A
+robot is given by the name of a shipped robot or by a path relative to the cell file.  A cell file
+can change values of the parameters that a robot file defines.
 """
 
 from __future__ import annotations
@@ -49,17 +50,17 @@ _ROBOT = (
 
 
 def load_cell(name_or_path: str | Path) -> Cell:
-    """Read a cell, given the name of a shipped cell or the path of a cell file."""
+    """Load a cell, given the name of a shipped cell or the path of a cell file."""
     return read_cell(read_document(find_cell(name_or_path)))
 
 
 def parse_cell(text: str | bytes, path: Path | None = None) -> Cell:
-    """Read a cell from text; `path` is used in messages and to resolve robot files."""
+    """Read a cell from YAML text; `path` is used in messages and to find robot files."""
     return read_cell(parse_document(text, path))
 
 
 def read_cell(root: Field) -> Cell:
-    """Read the fields of a cell file."""
+    """Return the cell described by the root field of a cell file."""
     if not root.is_mapping:
         root.fail("expected a cell file: fields such as name, robots, bodies")
     fields = root.mapping(_CELL, renamed={"clamp": "gripper"}, required=("name",))
@@ -102,7 +103,7 @@ def _blocks(fields: dict[str, Field], key: str, at_most: int) -> list[Field]:
 
 
 def _chutes(fields: dict[str, Field]) -> list[Field]:
-    """Return the blocks of one chute or of a list of chutes."""
+    """Return one field per chute; the field `chute` contains one chute or a list of chutes."""
     if "chute" in fields and fields["chute"].is_mapping:
         return [fields["chute"]]
     return _blocks(fields, "chute", MAX_SOLIDS)
@@ -159,7 +160,7 @@ def _source(fields: dict[str, Field]) -> RobotSource:
 
 
 def _attached(fields: dict[str, Field], source: RobotSource) -> RobotSource:
-    """Return the robot with the gripper or tool that the cell file puts on its flange."""
+    """Return `source` with the gripper or tool that the cell file attaches to the flange."""
     given = [fields[key] for key in ("gripper", "tool") if key in fields]
     given = [field for field in given if not field.is_null]
     if not given:
@@ -176,7 +177,7 @@ def _attached(fields: dict[str, Field], source: RobotSource) -> RobotSource:
 
 
 def _tcps(fields: dict[str, Field], model: Model) -> dict[str, Any]:
-    """Return the named tool centre points of a robot, and the selected one."""
+    """Read `tcps`, the named tool centre points of a robot, and `tcp`, the selected name."""
     found: list[Tcp] = []
     if "tcps" in fields and not fields["tcps"].is_null:
         block = fields["tcps"]
@@ -194,7 +195,7 @@ def _tcps(fields: dict[str, Field], model: Model) -> dict[str, Any]:
         selected = fields["tcp"].text(at_most=80)
         if selected not in (one.name for one in found):
             known = ", ".join(one.name for one in found) or "none"
-            fields["tcp"].fail(f"no tool centre point '{selected}'; tcps has {known}")
+            fields["tcp"].fail(f"no tool centre point '{selected}' in 'tcps'; available: {known}")
     return {"tcps": tuple(found), "tcp": selected}
 
 

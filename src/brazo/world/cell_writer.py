@@ -1,14 +1,15 @@
-"""Writer of cell files, with the robot files they need in the same folder.
+"""Writer of cell files, and of robot files in the same folder to which a cell file refers.
 
-A shipped robot is given by name, with the parameters that differ.  A robot with other edits (width,
-gripper, masses, friction), changed in Python, or read from a user's robot file, is written to its
-own file; expressions in it are kept.  Robots that cannot be written as a robot file (URDF, MJCF,
-meshes other than shipped ones) are given by path.  File names differ by more than case and Unicode
-normalisation, because some file systems treat `Arm` and `arm` as the same name.
+A cell file refers to a shipped robot by its name, and lists the parameters that were changed.  A
+robot file is written for a robot with other edits (width, gripper, masses, friction), for a robot
+changed in Python, and for a robot read from a user's robot file; expressions in the file are kept.
+A robot that cannot be written as a robot file (URDF, MJCF, or meshes that are not shipped) is
+referred to by its path.  Two file names always differ in more than case and Unicode normalisation,
+because some file systems treat `Arm` and `arm` as the same name.
 
-Numbers are in SI units and read back to the same double; angles are in degrees where that is exact.
-Fields with their default value are omitted.  Orientations are written as roll, pitch and yaw, which
-reproduce the matrix except for the last bit.
+Numbers are in SI units, with all digits needed to read back the same double.  Angles are in degrees
+where that is exact.  Fields with their default value are omitted.  Orientations are written as
+roll, pitch and yaw, which reproduce the rotation matrix except for rounding errors.
 """
 
 from __future__ import annotations
@@ -64,12 +65,14 @@ def cell_files(
     own: str = "",
     beside: bool = False,
 ) -> dict[str, str]:
-    """Return file names and texts, the cell file first; `own` is its name, by default the cell's.
+    """Return the texts of the cell file and of the robot files it needs, by file name.
 
-    `refer` returns how the cell file names a robot file or mesh that is not copied (default: its
-    absolute path).  Robot files must be stored in the same folder as the cell file; `taken` lists
-    file names that must not be used.  With `beside`, an edited robot file that has meshes is stored
-    in the same folder as the original, if `refer` returns a relative path for it.
+    The cell file is the first entry.  All files must be stored in one folder.  `own` is the file
+    name of the cell file (default: from the name of the cell), and `taken` lists file names that
+    must not be used.  `refer(path)` returns the text with which the cell file refers to a robot
+    file or mesh that is not copied (default: its absolute path).  If `beside` is True and `refer`
+    returns a relative path, an edited robot file with meshes is stored in the folder of the
+    original robot file.
     """
     names = _Names(taken)
     own, refer = names.free(own or f"{file_name(cell.name)}.yaml"), refer or _absolute
@@ -112,13 +115,12 @@ def _files(
 
 
 def save_cell(cell: Cell, path: str | Path) -> list[Path]:
-    """Write a cell file and the robot files it needs; return the paths, the cell file first.
+    """Write a cell file and the robot files it needs; return their paths, cell file first.
 
-    Meshes of bodies and fixtures are copied into the folder.
-
-    Each file is replaced atomically, and the cell file is written last, so that it never refers to
-    a missing robot file.  A file from which a robot of the cell is read is never overwritten by
-    another robot.
+    Meshes of bodies and fixtures are copied into the folder of the cell file.  Each file is
+    replaced atomically.  The cell file is written last, so that it never refers to a missing robot
+    file.  The file from which a robot of this cell was read is never overwritten with another
+    robot.
     """
     path = Path(path)
     if path.suffix.lower() not in (".yaml", ".yml"):
@@ -127,8 +129,8 @@ def save_cell(cell: Cell, path: str | Path) -> list[Path]:
     for name, source in read.items():
         if source is not None and _same(source, path):
             raise BrazoError(
-                f"{path}: robot '{name}' is read from this file, which a cell would overwrite; "
-                "choose another name"
+                f"{path}: robot '{name}' was read from this file, and the cell would overwrite it; "
+                "choose another file name"
             )
     names = _Names([path.name])
     for name, source in read.items():
@@ -162,7 +164,7 @@ def save_cell(cell: Cell, path: str | Path) -> list[Path]:
 
 
 def file_name(name: str) -> str:
-    """Return a name with the characters that are not allowed in file names replaced."""
+    """Return `name` as a file name without extension; special characters become hyphens."""
     return re.sub(r"[^\w.-]+", "-", name).strip(".-") or "cell"
 
 
@@ -194,13 +196,13 @@ def _robot(
         block |= _parameters(source.edits.parameters)
     elif path is None:
         raise BrazoError(
-            f"robot '{robot.name}' was made in Python and has no file: a cell file cannot name it; "
-            "write it as a robot file, URDF or MJCF, and place that"
+            f"robot '{robot.name}' was made in Python, so there is no file to which a cell file "
+            "could refer; write it as a robot file, URDF or MJCF, and use that file in the cell"
         )
     elif source.file is None:
         raise BrazoError(
             f"robot '{robot.name}' differs from {path}, and a cell file cannot describe the changes"
-            ": write it with to_urdf or to_mjcf, and place that file"
+            "; write the robot with to_urdf or to_mjcf, and use the new file in the cell"
         )
     elif beside and not _is_absolute(place := refer(path)):
         text = robot_yaml(source.file.root)
@@ -209,8 +211,8 @@ def _robot(
         written[name] = text
     else:
         raise BrazoError(
-            f"robot '{robot.name}' has meshes and was edited: save it as a robot file beside its "
-            "meshes first, and place that"
+            f"robot '{robot.name}' has meshes and was edited: save it as a robot file in the "
+            "folder of its meshes first, and use that file in the cell"
         )
     block |= _attachment(source.attachment)
     if not np.array_equal(robot.base, np.eye(4)):
@@ -237,7 +239,7 @@ def _robot(
 
 
 def _attachment(attachment: Attachment | None) -> dict[str, Any]:
-    """Return the `gripper` or `tool` field of a robot."""
+    """Return {"gripper": ...} or {"tool": ...} for the cell file; {} without an attachment."""
     if attachment is None:
         return {}
     T = attachment.mount
@@ -259,18 +261,21 @@ def _attachment(attachment: Attachment | None) -> dict[str, Any]:
 
 
 class _Names:
-    """File names in use in one folder, and names reserved for a robot."""
+    """File names in use in one folder, and file names reserved for certain robots."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self._taken = {_folded(name) for name in taken}
         self._kept: dict[str, set[str]] = {}
 
     def keep(self, name: str, robot: str) -> None:
-        """Reserve a name for a robot."""
+        """Reserve a file name for a robot."""
         self._kept.setdefault(_folded(name), set()).add(robot)
 
     def free(self, name: str, robot: str = "") -> str:
-        """Return the name, with a number appended if it is in use, and mark it as used."""
+        """Return `name`, with a number appended if it is not available, and mark it as used.
+
+        A name is not available if it is in use, or reserved for robots other than `robot`.
+        """
         stem, dot, ending = name.rpartition(".")
         found, number = name, 2
         while _folded(found) in self._taken or robot not in self._kept.get(_folded(found), {robot}):
@@ -294,7 +299,7 @@ def _is_shipped(path: Path) -> bool:
 
 
 def _has_own_meshes(robot: CellRobot) -> bool:
-    """Whether a robot has meshes that do not ship with brazo."""
+    """Whether a robot has meshes that are not part of the brazo package."""
     shipped = mesh_directory().resolve()
     shapes = [part.shape for _, parts in robot.model.solids for part in parts]
     return any(
@@ -310,9 +315,10 @@ def _is_absolute(place: str) -> bool:
 
 
 def _edited_name(place: PurePosixPath, text: str) -> str:
-    """Name of an edited robot file in the folder of the original.
+    """Return a path for an edited robot file, in the folder of the original robot file `place`.
 
-    It contains a digest of the text, so that different edits of the same file have different names.
+    The file name contains a digest of the robot file's text `text`, so that different edits have
+    different names.
     """
     stem = re.sub(r"-[0-9a-f]{8}$", "", place.stem)
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
@@ -320,7 +326,7 @@ def _edited_name(place: PurePosixPath, text: str) -> str:
 
 
 def _tip(model: Model) -> dict[str, Any]:
-    """Return the `tip` field of an imported robot if the user selected the tip."""
+    """Return {"tip": link} if the user chose the last link of an imported robot, else {}."""
     choice = model.tip_choice
     return {} if choice is None or choice.reason else {"tip": choice.link}
 
@@ -354,7 +360,7 @@ def _fixture(fixture: Fixture, refer: Refer) -> dict[str, Any]:
     if shape is None:
         raise BrazoError(
             f"fixture '{fixture.name}': a fixture in a cell file must be a single box, cylinder, "
-            "capsule, sphere, bin, table or mesh; make one fixture of each part"
+            "capsule, sphere, bin, table or mesh; make each part a separate fixture"
         )
     return {
         "name": fixture.name,
@@ -391,7 +397,9 @@ def _shape(name: str, shape: FixtureShape, refer: Refer) -> dict[str, Any]:
         other = {k: _number(v) for k, v in given.items() if v != getattr(usual, k)}
         return {"table": _numbers(shape.size), **other}
     if getattr(shape, "bevel", 0.0):
-        raise BrazoError(f"'{name}' has rounded edges, which a cell file cannot describe")
+        raise BrazoError(
+            f"'{name}' has rounded edges, which a cell file cannot describe; set its bevel to 0"
+        )
     if isinstance(shape, Sphere):
         return {"sphere": _number(shape.radius)}
     if isinstance(shape, Box):
@@ -403,7 +411,8 @@ def _shape(name: str, shape: FixtureShape, refer: Refer) -> dict[str, Any]:
 def _mesh(name: str, mesh: Mesh, refer: Refer) -> dict[str, Any]:
     if mesh.path is None or len(set(mesh.scale)) > 1:
         raise BrazoError(
-            f"'{name}': a mesh in a cell file must be a file, with one scale for all axes"
+            f"'{name}': a cell file needs a mesh that is stored in a file and has the same scale "
+            "for all axes"
         )
     scale = {} if mesh.scale[0] == 1.0 else {"scale": _number(mesh.scale[0])}
     return {"mesh": refer(mesh.path), **scale}
@@ -438,7 +447,7 @@ def _color(color: Sequence[float], default: Sequence[float]) -> dict[str, Any]:
 
 
 def _settings(given: Any, default: Any) -> dict[str, Any]:
-    """Return the fields of contact or gripper settings that differ from the defaults."""
+    """Return the contact or gripper settings in `given` that differ from `default`, as text."""
     found: dict[str, Any] = {}
     for one in fields(given):
         value = getattr(given, one.name)
@@ -457,7 +466,7 @@ def _settings(given: Any, default: Any) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    """Format a number such that it reads back to the same double."""
+    """Return a number as text that reads back as the same double."""
     value = float(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e6 else repr(value)
 
@@ -467,7 +476,7 @@ def _numbers(values: Any) -> list[str]:
 
 
 def _angle(value: float) -> str:
-    """Format an angle in degrees if that reads back to the same double, else in radians."""
+    """Return an angle (rad) as text in degrees if that reads back exactly, else in radians."""
     degrees = round(math.degrees(value), 9)
     text = f"{_number(degrees)}deg"
     if degrees != 0.0 and units.quantity(text, units.ANGLE) == value:

@@ -1,10 +1,11 @@
-"""Collision geometry: parts as convex boxes, cylinders, capsules, spheres and hulls.
+"""Collision geometry: conversion of parts to convex geoms.
 
-Where an approximation is needed it contains the part: bevels are filled in, and a tapered beam
-becomes up to three straight ones, each as thick as its thicker end.  A lever is the exception: it
-becomes its two discs and a box of their mean width, whose flanks deviate by at most half the
-difference of the radii.  Patterns and meshes are replaced by their convex hulls, and a mesh with
-convex pieces by those of the pieces.
+The geoms are boxes, cylinders, capsules, spheres and convex hulls.  Where they only approximate a
+part, they enclose it: bevels are filled, and a tapered beam becomes up to three straight beams,
+each with the thickness of its thicker end.  A lever is the exception: it becomes its two end discs
+and a box whose width is the sum of their radii, so the sides of the box deviate from those of the
+lever by at most half the difference of the radii.  Patterns and meshes become their convex hulls.
+A mesh with convex pieces becomes the hulls of its pieces.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ FLAT = 1e-3  # relative thickness below which a hull is replaced by a box
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Primitive:
-    """A convex geom; `size` in MuJoCo's convention (half lengths), `pose` in the body frame."""
+    """A convex geom: `size` (radii and half lengths, m) as in MuJoCo, `pose` in the body frame."""
 
     kind: Literal["box", "cylinder", "capsule", "sphere", "mesh"]
     size: tuple[float, ...]

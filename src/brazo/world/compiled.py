@@ -1,4 +1,4 @@
-"""`CompiledWorld`: a compiled model with its data and the objects that read and drive it."""
+"""`CompiledWorld`: a compiled MuJoCo model, its data and all objects that refer to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from brazo.world.wrenches import WrenchReader
 
 
 class CompiledWorld:
-    """Everything that belongs to one compiled model; an edit of the world makes another one."""
+    """A compiled model and all objects that refer to it; a new one is made after each edit."""
 
     def __init__(self, cell: Cell, mode: Mode, built: Built) -> None:
         model = built.model
@@ -55,5 +55,5 @@ class CompiledWorld:
         self.wrenches = WrenchReader(model, self.data, self.grippers)
 
     def gripper_of(self, robot: str) -> WorldGripper | None:
-        """Return the gripper of a robot, if it has one."""
+        """Return the gripper of a robot, or None if the robot has no gripper."""
         return self.grasps[robot].gripper if robot in self.grasps else None

@@ -1,13 +1,14 @@
-"""Friction that applies in a contact, and detection of friction values without effect.
+"""Rules for the friction of a contact, and detection of friction values without effect.
 
-    a gripper pad and anything          contact.pad_friction
+    contact between                     friction used
+    a gripper pad and anything          contact.pad_friction of the cell
     a fixture, chute or floor and       the friction of the fixture, chute or floor
         a body or a link
-    two bodies, a body and a link,      the larger of the two, coefficient by coefficient
+    two bodies, a body and a link,      the larger of the two values, for each coefficient
         two links
 
-The engine selects by priority (`brazo.world.robot_elements`): the values of the geom with the
-higher priority apply; for equal priorities, the larger value applies.
+The engine selects the friction by priority (`brazo.world.robot_elements`): it uses the values of
+the geom with the higher priority, or the larger values if the priorities are equal.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ _USUAL = sliding(0.5)  # default of a body
 
 
 def idle_frictions(cell: Cell) -> list[Finding]:
-    """Return warnings for bodies whose specified friction affects no contact of the cell."""
+    """Return a warning for each body whose friction has no effect on any contact of the cell."""
     return [
         Finding(
             f"the friction of body '{body.name}' ({body.friction[0]:g}) has no effect in this cell:"
-            " contacts with fixtures and the floor use their friction, contacts with a gripper use "
+            " contacts with a fixture or the floor use the friction of the fixture or floor, "
+            "contacts with a gripper use "
             f"contact.pad_friction, contacts with links ({cell.contact.link_friction[0]:g}) and "
-            "other bodies use the larger friction of the two; change those values instead",
+            "other bodies use the larger of the two values; change one of these values instead",
             cell.path,
             body.line,
         )

@@ -1,8 +1,8 @@
 """Contact pattern of a step: the geom pairs that are near each other or touch.
 
-The same pattern persists over many steps and recurs.  Its interpretation (levels by pair of parts,
-contacts between gripper pads and bodies) is therefore computed once and cached.  A step costs one
-comparison; only the contact forces on the pads are read in every step.
+The same pattern usually occurs in many steps.  The contact levels of pairs of parts (`NEAR` or
+`TOUCHING`) and the contacts between gripper pads and bodies are therefore computed once per pattern
+and cached.  A step then needs one look-up, and reads the contact forces on the pads.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_PATTERNS = 1000  # max number of cached patterns
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
-    """Interpretation of the contacts of a step, without the forces."""
+    """Contact levels of pairs of parts and contacts of gripper pads in a step, without forces."""
 
     levels: dict[Pair, int]  # by pair of parts, for the requested contact classes; do not modify
     grips: tuple[dict[str, Slots], ...]  # by gripper: the bodies that both its pads touch
@@ -33,10 +33,10 @@ class Pattern:
 
 
 class PatternReader:
-    """Reader of the pattern of the engine's contacts.
+    """Reader of the contact pattern from the engine's contacts.
 
-    `pads` contains the left and right pad (geom ids) of each gripper, `bodies` the names of the
-    bodies that can be grasped.
+    `pads` contains the geom ids of the left and right pad of each gripper.  `bodies` are the names
+    of the bodies that can be grasped.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class PatternReader:
         self._addresses = np.zeros(0, int)
 
     def want(self, classes: frozenset[str]) -> None:
-        """Set the contact classes for which levels are computed."""
+        """Set the contact classes for which contact levels are computed."""
         self._wanted = classes
         self._known.clear()
 
@@ -82,7 +82,10 @@ class PatternReader:
         return pattern
 
     def forces(self, pattern: Pattern) -> list[float]:
-        """Return the normal forces (N) of the pad contacts of the pattern that was read last."""
+        """Return the normal forces (N) of the contacts `pattern.contacts`.
+
+        `pattern` must be the result of the last call of `read`.
+        """
         at = self._addresses[pattern.contacts].astype(np.intp)
         if -1 in at.tolist():  # contacts of a robot with contact response off have no force
             return [float(self._data.efc_force[i]) if i >= 0 else 0.0 for i in at.tolist()]

@@ -1,14 +1,17 @@
-"""Contact points, normals and forces: the engine's contacts as arrays.
+"""Contact points, normals and forces of the engine's contacts, as arrays.
 
-The two geoms of a contact are ordered: a robot first, then an object, then a fixture; of two
-robots, the one listed first in the cell comes first.  The normal points from the first to the
-second, and the force acts on the second.  For a point contact with local forces
-f = (normal, two tangential, torsional, two rolling) in the axes E (rows) of the contact frame
+The two geoms of a contact are ordered: robots come before free bodies ("objects"), and free bodies
+before fixtures.  Two robots are in the order of the cell.  The normal points from the first to the
+second geom, and the force acts on the second geom.  Let f be the six components of the contact
+force in the contact frame: one normal and two tangential forces, one torsional and two rolling
+moments.  The rows of E are the axes of the contact frame.  Then
 
-    force F = Eᵀ f[:3]      moment M = Eᵀ f[3:]      on the second;  −F, −M on the first.
+    force F = Eᵀ f[:3],     moment M = Eᵀ f[3:]
 
-`depth` is positive for penetration.  It is negative within the detection margin, where the geoms
-are close to each other and no force acts yet.
+act on the second geom, and −F and −M act on the first.
+
+`depth` is positive for penetration.  It is negative in the warning zone, where the geoms are close
+to each other but no force acts.
 """
 
 from __future__ import annotations
@@ -47,16 +50,15 @@ class Contact:
 
     @property
     def touching(self) -> bool:
-        """Whether the bodies touch; otherwise they are close to each other."""
+        """Whether the parts touch; if not, they are within the warning distance."""
         return self.depth >= 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """All contact points at one time, as arrays with one row per contact.
+    """All contact points at one time, as arrays with one row per contact point.
 
-    The engine's arrays are copied only for steps whose contacts are read; derived quantities are
-    computed on first access.
+    Forces, normals and part indices are computed on first access.
     """
 
     time: float
@@ -89,63 +91,69 @@ class Contacts:
 
     @property
     def reader(self) -> ContactReader:
-        """Return the reader, which knows the owner of each geom."""
+        """The reader that created these contacts."""
         return self._reader
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the part names that `first` and `second` index."""
+        """Names of all parts; `first` and `second` are indices into this tuple."""
         return self._reader.names
 
     @property
     def first(self) -> Array:
-        """Index of the first part (k,) int, into `names`."""
+        """Index into `names` of the first part of each contact (k,), int."""
         return self._parts[:, 0]
 
     @property
     def second(self) -> Array:
-        """Index of the second part (k,) int, into `names`."""
+        """Index into `names` of the second part of each contact (k,), int."""
         return self._parts[:, 1]
 
     @cached_property
     def kind(self) -> Array:
-        """Contact class (k,) int, index into `CLASSES`."""
+        """Index into `CLASSES` of the class of each contact (k,), int."""
         rank = self._reader.rank[self.geoms]
         return self._reader.kinds[rank[:, 0], rank[:, 1]]
 
     @cached_property
     def normal(self) -> Array:
-        """Unit normals (k, 3) from the first to the second."""
+        """Unit normals (k, 3), pointing from the first to the second part, in world axes."""
         return self._sign * self._frame[:, :3]
 
     @cached_property
     def pressure(self) -> Array:
-        """Normal force (k,) in N, never negative."""
+        """Normal force (k,) of each contact in N; never negative."""
         return self._forces[self._address]
 
     @cached_property
     def force(self) -> Array:
-        """Force on the second (k, 3) in N, world axes."""
+        """Force (k, 3) on the second part in N, world axes."""
         return self._turn(self._local[:, None, :3])
 
     @cached_property
     def moment(self) -> Array:
-        """Moment on the second about the point (k, 3) in N m: torsional and rolling friction."""
+        """Moment (k, 3) on the second part about the contact point, in N m, world axes.
+
+        It is caused by torsional and rolling friction.
+        """
         return self._turn(self._local[:, None, 3:])
 
     @cached_property
     def rows(self) -> list[tuple[int, int, int, float, float]]:
-        """Tuples (first geom, first, second, depth, pressure); faster to iterate than arrays."""
+        """Contacts as tuples (first geom, first part, second part, depth, normal force).
+
+        Iterating over these tuples is faster than over the arrays.
+        """
         columns = (self.geoms[:, 0], self.first, self.second, self.depth, self.pressure)
         return list(zip(*(column.tolist() for column in columns), strict=True))
 
     @property
     def touching(self) -> Array:
-        """Mask (k,) bool of the contacts that touch, as opposed to being in the warning zone."""
+        """Mask (k,) of the contacts whose parts touch; the others are in the warning zone."""
         return self.depth >= 0.0
 
     def of(self, name: str) -> list[Contact]:
-        """Return the contacts of a robot, body, fixture or part."""
+        """Return the contacts of the robot, body, fixture or part with this name."""
         mine = [n == name or n.startswith(f"{name}/") for n in self.names]
         return [self[i] for i in range(len(self)) if mine[self.first[i]] or mine[self.second[i]]]
 
@@ -159,7 +167,7 @@ class Contacts:
 
     @cached_property
     def _local(self) -> Array:
-        """Return the contact forces (k, 6) in the axes of the contact frame."""
+        """Contact forces (N) and moments (N m) in the axes of the contact frames, (k, 6)."""
         used = np.arange(6) < np.where(self._address < 0, 0, self._dimension)[:, None]
         return np.where(used, self._forces[self._address[:, None] + np.arange(6)], 0.0)
 
@@ -168,7 +176,7 @@ class Contacts:
 
 
 class ContactReader:
-    """Reader of the engine's contacts; knows the owner of each geom."""
+    """Converter of the engine's contacts to `Contacts`; it knows the part of each geom."""
 
     def __init__(self, labels: tuple[Label, ...], robots: tuple[str, ...], warning: float) -> None:
         self.warning = warning
@@ -187,15 +195,22 @@ class ContactReader:
                 self.kinds[a, b] = _class_of(a, b, objects)
 
     def class_of(self, first: int, second: int) -> ContactClass:
-        """Return the class of a contact between two geoms, given in the order of a contact."""
+        """Return the class of a contact between two geoms, given by their ids.
+
+        The geoms must be in the order of the module docstring.
+        """
         return CLASSES[self.kinds[self.rank[first], self.rank[second]]]
 
     def read(self, data: Any, time: float) -> Contacts:
-        """Return the engine's current contacts; `time` (s) is the time they belong to."""
+        """Return the contacts in the `MjData` `data`; `time` (s) is the time of these contacts."""
         return self.read_kept(data.contact, data.efc_force, time)
 
     def read_kept(self, contact: Any, forces: Array, time: float) -> Contacts:
-        """Return the contacts, given the engine's contact array or a copy of it, and the forces."""
+        """Return the contacts in `contact`, the engine's contact array or a copy of it.
+
+        `forces` are the constraint forces (`efc_force`), and `time` (s) is the time of the
+        contacts.
+        """
         # The engine adds up the warning zones of two robots, so it lists contacts beyond `warning`.
         near = np.flatnonzero(contact.dist <= self.warning)
         geoms = contact.geom[near]
@@ -216,7 +231,7 @@ class ContactReader:
 
 
 class KeptContacts:
-    """A copy of the engine's contacts at one time, for reading them later."""
+    """A copy of the engine's contacts at one time, to be read later by `read_kept`."""
 
     __slots__ = ("dim", "dist", "efc_address", "forces", "frame", "geom", "pos", "time")
 

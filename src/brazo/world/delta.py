@@ -1,17 +1,17 @@
-"""Delta robot in the physical model: three arms, three rods and a translating platform.
+"""Delta robot in the MuJoCo model: three arms, three rods and a translating platform.
 
-MuJoCo models are trees, so the robot is cut at the platform and closed by constraints:
+MuJoCo models are trees.  The kinematic loops are cut at the platform and closed by constraints:
 
     base ─ arm k (hinge θ_k) ─ rod k (universal joint at the elbow)  ┄ connect ┄  platform
     base ─ platform (slides x, y, z: it stays level by construction)
 
-One central rod represents the two rods of a parallelogram: their ends move alike, so a rod with the
-mass of both, distributed evenly along a line, has exactly their energy.  The two rods are drawn,
-and collide, on either side of it.  The constraints are as stiff as the step allows: their time
+Each parallelogram has two rods that move in parallel.  The model has one central rod with the mass
+of both, which has exactly the same energy.  Drawing and collision geometry use the two rods on
+either side of the central rod.  The constraints are as stiff as the time step dt allows: their time
 constant is 2 dt.
 
-Bodies are placed in the assembled configuration, all θ = θ₀; `ref` makes the engine's coordinates
-equal to the true joint angles and platform position.
+The model is built in the configuration with all θ = θ₀.  The joint parameter `ref` makes the
+engine's coordinates equal to the true joint angles and platform position.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def add_delta(
     *,
     coulomb_in_engine: bool,
 ) -> RobotElements:
-    """Add a Delta robot to the model."""
+    """Add a Delta robot to a MuJoCo model under construction."""
     model = _delta(robot.model)
     require_dynamics(model)
     arm_inertia, rod_inertia, platform_inertia = (I for _, I in model.inertias if I)
@@ -116,11 +116,12 @@ def add_delta(
 
 
 def closed_pose(model: Model, theta: Array) -> Array:
-    """Return platform xyz and the swing and sway of each rod (9,) at the arm angles (3,).
+    """Return the positions of the passive joints (9,) at the arm angles `theta` (3,), rad.
 
-    The platform centre is at the distance L2 from the three elbows shifted inward by the platform
-    radius r: it lies on the line through their circumcentre normal to their plane.  Of the two
-    solutions the lower one is returned.
+    These are x, y and z of the platform (m) and, for each rod, the two angles (rad) of its
+    universal joint.  Each elbow is shifted inwards by the platform radius r.  The platform centre
+    then has the distance L2 from all three shifted elbows, so it lies on the normal of their plane
+    through their circumcentre.  Of the two solutions, the lower one is returned.
     """
     model = _delta(model)
     layout = DeltaLayout(model)
@@ -137,7 +138,8 @@ def closed_pose(model: Model, theta: Array) -> Array:
     if not height2 >= 0.0:
         shown = ", ".join(f"{math.degrees(t):.1f}" for t in theta)
         raise BrazoError(
-            f"robot '{model.name}': the rods do not meet at arm angles of {shown} degrees"
+            f"robot '{model.name}': the rods do not meet at arm angles of {shown} degrees; "
+            "choose other angles"
         )
     away = normal * math.sqrt(height2 / (normal @ normal))
     P = first + to_centre - math.copysign(1.0, away[2]) * away
@@ -151,7 +153,11 @@ def closed_pose(model: Model, theta: Array) -> Array:
 
 
 def _connect(assembly: Assembly, elements: RobotElements, rod, socket: Array, k: int, step: float):
-    """Connect the end of a rod to the platform."""
+    """Add the constraint that connects the end of rod `k` to the platform; return it.
+
+    `socket` (4, 4) is the pose of the connection in the platform frame, and `step` is the time
+    step (s).
+    """
     model, name = _delta(elements.robot.model), elements.robot.name
     end = rod.add_site(name=f"{name}/rod {k + 1} end", pos=[0, 0, model.L2])
     held = elements.tip.add_site(
@@ -168,7 +174,7 @@ def _connect(assembly: Assembly, elements: RobotElements, rod, socket: Array, k:
 
 
 def _look(assembly: Assembly, elements: RobotElements, model: DeltaModel, arms, rods) -> None:
-    """Add the drawn bodies, in the order of the model's bodies, and the rods' geoms."""
+    """Add all bodies to draw, in the order of the robot's model, and collision geoms of rods."""
     name = elements.robot.name
     surface = link_surface(assembly.contact)
 
@@ -195,6 +201,6 @@ def _look(assembly: Assembly, elements: RobotElements, model: DeltaModel, arms, 
 
 
 def _delta(model: Model) -> DeltaModel:
-    """Narrow the type: the Delta is the one mechanism with loops that this file builds."""
+    """Return `model` unchanged; the assertion narrows its type for the type checker."""
     assert isinstance(model, DeltaModel)
     return model

@@ -1,8 +1,8 @@
 """Min distance between robots, bodies or fixtures, and the closest points.
 
-The distance between two sets of convex geoms is the min over their pairs.  The distance of the
-bounding spheres is a lower bound for each pair.  Pairs are evaluated in the order of this bound
-until it exceeds the min found so far, which takes a few exact evaluations instead of hundreds.
+The distance between two sets of convex geoms is the min over all pairs of geoms.  For each pair,
+the distance between the bounding spheres is a lower bound.  Exact distances are computed in the
+order of this bound, until the bound exceeds the min found so far.  Most pairs are thus skipped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ SPARE = 1e-3  # m
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distance:
-    """Min distance (m, negative for penetration) and the closest points in the world frame."""
+    """Min distance of two robots, bodies or fixtures, and their closest points in world axes (m).
+
+    The distance `value` (m) is negative if they penetrate.
+    """
 
     value: float
     first: str  # name of a part
@@ -35,16 +38,19 @@ class Distance:
 def nearest(
     model: Any, data: Any, labels: Sequence[Label], first: str, second: str, limit: float
 ) -> Distance | None:
-    """Return the closest points of two owners or parts; None if they are beyond `limit` (m)."""
+    """Return the min distance between two robots, bodies, fixtures or parts.
+
+    Return None if the distance exceeds `limit` (m).
+    """
     return _closest(model, data, labels, geoms_of(labels, first), geoms_of(labels, second), limit)
 
 
 def geoms_of(labels: Sequence[Label], name: str) -> Array:
-    """Return the geom ids of a robot, body, fixture or part."""
+    """Return the geom ids of the robot, body, fixture or part with this name."""
     found = np.flatnonzero([name in (label.owner, label.name) for label in labels])
     if not len(found):
         owners = ", ".join(dict.fromkeys(label.owner for label in labels))
-        raise BrazoError(f"nothing named '{name}' here; there are: {owners}")
+        raise BrazoError(f"nothing named '{name}' in this cell; it contains: {owners}")
     return found
 
 
@@ -75,13 +81,13 @@ def _closest(
 
 
 class Nearest:
-    """Min distance between two robots, bodies or fixtures, for repeated evaluation.
+    """Evaluator of the min distance between two robots, bodies or fixtures, for repeated use.
 
-    `names` are the two names, and `limit` (m) is the largest value returned.  An evaluation uses
-    the frames of the data it is given; after a step those of `World.mj_data` are one step old.
+    `names` are the names of the two, and `limit` (m) is the largest value returned.
 
-    The pair that was closest in the last evaluation gives an upper bound.  Pairs whose bounding
-    spheres are farther apart than this bound are skipped, which excludes nearly all of them.
+    Each evaluation starts with the pair of geoms that was closest in the last one; its distance is
+    an upper bound.  Pairs whose bounding spheres are farther apart than this bound are skipped;
+    these are nearly all pairs.
     """
 
     def __init__(
@@ -100,7 +106,10 @@ class Nearest:
         self._points = np.zeros(6)
 
     def value(self, data: Any) -> float:
-        """Return the min distance (m) for the frames in `data`; at most `limit`."""
+        """Return the min distance (m), at most `limit`, at the geom poses in `data` (`MjData`).
+
+        After a step, the geom poses in `World.mj_data` are those at the start of the step.
+        """
         distance, model, points = self._mujoco.mj_geomDistance, self._model, self._points
         best = distance(model, data, *self.last, self.limit, points)
         A, B = data.geom_xpos[self._first], data.geom_xpos[self._second]
@@ -117,7 +126,11 @@ class Nearest:
 
 
 def _bounds(model: Any, data: Any, first: Array, second: Array) -> Array:
-    """Return lower bounds (a, b) of the pairwise distances, from bounding spheres."""
+    """Return lower bounds of the distances (m) between all pairs of geoms.
+
+    `first` and `second` are geom ids.  Entry (i, k) of the result belongs to first[i] and
+    second[k].  The bounds are computed from bounding spheres.
+    """
     centre, radius = data.geom_xpos, model.geom_rbound
     apart = centre[first][:, None] - centre[second]
     bound = np.sqrt((apart * apart).sum(axis=-1)) - radius[first][:, None] - radius[second]

@@ -1,4 +1,4 @@
-"""Detection of numerical divergence."""
+"""Detection of numerical divergence of a simulation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brazo.world.stiffness import Stiffness
 
 
 class Diverged(RunFailed):
-    """A run diverged at `time` (s); `where` names the joint or drive."""
+    """Error: the simulation diverged at `time` (s); `where` is the joint or drive concerned."""
 
     def __init__(self, message: str, time: float, where: str) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class Diverged(RunFailed):
 
 
 class DivergenceGuard:
-    """Detector of engine warnings; `check` raises an error where MuJoCo only prints a warning."""
+    """Detector of divergence: `check` converts warnings of MuJoCo to errors."""
 
     def __init__(self, model: Any, data: Any, stiffness: Stiffness | None = None) -> None:
         self._stiffness = stiffness or Stiffness()
@@ -35,7 +35,7 @@ class DivergenceGuard:
         self.calm: list[int] = self._counts.tolist()
 
     def check(self) -> None:
-        """Raise `Diverged` if the last step increased a warning count."""
+        """Raise `Diverged` if MuJoCo issued a new warning in the last step."""
         counts = self._counts.tolist()
         if counts == self.calm:
             return
@@ -45,14 +45,16 @@ class DivergenceGuard:
         if rising:
             kind = kinds(rising[-1])
             where = self._where(kind)
-            advice = "Lower the gains or the step, or look for bodies forced into each other"
+            advice = "Reduce the gains or the step size, or check for overlapping bodies"
             advice = self._stiffness.advice(self._model.opt.timestep) or advice
             if kind == kinds.mjWARN_INERTIA:
-                advice = "Its mass matrix is singular: check the masses and inertias in its file"
+                advice = "The mass matrix is singular: check masses and inertias in the robot file"
             time = float(self._data.time)
             text = last_warning() or kind.name
             raise Diverged(
-                f"the simulation diverged at {time:.4f} s at {where}: {text}. {advice}", time, where
+                f"the simulation diverged at t = {time:.4f} s, {where}: {text}. {advice}",
+                time,
+                where,
             )
 
     def _where(self, kind: Any) -> str:

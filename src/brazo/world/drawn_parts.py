@@ -1,4 +1,4 @@
-"""Parts to draw for the bodies of a world, with stick figures for links without parts."""
+"""Parts to draw for the bodies of a world; links without parts are drawn as stick figures."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from brazo.world.world import World
 
 
 def drawn_parts(world: World) -> list[Sequence[Part]]:
-    """Parts to draw for each body of `world.drawn`; stick figures for links without parts."""
+    """Return the parts to draw for each body of `world.drawn`.
+
+    Links without parts are drawn as stick figures.
+    """
     found: list[Sequence[Part]] = [one.parts for one in world.drawn]
     for robot in world.robots.values():
         own = tuple(parts for _, parts in robot.model.solids)

@@ -1,4 +1,4 @@
-"""Where the joints, drives and bodies of a robot are in the engine's arrays."""
+"""`EngineIndices`: indices of a robot's joints, drives and bodies in the engine's arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class EngineIndices:
-    """Indices of one robot in the arrays of the world's `MjModel` and `MjData`."""
+    """Indices of one robot's joints, drives and bodies in the arrays of `MjModel` and `MjData`."""
 
     def __init__(self, world: World, elements: RobotElements, gripper: WorldGripper | None) -> None:
         self._model, self._elements = world.mj_model, elements
@@ -36,15 +36,20 @@ class EngineIndices:
         return q, np.array([int(joint.dofadr[0]) for joint in found], int)
 
     def members(self) -> tuple[Array, Array]:
-        """Return the degrees of freedom of all joints, and their armatures."""
+        """Return the indices in `qvel` of all joints of the robot, and their armatures.
+
+        Mimic joints and passive joints of loops are included.  Armatures are in kg m² for revolute
+        and kg for prismatic joints.
+        """
         return self.member_v, np.array(self._model.dof_armature[self.member_v])
 
     def shares(self) -> tuple[Array, Array]:
-        """Return which bodies each joint of `members` carries, and its rate per joint coordinate.
+        """Return two arrays with which wrenches on the bodies are converted to joint torques.
 
-        Shapes (members, bodies) and (members, n).  With these, wrenches on the bodies are mapped to
-        joint torques.  For a robot with loops the second array is zero, because there the map
-        depends on the pose.
+        Entry (i, b) of the first array (members, bodies) is 1 if joint i of `members` moves body b,
+        else 0.  Entry (i, k) of the second array (members, n) is the derivative of the position of
+        joint i with respect to q[k].  For a robot with loops, these derivatives depend on the pose,
+        and the second array is zero.
         """
         members = self._elements.members
         carried = np.zeros((len(members), len(self.bodies)))
@@ -57,7 +62,7 @@ class EngineIndices:
         return carried, rates
 
     def _carries(self, carrier: int, body: int) -> bool:
-        """Whether a body moves with the joint of another body."""
+        """Return whether the body with the id `body` is `carrier` or one of its descendants."""
         while body > carrier:
             body = int(self._model.body_parentid[body])
         return body == carrier

@@ -1,9 +1,9 @@
 """Body pairs of one robot that are excluded from collision detection.
 
-Bodies up to two joints apart overlap at their joints by design.  Other bodies may overlap as drawn
-in nearly every pose; such a contact carries no information and would block the robot.  It is
-excluded, and a warning reports it.  The criterion is contact in the start pose, or in more than
-half of 300 random poses.
+Bodies that are at most two joints apart overlap at their joints by design.  They are always
+excluded.  Two other bodies are excluded if they touch in the start pose or in more than half of 300
+random poses: such a contact is an error of the geometry and would block the robot.  In this case a
+warning is issued.
 """
 
 from __future__ import annotations
@@ -32,13 +32,19 @@ Pairs = tuple[Pair, ...]
 
 
 class ExcludedPairs:
-    """The pairs of `always_touching` for each robot, found again when its model changes."""
+    """Cache of the body pairs that `always_touching` returns for each robot.
+
+    The pairs of a robot are computed again when its model changes.
+    """
 
     def __init__(self) -> None:
         self._found: dict[str, tuple[Model, Pairs, list[Finding]]] = {}
 
     def of(self, cell: Cell, alone: Callable[[Cell, CellRobot], Built]) -> dict[str, Pairs]:
-        """Return the pairs by robot; `alone` compiles a model of a single robot."""
+        """Return the excluded pairs of body names, by robot name.
+
+        `alone(cell, robot)` compiles a model that contains only this robot.
+        """
         earlier, self._found = self._found, {}
         for robot in cell.robots:
             known = earlier.get(robot.name)
@@ -49,12 +55,12 @@ class ExcludedPairs:
 
     @property
     def findings(self) -> list[Finding]:
-        """Warnings about the excluded pairs."""
+        """Warnings that report the excluded pairs."""
         return [finding for _, _, findings in self._found.values() for finding in findings]
 
 
 def near_neighbours(elements: RobotElements) -> list[Pair]:
-    """Return the pairs of adjacent bodies of a robot; all pairs for a Delta."""
+    """Return the pairs of bodies that are at most two joints apart; for a Delta, all pairs."""
     model = elements.robot.model
     names = [body.name for body in elements.bodies]
     fingers = [finger.name for finger in elements.gripper.fingers] if elements.gripper else []
@@ -72,7 +78,10 @@ def near_neighbours(elements: RobotElements) -> list[Pair]:
 
 
 def always_touching(built: Built) -> tuple[Pairs, list[Finding]]:
-    """Return body pairs of a single robot that touch at the start or in most random poses."""
+    """Return the body pairs that touch in the start pose or in most random poses.
+
+    Also return a warning for each pair.  `built` is the model of a single robot.
+    """
     (elements,) = built.robots
     robot = elements.robot
     if robot.model.closed_loops:
@@ -119,7 +128,11 @@ def _samples(model: Model) -> np.ndarray:
 
 
 def _touching(mujoco: Any, m: Any, d: Any, addresses: list[int], values: np.ndarray) -> set[int]:
-    """Return the body pairs in contact, each encoded as one integer."""
+    """Return the pairs of bodies that penetrate each other at the joint positions `values`.
+
+    `addresses` are the indices of the joints in `qpos`.  A pair of body ids i < k is returned as
+    the number i·nbody + k.
+    """
     d.qpos[addresses] = values
     mujoco.mj_kinematics(m, d)
     mujoco.mj_collision(m, d)

@@ -1,20 +1,23 @@
-"""Joint friction in the physical model.
+"""Joint friction in the MuJoCo model.
+
+The friction torque τ_f acts against the motion; the joint receives −τ_f.  With the dry (Coulomb)
+friction torques T₊ and T₋ for positive and negative velocity, and the viscous coefficient B,
 
     τ_f = B q̇ + T₊ (q̇ > 0)  |  B q̇ − T₋ (q̇ < 0)
 
-Viscous friction uses the engine's joint damping.  The formula is the same to the last bit, and
-`contact` mode integrates it implicitly, so that the large B of a geared drive on a small inertia
-stays stable.  Dry (Coulomb) friction:
+Viscous friction uses the engine's joint damping, which has the same formula.  In `contact` mode it
+is integrated implicitly, so a geared drive with a large B and a small inertia is stable.  Dry
+friction is modelled in three ways:
 
 * `contact` mode: the engine's friction loss of (T₊ + T₋)/2, which models sticking, and a constant
-  torque −(T₊ − T₋)/2.  In motion the two add up to T₊ or −T₋; at rest the joint holds any torque
-  from −T₋ to T₊.  Near rest (below about 0.01 rad/s) the joint sticks, which no function of q̇
-  alone can express.
-* `exact` mode: the formula, held constant over a step, as in the robot's analytic dynamics.  Where
-  it would reverse a velocity within the step, the friction that brings the joint to rest is
-  computed together with all other joints by projected Gauss–Seidel: the joint sticks.
-* If a file gives a `smooth` velocity v₀, the step at rest is smoothed, q̇/√(q̇² + v₀²), and the
-  formula is used in both modes.
+  torque −(T₊ − T₋)/2.  In motion these two add up to −T₊ or +T₋.  At rest the joint holds any
+  torque from −T₋ to T₊; below about 0.01 rad/s it sticks.
+* `exact` mode: the formula, evaluated once per step, as in the robot's analytic dynamics.  If the
+  friction torque would reverse the velocity of a joint within the step, the joint sticks.  The
+  torques that bring these joints to rest are computed for all of them together, by projected
+  Gauss–Seidel.
+* With a `smooth` velocity v₀ in the robot file: the formula with the sign of q̇ replaced by
+  q̇/√(q̇² + v₀²), in both modes.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ SWEEPS = 200
 
 
 class JointFriction:
-    """The part of dry friction that is applied as generalised forces."""
+    """The part of dry friction that is written to the engine's applied forces `qfrc_applied`."""
 
     def __init__(self, members: Sequence[Member], model: Any, *, in_engine: bool) -> None:
         formula, bias = [], []
@@ -51,11 +54,11 @@ class JointFriction:
         self._mujoco = engine()
 
     def start(self, data: Any) -> None:
-        """Write the constant torques."""
+        """Write the constant torques −(T₊ − T₋)/2 of `contact` mode to `qfrc_applied`."""
         data.qfrc_applied[self._bias_dofs] = self._bias
 
     def apply(self, data: Any) -> None:
-        """Write the torques for the current velocities."""
+        """Write the dry friction torques of the formula, with sign −, to `qfrc_applied`."""
         rate = data.qvel[self._dofs]
         size = np.where(rate > 0.0, self._plus, self._minus)
         speed = np.sqrt(rate * rate + self._smooth2)
@@ -64,7 +67,10 @@ class JointFriction:
         data.qfrc_applied[self._dofs] = -size * shape
 
     def hold(self, model: Any, data: Any) -> None:
-        """Make joints stick whose velocity the torques of `apply` would reverse within the step."""
+        """Reduce each friction torque that would reverse the velocity of its joint in this step.
+
+        The joint then comes to rest (it sticks).
+        """
         if not len(self._sharp):
             return
         mujoco, h = self._mujoco, model.opt.timestep
@@ -93,18 +99,21 @@ def _complementary(
     low: np.ndarray,
     high: np.ndarray,
     sliding: np.ndarray,
-    free: np.ndarray,
+    sticking: np.ndarray,
 ) -> np.ndarray:
-    """Return f in [low, high] with a − A f = 0, > 0 only where f = high, < 0 only where f = low.
+    """Return the friction torques f in [low, high] that solve a linear complementarity problem.
 
-    In most cases the joints in `free` stick and the others slide; this guess is tried first.  It
-    depends on the current state only, so that a run repeats bit for bit from any state.
+    a − A f must be 0 where low < f < high, ≥ 0 where f = high and ≤ 0 where f = low.  The first
+    attempt assumes that the joints in the mask `sticking` stick and that the others slide with the
+    torques `sliding`.  If that is not a solution, projected Gauss–Seidel is used.  The result
+    depends only on the current state, so a run from a saved state repeats bit for bit.
     """
     f = sliding.copy()
-    f[free] = np.linalg.solve(A[free][:, free], (a - A[:, ~free] @ f[~free])[free])
+    rest = sticking
+    f[rest] = np.linalg.solve(A[rest][:, rest], (a - A[:, ~rest] @ f[~rest])[rest])
     after = a - A @ f
     at_bound = np.where(f >= high, after >= 0.0, after <= 0.0)
-    if np.where(free, (f > low) & (f < high), at_bound).all():
+    if np.where(rest, (f > low) & (f < high), at_bound).all():
         return f
     start = np.clip(f, low, high)
     return projected_gauss_seidel(a, A, low, high, start, sweeps=SWEEPS, tolerance=1e-10)

@@ -1,18 +1,19 @@
-"""Grasp detection: when a gripper holds a body, by friction or by the weld rule.
+"""Grasp detection: whether a gripper holds a body, by friction or by the weld rule.
 
-A body is *held* if both pads touch it, each pad presses with at least a given force, and the
-finger direction is within a given angle (10°) of a face of the body.  The angle is
+A body is *held* if both pads touch it, each pad presses with at least `hold_force`, and the angle
+between the direction of finger motion and a surface normal of the body is at most `angle` (both in
+`GripperSettings`).  The surface normal is
 
-    box        to the nearest face normal
-    cylinder   to the nearest radial direction, or to its axis
-    sphere     always 0
+    box        the nearest face normal
+    cylinder   the nearest radial direction, or the axis
     bin        as for a box
-    mesh       always 0: its faces are not known
+    sphere     any direction, so the angle is 0
+    mesh       not known; the angle is taken as 0
 
-By default friction alone holds the body.  With the *weld* rule the gripper needs no friction: as
-soon as both pads of a closing gripper touch a body at a suitable angle, the body is fixed to the
-hand in its current pose until the gripper is commanded to open.  A gripper whose contact response
-is off can weld bodies as well, because touching is sufficient.
+By default, friction alone holds the body.  The *weld* rule needs no friction: when both pads of a
+closing gripper touch a body and the angle is within the limit, the body is fixed to the hand in its
+current relative pose until the gripper is commanded to open.  The weld rule needs no contact force,
+so it also works for a robot whose contact response is off.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from brazo.world.gripper import WorldGripper
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grasp:
-    """Bodies between the pads of a gripper."""
+    """Grasp of a gripper: the bodies between its pads, and the body that it holds."""
 
     robot: str
     left: dict[str, float]  # bodies the left pad touches, with the normal force (N)
@@ -50,12 +51,12 @@ class Grasp:
 
     @property
     def held(self) -> str | None:
-        """Return the name of the held body, or None."""
+        """Name of the held body, or None."""
         return self.body if self.holds else None
 
 
 class GraspReader:
-    """Grasp detection for the gripper of one robot."""
+    """Detector of the grasp of one gripper."""
 
     def __init__(
         self,
@@ -80,7 +81,11 @@ class GraspReader:
         self._along = {name: data.sensordata[at] for name, at in gripper.sensors.along.items()}
 
     def read(self, contacts: Contacts, data: Any, before: str | None = None) -> Grasp:
-        """Return the current grasp; a body held `before` remains held down to half the force."""
+        """Return the current grasp.
+
+        `before` is the body held in the last step.  For this body, half the required force is
+        sufficient.
+        """
         left, right = self._pressed(contacts)
         both = [name for name in left if name in right]
         welded = self.welded(data)
@@ -107,9 +112,11 @@ class GraspReader:
     def grip(
         self, bodies: dict[str, Slots], forces: Sequence[float], data: Any, before: str | None
     ) -> tuple[str | None, float]:
-        """Return the body that `read` reports as held and the force (N), from the contact pattern.
+        """Return the name of the held body (or None) and the grip force (N); faster than `read`.
 
-        `bodies` are those that both pads touch, `forces` the normal forces of these contacts (N).
+        The grip force is the smaller of the two pad forces.  `forces` are the normal forces (N) of
+        the pad contacts.  `bodies` maps each body that both pads touch to the indices of its
+        contacts in `forces` (`Slots`).  `before` is the body held in the last step.
         """
         best, force = None, 0.0
         for name, (start, middle, end) in bodies.items():
@@ -136,9 +143,10 @@ class GraspReader:
     def apply_weld_rule(
         self, touches: bool, contacts: Callable[[], Contacts], model: Any, data: Any
     ) -> None:
-        """Weld a suitable body between closing pads; release it on an opening command.
+        """Weld the body between closing pads, or release a welded body on an opening command.
 
-        `touches` is True if both pads touch the same body.
+        A body is welded if the angle of the module docstring is within its limit.  `touches` is
+        True if both pads touch the same body.
         """
         held = self.welded(data)
         if held is not None:
@@ -152,7 +160,7 @@ class GraspReader:
             self._fix(grasp.body, model, data)
 
     def _keeps(self) -> bool:
-        """Whether the command closes the gripper, or asks for at most the current opening."""
+        """Whether the current command does not open the gripper, so that a weld stays active."""
         mode, value = self._gripper.command
         return value > 0.0 if mode == "force" else value <= self._gripper.opening + 1e-3
 
@@ -169,7 +177,7 @@ class GraspReader:
         data.eq_active[equality] = 1
 
     def _pressed(self, contacts: Contacts) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the bodies each pad touches, with the sum of the normal forces (N)."""
+        """Return {body: normal force (N)} for the bodies on the left pad and on the right pad."""
         found: tuple[dict[str, float], dict[str, float]] = ({}, {})
         pads, names = self._pads, contacts.names
         for geom, _, second, depth, pressure in contacts.rows:
@@ -179,7 +187,7 @@ class GraspReader:
         return found
 
     def _lies_well(self, body: str) -> bool:
-        """Whether the angle is within the limit; for boxes without computing the angle."""
+        """Whether the angle between finger motion and surface normal is within its limit."""
         along = self._along[body]
         if body in self._boxes:
             x, y, z = along.tolist()
@@ -191,7 +199,10 @@ class GraspReader:
 
 
 def face_angle(shape: BodyShape, direction: Array) -> float:
-    """Angle (rad) between a unit direction in the frame of a solid and its nearest normal."""
+    """Return the angle (rad) between a direction and the nearest surface normal of a solid.
+
+    `direction` (3,) is a unit vector in the frame of the solid.
+    """
     if isinstance(shape, Sphere | Mesh):
         return 0.0
     x, y, z = np.abs(direction).tolist()

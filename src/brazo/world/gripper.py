@@ -1,24 +1,25 @@
-"""Two-finger gripper: a centred pair of prismatic fingers with one force-controlled drive.
+"""Two-finger gripper: two coupled prismatic fingers with one force-controlled drive.
 
     finger left   slides along  +y of the tool     opening o = s_left + s_right
     finger right  slides along  −y                 s_left = s_right  (an equality)
 
-The value of each slide is half the opening.  The drive acts on the opening; each pad receives half
-of its force.  The drive force decreases with speed, F_drive = F − b ȯ with b = F_max / v_close,
-which limits the impact when the gripper closes.  Over a step dt the drive's inertia m responds to
-this term like a first-order lag with the exponent a = b dt/m, hence
+The position s of each finger is half the opening.  The drive force acts on the opening; each pad
+receives half of it.  F is the commanded force.  The drive force decreases with the rate of the
+opening, F_drive = F − b ȯ with b = F_max / v_close, which limits the impact when the gripper
+closes.  With this term alone, the velocity of the drive's inertia m would decay by the factor e⁻ᵃ
+in a step dt, where a = b dt/m.  The force is therefore computed as
 
-    F_drive = F − (m/dt) (1 − e⁻ᵃ) ȯ
+    F_drive = F − (m/dt) (1 − e⁻ᵃ) ȯ,
 
 which is stable for any step.  (Joint damping would be stable as well, but the contact solver does
-not account for the implicit treatment of damping, and the pads would bounce.)
+not account for implicit damping, and the pads would bounce.)
 
 The mass of the fingers is part of the link that carries them, as given in the robot file.  The
-finger bodies have no mass; only the drive's inertia acts on their slides.  The dynamics of the
-robot therefore equal those of its model at every opening.
+finger bodies themselves have no mass; their slide joints have the inertia of the drive.  The
+dynamics of the robot are therefore those of its model at every opening.
 
-A gripper is commanded with a force, or with an opening to which it is servoed with at most its max
-force.  The command is stored in the engine's user data and is therefore part of its state.
+The command of a gripper is a force, or an opening that a servo approaches with at most the max
+force.  The command is stored in the engine's user data, so it is part of the engine's state.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def finger_name(side: str) -> str:
 
 
 def without_fingers(model: TreeModel, i: int) -> tuple[Part, ...]:
-    """Return the parts of a body without the fingers, which are separate bodies."""
+    """Return the parts of body `i` without the fingers, which are separate bodies."""
     parts = tuple(model.bodies[i].parts)
     if model.gripper is None or i != model.tip:
         return parts
@@ -69,9 +70,10 @@ def add_gripper(
     parts: tuple[Part, ...],
     settings: GripperSettings,
 ) -> GripperElements:
-    """Add the fingers, their coupling and their drive to the model.
+    """Add the fingers, their coupling and their drive to a MuJoCo model under construction.
 
-    `tool` is the tool frame in the body that carries it; `parts` are the parts of that body.
+    `tool` (4, 4) is the tool frame relative to the last link, and `parts` are the parts of this
+    link.
     """
     robot, contact = elements.robot.name, assembly.contact
     y_tool = tool[:3, 1]
@@ -135,7 +137,7 @@ class WorldGripper:
         self.sensors: HandSensors | None = None
 
     def bind(self, model: Any, data: Any) -> None:
-        """Create views of the arrays of a compiled model."""
+        """Attach to a compiled model: create views of its arrays."""
         first, second = (int(model.joint(name).qposadr[0]) for name in self._slides)
         self.slide_q = np.array([first, second], int)
         dofs = [int(model.joint(name).dofadr[0]) for name in self._slides]
@@ -147,7 +149,7 @@ class WorldGripper:
 
     @property
     def arrays(self) -> tuple[Array, Array, Array, Array]:
-        """Return views of the engine's command, slide positions, slide rates and drive control."""
+        """Views of the engine's arrays: command, finger positions and velocities, drive control."""
         return self._command, self._q, self._qd, self._push
 
     @property
@@ -164,7 +166,7 @@ class WorldGripper:
 
     @property
     def command(self) -> tuple[str, float]:
-        """Return `("force", N)`, closing if positive, or `("opening", m)`."""
+        """Current command: `("force", N)`, where a positive force closes, or `("opening", m)`."""
         mode, value = self._command.tolist()
         return ("opening" if mode == OPENING else "force", value)
 
@@ -175,23 +177,26 @@ class WorldGripper:
 
     @property
     def closes(self) -> bool:
-        """Whether the command presses the pads together."""
+        """Whether the current command moves or presses the pads together."""
         mode, value = self._command.tolist()
         return value > 0.0 if mode == FORCE else value < self.opening - 1e-6
 
     def grip(self, force: float | None = None) -> None:
-        """Close with a drive force (N, default: max force), half of it per pad; negative opens."""
+        """Close with a drive force (N), by default the max force.
+
+        Each pad receives half of the force.  A negative force opens the gripper.
+        """
         max_force = self.description.max_force
         value = max_force if force is None else float(force)
         if not abs(value) <= max_force:
             raise BrazoError(
                 f"gripper of '{self.robot}': the force is {value:g} N; "
-                f"it must be at most {max_force:g} N"
+                f"it must be from -{max_force:g} to {max_force:g} N"
             )
         self._command[:] = FORCE, value
 
     def open(self, opening: float | None = None) -> None:
-        """Move to an opening (m); by default, open fully."""
+        """Command an opening (m); by default, open fully."""
         low, high = self.description.opening
         value = high if opening is None else float(opening)
         if not low <= value <= high:
@@ -202,12 +207,12 @@ class WorldGripper:
         self._command[:] = OPENING, value
 
     def place(self, opening: float) -> None:
-        """Set the fingers to an opening (m), at rest."""
+        """Set the finger positions to an opening (m), with zero velocity."""
         self._q[:] = opening / 2
         self._qd[:] = 0.0
 
     def fit(self) -> None:
-        """Clip finger positions and command to the range of an edited gripper."""
+        """Clip finger positions and command to the limits, which an edit may have changed."""
         low, high = self.description.opening
         self._q[:] = np.clip(self._q, low / 2, high / 2)
         mode, value = self._command.tolist()
@@ -215,7 +220,7 @@ class WorldGripper:
         self._command[1] = min(max(value, low if mode == OPENING else -limit), limit)
 
     def drive(self) -> None:
-        """Write the current drive force into the drive's control."""
+        """Compute the drive force and write it to the control of the drive."""
         command, q, qd, control = self._memory
         max_force = self._max_force
         if command[0] == OPENING:
@@ -230,7 +235,10 @@ class WorldGripper:
 def _finger_part(
     parts: tuple[Part, ...], tool: Array, gripper: Gripper, side: str, sign: float
 ) -> Part:
-    """Return the drawn finger, or a box placed relative to the tool frame."""
+    """Return the part in `parts` that is the finger `side`, or a box if there is none.
+
+    `sign` is +1 for the left and −1 for the right finger.  The part is in the frame of the link.
+    """
     name = finger_name(side)
     for part in parts:
         if part.name == name and isinstance(part.shape, Box):

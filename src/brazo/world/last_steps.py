@@ -1,8 +1,8 @@
 """Ring buffer of the last steps of a world, for reproducing a divergence.
 
-Before each step the full integration state is copied into the ring: positions, velocities,
-controls, applied forces, active equalities and the solver's warm start.  Together with the model
-these states reproduce the steps bit for bit, regardless of what computed the controls.
+Before each step, MuJoCo's full integration state is copied into the buffer: positions, velocities,
+controls, applied forces, active equalities and the solver's warm start.  From these states and the
+model, the steps can be repeated bit for bit without the controllers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEPS = 64
 
 
 class LastSteps:
-    """Initial states of the last steps of one compiled model."""
+    """Ring buffer of the states at the start of the last steps of one compiled model."""
 
     def __init__(self, model: Any, steps: int = STEPS) -> None:
         mujoco = engine()
@@ -30,24 +30,24 @@ class LastSteps:
         self.following = 0  # index of the next state; its row: modulo the number of rows
 
     def add(self, data: Any) -> None:
-        """Store the state from which the next step starts."""
+        """Store the current state, from which the next step starts."""
         i = self.following
         self._get(self._model, data, self._rows[i % len(self._rows)], self.kind)
         self.following = i + 1
 
     def clear(self) -> None:
-        """Discard all states: the following steps do not continue from them."""
+        """Discard all states; call this when the next step does not continue from them."""
         self.following = 0
 
     def states(self) -> Array:
-        """Return the stored states, oldest first (steps, size)."""
+        """Return the stored states (steps, size), oldest first."""
         n, end = len(self._rows), self.following
         order = [i % n for i in range(max(0, end - n), end)]
         return self.ring[order]
 
 
 def model_bytes(model: Any) -> Array:
-    """Return a compiled model as bytes in MuJoCo's binary format (MJB), bit-exact."""
+    """Return a compiled model as bytes (uint8 array) in MuJoCo's binary format MJB."""
     mujoco = engine()
     buffer = np.zeros(mujoco.mj_sizeModel(model), dtype=np.uint8)
     mujoco.mj_saveModel(model, None, buffer)
@@ -55,6 +55,6 @@ def model_bytes(model: Any) -> Array:
 
 
 def model_of(data: Array) -> Any:
-    """Load a model from the bytes of `model_bytes`."""
+    """Return the compiled model that `model_bytes` converted to the bytes `data`."""
     mujoco = engine()
     return mujoco.MjModel.from_binary_path("dump.mjb", {"dump.mjb": data.tobytes()})

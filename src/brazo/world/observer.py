@@ -1,4 +1,4 @@
-"""Observation of steps: the weld rule, and contact and grasp events for subscribers."""
+"""`Observer`: detects contact and grasp events after each step, and applies the weld rule."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from brazo.world.contact_pattern import Pair, Pattern, PatternReader
-from brazo.world.contacts import ContactClass, ContactReader, Contacts
-from brazo.world.events import (
+from brazo.world.contact_events import (
     Bus,
     ContactEvent,
     ContactFollower,
@@ -17,12 +15,17 @@ from brazo.world.events import (
     Subscription,
     wanted_classes,
 )
+from brazo.world.contact_pattern import Pair, Pattern, PatternReader
+from brazo.world.contacts import ContactClass, ContactReader, Contacts
 from brazo.world.grasps import GraspReader
 from brazo.world.gripper import WorldGripper
 
 
 class Observer:
-    """Tracks contacts and grasps; kept over edits, `bind` attaches it to a new model."""
+    """Tracker of contacts and grasps that publishes their changes as events.
+
+    When the world is edited, the same observer is attached to the new model by `bind`.
+    """
 
     def __init__(self) -> None:
         self._contacts: Bus[ContactEvent] = Bus()
@@ -67,7 +70,7 @@ class Observer:
 
     @property
     def plain(self) -> bool:
-        """Whether a step without a change of a level or grasp needs no observation."""
+        """Whether `observe` may be skipped for steps that change no contact level and no grasp."""
         if self._vanish or not self.watches:
             return False
         return not self._welds
@@ -78,21 +81,24 @@ class Observer:
 
     @property
     def wanted(self) -> frozenset[str]:
-        """Return the contact classes with at least one subscriber."""
+        """Contact classes with at least one subscriber."""
         return self._wanted
 
     @property
     def levels(self) -> dict[Pair, int]:
-        """Return the contact levels of the pairs of parts in the last observed step."""
+        """Contact level (`NEAR` or `TOUCHING`) of each pair of parts, in the last observed step."""
         return self._follower.levels
 
     def held_numbers(self) -> list[int]:
-        """Return the index in the cell of the body that each gripper holds, -1 for none."""
+        """Return, for each gripper, the index of the held body, or -1 if it holds no body.
+
+        The index counts the free bodies of the cell.
+        """
         return [int(self._numbers[self.held[name]]) for name, _, _ in self._watched]
 
     @property
     def watches(self) -> bool:
-        """Whether steps have to be observed."""
+        """Whether there are subscribers or grippers with the weld rule, which need `observe`."""
         if self._contacts or self._grasps:
             return True
         return self._welds
@@ -100,7 +106,7 @@ class Observer:
     def on_contact(
         self, callback: Callable[[ContactEvent], object], kinds: Collection[ContactClass] | None
     ) -> Subscription[ContactEvent]:
-        """Subscribe to contact events of the given classes."""
+        """Subscribe to contact events of the given classes; None selects all classes."""
         wanted = wanted_classes(kinds)
         taken = self._contacts.subscribe(callback, lambda event: event.contact.kind in wanted)
         self._kinds = {one: k for one, k in self._kinds.items() if one in self._contacts}
@@ -116,7 +122,10 @@ class Observer:
         return self._grasps.subscribe(callback)
 
     def observe(self, contacts: Callable[[], Contacts], time: float, model: Any, data: Any) -> None:
-        """Process a completed step; `contacts` reads its contacts in full."""
+        """Apply the weld rule and publish the events of a completed step.
+
+        `time` (s) is the start of the step, and `contacts()` returns its contacts.
+        """
         pattern = self._patterns.read()
         for gripper in self._grippers:
             if gripper.weld:
@@ -140,7 +149,7 @@ class Observer:
             follower.keep(data, time)
 
     def adopt(self, contacts: Contacts, data: Any) -> None:
-        """Adopt the current state without publishing events for it."""
+        """Store the current contacts and grasps without publishing events."""
         self._stale = self._holding = True
         self.revision += 1
         self._follower.adopt(self._patterns.read().levels, data, contacts.time)
@@ -150,7 +159,7 @@ class Observer:
             values[:] = self._numbers[grasp.held], grasp.force, grasp.welded
 
     def _update_grips(self, pattern: Pattern, time: float, data: Any) -> list[GraspEvent]:
-        """Update the held bodies; return the events of the changes."""
+        """Update the held bodies; return an event for each change."""
         events: list[GraspEvent] = []
         held = self.held
         forces = self._patterns.forces(pattern) if pattern.gripping else ()

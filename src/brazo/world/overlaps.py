@@ -1,7 +1,7 @@
-"""Overlaps: bodies and robot parts that penetrate each other and should not.
+"""Detection of unintended overlaps of bodies and robot parts.
 
-A body placed on a table touches it, and rounding may cause a penetration of some micrometres.  A
-penetration deeper than `ALLOWED` is a mistake in the cell, and the engine would separate the bodies
+A body on a table touches the table, and rounding may cause a penetration of some micrometres.  A
+penetration deeper than `ALLOWED` is an error in the cell: the engine would push the bodies apart
 with forces far above those of any drive.
 """
 
@@ -19,7 +19,7 @@ ALLOWED = 1e-3  # m
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Two elements of a cell that overlap; `first` is the one to move."""
+    """Two robots, bodies or fixtures that overlap; the user should move `first`."""
 
     first: str  # `robot/part`, or the name of a body
     second: str
@@ -31,7 +31,10 @@ class Overlap:
 
 
 def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
-    """Return the deepest overlap of each pair of elements, deepest first."""
+    """Return one overlap for each pair of robots, bodies or fixtures: its deepest contact point.
+
+    The deepest overlap comes first.
+    """
     deepest: dict[tuple[str, str], Contact] = {}
     for contact in contacts:
         pair = (_owner(contact.first), _owner(contact.second))
@@ -42,10 +45,10 @@ def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
 
 
 def _overlap(cell: Cell, contact: Contact) -> Overlap:
-    """Return the overlap of a contact, with the element to move as `first`.
+    """Return the overlap of a contact; its field `first` is the robot or body to move.
 
-    This is the later of two robots or two bodies, and the body in an overlap of a robot and a body;
-    it is never a fixture.
+    Of two robots or two bodies, `first` is the one listed later in the cell.  Of a robot and a
+    body, it is the body.  It is never a fixture.
     """
     first, second = contact.first, contact.second
     if contact.kind in ("robot-robot", "robot-object", "object-object"):

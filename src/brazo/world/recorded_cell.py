@@ -1,9 +1,10 @@
-"""Storage of a cell in a recording: the text of its file and of its robots' files.
+"""Storage of a cell in a recording, as the text of the cell file and of the robot files.
 
-A replay can draw the run after the files were moved, changed or deleted.  The cell is stored as
-simulated, including edits (`cell_files`).  Shipped robots are stored by name.  Robots read from
-URDF or MJCF, and robot files with meshes, are stored by path and digest, and as text without the
-meshes: the file is used if its digest still matches, otherwise the text.
+The run can then be replayed even after the files were moved, changed or deleted.  The stored cell
+includes all edits (see `cell_files`).  For shipped robots, only the name is stored.  For robots
+read from URDF or MJCF, and for robot files with meshes, the path and digest of the file are stored,
+and the text of the robot without its meshes.  A replay reads the file if its digest still matches,
+otherwise it uses the stored text.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ LARGEST = 1 << 20  # max number of characters of text in one recording
 
 
 def recorded_source(cell: Cell) -> dict[str, str]:
-    """Return the fields of a recording's description that hold the cell.
+    """Return the metadata entries that store a cell in a recording.
 
-    If the cell cannot be stored, the field `LEFT_OUT` contains the reason.
+    If the cell cannot be stored, the only entry is `LEFT_OUT`, with the reason.
     """
     references: dict[str, dict[str, Any]] = {}
     robots = {r.model.path: r for r in cell.robots if r.model.path is not None}
@@ -66,15 +67,15 @@ def recorded_source(cell: Cell) -> dict[str, str]:
     if len(kept) > LARGEST:
         return {
             LEFT_OUT: f"the text of the cell and its robots has {len(kept) / 1e6:.1f} MB; a "
-            f"recording keeps up to {LARGEST / 1e6:.1f} MB: keep the files"
+            f"recording stores up to {LARGEST / 1e6:.1f} MB, so a replay needs the files"
         }
     return {SOURCE: kept}
 
 
 def restored_cell(about: Mapping[str, str]) -> tuple[Cell, list[str]] | None:
-    """Return the cell stored in a recording, and notes on differences from the current files.
+    """Return the cell stored in a recording, and messages about changed files or missing meshes.
 
-    Return None if the recording contains no cell.
+    `about` is the metadata of the recording.  The result is None if it contains no cell.
     """
     if not about.get(SOURCE):
         return None
@@ -83,24 +84,31 @@ def restored_cell(about: Mapping[str, str]) -> tuple[Cell, list[str]] | None:
         files, references = dict(kept["files"]), dict(kept["references"])
         origins = {Path(path): str(digest) for path, digest in kept["origins"].items()}
         (main, text), *others = files.items()
+        stored = [
+            (name, one["digest"], one["path"], one["text"], int(one["meshes"]))
+            for name, one in references.items()
+        ]
+        if not all(isinstance(text, str) for text in files.values()) or not all(
+            isinstance(text, str) for one in stored for text in one[1:4]
+        ):
+            raise ValueError("a text is missing")
         if any(Path(name).name != name for name in (*files, *references)):
-            raise ValueError("a file name with a folder")
+            raise ValueError("a file name contains a path separator")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BrazoError(f"{SOURCE}: not a cell description of a recording ({error})") from None
+        raise BrazoError(f"field {SOURCE} is not a cell description ({error})") from None
     notes = [
-        f"{path} was changed since the run. The text in the recording is used."
+        f"{path} was changed since the run. The version stored in the recording is used."
         for path, digest in origins.items()
         if digest_of(path) not in ("", digest)
     ]
     meshes = 0
     with tempfile.TemporaryDirectory(prefix="brazo-replay-") as folder:
-        for name, reference in references.items():
-            digest = reference["digest"]
-            if digest and digest_of(Path(reference["path"])) == digest:
-                text = text.replace(name, json.dumps(reference["path"]))
+        for name, digest, path, content, count in stored:
+            if digest and digest_of(Path(path)) == digest:
+                text = text.replace(name, json.dumps(path))
             else:
-                others.append((name, reference["text"]))
-            meshes += reference["meshes"]
+                others.append((name, content))
+            meshes += count
         for name, content in ((main, text), *others):
             (Path(folder) / name).write_text(content, encoding="utf-8")
         cell = load_cell(Path(folder) / main)
@@ -119,12 +127,12 @@ def _is_shipped(path: Path) -> bool:
 
 
 def _meshes(model: Model) -> int:
-    """Return the number of parts that are drawn from a mesh file."""
+    """Return the number of parts of a robot that are meshes."""
     return sum(isinstance(part.shape, Mesh) for _, parts in model.solids for part in parts)
 
 
 def _without_meshes(robot: CellRobot) -> str:
-    """Return the text of a robot file without its meshes, or URDF for other formats."""
+    """Return a robot without its meshes as text: a robot file, or URDF for imported robots."""
     file = robot.source.file
     if file is not None:
         return robot_yaml(Field(_stripped(file.root.node), "", None))

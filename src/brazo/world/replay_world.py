@@ -1,7 +1,7 @@
-"""Set the state of a world from the rows of a recording.
+"""`ReplayWorld`: sets the state of a world from the rows of a recording.
 
-Joints, grippers and free bodies are placed; nothing is simulated.  A recording of a single robot
-may omit the robot's name from its signals (`q.shoulder`).
+The positions of joints, grippers and free bodies are set; nothing is simulated.  A recording of a
+single robot may omit the name of the robot in its signal names (`q.shoulder`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
 class ReplayWorld:
-    """Sets the state of a world from the values of the signals `names`."""
+    """Writer of recorded values to the state of a world; it reads the signals `names`."""
 
     def __init__(self, world: World, signals: Container[str], path: Path) -> None:
         self._world = world
@@ -32,8 +32,9 @@ class ReplayWorld:
             wanted = [f"{prefix}q.{joint}" for joint in robot.joint_names]
             if missing := [one for one in wanted if one not in signals]:
                 raise BrazoError(
-                    f"{path}: no signal '{missing[0]}', so '{name}' cannot be drawn; was the "
-                    "recording cut down, or made with another robot?"
+                    f"{path}: the recording has no signal '{missing[0]}', so robot '{name}' cannot "
+                    "be drawn: signals were removed, or another robot was recorded; specify the "
+                    "cell of the recorded run"
                 )
             speeds = [f"{prefix}qd.{joint}" for joint in robot.joint_names]
             rated = all(one in signals for one in speeds)
@@ -51,9 +52,10 @@ class ReplayWorld:
                 self._bodies.append((at, self._take(wanted)))
 
     def place(self, values: np.ndarray) -> None:
-        """Set joints, grippers and free bodies from one row (names,).
+        """Set joints, grippers and free bodies to the values of one row of the recording.
 
-        Derived quantities, such as the poses of links, are not computed.
+        `values` are the values of the signals `names`, in this order.  Derived quantities, such as
+        the poses of links, are not computed.
         """
         data = self._world.mj_data
         for robot, q, qd in self._robots:

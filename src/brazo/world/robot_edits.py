@@ -1,4 +1,4 @@
-"""Cell with one robot changed: dimensions, gripper, base, other fields, or its description."""
+"""Edits of one robot in a cell; implementation of `World.edit`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def edited_cell(
     fields: Mapping[str, Any] | None,
     source: RobotSource | None,
 ) -> Cell:
-    """Return the cell with robot number `robot` changed; see `World.edit`."""
+    """Return the cell with changes of the robot `cell.robots[robot]`.
+
+    The other arguments are those of `World.edit`; None means no change.
+    """
     old = cell.robots[robot]
     source = (old.source if source is None else _with_same_joints(source, old)).edited(
         Edits(
@@ -41,13 +44,15 @@ def edited_cell(
 
 
 def checked_pose(T: Any) -> Array:
-    """Return a pose (4, 4) as a read-only array; raise an error if it is none."""
+    """Return a pose (4, 4) as a read-only array; raise an error if it is not a valid pose."""
     array = np.array(T, dtype=float)
     if array.shape != (4, 4) or not np.isfinite(array).all():
-        raise BrazoError(f"a pose must be a 4x4 matrix of finite numbers, got shape {array.shape}")
+        raise BrazoError(
+            f"a pose must be a 4x4 matrix of finite numbers; this array has shape {array.shape}"
+        )
     R = array[:3, :3]
     if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0.0:
-        raise BrazoError("a pose's upper left 3x3 block must be a rotation")
+        raise BrazoError("invalid pose: the upper left 3x3 block is not a rotation matrix")
     array.flags.writeable = False
     return array
 
@@ -57,7 +62,7 @@ def _with_same_joints(source: RobotSource, robot: CellRobot) -> RobotSource:
     names, known = source.model.joint_names, robot.model.joint_names
     if names != known:
         raise BrazoError(
-            f"robot '{robot.name}' has the joints {', '.join(known)}; the other description has "
-            f"{', '.join(names)}"
+            f"robot '{robot.name}' has the joints {', '.join(known)}; the new description has "
+            f"{', '.join(names)}; use a description with the same joint names"
         )
     return source

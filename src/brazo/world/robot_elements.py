@@ -1,6 +1,6 @@
-"""Location of a robot's bodies, joints and drives in the model under construction.
+"""Elements of a robot (bodies, joints, drives) in a MuJoCo model under construction.
 
-Elements are those of the spec; their ids (`.id`) are valid after compilation.
+The elements are objects of the `MjSpec`.  Their ids (attribute `id`) are valid after compilation.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ ROBOT_SURFACE, FIXTURE_SURFACE, PAD_SURFACE = 0, 1, 2  # priorities: the higher 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A joint of the spec with the value multiplier·q[coordinate] + offset.
+    """A joint `element` of the `MjSpec`; its position is multiplier·q[coordinate] + offset.
 
-    `coordinate` is None for joints that follow from loop constraints.
+    `coordinate` is None for passive joints; their positions follow from loop constraints.
     """
 
     element: Any
@@ -33,7 +33,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class GripperElements:
-    """Elements of a gripper: finger bodies, slides, pads and the drive that moves both."""
+    """Elements of a gripper in the `MjSpec`: finger bodies, slide joints, pads, drive and welds."""
 
     fingers: tuple[Any, Any]
     slides: tuple[Any, Any]
@@ -44,7 +44,7 @@ class GripperElements:
 
 @dataclass(slots=True, eq=False)
 class RobotElements:
-    """Elements of one robot in the spec."""
+    """Elements of one robot in the `MjSpec`."""
 
     robot: CellRobot
     bodies: list[Any]  # all bodies, base first
@@ -71,7 +71,10 @@ def add_joint(
     coulomb: float = 0.0,
     ref: float = 0.0,
 ) -> Any:
-    """Add a hinge or slide joint; axis and position are in the body frame."""
+    """Add a hinge or slide joint to a body and return it.
+
+    Axis and position are in the frame of the body.
+    """
     kinds = engine().mjtJoint
     joint = body.add_joint(
         name=name,
@@ -91,7 +94,10 @@ def add_joint(
 
 
 def add_motor(assembly: Assembly, joint: str, max_force: float) -> Any:
-    """Add a torque or force actuator whose command is limited to ±`max_force`."""
+    """Add an actuator to the joint with this name; its command is limited to ±`max_force`.
+
+    `max_force` is in N m for revolute and N for prismatic joints.
+    """
     motor = assembly.spec.add_actuator(name=joint, target=joint)
     motor.trntype = engine().mjtTrn.mjTRN_JOINT
     motor.set_to_motor()
@@ -106,18 +112,19 @@ def link_surface(contact: ContactSettings) -> Surface:
 
 
 def require_dynamics(model: Model) -> None:
-    """Raise an error for a model without inertias, which forces cannot move."""
+    """Raise `BrazoError` if a link of the model has no inertia, which forces need to move it."""
     if missing := model.missing_inertia:
         raise BrazoError(
-            f"robot '{model.name}' is kinematic only (no inertia for {', '.join(missing)}): "
-            "forces cannot move it; give the masses in its file"
+            f"robot '{model.name}' cannot be simulated: no inertia is known for "
+            f"{', '.join(missing)}; give the masses in the robot file"
         )
 
 
 def coulomb_loss(friction: Friction, in_engine: bool) -> float:
-    """Return the friction loss for the engine: the mean of both directions, or 0.
+    """Return the MuJoCo parameter `frictionloss` of a joint.
 
-    It is 0 where friction is applied as torques instead (see `brazo.world.friction`).
+    This is the mean of the dry friction torques (N m or N) of both directions.  It is 0 if dry
+    friction is applied as torques instead (see `brazo.world.friction`).
     """
     if not in_engine or friction.smooth:
         return 0.0

@@ -1,8 +1,8 @@
-"""Source of a robot in a cell: its file and the edits applied to it.
+"""`RobotSource`: the file of a robot in a cell, with the edits applied to it.
 
 Segment lengths and heights are parameters of the file.  Width, gripper sizes and masses are fields
-of the file.  An edit writes the new value into the parsed file and reads the whole file again, so
-that all derived values are updated.
+of the file.  An edit writes the new value into the parsed file and builds the model again, so that
+all derived values are updated.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Differences from the file: parameters, width (a factor), finger and opening of the gripper.
+    """Edits of a robot: its differences from its file.
 
-    `fields` maps the path of a field in the file, such as `joints[1].mass`, to a number or a list
-    of numbers.
+    `parameters` are new values of parameters of the file.  `width` is a factor on all radii;
+    `finger` and `opening` are sizes of the gripper.  `fields` maps the location of a field in the
+    file, such as `joints[1].mass`, to a number or a list of numbers.
     """
 
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -48,7 +49,7 @@ class Edits:
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def over(self, earlier: Edits) -> Edits:
-        """Return the combination of earlier edits and these; these take precedence."""
+        """Return these edits combined with earlier ones; these edits take precedence."""
         return Edits(
             {**earlier.parameters, **self.parameters},
             earlier.width if self.width is None else self.width,
@@ -60,7 +61,7 @@ class Edits:
 
 @dataclass(frozen=True, eq=False)
 class RobotSource:
-    """A model, the file it was read from and the edits applied to it."""
+    """A robot of a cell: its model, the file it was read from, and the edits applied to it."""
 
     model: Model
     edits: Edits
@@ -77,9 +78,9 @@ class RobotSource:
 
     @property
     def file(self) -> RobotFile | None:
-        """Return the robot file with edited fields and original parameters; None for other formats.
+        """The robot file with the edited fields; None for other formats (URDF, MJCF).
 
-        The last body includes a payload.
+        Edited parameters are not written into this file.  A payload is added to the last link.
         """
         if self._file is None or self._load is None:
             return self._file
@@ -87,12 +88,12 @@ class RobotSource:
 
     @property
     def bare(self) -> Model:
-        """The model without the attachment."""
+        """The model without the attached gripper or tool."""
         return self.model if self._bare is None else self._bare
 
     @property
     def is_its_file(self) -> bool:
-        """Whether the robot differs from the file at the model's path at most in parameters."""
+        """Whether the robot is the one in the file `model.path`, except for parameter values."""
         path, file = self.model.path, self.file
         if path is None or replace(self.edits, parameters={}) != Edits():
             return False
@@ -118,7 +119,11 @@ class RobotSource:
         folder: Path = Path(),
         tip: str | None = None,
     ) -> RobotSource:
-        """Load a robot by name or path (relative to `folder`); `tip` as in `load_source`."""
+        """Load a robot, given its name or its path relative to `folder`.
+
+        `parameters` replace parameter values of the file.  `tip` is the name of the link that is
+        used as the last link, as in `load_source`.
+        """
         path = Path(robot)
         if path.suffix and not path.is_absolute() and is_regular(folder / path):
             robot = folder / path
@@ -130,14 +135,14 @@ class RobotSource:
         return cls(file.build(parameters or None), Edits(dict(parameters)), file)
 
     def attached(self, attachment: Attachment | None) -> RobotSource:
-        """Return the robot with another gripper or tool on its flange, or with none."""
+        """Return the robot with this gripper or tool on its flange; None removes the attachment."""
         if attachment is None:
             return replace(self, model=self.bare, attachment=None, _bare=None)
         model = with_attachment(self.bare, attachment)
         return replace(self, model=model, attachment=attachment, _bare=self.bare)
 
     def edited(self, edits: Edits) -> RobotSource:
-        """Return the robot with further edits; raise an error if it could not be drawn."""
+        """Return the robot with additional edits; raise `BrazoError` if they make it invalid."""
         if edits == Edits():
             return self
         if self.attachment is not None:
@@ -147,8 +152,8 @@ class RobotSource:
         if self._file is None:
             if replace(edits, parameters={}) != Edits():
                 raise BrazoError(
-                    f"robot '{self.model.name}' was read from {self.model.path}: only robot files "
-                    "(.yaml) have a width, a gripper and masses to edit"
+                    f"robot '{self.model.name}' was not read from a robot file (.yaml), so its "
+                    "width, gripper and masses cannot be edited"
                 )
             assert self._source is not None
             model = self._source.rebuild(merged.parameters)
@@ -164,10 +169,14 @@ class RobotSource:
         return replace(self, model=model, edits=merged, _file=file)
 
     def restructured(self, change: Callable[[RobotFile], RobotFile]) -> RobotSource:
-        """Return the robot with other joints; see `brazo.formats.robot_yaml.structure`."""
+        """Return the robot after `change` was applied to its file, for example to add a joint.
+
+        `brazo.formats.robot_yaml.structure` contains such functions.
+        """
         if self._file is None:
             raise BrazoError(
-                f"robot '{self.model.name}': only robot files (.yaml) have joints to edit"
+                f"robot '{self.model.name}' was not read from a robot file (.yaml), so its joints "
+                "cannot be edited"
             )
         if self.attachment is not None:
             return self.attached(None).restructured(change).attached(self.attachment)
@@ -183,7 +192,7 @@ class RobotSource:
         return self.edited(Edits(dict(parameters))).model
 
     def links(self) -> tuple[LinkRow, ...]:
-        """Return current masses, centres of mass and friction; empty for other formats."""
+        """Return mass, centre of mass and friction of each link; empty without a robot file."""
         return () if self._file is None else link_table(self._file, self.edits.parameters)
 
     def text(self) -> str:
@@ -191,8 +200,8 @@ class RobotSource:
         file = self.file
         if file is None:
             raise BrazoError(
-                f"robot '{self.model.name}' was read from {self.model.path}, not from a robot "
-                "file (.yaml): it cannot be written as one; `brazo export` writes URDF and MJCF"
+                f"robot '{self.model.name}' was not read from a robot file (.yaml), so it cannot "
+                "be written as a robot file; use `brazo export` to write URDF or MJCF"
             )
         root = file.root
         if self.edits.parameters:
@@ -203,7 +212,10 @@ class RobotSource:
 
 
 def _edited_attachment(attachment: Attachment, edits: Edits) -> tuple[Attachment, Edits]:
-    """Apply the edits of the gripper to an attached one; return it and the other edits."""
+    """Return the attachment with the finger and opening edits applied, and all other edits.
+
+    For a tool, both arguments are returned unchanged.
+    """
     if not isinstance(attachment, AttachedGripper) or (edits.finger, edits.opening) == (None, None):
         return attachment, edits
     sizes: dict[str, Any] = {}
@@ -214,7 +226,10 @@ def _edited_attachment(attachment: Attachment, edits: Edits) -> tuple[Attachment
     gripper = replace(attachment.gripper, **sizes)
     low, high = gripper.opening
     if not 0.0 <= low < high or min(gripper.finger) <= 0.0:
-        raise BrazoError("a gripper needs 0 <= closed < open, and finger sizes greater than 0")
+        raise BrazoError(
+            f"opening [{low:g}, {high:g}] m, finger {list(gripper.finger)} m: a gripper needs "
+            "0 <= closed < open, and finger sizes greater than 0"
+        )
     return replace(attachment, gripper=gripper), replace(edits, finger=None, opening=None)
 
 
@@ -228,13 +243,13 @@ def _edited_root(root: Field, edits: Edits) -> Field:
             continue
         held = node.value.get("gripper") if isinstance(node.value, dict) else None
         if held is None or held[1].value is None:
-            raise BrazoError(f"{root.path}: the robot has no gripper, so no {key} to edit")
+            raise BrazoError(f"{root.path}: the robot has no gripper, so '{key}' cannot be edited")
         node = written(node, ("gripper", key), node_of(sizes, key))
     return edited(Field(node, root.name, root.path), edits.fields)
 
 
 def _require_numbers(value: Any) -> None:
-    """Reject an edit that is neither a finite number nor a list of them; None is no edit."""
+    """Raise `BrazoError` if a value is neither None nor a finite number nor a list of these."""
     if isinstance(value, (list, tuple, np.ndarray)):
         for item in value:
             _require_numbers(item)

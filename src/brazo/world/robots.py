@@ -1,8 +1,8 @@
-"""One robot of a running world: joints, drives and gripper as views of the engine's arrays.
+"""`WorldRobot`: one robot of a world, with access to its state in the engine's arrays.
 
-`q`, `qd` and `torque` are views of the engine's memory if the joints are evenly spaced in it (every
-serial robot, every Delta): reading needs no copy, and writing into `torque` commands the drives.
-`World.edit` replaces the arrays; get them from the robot again afterwards.
+`q`, `qd` and `torque` are views of the engine's memory if the joints are evenly spaced in it, as
+for every serial robot and every Delta.  They are read without copying, and writing into `torque`
+commands the drives.  After `World.edit`, arrays obtained before the edit are no longer valid.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class WorldRobot:
 
     @property
     def n(self) -> int:
-        """Number of joint coordinates."""
+        """Number of joints (length of q)."""
         return len(self.joint_names)
 
     @property
@@ -79,7 +79,7 @@ class WorldRobot:
 
     @property
     def qdd(self) -> Array:
-        """Joint accelerations (n,) of the last step."""
+        """Joint accelerations (n,) in the last step, rad/s² and m/s²."""
         return self._world.mj_data.qacc[self._iv]
 
     @property
@@ -90,34 +90,41 @@ class WorldRobot:
 
     @property
     def live(self) -> tuple[Array, Array] | None:
-        """Views of q and qd, valid until an edit; None if the joints are not evenly spaced."""
+        """Views of q and qd (n,) in the engine's memory, valid until the next edit of the world.
+
+        None if the joints are not evenly spaced in memory.
+        """
         return None if self._q is None or self._qd is None else (self._q, self._qd)
 
     def separate_command(self) -> Array:
-        """Make `torque` an array of its own and return the torques (n,) that the engine applies.
+        """Make `torque` a separate array; return a view of the engine's drive torques (n,).
 
-        For a model of real drives, which reads the command and writes what the drives deliver.
+        A model of real drives reads the commanded torques from `torque`, and writes the torques
+        that the drives deliver to the returned view.
         """
         assert self._torque is not None
         self._command = self._torque.copy()
         return self._torque
 
     def set_torque(self, torque: Any) -> None:
-        """Set the commanded drive torques (n,), with validation."""
+        """Set the commanded drive torques (n,), N m and N; raise `BrazoError` if not finite."""
         self.torque[:] = self._checked(torque, "torque")
 
     @property
     def drive_torque(self) -> Array:
-        """Drive torques (n,) in the last step, limited to the max torques."""
+        """Torques (n,) that the drives applied in the last step, N m and N."""
         return self._world.mj_data.actuator_force[self._drives]
 
     @property
     def loops(self) -> bool:
-        """Whether the robot has closed kinematic loops, as a Delta has."""
+        """Whether the robot has closed kinematic loops, such as a Delta."""
         return bool(self._loops)
 
     def set_state(self, q: Any, qd: Any = None) -> None:
-        """Set the joint positions and velocities; mimic joints and loops are updated as well."""
+        """Set the joint positions q (n,) and velocities qd (n,); the default of `qd` is 0.
+
+        Mimic joints and passive joints of loops are set accordingly.
+        """
         world = self._world
         q = self._checked(q, "q")
         qd = np.zeros(self.n) if qd is None else self._checked(qd, "qd")
@@ -131,9 +138,9 @@ class WorldRobot:
         world.forward()
 
     def put(self, qpos: Array, q: Array) -> None:
-        """Write joint positions (n,) into `qpos`, including mimic joints and loops.
+        """Write the joint positions q (n,) into `qpos`, the array of an `MjData` of this world.
 
-        `qpos` may belong to any `MjData` of the world's model, for example a scratch copy.
+        The positions of mimic joints and passive joints of loops are written as well.
         """
         if self._loops:
             qpos[self.engine.member_q[self._free]] = closed_pose(self.model, q)
@@ -142,10 +149,10 @@ class WorldRobot:
             qpos[self.engine.member_q] = self._scale * q[self._which] + self._offset
 
     def guide(self, q: Array, qd: Array) -> None:
-        """Set the joint state for the next step; faster than `set_state`, without validation.
+        """Set the joint positions and velocities (n,) for the next step, faster than `set_state`.
 
-        Nothing is recomputed: frames and contacts remain those of the last step (except for robots
-        with loops, which use `set_state`).
+        The values are not checked, and frames and contacts are not recomputed.  For a robot with
+        loops, this is the same as `set_state`.
         """
         if self._loops:
             self.set_state(q, qd)
@@ -155,7 +162,7 @@ class WorldRobot:
         data.qvel[self.engine.member_v] = self._scale * qd[self._which]
 
     def lock(self, joint: int) -> None:
-        """Fix a joint at its current position, regardless of the forces on it."""
+        """Lock the joint with index `joint` at its current position; forces do not move it."""
         model, at = self._world.mj_model, self._locks[joint]
         where = self.q[joint] - model.qpos0[self._iq[joint]]
         model.eq_data[at, :5] = where, 0.0, 0.0, 0.0, 0.0
@@ -163,16 +170,16 @@ class WorldRobot:
         self.stiffen()
 
     def unlock(self, joint: int) -> None:
-        """Release a locked joint."""
+        """Release the lock of the joint with index `joint`."""
         self._world.mj_data.eq_active[self._locks[joint]] = 0
         self.stiffen()
 
     def stiffen(self) -> None:
-        """Make the locks rigid by reducing the nominal mobility of the locked joints.
+        """Make locks rigid by reducing the nominal mobility `dof_invweight0` of locked joints.
 
-        The engine softens a constraint in proportion to the nominal mobility (`dof_invweight0`) of
-        the joint.  This value belongs to the model, not to the engine's state, so it has to be set
-        again after the state is restored.
+        The compliance that the engine gives to a constraint is proportional to this mobility.  The
+        mobility is part of the model, not of the engine's state, so this method must be called
+        again after a state is restored.
         """
         softer = np.where(self.locked, RIGID, 1.0)
         self._world.mj_model.dof_invweight0[self._iv] = softer * self._mobility
@@ -184,22 +191,22 @@ class WorldRobot:
 
     @property
     def drive_gain(self) -> Array:
-        """Fraction of the commanded torque that each drive delivers (n,); 1 without faults."""
+        """Fraction (n,) of the commanded torque that each drive delivers; 1 without a fault."""
         return self._world.mj_model.actuator_gainprm[self._drives, 0]
 
     @drive_gain.setter
     def drive_gain(self, gain: Any) -> None:
         gain = np.broadcast_to(np.asarray(gain, dtype=float), (self.n,))
         if not (np.isfinite(gain).all() and (gain >= 0.0).all()):
-            raise BrazoError(f"drive_gain of '{self.name}': expected finite numbers, 0 or more")
+            raise BrazoError(f"drive_gain of '{self.name}': values must be finite and 0 or more")
         self._world.mj_model.actuator_gainprm[self._drives, 0] = gain
 
     @property
     def contact_response(self) -> bool:
-        """Whether contact response is on.
+        """Whether contacts of the robot cause forces; can be set at any time.
 
-        If off, contacts of the robot are still detected and reported, but exert no force on either
-        side: the robot passes through other bodies.  It can be changed at any time.
+        If False, contacts are still detected and reported, but no force acts on the robot or on the
+        other body: the robot passes through other bodies.
         """
         return self._feedback
 
@@ -212,7 +219,7 @@ class WorldRobot:
         self._feedback = bool(on)
 
     def frames(self) -> Array:
-        """Poses (bodies, 4, 4) of the model's bodies in the world, base first."""
+        """Return the poses (bodies, 4, 4) of the robot's bodies in the world, base first."""
         return self._world.poses()[self.drawn]
 
     @property
@@ -221,22 +228,23 @@ class WorldRobot:
         return self._world.compiled.body_poses.of(self.name)
 
     def tool(self) -> Array:
-        """Pose (4, 4) of the tool in the world."""
+        """Return the pose (4, 4) of the tool in the world."""
         T = self._world.compiled.body_poses.body(self._world.mj_data, self.tip_id)
         return T @ self.model.tool
 
     def contact_wrenches(self) -> Array:
-        """Contact force and moment (bodies, 6) on each body, about the origin of its frame.
+        """Return the contact force (N) and moment (N m) on each body, shape (bodies, 6).
 
-        World axes; bodies in the order of `frames`.  Fingers are included in the link that carries
-        them.  For the two rods of a Delta's parallelogram, the first entry holds the sum.
+        Values are in world axes; moments are about the origin of the body frame.  Bodies are in the
+        order of `frames`.  The wrench of a link includes those of fingers mounted on it.  For the
+        two rods of a Delta's parallelogram, the first row contains the sum and the second is zero.
         """
         world, compiled = self._world, self._world.compiled
         wrench = compiled.wrenches.on_links(world.contacts(), self.tip_id, self.gripper)
         return compiled.body_poses.by_drawn(wrench, self.name)
 
     def external_torque(self) -> Array:
-        """Joint torques (n,) equivalent to all contact and weld forces on the robot, Jᵀ F."""
+        """Return the joint torques Jᵀ F (n,) of all contact and weld forces F, in N m and N."""
         world = self._world
         total = world.compiled.wrenches.on_joints(world.contacts())
         if self._loops:
@@ -279,7 +287,7 @@ class WorldRobot:
 
 
 def _view(array: Array, indices: Array) -> Array | None:
-    """Return the entries as a view if they are evenly spaced and ascending, else None."""
+    """Return a view of `array[indices]`; None if the indices do not increase by equal steps."""
     if len(indices) == 1:
         return array[indices[0] : indices[0] + 1]
     steps = np.diff(indices)

@@ -1,11 +1,12 @@
-"""Engine sensors of the grippers, evaluated by MuJoCo in every step.
+"""MuJoCo sensors of the grippers, which are evaluated in every step.
 
-For each gripper and each free body:
+There are two sensors for each gripper and each free body.  The *hand* is the link that carries the
+gripper, with its fingers.
 
-    force    force (3,) of the hand's geoms on the body, world axes
-    along    finger direction (3,), a unit vector in the frame of the body
+    force    contact force (3,), N, of the hand on the body, world axes
+    along    direction of finger motion (3,), a unit vector in the frame of the body
 
-Both refer to the start of a step, as contacts do.
+Like contacts, both values belong to the start of a step.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _NET_FORCE = 3  # reduction of a contact sensor: one net force in world axes
 def add_hand_sensors(
     assembly: Assembly, elements: RobotElements, bodies: Sequence[FreeBody]
 ) -> None:
-    """Add the sensors of one robot's gripper to the model."""
+    """Add the sensors of one robot's gripper to a model under construction."""
     if elements.gripper is None or not bodies:
         return
     mujoco, model = engine(), elements.robot.source.model  # the fingers are not at another TCP
@@ -50,7 +51,7 @@ def add_hand_sensors(
 
 
 class HandSensors:
-    """Addresses of the sensors of one gripper in the engine's sensor data, by body."""
+    """Indices of the sensors of one gripper in the engine's sensor data, for each free body."""
 
     def __init__(self, model: Any, robot: str, bodies: Sequence[str]) -> None:
         self.force = np.array([_address(model, _force(robot, name)) for name in bodies], int)
@@ -60,7 +61,11 @@ class HandSensors:
             self.along[name] = slice(start, start + 3)
 
     def forces(self, sensordata: Array, body: Array) -> Array:
-        """Return the force (rows, 3) on the body index of each row; zero for a negative index."""
+        """Return the force (rows, 3) in N, world axes, that the hand exerts on a body in each row.
+
+        `sensordata` (rows, size) are rows of the engine's sensor data.  `body` (rows,) is the index
+        of the body in each row; the force is zero for a negative index.
+        """
         if not len(self.force):
             return np.zeros((len(sensordata), 3))
         held = body >= 0

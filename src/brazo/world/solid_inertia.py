@@ -17,7 +17,10 @@ from brazo.world.cell import STEEL, BinShape, BodyShape
 
 
 def solid_inertia(shape: BodyShape, mass: float) -> Inertia:
-    """Return the inertia of a homogeneous solid, in its frame; a mesh counts as its convex hull."""
+    """Return the inertia of a homogeneous solid with the mass `mass` (kg), in the solid's frame.
+
+    A mesh is treated as its convex hull.
+    """
     match shape:
         case BinShape():
             return _plates(shape, mass)
@@ -35,16 +38,18 @@ def solid_inertia(shape: BodyShape, mass: float) -> Inertia:
 
 
 def hull_inertia(vertices: Array, mass: float) -> Inertia:
-    """Return the inertia of the homogeneous convex hull of points (v, 3)."""
+    """Return the inertia of the convex hull of `vertices` (v, 3), with uniform density."""
     try:
         one = surface_inertia(*hull_of(vertices), 1.0)
     except BrazoError:
-        raise BrazoError("a free body needs a solid mesh; this one is flat") from None
+        raise BrazoError(
+            "the mesh of a free body is flat; a free body needs a mesh with a volume"
+        ) from None
     return Inertia(mass, one.com, frozen(one.tensor * (mass / one.mass)))
 
 
 def _plates(shape: BinShape, mass: float) -> Inertia:
-    """Return the inertia of a body made of boxes of one density."""
+    """Return the inertia of a bin; its plates are boxes of equal density."""
     boxes = [(one.shape.size, one.pose) for one in shape.parts(STEEL) if isinstance(one.shape, Box)]
     volume = sum(math.prod(size) for size, _ in boxes)
     found = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))

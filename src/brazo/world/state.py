@@ -1,9 +1,9 @@
-"""State of a world: saving, bit-exact restoring, and transfer to an edited model.
+"""State of a world: saving, bit-exact restoring, and copying to an edited model.
 
 A saved state consists of the engine's integration state (positions, velocities, controls, applied
 forces, active equalities, user data, the solver's warm start), the data of all equalities (such as
-the relative poses of welded bodies), and for each robot the contact response and weld rule
-settings.
+the relative poses of welded bodies), and two flags for each robot: whether its contact response is
+on, and whether its gripper uses the weld rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """The state of a world at one time."""
+    """Saved state of a world at one time."""
 
     time: float
     engine: Array
@@ -35,7 +35,7 @@ class State:
 
 
 def layout_of(model: Any) -> tuple[str, ...]:
-    """Return the names of a model's joints, in order."""
+    """Return the names of the joints of a compiled model, in order."""
     return tuple(model.joint(i).name for i in range(model.njnt))
 
 
@@ -52,11 +52,17 @@ def save(
 
 
 def check(model: Any, state: State, layout: tuple[str, ...]) -> None:
-    """Raise an error if the state belongs to another world."""
+    """Raise `BrazoError` if a state was saved from a model with other joints.
+
+    `layout` are the joint names of the current model.
+    """
     mujoco = engine()
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
     if state.layout != layout or len(state.engine) != size:
-        raise BrazoError("the state was saved from another world: its robots or bodies differ")
+        raise BrazoError(
+            "the state was saved from another world, with other robots or bodies; restore it in "
+            "a world of the same cell"
+        )
 
 
 def restore(model: Any, data: Any, state: State) -> None:
@@ -73,10 +79,10 @@ def restore(model: Any, data: Any, state: State) -> None:
 def carry_over(
     old_model: Any, old: Any, model: Any, data: Any, renamed: Mapping[str, str] = _NONE
 ) -> None:
-    """Copy the state of a model to an edited model; elements are matched by name.
+    """Copy the state `old` of `old_model` to `data` of an edited `model`, matched by name.
 
-    `renamed` maps old names of robots and bodies to new ones.  The commands of grippers (user data)
-    are not copied: their places depend on the other grippers.
+    `renamed` maps old names of robots and bodies to new ones.  The commands of grippers are not
+    copied, because their indices in the user data may differ between the two models.
     """
     mujoco = engine()
     data.time = old.time
@@ -115,7 +121,11 @@ def carry_over(
 
 
 def renamed_element(name: str, renamed: Mapping[str, str]) -> str:
-    """Return the new name of an engine element (`body`, `robot/joint`, `robot/weld body`)."""
+    """Return the new name of a joint, drive, body or weld of the engine after a renaming.
+
+    `name` has the form `body`, `robot/joint` or `robot/weld body`.  `renamed` maps old names of
+    robots and bodies to new ones.
+    """
     if not renamed or not name:
         return name
     owner, slash, rest = name.partition("/")
@@ -126,7 +136,7 @@ def renamed_element(name: str, renamed: Mapping[str, str]) -> str:
 
 
 def _widths(mujoco: Any, kind: int) -> tuple[int, int]:
-    """Return the number of positions and of velocities of a joint type."""
+    """Return how many position and velocity coordinates a joint of MuJoCo type `kind` has."""
     if kind == mujoco.mjtJoint.mjJNT_FREE:
         return 7, 6
     return (4, 3) if kind == mujoco.mjtJoint.mjJNT_BALL else (1, 1)

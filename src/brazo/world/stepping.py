@@ -1,8 +1,8 @@
-"""`WorldStepper`: the step of a world, and the contacts with which it was computed.
+"""`WorldStepper`: makes the steps of a world.
 
-Each step writes the forces that the engine does not compute itself (grippers, friction), stores the
-state in the ring of the last steps, advances the engine, checks for divergence and notifies the
-subscribers.
+A step writes the forces that the engine does not compute itself (grippers, friction), stores the
+state in the ring buffer of the last steps, advances the engine, checks for divergence and notifies
+the subscribers of contact and grasp events.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from brazo.world.observer import Observer
 
 
 class WorldStepper:
-    """Makes the steps of one world; kept over edits, `bind` attaches it to a new model."""
+    """Makes the steps of one world.
+
+    When the world is edited, the same object is attached to the new model by `bind`.
+    """
 
     def __init__(self, observer: Observer) -> None:
         mujoco = engine()
@@ -37,11 +40,11 @@ class WorldStepper:
             self.remember()
 
     def remember(self) -> None:
-        """Keep the last steps from now on, to reproduce a divergence."""
+        """From now on, store the states of the last steps, to reproduce a divergence."""
         self.last_steps = LastSteps(self._compiled.model)
 
     def forget(self) -> None:
-        """Discard the last steps: the following ones do not continue from them."""
+        """Discard the stored states; call this when the next step does not continue from them."""
         if self.last_steps is not None:
             self.last_steps.clear()
 
@@ -59,27 +62,28 @@ class WorldStepper:
         self.observe()
 
     def stepped(self, start: float) -> None:
-        """Note that the engine made a step that started at `start` (s)."""
+        """Record that the engine made a step that started at time `start` (s)."""
         self._contact_time, self._contacts = start, None
 
     def observe(self) -> None:
-        """Complete a step: raise `Diverged` if it diverged, and notify the subscribers."""
+        """Complete a step: raise `Diverged` if the step diverged, and notify the subscribers."""
         compiled = self._compiled
         compiled.guard.check()
         if self._observer.watches:
             self._observer.observe(self.contacts, self._contact_time, compiled.model, compiled.data)
 
     def forward(self) -> None:
-        """Compute contacts and accelerations for the current state."""
+        """Compute contacts and accelerations for the current state, without advancing time."""
         data = self._compiled.data
         self._mj_forward(self._compiled.model, data)
         self.stepped(float(data.time))
 
     def prepare_row(self) -> None:
-        """Compute the forces and accelerations from which the next step starts.
+        """Compute the forces and accelerations at the start of the next step.
 
-        This is needed for Runge–Kutta, whose step ends with those of its last stage.  The solver's
-        warm start is restored, so the run is not affected.
+        A recording needs this in `exact` mode: after a Runge–Kutta step, the engine contains the
+        forces of the last stage.  The solver's warm start is restored, so the simulation is not
+        affected.
         """
         data = self._compiled.data
         self._drive(data)
@@ -88,13 +92,13 @@ class WorldStepper:
         data.qacc_warmstart[:] = warm
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step, with the forces with which it was computed."""
+        """Return the contacts and contact forces that were used in the last step."""
         if self._contacts is None:
             self._contacts = self._compiled.reader.read(self._compiled.data, self._contact_time)
         return self._contacts
 
     def _drive(self, data: Any) -> None:
-        """Write the forces that the engine does not compute itself."""
+        """Write the forces that the engine does not compute itself: grippers and friction."""
         compiled = self._compiled
         for gripper in compiled.grippers:
             gripper.drive()

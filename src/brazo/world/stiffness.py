@@ -1,9 +1,10 @@
 """Decay rate of joint velocities due to friction, which limits the step of the integrator.
 
-Friction with the slope B (viscous, and T/v₀ of smoothed dry friction) makes velocities decay at the
-rates λ, the eigenvalues of M⁻¹B.  Classic Runge–Kutta is stable up to h λ = 2.78; a torque held
-constant over the step, up to 2.  A light link behind a stiff gear often has λ above 1/ms, so
-`exact` mode divides its step.
+Let B be the derivative of the friction torque with respect to velocity: the viscous coefficient,
+plus T/v₀ for smoothed dry friction (torque T, smoothing velocity v₀).  Velocities then decay at the
+rates λ, the eigenvalues of M⁻¹B, where M is the mass matrix.  With a step h, classic Runge–Kutta is
+stable up to h λ = 2.78.  If the friction torque is constant over the step, the limit is h λ = 2.  A
+light link with a geared drive often has λ above 1/ms, so `exact` mode divides a step into substeps.
 """
 
 from __future__ import annotations
@@ -27,31 +28,34 @@ _STABLE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stiffness:
-    """The largest decay rate and its joint."""
+    """The largest decay rate λ of a model, and the joint in which it occurs."""
 
     rate: float = 0.0  # 1/s
     joint: str = ""
 
     def substeps(self, step: float) -> int:
-        """Return the number of substeps of a step (s), such that h λ ≤ 1 in each."""
+        """Return into how many substeps to divide a step (s), so that h λ ≤ 1 for a substep h (s).
+
+        The number is at most `MAX_SUBSTEPS`.
+        """
         return min(max(1, math.ceil(self.rate * step)), MAX_SUBSTEPS)
 
     def advice(self, step: float) -> str:
-        """Return a recommendation if the step (s) is too long; otherwise an empty string."""
+        """Return a message with a recommendation if the step (s) is too long, otherwise ""."""
         if self.rate * step <= _STABLE:
             return ""
         return (
-            f"The friction of joint '{self.joint}' is too stiff for steps of {step:.3g} s: it "
-            f"damps a velocity within {1.0 / self.rate:.3g} s. Use a step below "
+            f"The friction of joint '{self.joint}' is too large for steps of {step:.3g} s: "
+            f"velocities decay within {1.0 / self.rate:.3g} s. Use a step below "
             f"{_STABLE / self.rate:.2g} s, less friction or more armature"
         )
 
 
 def stiffness_of(model: Any, members: Sequence[Member], *, viscous: bool) -> Stiffness:
-    """Compute the stiffness of a compiled model.
+    """Return the largest decay rate of a compiled model in a sample of configurations.
 
-    If `viscous` is False, only smoothed dry friction counts: the engine's implicit integrator
-    resolves viscous friction.
+    If `viscous` is False, only smoothed dry friction is considered, because the engine integrates
+    viscous friction implicitly.
     """
     B = np.array(model.dof_damping) if viscous else np.zeros(model.nv)
     for member in members:

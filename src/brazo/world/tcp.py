@@ -1,7 +1,7 @@
 """Tool centre points (TCPs) of a robot in a cell: named tool frames, of which one is selected.
 
-A TCP is a pose in the frame of the last link, as for `Robot.with_tool`.  It changes the tool frame
-of kinematics, jogging, programs and display, but neither bodies nor masses.
+A TCP is a pose in the frame of the last link, as for `Robot.with_tool`.  It sets the tool frame for
+kinematics, jogging, programs and display.  It does not change bodies or masses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from brazo.model.transforms import invert
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tcp:
-    """A named tool frame."""
+    """A named tool frame; `pose` (4, 4) is in the frame of the last link."""
 
     name: str
     pose: Array  # (4, 4) in the frame of the last link
@@ -27,13 +27,17 @@ class Tcp:
 def with_tcp(model: Model, pose: Array) -> Model:
     """Return the model with its tool frame at a pose (4, 4) in the frame of the last link.
 
-    The same model and pose give the same object, so that what is compiled for it is kept.
+    Results are cached: the same arguments return the same object, so that its compiled kernels are
+    reused.
     """
     return _moved(model, np.ascontiguousarray(pose, dtype=float).tobytes())
 
 
 def own_tcp(model: Model) -> Array:
-    """Return the tool frame (4, 4) of a model in the frame of its last link."""
+    """Return the pose (4, 4) of a model's tool frame relative to its last link.
+
+    Raises `BrazoError` for a robot with closed loops.
+    """
     tree = model.require_tree("only serial and tree robots have tool centre points")
     return frozen(invert(tip_frame(tree)) @ tree.tool)
 

@@ -1,7 +1,8 @@
-"""Serial or branching robot in the physical model, each body in the frame of the model.
+"""Serial or tree-structured robot in the MuJoCo model.
 
-Bodies and joints are placed as in `brazo.formats.mjcf.layout`, so masses, centres of mass and
-tensors are used unchanged.  A mimic joint is coupled to its master by an equality.
+The frames of bodies and joints are those of the robot's model, as in `brazo.formats.mjcf.layout`,
+so masses, centres of mass and inertia tensors are used unchanged.  An equality constraint couples a
+mimic joint to the joint that it follows.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ UNMOVED = 1e7  # kg m², kg
 def add_tree(
     assembly: Assembly, robot: CellRobot, gripper: GripperSettings, *, coulomb_in_engine: bool
 ) -> RobotElements:
-    """Add a tree robot to the model."""
+    """Add a serial or tree-structured robot to a model under construction."""
     model = robot.model.require_tree()
     guided = bool(model.missing_inertia)
     bodies, members, joint_of = [], [], {}

@@ -1,12 +1,12 @@
-"""`World`: simulation of a cell, one MuJoCo model with robots, grippers, bodies and contacts.
+"""`World`: physical simulation of a cell with one MuJoCo model.
 
-A step advances the state from t to t + dt.  Positions, velocities, poses, openings and distances
-are those at t + dt.  Contacts, their forces, wrenches and grasps are those at t, with which the
-step was computed; they are consistent with each other.  `forward` computes them for the current
-state.
+A step advances the state from t to t + dt.  After the step, positions, velocities, poses, gripper
+openings and distances are those at t + dt.  Contacts, contact forces, wrenches and grasps are those
+at t, with which the step was computed.  `forward` computes contacts, forces and grasps for the
+current state.
 
-Runs repeat bit for bit: the same cell, commands and calls of `step` give the same numbers, also
-after `save` and `restore`.
+Simulations repeat bit for bit: the same cell, commands and calls of `step` give the same numbers,
+also after `save` and `restore`.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from brazo.world.cell import Cell, CellRobot, FreeBody
 from brazo.world.cell_change import CellChange
 from brazo.world.cell_file import load_cell
 from brazo.world.compiled import CompiledWorld
+from brazo.world.contact_events import ContactEvent, GraspEvent, Subscription
 from brazo.world.contact_friction import idle_frictions
 from brazo.world.contacts import ContactClass, Contacts
 from brazo.world.delta import closed_pose
 from brazo.world.distances import Distance, nearest
-from brazo.world.events import ContactEvent, GraspEvent, Subscription
 from brazo.world.excludes import ExcludedPairs
 from brazo.world.grasps import Grasp
 from brazo.world.gripper import WorldGripper
@@ -48,10 +48,10 @@ from brazo.world.stepping import WorldStepper
 
 
 class World:
-    """A cell in simulation.
+    """Physical simulation of a cell; `cell` is a `Cell`, the name of a shipped cell or a path.
 
-    `mode="contact"` is for manipulation; `"exact"` has no contacts and no joint limits and
-    integrates with Runge–Kutta, for open-loop studies.
+    `mode="contact"` is for manipulation.  `mode="exact"` is for studies of the dynamics: there are
+    no contacts and no joint limits, and the integrator is Runge–Kutta.
     """
 
     def __init__(self, cell: Cell | str | Path, mode: Mode = "contact") -> None:
@@ -90,7 +90,7 @@ class World:
         self.stepper.forward()
 
     def reset(self) -> None:
-        """Return to the start at time 0; edits of robots are kept."""
+        """Reset the world to its start state at time 0; edits of robots are kept."""
         data = self.mj_data
         self.stepper.forget()
         engine().mj_resetData(self.mj_model, data)
@@ -111,11 +111,11 @@ class World:
         self._adopt_contacts()
 
     def save(self) -> State:
-        """Return the current state, bit-exact."""
+        """Return a bit-exact copy of the current state."""
         return states.save(self.mj_model, self.mj_data, self._switches(), self.compiled.layout)
 
     def restore(self, state: State) -> None:
-        """Return to a saved state; the run repeats bit for bit from there."""
+        """Restore a saved state; the simulation then continues exactly as it did after `save`."""
         states.check(self.mj_model, state, self.compiled.layout)
         self.stepper.forget()
         self._set_switches(state.switches)
@@ -137,13 +137,13 @@ class World:
         fields: Mapping[str, Any] | None = None,
         source: RobotSource | None = None,
     ) -> None:
-        """Change a robot during a run; the state of all elements is kept by name.
+        """Change a robot during a simulation; all robots and bodies keep their state.
 
-        `parameters` are those of the robot file (segment lengths, heights), `width` scales the
-        radii, `finger` (three sizes, m) and `opening` (min and max, m) belong to the gripper,
-        `base` (4, 4) is the pose of the base, and `fields` are other numbers of the file
-        (`{"joints[1].mass": 3.2}`).  `source` replaces the description of the robot, for example to
-        revert earlier edits.
+        `parameters` are values for parameters of the robot file, such as segment lengths, and
+        `width` is a factor on all radii.  `finger` (three sizes, m) and `opening` (min and max, m)
+        are dimensions of the gripper.  `base` (4, 4) is the pose of the base.  `fields` contains
+        other numbers of the robot file, for example `{"joints[1].mass": 3.2}`.  `source` replaces
+        the description of the robot, for example to revert earlier edits.
         """
         place = self._place_of(robot)
         self.change_cell(
@@ -151,16 +151,16 @@ class World:
         )
 
     def change_cell(self, cell: Cell, renamed: Mapping[str, str] | None = None) -> None:
-        """Simulate another description of the cell, from the current state.
+        """Continue the simulation with another description of the cell.
 
-        Robots and bodies of both cells keep their state; they are matched by name, and `renamed`
-        maps old names to new ones.  A body whose pose differs from that in the current cell is
-        placed there at rest.  New robots and bodies begin at their start.  The step must be the
-        same.
+        Robots and bodies that are in both cells keep their state.  They are matched by name;
+        `renamed` maps old names to new names.  A robot whose joint names or types changed counts
+        as new.  A body whose pose differs between the two descriptions is set to its new pose, at
+        rest.  New robots and bodies start at their start poses.  The step size cannot be changed.
         """
         if cell.step != self.cell.step:
             raise BrazoError(
-                f"the step of a running world is {self.cell.step:g} s and cannot become "
+                f"the step size of a running world is {self.cell.step:g} s and cannot become "
                 f"{cell.step:g} s; create another simulation"
             )
         change = CellChange(self.cell, cell, renamed or {})
@@ -198,11 +198,12 @@ class World:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Warnings about the robots in this cell and about the start configuration."""
+        """Warnings about the robots and the cell, and about overlaps in the start configuration."""
         robots = self.cell.robots
         other_gravity = [
             Finding(
-                f"robot '{robot.name}': its file's gravity is not used; a cell has one for all",
+                f"robot '{robot.name}': the gravity in its file is not used; the gravity of the "
+                "cell applies",
                 robot.model.path,
             )
             for robot in robots
@@ -220,35 +221,44 @@ class World:
 
     @property
     def drawn(self) -> tuple[Drawn, ...]:
-        """Bodies to draw, in the order of `poses`: names, owners and parts."""
+        """Bodies to draw with their names and parts, in the order of `poses`."""
         return self.compiled.body_poses.drawn
 
     def poses(self) -> Array:
-        """Current poses (k, 4, 4) of all entries of `drawn`."""
+        """Return the current poses (k, 4, 4) in the world of all bodies in `drawn`."""
         return self.compiled.body_poses.poses(self.mj_data)
 
     def pose(self, name: str) -> Array:
-        """Current pose (4, 4) of a body, fixture or `robot/body`."""
+        """Return the current pose (4, 4) of a free body, a fixture or a link (`robot/body`)."""
         names = [body.name for body in self.drawn]
         if name not in names:
-            raise BrazoError(f"nothing named '{name}' here; there are: {', '.join(names)}")
+            raise BrazoError(
+                f"nothing named '{name}' in this cell; it contains: {', '.join(names)}"
+            )
         return self.poses()[names.index(name)]
 
     def velocity(self, body: str) -> Array:
-        """Linear and angular velocity (6,) of the centre of a free body, world axes."""
+        """Return the linear (m/s) and angular (rad/s) velocity of a free body, shape (6,).
+
+        Both are in world axes.  The linear velocity is that of the origin of the body frame.
+        """
         at = self._dofs_of(body)
         qvel = self.mj_data.qvel
         turned = self.pose(body)[:3, :3] @ qvel[at + 3 : at + 6]
         return np.concatenate([qvel[at : at + 3], turned])
 
     def place(self, body: str, pose: Array, velocity: Any = None) -> None:
-        """Set the pose (4, 4) of a free body and its velocity (6,), by default zero."""
+        """Set the pose (4, 4) of a free body and its velocity (6,), by default zero.
+
+        The velocity is linear (m/s), then angular (rad/s), in world axes.
+        """
         at = self._dofs_of(body)
         T = checked_pose(pose)
         speed = np.zeros(6) if velocity is None else np.array(velocity, dtype=float)
         if speed.shape != (6,) or not np.isfinite(speed).all():
             raise BrazoError(
-                f"velocity of '{body}': expected six finite numbers, linear and angular"
+                f"velocity of '{body}': expected six finite numbers, linear (m/s) and angular "
+                "(rad/s)"
             )
         first = int(self.mj_model.joint(body).qposadr[0])
         free = next(one for one in self.cell.bodies if one.name == body)
@@ -258,11 +268,11 @@ class World:
         self.forward()
 
     def contacts(self) -> Contacts:
-        """Return the contacts of the last step, with the forces with which it was computed."""
+        """Return the contacts and contact forces that were used in the last step."""
         return self.stepper.contacts()
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Return the current unintended overlaps, deepest first."""
+        """Return the robots, bodies and fixtures that overlap, deepest overlap first."""
         return overlaps(self.cell, self.contacts())
 
     def on_contact(
@@ -272,7 +282,7 @@ class World:
     ) -> Subscription[ContactEvent]:
         """Call `callback` when a pair of parts comes near, touches or separates.
 
-        `kinds` are the contact classes to report; by default all.
+        `kinds` are the contact classes to report, for example `robot-robot`; by default all.
         """
         subscription = self.observer.on_contact(callback, kinds)
         self._adopt_contacts()
@@ -285,7 +295,7 @@ class World:
         return subscription
 
     def grasp(self, robot: str) -> Grasp:
-        """Return the current grasp of a robot's gripper."""
+        """Return the grasp of a robot's gripper in the last step."""
         self._place_of(robot)
         grasps = self.compiled.grasps
         if robot not in grasps:
@@ -293,14 +303,17 @@ class World:
         return grasps[robot].read(self.contacts(), self.mj_data, self.observer.held.get(robot))
 
     def distance(self, first: str, second: str, limit: float = 1.0) -> Distance | None:
-        """Distance of two robots, bodies or fixtures; None if it is beyond `limit` (m)."""
+        """Return the min distance between two robots, bodies or fixtures.
+
+        Return None if the distance exceeds `limit` (m).
+        """
         now = self.compiled.body_poses.now(self.mj_data)
         return nearest(self.mj_model, now, self.labels, first, second, limit)
 
     # ---- internals -------------------------------------------------------------------------
 
     def _compile(self, cell: Cell) -> None:
-        """Replace the current model by that of `cell`; without effect if this fails."""
+        """Compile `cell` and replace the current model; if this fails, nothing is changed."""
         built = build(cell, self.mode, self._excluded.of(cell, build_alone))
         self.cell = cell
         self.compiled = CompiledWorld(cell, self.mode, built)
@@ -314,7 +327,10 @@ class World:
         self.observer.bind(self.compiled.reader, self.compiled.grasps, bodies, self.mj_data)
 
     def _put(self, body: FreeBody) -> None:
-        """Set a body to its start pose, at rest and in no hand; derived values are not updated."""
+        """Set a body to its start pose with zero velocity, and release it from all welds.
+
+        Derived values, such as contacts, are not updated.
+        """
         joint = self.mj_model.joint(body.name)
         at, rate = int(joint.qposadr[0]), int(joint.dofadr[0])
         self.mj_data.qpos[at : at + 7] = start_pose(body)
@@ -329,7 +345,11 @@ class World:
         kept: WorldRobot | None,
         command: tuple[str, float] | None,
     ) -> None:
-        """Continue the command of a gripper after a change of the cell; a new one opens."""
+        """Set the command and weld rule of a gripper to those before a change of the cell.
+
+        `given` is the description of the robot.  `kept` is the robot before the change, or None if
+        it is new, and `command` is the last command of its gripper.  A new gripper is opened.
+        """
         if kept is None or kept.gripper is None or command is None:
             gripper.weld = given.grasp == "weld"
             gripper.open()
@@ -339,7 +359,7 @@ class World:
         gripper.command = command
 
     def _adopt_contacts(self) -> None:
-        """Suppress events for the current state, unless a notification is already being sent."""
+        """Store the current contacts and grasps, so that no events are published for them."""
         self.observer.adopt(self.contacts(), self.mj_data)
 
     def _switches(self) -> tuple[tuple[bool, bool], ...]:

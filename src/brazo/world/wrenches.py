@@ -1,12 +1,15 @@
-"""Contact wrenches on the links of a robot, and equivalent joint torques.
+"""Contact wrenches on the links of a robot, and the equivalent joint torques.
 
-    link b      w_b = Σ (±F_k, (p_k − o_b) × ±F_k ± m_k)     about the origin o_b of its frame
-    joints      τ_ext = Nᵀ Σ_b J_bᵀ w_b                       to be added to τ in  M q̈ + C q̇ + G = τ
+    w_b = Σ_k (±F_k, (p_k − o_b) × ±F_k ± m_k)      wrench on link b
+    τ_ext = Nᵀ Σ_b J_bᵀ w_b                         joint torques
 
-F_k and m_k are the force and moment of contact k at the point p_k.  J_b is the Jacobian of body b
-with respect to all joints of the engine.  N maps the rates of the robot's coordinates to those of
-all joints: mimic joints follow their master; rods and platform of a Delta follow from the loop
-constraints, J_loop N = 0.  Fingers are included in the link that carries them.
+The equation of motion is M q̈ + C q̇ + G = τ + τ_ext.  F_k and m_k are the force and moment of
+contact k at the point p_k, and o_b is the origin of the frame of link b.  The sign is + for the
+second part of a contact and − for the first.  J_b is the Jacobian of link b with respect to all
+joints of the engine.  N maps the rates of the robot's coordinates q to the rates of all its joints:
+a mimic joint moves with the joint that it follows, and the rods and the platform of a Delta move
+according to the loop constraints, J_loop N = 0.  Contact forces on the fingers count as forces on
+the link that carries the fingers.
 """
 
 from __future__ import annotations
@@ -25,16 +28,17 @@ _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 class WrenchReader:
-    """Sums of the contact forces on the bodies and joints of one compiled model."""
+    """Calculator of contact wrenches and generalised forces for one compiled model."""
 
     def __init__(self, model: Any, data: Any, grippers: Sequence[WorldGripper]) -> None:
         self._mujoco = engine()
         self._model, self._data, self._grippers = model, data, grippers
 
     def on_bodies(self, contacts: Contacts) -> Array:
-        """Force and moment about the origin of the body frame (bodies, 6), world axes.
+        """Return the contact force (N) and moment (N m) on each body, shape (bodies, 6).
 
-        The origins are those at the time of the contacts.
+        Values are in world axes.  Moments are about the origin of the body frame at the time of the
+        contacts.
         """
         wrench = np.zeros((self._model.nbody, 6))
         if not len(contacts):
@@ -49,7 +53,10 @@ class WrenchReader:
         return wrench
 
     def on_links(self, contacts: Contacts, tip: int, gripper: WorldGripper | None) -> Array:
-        """Wrenches of `on_bodies`, with those on a gripper's fingers included in the tip's."""
+        """Return the wrenches of `on_bodies`, with those on the fingers added to their link.
+
+        `tip` is the body id of the link that carries the fingers.
+        """
         wrench = self.on_bodies(contacts)
         if gripper is not None:
             origin = self._data.xpos[tip]
@@ -60,7 +67,7 @@ class WrenchReader:
         return wrench
 
     def on_joints(self, contacts: Contacts) -> Array:
-        """Generalised force (nv,) of all contacts and welds."""
+        """Return the generalised force (nv,) of all contacts and active welds (N m and N)."""
         total = self._generalised(self.on_bodies(contacts))
         welds = [i for gripper in self._grippers for i in gripper.weld_ids.values()]
         if welds and self._data.eq_active[welds].any():
@@ -70,7 +77,7 @@ class WrenchReader:
         return total
 
     def _generalised(self, wrench: Array) -> Array:
-        """Generalised force Σ J_bᵀ w_b (nv,)."""
+        """Return the generalised force Σ J_bᵀ w_b (nv,) for wrenches w (bodies, 6)."""
         total = np.zeros(self._model.nv)
         for body in np.flatnonzero(wrench.any(axis=1)):
             if body:
@@ -87,12 +94,12 @@ class WrenchReader:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """Row-wise cross product; for few rows much faster than `np.cross`."""
+    """Return the cross product of each row of `a` and `b` (..., 3); faster than `np.cross`."""
     return a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT]
 
 
 def equality_rows(data: Any, equalities: list[int]) -> Array:
-    """Return the rows of the given equalities in the engine's constraint arrays."""
+    """Return the rows in the engine's `efc` arrays of the equality constraints with these ids."""
     kind = int(engine().mjtConstraint.mjCNSTR_EQUALITY)
     count = data.nefc
     return np.flatnonzero(
@@ -101,11 +108,11 @@ def equality_rows(data: Any, equalities: list[int]) -> Array:
 
 
 def loop_map(model: Any, data: Any, loops: list[int], own: list[int], all_: list[int]) -> Array:
-    """Return N (nv, n), the rates of all joints of a robot per rate of its coordinates.
+    """Return the matrix N (nv, n) that maps rates of the coordinates q to rates of all joints.
 
-    `loops` are the equalities that close the loops, `own` the degrees of freedom of the
-    coordinates, `all_` those of all joints.  The engine's constraint rows must belong to the
-    current pose.
+    `loops` are the ids of the equality constraints that close the loops.  `own` are the indices in
+    `qvel` of the coordinates q, and `all_` are the indices in `qvel` of all joints of the robot.
+    The constraint arrays of the engine must have been computed for the current pose.
     """
     rows = equality_rows(data, loops)
     J = np.array(data.efc_J).reshape(-1, model.nv)[rows]

@@ -167,15 +167,15 @@ def test_links_without_a_part_keep_body_and_masses(tmp_path, arm):
 def test_parts_with_other_names_are_mapped_or_left_out(tmp_path, arm):
     for name in ("bracket", "screw 1", "screw 2"):
         parts()["link 1"].export(tmp_path / f"{name}.stl")
-    with pytest.raises(BrazoError, match=r"no link is recognised by the name of 'bracket'.*--map"):
+    with pytest.raises(BrazoError, match=r"no link found for parts 'bracket'.*--map"):
         import_cad(tmp_path, arm, tmp_path / "out.yaml")
     mapping = {"bracket": "lift", "screw*": "none"}
     done = import_cad(tmp_path, arm, tmp_path / "out.yaml", mapping=mapping)
     assert [(row.part, row.link, row.reason) for row in done.rows] == [
-        ("bracket", "link 2", "as given")
+        ("bracket", "link 2", "as in the map")
     ]
     assert "screw 1" in done.report and "left out" in done.report
-    for wrong, said in (({"brackets": "lift"}, "no part is named"), ({"bracket": "J9"}, "no link")):
+    for wrong, said in (({"brackets": "lift"}, "no part is"), ({"bracket": "J9"}, "not a link")):
         with pytest.raises(BrazoError, match=said):
             import_cad(tmp_path, arm, tmp_path / "x.yaml", mapping=wrong)
 

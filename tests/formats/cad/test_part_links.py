@@ -50,10 +50,10 @@ def test_a_part_inside_a_named_assembly_belongs_to_its_link():
 
 @pytest.mark.parametrize("name", ["bracket", "link 7", "arm", "part", "12"])
 def test_other_names_are_not_guessed(name):
-    with pytest.raises(BrazoError, match="no link is recognised"):
+    with pytest.raises(BrazoError, match="no link found"):
         body(name)
 
 
 def test_the_user_decides_first():
     found = match_parts([part("base"), part("arm 1")], LINKS, {"BASE": "link 2", "arm*": "6"})
-    assert [(one.body, one.reason) for one in found] == [(2, "as given"), (6, "as given")]
+    assert [(one.body, one.reason) for one in found] == [(2, "as in the map"), (6, "as in the map")]

@@ -100,7 +100,7 @@ def test_unknown_masses_are_marked(delta):
 
 
 def test_rods_that_cannot_reach_are_refused(delta):
-    with pytest.raises(BrazoError, match="too short to close"):
+    with pytest.raises(BrazoError, match="too short to reach"):
         write_mjcf(replace(delta, L2=0.05))
 
 
@@ -120,7 +120,9 @@ def test_exported_delta_round_trips(tmp_path):
         assert twin.inverse_dynamics(q, qd, qd) == pytest.approx(tau, rel=1e-12)
         assert twin.ik(twin.fk(q)).success and not twin.findings
     longer = arm.to_mjcf().replace("rod 1a end", "rod one end")
-    with pytest.raises(BrazoError, match="rod 1a end: this site of an exported Delta is missing"):
+    with pytest.raises(
+        BrazoError, match="rod 1a end: this site is missing; an exported Delta must have it"
+    ):
         brazo.loads(longer)
 
 

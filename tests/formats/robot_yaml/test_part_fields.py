@@ -50,11 +50,11 @@ def test_collision_pieces_collide_instead_of_the_hull(tmp_path):
 @pytest.mark.parametrize(
     ("mesh", "said"),
     [
-        ("none.stl", "no such file beside the robot file"),
+        ("none.stl", "no such file in the folder of the robot file"),
         ("a.txt", "is not a mesh file; allowed: .stl, .obj"),
-        ("../a.stl", "outside the robot file's folder"),
-        ("library:rv2aj/none.stl", "no such mesh is shipped"),
-        ("library:../robots/rv2aj.yaml", "no such mesh is shipped"),
+        ("../a.stl", "outside the folder of the robot file"),
+        ("library:rv2aj/none.stl", "brazo has no mesh of this name"),
+        ("library:../robots/rv2aj.yaml", "brazo has no mesh of this name"),
         ("cube.wrl, scale: [1, 0, 1]", "greater than 0"),
         ("cube.wrl, scale: [1, 1]", "3"),
         ("cube.wrl, collision: [none.stl]", "no such file"),
@@ -82,7 +82,7 @@ def test_check_refuses_a_mesh_that_cannot_be_read(tmp_path, bad):
     result = CliRunner().invoke(app, ["check", str(path), "--json"])
     assert result.exit_code == 2
     (error,) = json.loads(result.stdout)["errors"]
-    assert "part 'part 1' cannot be drawn" in error and "bad.step: cut off" in error
+    assert "part 'part 1' cannot be drawn" in error and "bad.step: the file is incomplete" in error
 
 
 def test_check_refuses_a_cell_whose_body_has_an_unreadable_mesh(tmp_path):

@@ -92,7 +92,7 @@ joints: [{a: 1, mass: 1, com: {a: -0.5, alpha: 90deg}, inertia: [1, 2, 3]}]
         ("{box: [L1, 0.08, 0.06]}", "{cube: 1}", "unknown field 'cube'"),
         ("{box: [L1, 0.08, 0.06]}", "[[1,2,3],[4,5,6],[7,8,9]]", "not symmetric"),
         ("coulomb: [0.2, 0.3]", "coulomb: -1", "joints[0].friction.coulomb"),
-        ("d: 0.4", "d: 1e300", "out of any robot's range"),
+        ("d: 0.4", "d: 1e300", "is too large"),
     ],
 )
 def test_errors_name_file_line_and_field(old, new, said):
@@ -106,7 +106,7 @@ def test_errors_name_file_line_and_field(old, new, said):
 def test_impossible_inertia_warns_and_loads():
     model = build(ARM.replace("{box: [L1, 0.08, 0.06]}", "[1, 1, 3]"))
     assert [str(f) for f in model.findings] == [
-        "arm.yaml:5: joints[0].inertia: the triangle inequality is broken: "
+        "arm.yaml:5: joints[0].inertia: the triangle inequality is violated: "
         "principal moments 1 + 1 < 3 kg m²"
     ]
 

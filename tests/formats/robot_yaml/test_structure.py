@@ -73,5 +73,5 @@ def test_joints_are_added_and_removed_with_their_part_of_the_poses(scara):
 
 def test_robots_without_a_table_of_joints_are_refused():
     file = RobotFile.read(brazo.load("delta").model.path)
-    with pytest.raises(BrazoError, match="table of joints"):
+    with pytest.raises(BrazoError, match="not a serial arm"):
         with_joint_added(file)

@@ -104,7 +104,7 @@ def test_all_meshes_are_read(name):
 
 def test_other_files_are_rejected_with_a_reason():
     reasons = {
-        "macro file": 0,
+        "only macros": 0,
         "not an XML file": 0,
         "broken XML": 0,
         "package 'lms1xx'": 0,
@@ -122,7 +122,7 @@ def test_other_files_are_rejected_with_a_reason():
     assert sum(reasons.values()) == 25
     assert reasons["package 'lms1xx'"] == 2
     assert reasons["name 'deg' is not defined"] == 1
-    assert reasons["macro file"] == 21
+    assert reasons["only macros"] == 21
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_tip_is_the_expected_link(name, tip):
 def test_another_tip_may_be_named():
     model = read_urdf(path_of("dual_panda_example.urdf.xacro"), tip="panda_2_leftfinger")
     assert model.bodies[model.tip].name == "panda_2_leftfinger"
-    with pytest.raises(BrazoError, match=r"no link 'hand' to be the tip; .*panda_2_hand"):
+    with pytest.raises(BrazoError, match=r"tip: no link is named 'hand'; .*panda_2_hand"):
         read_urdf(path_of("dual_panda_example.urdf.xacro"), tip="hand")
 
 

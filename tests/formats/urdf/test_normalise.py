@@ -93,7 +93,7 @@ def test_invalid_urdf_is_rejected_with_its_line(file, content, said):
     [
         (ROBOT.replace("<link", "<gz:plugin/><link", 1).encode(), "prefix is not declared"),
         (ROBOT.replace("<link", "<!-- a -- b --><link", 1).encode(), "inside a comment"),
-        (ROBOT.replace('"r"', '"Jos\xe9"').encode("latin-1"), "does not fit the file's encoding"),
+        (ROBOT.replace('"r"', '"Jos\xe9"').encode("latin-1"), "not valid in the encoding"),
         (("\n<?xml version='1.0'?>" + ROBOT).encode(), "not at the start"),
     ],
 )
@@ -104,7 +104,7 @@ def test_harmless_mistakes_are_read_with_a_warning(file, content, said):
 
 def test_a_huge_file_is_not_read(file, monkeypatch):
     monkeypatch.setattr(normalise, "MAX_BYTES", 1000)
-    with pytest.raises(BrazoError, match="at most 1000 are read"):
+    with pytest.raises(BrazoError, match="at most 1000 are allowed"):
         read_urdf(file(ROBOT + " " * 1000))
 
 

@@ -175,12 +175,12 @@ def test_data_unsupported_by_urdf_is_returned_as_notes(tmp_path):
     model = load_source("puma560-drives").model
     notes = export_urdf(model, tmp_path / "puma.urdf")
     assert any("motor inertia" in note for note in notes)
-    assert any("Coulomb friction differs" in note for note in notes)
+    assert any("smaller of the two Coulomb friction values" in note for note in notes)
     assert any("poses" in note for note in notes)
 
 
 def test_delta_is_rejected_with_an_alternative():
-    with pytest.raises(BrazoError, match=r"closed loops: URDF cannot hold them; .*--mjcf"):
+    with pytest.raises(BrazoError, match=r"closed loops: URDF does not support them; .*--mjcf"):
         write_urdf(load_source("delta").model)
 
 

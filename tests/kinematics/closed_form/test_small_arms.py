@@ -55,7 +55,7 @@ def test_plane_arms(name: str) -> None:
     assert "0.01 m away from the plane" in arm.solver.why_unreachable(T)
     T = TILTED.copy()
     T[:3, 3] += arm.fk(q[0])[:3, 3] - T[:3, 3] + 9.0 * TILTED[:3, 0]
-    assert "m from axis 1, the arm reaches" in arm.solver.why_unreachable(T)
+    assert "m from axis 1; the arm reaches" in arm.solver.why_unreachable(T)
 
 
 SPATIAL = {
@@ -106,7 +106,7 @@ def test_other_small_arms_are_refused_with_a_reason() -> None:
         (arm_of("RR", (0.0, 0.5, 0.4), (0.1, 0.3, 0.0)), "axis 2 is not parallel to axis 1"),
         (arm_of("PRR", *STANFORD[:3]), "its joints are PRR, not RRR or RRP"),
         (arm_of("RRP", (0.4, 0.1, 0.8), (0.1, 0.2, 0.5), (0.3, 0.1, 0.2)), "neither parallel nor"),
-        (arm_of("RRR", *[(0.1, 0.0, 0.4)] * 2, (0.0, 0.0, 0.0)), "can its joints move the tool"),
+        (arm_of("RRR", *[(0.1, 0.0, 0.4)] * 2, (0.0, 0.0, 0.0)), "its joints to move the tool"),
     ):
         found = recognise(arm.chain)
         assert isinstance(found, tuple)

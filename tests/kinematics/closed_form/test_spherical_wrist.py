@@ -351,7 +351,7 @@ def test_nearly_special_geometry_is_solved_exactly(error: float) -> None:
 
 def test_mismatch_gives_the_reason() -> None:
     cases = {
-        "in no position can joints 1 to 3 move the wrist centre": arm_of(
+        "no configuration allows joints 1 to 3 to move the wrist centre": arm_of(
             (0.1, 0.3, 0.0),
             (0.0, 0.3, 0.0),
             (0.0, 0.2, H),

@@ -127,7 +127,7 @@ def test_unreachable_target_has_a_reason() -> None:
     far, close = T.copy(), T.copy()
     far[:3, 3] += 2.0
     close[:3, 3] = T[:3, :3] @ (0.0, 0.0, 0.0996)  # the meeting point on axis 1
-    assert "m from axis 2, the arm reaches 0.0328 to 0.8172 m" in arm.solver.why_unreachable(far)
+    assert "m from axis 2; the arm reaches 0.0328 to 0.8172 m" in arm.solver.why_unreachable(far)
     assert "keeps it at least 0.1333 m away" in arm.solver.why_unreachable(close)
     assert arm.solver.why_unreachable(T) is None
 

@@ -65,7 +65,7 @@ def test_an_archive_keeps_its_folders(imported):
     ["../../evil.yaml", "/etc/evil.yaml", "a/../../evil.yaml", "C:\\evil.yaml", "..\\x.yaml"],
 )
 def test_nothing_is_unpacked_outside(imported, name, tmp_path):
-    with pytest.raises(BrazoError, match="would be outside the archive"):
+    with pytest.raises(BrazoError, match="not outside the archive"):
         imported.take(Upload("evil.zip", archive({"ok.yaml": "name: a", name: "name: b"})))
     assert imported.descriptions == ()
 
@@ -117,7 +117,7 @@ def test_a_member_longer_than_declared_is_not_unpacked(imported):
     data = archive({"a.yaml": "0" * (64 << 20)})
     small = data.replace(struct.pack("<I", 64 << 20), struct.pack("<I", 100))
     tracemalloc.start()
-    with pytest.raises(BrazoError, match=r"size differs from its directory entry|cannot be read"):
+    with pytest.raises(BrazoError, match=r"size differs from the size listed|cannot be read"):
         imported.take(Upload("bomb.zip", small))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

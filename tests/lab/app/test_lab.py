@@ -100,12 +100,14 @@ def test_scene_is_updated_less_often_while_every_page_renders_in_software(
                 assert time.monotonic() < deadline
                 time.sleep(0.005)
 
+        def quiet() -> bool:
+            shown.clear()
+            at = lab.sim.time
+            until(lambda: lab.sim.time > at + 0.3)
+            return not shown
+
         page.send(["software-rendering", True])
-        until(lambda: lab.display._draw_due > 0.0 and not lab.display._dirty)
-        shown.clear()
-        at = lab.sim.time
-        until(lambda: lab.sim.time > at + 0.3)
-        assert not shown
+        until(quiet)  # the request itself still updates the scene
         with line(lab):  # a page with a graphics card
             until(lambda: len(shown) > 5)
         lab.do(lab.sim.player.pause)
@@ -119,14 +121,12 @@ def test_paused_lab_is_idle(running, monkeypatch):
         of = SceneSnapshot.of
         monkeypatch.setattr(SceneSnapshot, "of", lambda sim: (frames.append(sim), of(sim))[1])
         lab.do(lab.display.frame)
-        deadline, before = time.monotonic() + 10.0, 0
-        while len(frames) > before:  # until the frames of the start and of this request are shown
+        deadline = time.monotonic() + 20.0
+        frames.append(lab.sim)
+        while frames:  # until the frames of the start and of this request are shown
             assert time.monotonic() < deadline
-            before = len(frames)
-            time.sleep(0.5)
-        frames.clear()
-        time.sleep(0.6)
-        assert not frames
+            frames.clear()
+            time.sleep(0.6)
 
 
 def test_page_may_open_shipped_names_but_not_paths(lab, line, tmp_path):
@@ -173,7 +173,7 @@ def test_hidden_panel_is_not_updated(running, monkeypatch, line):
 
 
 def test_program_file_is_not_opened_as_a_cell():
-    with pytest.raises(BrazoError, match=r"cooperative.yaml: a program, not a robot or cell"):
+    with pytest.raises(BrazoError, match=r"cooperative.yaml: this file is a program"):
         as_cell(program_directory() / "cooperative.yaml")
 
 
@@ -287,7 +287,7 @@ def test_a_lab_may_be_given_cells_robots_files_and_simulations(tmp_path):
         assert not lab.sim.cell.fixtures and not sim.player.running
         sim.player.play()  # given, so not ended
         sim.player.close()
-        with pytest.raises(BrazoError, match="int: give a cell"):
+        with pytest.raises(BrazoError, match="type int is neither a cell nor a robot"):
             lab.open(7)
         assert lab.sim.cell.name == "delta"
     finally:

@@ -76,7 +76,7 @@ def test_more_joints_than_the_limit_are_refused(lab, tmp_path):
 def test_controller_with_gain_matrix_is_rejected_for_many_joints(tmp_path):
     path = tmp_path / "chain.urdf"
     path.write_text(serial_urdf(65))
-    with pytest.raises(BrazoError, match="LQR: chain has 65 joints; max 64"):
+    with pytest.raises(BrazoError, match="LQR supports at most 64 joints, but chain has 65"):
         LQR().bind(brazo.load(path), 0.001)
 
 

@@ -54,9 +54,17 @@ def resized(page: Page, width: int, height: int) -> None:
     )
 
 
-def switch(panel: Locator, label: str) -> None:
-    """Turn something on or off."""
-    panel.locator("label.brazo-toggle", has_text=label).click()
+def switch(panel: Locator, label: str, refused: bool = False) -> None:
+    """Turn something on or off; return when the page shows that the lab has done it.
+
+    A click before that would request the same state again.  `refused` is whether the lab refuses.
+    """
+    toggle = panel.locator("label.brazo-toggle", has_text=label)
+    box = toggle.locator("input")
+    before = box.is_checked()
+    toggle.click()
+    if not refused:
+        expect(box).to_be_checked(checked=not before)
 
 
 def unfold(panel: Locator, *titles: str) -> None:
@@ -78,9 +86,12 @@ def number(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
-# What has scrolled besides a panel's own content and the row of tabs, and what has left the screen.
-_MOVED = """(kept) => {
-    const moved = [...document.querySelectorAll("*")]
+# What has scrolled besides a panel's own content and the row of tabs, and what has left the screen;
+# of all nodes, or only of those that contain a control.
+_MOVED = """(kept, control) => {
+    const nodes = control ? [] : [...document.querySelectorAll("*")];
+    for (let node = control; node; node = node.parentElement) nodes.push(node);
+    const moved = nodes
         .filter((node) => (node.scrollTop || node.scrollLeft)
             && !node.closest(".content, .brazo-dock .tabs"))
         .map((node) => `${node.tagName} ${node.className} scrolled`);
@@ -102,8 +113,8 @@ _COVERED = """(control) => {
 _FOCUS_EACH = f"""(panel, kept) => {{
     const controls = [...panel.querySelectorAll("a, button, input, select, summary")];
     return controls.map((control) => {{
-        control.focus();
-        return [...({_MOVED})(kept), ...({_COVERED})(control)]
+        control.focus(); // scrolls what contains it
+        return [...({_MOVED})(kept, control), ...({_COVERED})(control)]
             .map((what) => `${{control.outerHTML.slice(0, 80)}}: ${{what}}`);
     }}).flat();
 }}"""
@@ -136,4 +147,4 @@ def assert_page_stays(page: Page, kept: str) -> None:
         assert not found, found
         panel.hover(position={"x": 4, "y": 4}, force=True)
         page.mouse.wheel(0, 3000)  # beyond the end of the panel
-        assert page.evaluate(_MOVED, kept) == []
+        assert page.evaluate(_MOVED, kept) == []  # of all nodes

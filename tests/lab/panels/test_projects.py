@@ -121,7 +121,7 @@ def test_camera_and_panels_are_restored(running, open_page):
         page.evaluate(
             "() => window.brazoViewer.setCamera({ eye: [1.5, 2.125, 3.5], target: [0, 0.5, 0] })"
         )
-        project = lab.keeper.project
+        project = lab.saving.project
         until(page, lambda: "2.125" in project.text("view.yaml"))
         assert "trajectory" in project.text("view.yaml")
         page.close()

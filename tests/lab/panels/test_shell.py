@@ -139,6 +139,7 @@ def test_the_bar_shows_stop_and_active_faults(lab, opened):
     page.locator(".brazo-bar .stop").click()
     until(page, lambda: stops(lab) == before + 1)  # tests before it stopped, too
     expect(state).to_have_text("robots stopped")
+    until(page, lambda: lab.clock._stop == "at rest")  # shown while the robots brake, too
     there = lab.robot.reference.q.copy()
     there[0] += 0.3
     lab.do(lambda: lab.mover.go_to(lab.session.robot, there))
@@ -157,6 +158,7 @@ def test_the_bar_shows_stop_and_active_faults(lab, opened):
 
 def test_a_wide_table_scrolls_inside_and_is_copied_as_text_with_tabs(lab, opened):
     page = opened.page
+    until(page, lambda: not lab.sim.moving)
     panel = show(page, "Trajectory")
     panel.get_by_role("button", name="Add current pose").click()
     row = panel.locator(".brazo-table tbody tr").first

@@ -247,7 +247,7 @@ def test_the_mapping_is_changed_while_running(session, master_page, follower_pag
     panel.get_by_label("Master X", exact=True).select_option("-z")
     until(lambda: mapping.increments.directions[2, 0] == -1.0, "X to −Z")
     assert np.linalg.det(mapping.increments.directions) == pytest.approx(1.0)
-    master_page.button("As in the paper").click()
+    master_page.button("Default axes").click()
     until(lambda: mapping.increments.directions[1, 0] == 1.0, "X to Y")
     expect(panel.get_by_label("Master X", exact=True)).to_have_value("+y")
 

@@ -134,7 +134,7 @@ def test_an_arm_that_touches_itself_is_reported_so():
     robot.set_state(SELF_COLLISION)
     world.forward()
     words = struck(world.contacts(), robot.name)
-    assert words == "wrist touches the robot's own base: move it back"
+    assert words == "wrist touches the robot's own base: move the robot back"
 
 
 def test_a_robot_that_presses_on_a_body_is_reported_how_far_it_is_from_its_way():

@@ -9,6 +9,12 @@ from browsing import drawn
 
 pytestmark = pytest.mark.browser
 
+
+@pytest.fixture(scope="module", autouse=True)
+def few_frames():
+    """Not here: the frames are tested."""
+
+
 # A renderer with the interface of three.js and slow frames, called every animation frame.
 RENDERER = """
     const COST = 40; // ms

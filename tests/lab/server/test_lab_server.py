@@ -369,7 +369,7 @@ def test_only_loopback_is_listening(lab):
         ("127.0.0.1", 70_000, "0 to 65535"),
         ("no such host", 0, "no such host"),
         ("a..b", 0, "invalid host name"),
-        ("203.0.113.1", 0, "an address of this machine"),
+        ("203.0.113.1", 0, "another address of this machine"),
     ],
 )
 def test_invalid_address_is_reported(host, port, words):

@@ -34,6 +34,11 @@ class Opened:
     page: Page
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
+    sent: list[str] = field(default_factory=list)  # messages to the lab
+
+    def record(self, message: str | bytes) -> None:
+        if isinstance(message, str):
+            self.sent.append(message)
 
     def wait(self, condition: str, argument=None) -> None:
         self.page.wait_for_function(condition, arg=argument, polling=30, timeout=SOON)
@@ -91,6 +96,7 @@ def open_page(browser) -> Iterator[Callable[..., Opened]]:
             lambda m: opened.errors.append(m.text) if m.type == "error" else None,
         )
         opened.page.on("request", lambda request: opened.requests.append(request.url))
+        opened.page.on("websocket", lambda ws: ws.on("framesent", opened.record))
         opened.page.goto(lab.url)
         opened.ready(lab.sim.cell.name)
         return opened
@@ -162,6 +168,13 @@ def test_the_page_fetches_from_the_lab_only_and_has_nothing_to_complain_about(la
     assert outside == []
     assert len(opened.requests) >= 5
     assert opened.errors == []
+
+
+def test_a_plot_requests_its_history_once_while_there_are_no_samples(lab, opened):
+    opened.settle(lab)
+    assert '["settled"]' in opened.sent
+    histories = [message for message in opened.sent if "/history" in message]
+    assert len(histories) <= 2 * len(set(histories)), histories
 
 
 def test_edges_are_rough_where_the_processor_draws_and_smooth_at_rest(opened):
@@ -244,8 +257,8 @@ def test_a_program_moves_what_the_page_shows(lab, opened):
     opened.drawn(lab)
 
 
-def switch(opened: Opened, title: str) -> None:
-    acting.switch(opened.page.locator("#panel-view"), title)
+def switch(opened: Opened, title: str, refused: bool = False) -> None:
+    acting.switch(opened.page.locator("#panel-view"), title, refused)
 
 
 @pytest.fixture
@@ -448,7 +461,7 @@ def test_two_pages_show_the_same_and_one_of_them_acts(lab, opened, open_page, vi
     expect(opened.page.get_by_text("In control · 1 view only")).to_be_visible()
     expect(other.page.get_by_text(re.compile(r"View only · page \d+ in control"))).to_be_visible()
     other.page.get_by_role("tab", name="View").click()
-    switch(other, "Link frames")
+    switch(other, "Link frames", refused=True)
     expect(other.page.get_by_text("View only: request control.")).to_be_visible()
     other.settle(lab)
     assert not lab.view.on["axes"]
@@ -520,6 +533,12 @@ def test_the_tour_has_three_steps_once_and_help_shows_the_keys(fresh):
     expect(page.get_by_text("STOP all robots")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog", name="Help")).to_be_hidden()
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Repeat the tour").click()
+    expect(page.get_by_role("dialog", name="Help")).to_be_hidden()
+    expect(card).to_contain_text("1. Make it move.")
+    card.get_by_role("button", name="Skip").click()
+    expect(card).to_be_hidden()
 
 
 def test_a_phone_is_not_reported_of_keys(lab, open_page):

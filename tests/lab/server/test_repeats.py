@@ -36,7 +36,7 @@ def test_a_repeated_error_is_one_line_with_a_count(log, caplog):
         time.sleep(0.01)
     assert len(caplog.records) <= 2 + seconds / 0.2
     assert caplog.records[0].getMessage() == "failed" and caplog.records[0].exc_info
-    assert "more times in the last 0.2 s" in caplog.records[-1].getMessage()
+    assert "more in the last 0.2 s" in caplog.records[-1].getMessage()
     assert "number 999" in caplog.records[-1].getMessage()
 
 

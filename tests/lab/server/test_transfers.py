@@ -57,10 +57,10 @@ def test_a_file_arrives_whole(lab, page, received):
         (["probe/load", "arm", 1], [b"x"], "expected a file"),
         (["probe/load", "arm.yaml", 300_000_000], [], "at most 0 MB"),
         (["probe/load", "arm.yaml", -1], [], "at most"),
-        (["probe/load", "arm.yaml", 2], [b"longer than that"], "the size differs"),
-        (["nobody", "arm.yaml", 1], [b"x"], "no panel accepts files"),
-        (["probe/load"], [], "has no name or size"),
-        ("nonsense", [], "has no name or size"),
+        (["probe/load", "arm.yaml", 2], [b"longer than that"], "the received size differs"),
+        (["nobody", "arm.yaml", 1], [b"x"], "no open panel accepts this file"),
+        (["probe/load"], [], "file name or size is missing"),
+        ("nonsense", [], "file name or size is missing"),
     ],
 )
 def test_unaccepted_upload_is_rejected_with_a_reason(lab, page, received, first, pieces, words):
@@ -151,9 +151,9 @@ def test_control_is_checked_when_the_upload_is_complete(lab, page, line, receive
         lab.channel.allows = lambda event: event != "probe/load"  # another cell is open now
         busy.set()
         page.send()
-        assert "no panel accepts files" in page.reported["notice"]["text"]
+        assert "no open panel accepts this file" in page.reported["notice"]["text"]
         assert (
-            "no panel accepts files"
+            "no open panel accepts this file"
             in send(lab, page.key, ["probe/load", "arm.yaml", 1], b"x")["error"]
         )
     finally:
@@ -183,4 +183,4 @@ def test_stalled_uploads_end_and_their_number_is_limited(lab, monkeypatch):
             time.sleep(0.005)
     monkeypatch.setattr(transfers, "PIECE_TIME", 0.1)
     with connect(url, origin=origin) as ws:
-        assert "no data of the upload for 0.1 s" in ws.recv(timeout=10)
+        assert "upload cancelled: no data for 0.1 s" in ws.recv(timeout=10)

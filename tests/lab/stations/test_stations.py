@@ -385,7 +385,7 @@ def test_stop_on_the_follower_page_works_without_a_master_and_is_logged():
         reported = [text for _, text in lab.status().history]
         assert reported[-2:] == [
             "IDLE → HOLD, stopped at the follower: on the page",
-            "stopped at the follower, in HOLD already: on the page",
+            "stopped at the follower, already in HOLD: on the page",
         ]
         lab.do(lambda: lab.panels["follower"]._move(0, goal[0]))  # the page can still move it
         until(lambda: station.moving, "moved by hand again")
@@ -399,7 +399,7 @@ def test_the_follower_is_drawn_beside_the_master_as_it_reports(labs):
     master, follower, _ = labs
     view = master.panels["master"].follower
     until(lambda: view.problem or view.visible, "answered")
-    assert "not known here" in view.problem and not view.visible
+    assert "cell is unknown" in view.problem and not view.visible
     master.do(lambda: view.load(follower.sim.cell, "follower"))
     until(lambda: view.visible and master.scene.parts_beside, "drawn")
     beside = f"{master.scene.root}/beside-follower"

@@ -58,7 +58,7 @@ def test_loss_and_repetition():
     ("options", "words"),
     [
         ({"delay": -1.0}, "delay is -1;"),
-        ({"delay": 0.1, "jitter": 0.2}, "jitter 0.2 s exceeds the delay 0.1 s"),
+        ({"delay": 0.1, "jitter": 0.2}, "jitter is 0.2 s; it must not exceed the delay"),
         ({"delay": 0.1, "kind": "odd"}, "one of scattered, ordered, drifting"),
         ({"delay": 0.1, "loss": 1.0}, "loss is 1.0"),
         ({"delay": float("nan")}, "finite"),

@@ -71,10 +71,10 @@ def test_packets_round_trip_bit_for_bit(values, energy, seq, echo):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({0: 0.0}, "number must be an integer from 1"),
+        ({0: 0.0}, "number must be an integer of at least 1"),
         ({0: 1.5}, "number must be an integer"),
-        ({2: 0.0}, "id must be an integer from 1"),
-        ({3: -1.0}, "peer must be an integer from 0"),
+        ({2: 0.0}, "id must be an integer of at least 1"),
+        ({3: -1.0}, "peer must be an integer of at least 0"),
         ({7: math.nan}, "not finite"),
         ({16: -1.0}, "at least 0"),
         ({16: math.inf}, "not finite"),

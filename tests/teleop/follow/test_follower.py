@@ -236,6 +236,19 @@ def test_clutch_lets_the_master_move_alone():
     assert step.sample.q[0] == pytest.approx(rested + 0.1, abs=0.01)
 
 
+def test_an_obstacle_at_the_end_of_a_clutch_is_not_a_jump_of_the_master():
+    bench = Bench()
+    bench.engage()
+    bench.follower.set(Setting(1, 1, 0, 0, "absolute", True))
+    for k in range(100):
+        bench.send((0.002 * k,) * 2, flags=RUN | CLUTCH)
+        bench.step()
+    bench.send((0.2, 0.2))
+    step = bench.step()
+    assert (step.state, bench.follower.safety.cause) == (SafetyState.HOLD, Cause.LOST)
+    assert "master and follower differ by" in step.cause
+
+
 def test_old_commands_are_followed_more_slowly():
     bench = Bench()
     bench.engage()

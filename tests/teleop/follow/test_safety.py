@@ -136,7 +136,7 @@ def test_old_commands_or_obstacles_prevent_the_start():
     safety.command(1.0, 0.94, False, 0)
     safety.command(1.06, 1.06 - 0.051, True, 1)
     assert safety.tick(1.06).state is SafetyState.IDLE
-    assert safety.refusal == "commands are 51 ms old; at most 50 ms"
+    assert safety.refusal == "commands are 51 ms old; at most 50 ms are allowed"
     safety.command(1.07, 1.07, True, 1)
     assert safety.tick(1.07, "the arm still moves").state is SafetyState.IDLE
     assert safety.refusal == "the arm still moves"

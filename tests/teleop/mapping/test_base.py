@@ -49,7 +49,7 @@ def test_lengths_scale_and_directions_turn():
         ({"scale": 0.0}, "greater than 0"),
         ({"scale": 5e-324}, "expected 0.001 to 1000"),
         ({"scale": 1e308}, "expected 0.001 to 1000"),
-        ({"directions": np.full((3, 3), 1e308)}, "must be a rotation"),
+        ({"directions": np.full((3, 3), 1e308)}, "must be a rotation matrix"),
         ({"scale": float("nan")}, "greater than 0"),
         ({"directions": np.diag([1, 1, -1])}, "must be a rotation"),
         ({"directions": np.eye(2)}, r"shape \(2, 2\)"),

@@ -48,7 +48,7 @@ def test_fast_motion_is_limited_and_impossible_motion_is_a_jump():
     again = mapping.step(at(0.1, 0, 0), DT)  # clipped motion is lost and not made up later
     assert again.q[0] == pytest.approx(0.02) and not again.warnings
     jump = mapping.step(at(0.1, 0.6, 0), DT)
-    assert jump.jump == "joint 2 by 0.6 in 10 ms" and jump.q == pytest.approx([0.02, 0, 0])
+    assert jump.jump == "joint 2 by 0.6 rad or m in 10 ms" and jump.q == pytest.approx([0.02, 0, 0])
 
 
 def test_a_wall_before_the_limits():
@@ -65,7 +65,7 @@ def test_a_wall_before_the_limits():
 def test_absolute_mode_requires_equal_configurations():
     mapping = JointMap(LIMITS, absolute=True)
     said = mapping.obstacle(at(0, 0.3, 0), np.zeros(3))
-    assert said == "joint 2 of the master is 0.3 from the follower's; bring them within 0.05"
+    assert said == "joint 2: master and follower differ by 0.3 rad or m; at most 0.05 is allowed"
     assert not mapping.obstacle(at(0, 0.04, 0), np.zeros(3))
     mapping.anchor(at(0, 0.01, 0), np.zeros(3))
     for k in range(20):
@@ -87,5 +87,5 @@ def test_settings():
         with pytest.raises(BrazoError):
             mapping.set(name, value)
     assert mapping.obstacle(MasterPoint(np.zeros(2)), np.zeros(3)) == (
-        "the master sends 2 of the 3 joint values"
+        "the master sends 2 joint values; the follower needs 3"
     )

@@ -167,7 +167,7 @@ def test_arm_waits_at_the_edge_of_its_reach_and_returns(scara):
 def test_missing_data_is_reported(puma, delta):
     mapping = PoseMap(puma, limits_of(puma), delta)
     assert mapping.obstacle(MasterPoint(np.zeros(6)), puma.poses["nominal"]) == (
-        "the master sends no pose, 3 joint values"
+        "the master sends no pose (expected a pose or 3 joint values)"
     )
     outside = puma.poses["nominal"].copy()
     outside[1] = 100.0

@@ -85,7 +85,7 @@ class Coupled:
             self.energy.append(m.energy + f.energy)
             self.place.append((self._way(self.master), self._way(self.follower)))
             self.force.append(float(np.linalg.norm(self.follower.port.contact())))
-            self.felt.append(self.master.account.force[2])
+            self.felt.append(self.master.energy_balance.force[2])
 
     def _way(self, station) -> float:
         return float(station.port.state()[0][2]) - self.start
@@ -169,7 +169,7 @@ def test_contact_with_wave_variables_is_passive_and_settles(line):
         # The contact force is sent over the link and applied to the hand.
         reported = pair.master.link.status()
         assert reported is not None and reported.status.wrench is not None
-        assert pair.master.account.follower == pytest.approx(f.energy, abs=0.05)
+        assert pair.master.energy_balance.follower == pytest.approx(f.energy, abs=0.05)
         assert np.mean(pair.felt[-500:]) > 0.1
 
 
@@ -187,11 +187,11 @@ def test_force_feedback_ends_with_the_link_and_resumes():
         pair.engage()
         pair.press()
         pair.pass_(0.5)
-        assert pair.master.account.force[2] > 0.5
+        assert pair.master.energy_balance.force[2] > 0.5
         first = pair.ends()[1].id
         pair.follower.stop("for the test")
         assert pair.follower.follower.safety.state is SafetyState.HOLD
-        assert pair.pass_(20.0, lambda: pair.master.account.force[2] == 0.0)
+        assert pair.pass_(20.0, lambda: pair.master.energy_balance.force[2] == 0.0)
         assert not pair.follower.coupled
         place = pair.follower.port.state()[0]
         pair.hand.down = 0.0
@@ -238,5 +238,5 @@ def test_invalid_packets_are_rejected():
         assert pair.follower._packets.refused == 1
         pair.pass_(0.05)
         assert pair.joined
-    with pytest.raises(BrazoError, match="there are waves, position-force"):
+    with pytest.raises(BrazoError, match="schemes: waves, position-force"):
         scheme_named("magic")

@@ -1,7 +1,7 @@
-"""Other engines that compute the same results, if they are installed.
+"""Peers: other libraries that compute the same results, if they are installed.
 
-A peer is built from a robot's model, never from brazo's kinematics, and each of its operations is a
-`TimedCall`: a call to time, and its result.  Peers are not imported by name, because none is a
+A peer is built from the model of a robot.  Only CasADi uses brazo's expressions.  Each operation of
+a peer is a `TimedCall`.  Peers are imported only if they are installed, because none is a
 dependency.
 """
 
@@ -26,33 +26,41 @@ OPERATIONS = ("inverse_dynamics", "fk", "jacobian", "mass_matrix", "forward_dyna
 
 @dataclass(frozen=True, slots=True)
 class TimedCall:
-    """A call to time, and its result."""
+    """A function to time, `call`, and a function that returns the result of such a call."""
 
     call: Callable[[], Any]
     answer: Callable[[], np.ndarray]
 
 
 class Peer:
-    """An engine with one robot; operations that it lacks are not in its tasks."""
+    """Another library with a model of one robot.
+
+    Its methods return a call for each operation that the library has.
+    """
 
     name: str
 
     def single(self, arm: Robot, at: States) -> dict[str, TimedCall]:
-        """Tasks by operation, for the first of the states."""
+        """Return calls for the first of the states, by operation."""
         return {}
 
     def batch(self, arm: Robot, at: States, threads: int) -> dict[str, TimedCall]:
-        """Tasks by operation, for all of the states; answers are (N, n)."""
+        """Return calls for all N states, by operation; their results are (N, n)."""
         return {}
 
     def derivatives(self, arm: Robot, at: States) -> dict[str, tuple[TimedCall, TimedCall]]:
-        """Tasks of derivatives, for the first of the states and for all; answers are
-        (3, ..., n, n)."""
+        """Return two calls for each operation: for the first of the states, and for all N states.
+
+        The results are the derivatives (3, n, n) and (3, N, n, n).
+        """
         return {}
 
 
 def installed(arm: Robot, only: Sequence[str] | None = None) -> tuple[list[Peer], list[str]]:
-    """Return the installed peers (of those named in `only`), and a note on each that is missing."""
+    """Return the installed peers, and a note for each one that cannot be used.
+
+    With `only`, peers with other names are ignored.
+    """
     peers: list[Peer] = []
     notes: list[str] = []
     for module, package, make in (
@@ -76,21 +84,24 @@ def installed(arm: Robot, only: Sequence[str] | None = None) -> tuple[list[Peer]
 
 @lru_cache(maxsize=16)
 def _made(maker: Callable[[Robot], Peer], arm: Robot) -> Peer:
-    """Make a peer once for all sections: some compile C code."""
+    """Return a new peer, or the one of an earlier call; some peers compile C code when created."""
     return maker(arm)
 
 
 class NotAPeer(Exception):
-    """The reason why an engine cannot be used."""
+    """Raised if a library cannot be used as a peer; the message is the reason."""
 
 
 def optional(module: str) -> Any:
-    """Import a peer's module by name."""
+    """Import and return a module of a peer, given by name."""
     return import_module(module)
 
 
 def agrees(ours: np.ndarray, theirs: np.ndarray, tolerance: float = 1e-9) -> bool:
-    """Whether two arrays are equal relative to their largest entry."""
+    """Whether two arrays have the same shape and differ by at most `tolerance`.
+
+    The tolerance is relative to the largest absolute value in `ours`, or to 1 if that is larger.
+    """
     if ours.shape != theirs.shape:
         return False
     return bool(np.abs(ours - theirs).max() <= tolerance * max(1.0, np.abs(ours).max()))

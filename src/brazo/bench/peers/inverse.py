@@ -1,9 +1,10 @@
-"""Other solvers of inverse kinematics, if they are installed.
+"""Peers: other libraries that solve inverse kinematics, if they are installed.
 
-EAIK and ssik are given the axes of the arm at q = 0, where their tool frame has no rotation;
-targets are therefore rotated by the inverse of the arm's own tool rotation there.  Robotics Toolbox
-(its C++ Levenberg–Marquardt) and Pinocchio (the damped loop of its documentation) find one
-solution, started from zero.
+EAIK and ssik get the axes of the arm in its zero configuration.  They define the tool orientation
+in this configuration as the identity.  Targets are therefore multiplied by the inverse of the tool
+rotation that brazo has there.  Robotics Toolbox (its Levenberg–Marquardt solver in C++, from
+random configurations) and Pinocchio (the damped iteration in its documentation, from the zero
+configuration) find one solution.
 """
 
 from __future__ import annotations
@@ -26,13 +27,16 @@ Array = np.ndarray
 
 
 class InversePeer:
-    """A solver with one robot."""
+    """A library that solves inverse kinematics, with a model of one robot."""
 
     name: str
     every_branch = True
 
     def solve(self, T: Array) -> Array:
-        """All solutions (B, n) of a pose (4, 4) of the tool."""
+        """Return the solutions (B, n) for a tool pose T (4, 4).
+
+        They are all solutions if `every_branch` is True, otherwise at most one.
+        """
         raise NotImplementedError
 
     def caller(self, T: Array) -> Callable[[], Any]:
@@ -41,12 +45,12 @@ class InversePeer:
         return lambda: self.solve(next(targets))
 
     def batch(self, T: Array, threads: int) -> Callable[[], Any] | None:
-        """Return a function that solves all poses T (N, 4, 4); None without a batch call."""
+        """Return a function that solves all poses T (N, 4, 4); None if the library has none."""
         return None
 
 
 class _Axes(InversePeer):
-    """Solvers that take the directions of the axes at q = 0 and the vectors between them."""
+    """Base class of libraries whose input is the axes at q = 0 and the vectors between them."""
 
     def __init__(self, arm: Robot) -> None:
         chain = chain_of(arm.model.require_tree())
@@ -78,7 +82,7 @@ class EAIK(_Axes):
         super().__init__(arm)
         self.robot: Any = optional("eaik.IK_HP").HPRobot(self.axes, self.ways)
         if not self.robot.hasKnownDecomposition():
-            raise NotAPeer("has no solver for this arm")
+            raise NotAPeer("it has no solver for this arm")
 
     def solutions(self, T: Array) -> Array:
         found = self.robot.IK(T)
@@ -106,9 +110,9 @@ class SSIK(_Axes):
 
 
 class ShippedSSIK(InversePeer):
-    """An arm that ssik ships with a prepared solver, and the same arm without limits in brazo.
+    """An arm for which ssik includes a prepared solver, and the same arm in brazo without limits.
 
-    For an arm of no special geometry that it does not ship, ssik derives a solver for minutes.
+    For other arms without special geometry, ssik needs minutes to derive a solver.
     """
 
     name = "ssik"
@@ -122,13 +126,16 @@ class ShippedSSIK(InversePeer):
         return np.array([one.q for one in found])
 
     def disagreement(self, q: Array) -> float:
-        """Largest difference of the tool poses of both at joint values (N, n)."""
+        """Return the largest difference between the tool poses in ssik and brazo at q (N, n)."""
         theirs = np.array([self.robot.fk(row) for row in q])
         return float(np.abs(theirs - self.arm.fk(q)).max())
 
 
 def _urdf(name: str, joints: Sequence[Any]) -> str:
-    """URDF of a chain of revolute joints with poses before and after each."""
+    """Return the URDF of a chain of revolute joints of ssik.
+
+    `T_left` and `T_right` are the constant poses before and after a joint.
+    """
     text, before = [f'<robot name="{name}"><link name="link0"/>'], np.eye(4)
     for i, joint in enumerate(joints, 1):
         axis = f'<axis xyz="{_numbers(joint.axis)}"/>'
@@ -195,7 +202,7 @@ class PinocchioInverse(InversePeer):
 
 
 def inverse_peers(arm: Robot) -> tuple[list[InversePeer], list[str]]:
-    """Return the installed peers, and a note on each that is missing."""
+    """Return the installed peers, and a note for each one that cannot be used."""
     peers: list[InversePeer] = []
     notes: list[str] = []
     for module, package, maker in (
@@ -215,5 +222,5 @@ def inverse_peers(arm: Robot) -> tuple[list[InversePeer], list[str]]:
 
 
 def missing(name: str, package: str) -> str:
-    """The note on a peer that is not installed."""
+    """Return the note for a peer that is not installed."""
     return f"{name} is not installed (pip install {package})"

@@ -1,4 +1,7 @@
-"""MuJoCo: the shortest sequence of functions per operation, without contacts and limits."""
+"""MuJoCo as a peer, without contacts and limits.
+
+For each operation, the shortest sequence of MuJoCo functions is called.
+"""
 
 from __future__ import annotations
 
@@ -63,16 +66,20 @@ class MuJoCo(Peer):
             mj.mj_forward(m, d)
 
         return {
-            "inverse_dynamics": _left(inverse, lambda: force),
-            "fk": _left(place, pose),
-            "jacobian": _left(jacobian, lambda: J),
-            "mass_matrix": _left(mass_matrix, lambda: M),
-            "forward_dynamics": _left(forward, lambda: d.qacc),
+            "inverse_dynamics": _written(inverse, lambda: force),
+            "fk": _written(place, pose),
+            "jacobian": _written(jacobian, lambda: J),
+            "mass_matrix": _written(mass_matrix, lambda: M),
+            "forward_dynamics": _written(forward, lambda: d.qacc),
         }
 
 
 def bare_model(arm: Robot) -> Any:
-    """Return an arm as a MuJoCo model with Runge–Kutta, without contacts and limits."""
+    """Return the MuJoCo model of an arm.
+
+    It has no friction, damping, contacts or limits; the integrator is Runge–Kutta with steps of 1
+    ms.
+    """
     mj: Any = optional("mujoco")
     model = mujoco_model(arm.model.require_tree())
     model.dof_damping[:] = 0.0
@@ -84,8 +91,11 @@ def bare_model(arm: Robot) -> Any:
     return model
 
 
-def _left(call: Any, answer: Any) -> TimedCall:
-    """Return a task whose call writes its result into an array."""
+def _written(call: Any, answer: Any) -> TimedCall:
+    """Return a timed call for a function that writes its result into an array.
+
+    `answer` returns this array.
+    """
 
     def numbers() -> np.ndarray:
         call()

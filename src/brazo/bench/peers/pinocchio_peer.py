@@ -1,4 +1,4 @@
-"""Pinocchio: C++ with Python bindings, and its own parallel batch calls."""
+"""Pinocchio as a peer: C++ with Python bindings, and with its functions for batches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from brazo.robot import Robot
 
 
 class Pinocchio(Peer):
-    """Pinocchio; joints along x, y or z use its specialised types, which are faster."""
+    """Pinocchio with a model of one robot.
+
+    Joints along x, y or z use the specialised joint types, which are faster.
+    """
 
     name = "Pinocchio"
 
@@ -121,7 +124,10 @@ class Pinocchio(Peer):
 
 
 def _whole(matrices: Any) -> np.ndarray:
-    """Return three full matrices; Pinocchio fills only the upper triangle of the last one."""
+    """Return three full matrices (3, n, n).
+
+    The last one is symmetric, and Pinocchio fills only its upper triangle.
+    """
     a, b, c = (np.array(x) for x in matrices)
     return np.array([a, b, np.triu(c) + np.triu(c, 1).T])
 

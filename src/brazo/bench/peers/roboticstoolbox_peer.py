@@ -1,4 +1,4 @@
-"""Robotics Toolbox for Python: its D-H robots, whose `rne` is C."""
+"""Robotics Toolbox for Python as a peer: its D-H robots, with inverse dynamics (`rne`) in C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Toolbox(Peer):
             or not model.is_serial
             or not np.allclose(model.tool, np.eye(4))
         ):
-            raise NotAPeer("takes standard D-H tables without a tool only")
+            raise NotAPeer("it is only measured for standard D-H tables without a tool")
         links = []
         for row, body in zip(model.dh, model.bodies[1:], strict=True):
             assert body.inertia is not None

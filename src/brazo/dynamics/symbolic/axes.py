@@ -1,16 +1,18 @@
 """Sums of the angles of parallel joints, formed before the symbolic derivation.
 
-Joints whose axes stay parallel (joints 1, 2, 3 of a SCARA, 2 and 3 of a Puma) form a *group*.  All
-vectors of the links of a group are written in one frame that does not rotate with them.  The
-orientation of a link is a single rotation about z by the sum of the joint angles,
+Joints whose axes stay parallel form a *group*, such as joints 1, 2 and 3 of a SCARA or joints 2 and
+3 of a Puma.  All vectors of the links of a group are written in one frame that does not rotate with
+these links.  The orientation of a link is a single rotation about z by the sum of the joint angles,
 
-    φ_i = φ_parent + δ + σ (multiplier·q + offset),         σ = −1 if the axis points backwards,
+    φ_i = φ_parent + δ + σ (multiplier·q + offset)
 
-so cos(q1 + q2) is kept and never expanded.  The rotation of link i is
+so cos(q1 + q2) is kept and never expanded.  δ is a constant angle.  σ is 1, or −1 if the joint axis
+is opposite to the z axis of the group.  The rotation of link i is
 
     R_i = B(group) · Rz(φ_i) · A_i          B(new group) = B(parent's) · Rz(φ_parent) · X
 
-with A_i and X constant.  Multiples of 90° are removed from φ: they exchange sine and cosine.
+where A_i and X are constant.  Multiples of 90° are removed from φ, because they only exchange sine
+and cosine.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ _NEAR = 1e-12  # how close numbers come to a quarter turn to be taken for one
 
 @dataclass(frozen=True)
 class Turn:
-    """A rotation about z by an angle and some quarter turns; `angle` None is zero."""
+    """A rotation about z by an angle plus `quarters` times 90°; `angle` None means zero."""
 
     angle: Angle | None = None
     quarters: int = 0
@@ -97,12 +99,15 @@ def plan(mechanism: Mechanism) -> list[LinkAxes]:
 
 
 def product(A: Vector, B: Vector) -> Vector:
-    """Product of two constant rotations; values close to 0 and ±1 become exact."""
+    """Product of two constant rotations, with elements simplified by `_tidy`."""
     return [_tidy(x) for x in compose((A, [0, 0, 0]), (B, [0, 0, 0]))[0]]
 
 
 def _about_z(X: Vector) -> tuple[Expr, int, int] | None:
-    """(δ, quarter turns, σ) with X = Rz(δ + quarters·90°) diag(1, σ, σ), or None."""
+    """Return (δ, quarters, σ) such that X = Rz(δ + quarters·90°) diag(1, σ, σ).
+
+    None if X does not have this form.
+    """
     if not any(X[8] == sign for sign in (1, -1)):
         return None
     sign = int(X[8])
@@ -120,7 +125,10 @@ def _about_z(X: Vector) -> tuple[Expr, int, int] | None:
 
 
 def _quarters(offset: Expr) -> tuple[Expr, int]:
-    """(0, number of quarter turns) of a multiple of 90°; other angles are returned with 0."""
+    """Split an angle into a remainder and a number of quarter turns.
+
+    The result is (0, k) for k times 90°, and (angle, 0) for any other angle.
+    """
     value = offset / (sp.pi / 2)
     if isinstance(offset, (int, float)):
         count = round(float(offset) / (np.pi / 2))
@@ -129,7 +137,7 @@ def _quarters(offset: Expr) -> tuple[Expr, int]:
 
 
 def _aligned(axis: Vector) -> Vector:
-    """A rotation that takes z to the axis."""
+    """Rotation that maps the z axis to `axis`."""
     if list(axis) == [0, 0, 1]:
         return identity()[0]
     return [_tidy(float(x)) for x in align_z(np.array(axis, dtype=float))[:3, :3].ravel()]
@@ -140,7 +148,10 @@ def _transposed(R: Vector) -> Vector:
 
 
 def _tidy(x: Expr) -> Expr:
-    """Round numbers close to 0 and ±1, and expressions that evaluate to such a number."""
+    """Return 0, 1 or -1 as an integer if `x` has this value; otherwise return `x`.
+
+    Floats are compared with a tolerance.  Expressions are simplified first: cos² + sin² gives 1.
+    """
     if isinstance(x, int):
         return x
     if isinstance(x, float) or x.is_Float:

@@ -1,4 +1,4 @@
-"""Machine code from the equations, by the same compiler as every other kernel of brazo."""
+"""Compilation of symbolic equations to machine code, by the compiler of all brazo kernels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from brazo.dynamics.symbolic.program import OUTPUTS, program_of
 
 
 class CompiledEquations:
-    """Functions of arrays with the file's parameters; leading dimensions are batches.
+    """Equations compiled with the parameter values of the robot file.
 
-    `M(q)`, `C(q, qd)`, `G(q)`, `F(qd)`, `fk(q)`, `jacobian(q)`, `energy(q, qd)`, each compiled at
-    its first use.
+    `M(q)`, `C(q, qd)`, `G(q)`, `F(qd)`, `fk(q)`, `jacobian(q)` and `energy(q, qd)` are compiled at
+    first use.  Leading dimensions of the inputs are batches.
     """
 
     def __init__(self, equations: Equations) -> None:
@@ -30,35 +30,35 @@ class CompiledEquations:
 
     @cached_property
     def M(self) -> Kernel:
-        """q -> mass matrix (n, n)."""
+        """Kernel q -> mass matrix (n, n)."""
         return self._kernel("mass_matrix")
 
     @cached_property
     def C(self) -> Kernel:
-        """(q, qd) -> Coriolis matrix (n, n)."""
+        """Kernel (q, qd) -> Coriolis matrix (n, n)."""
         return self._kernel("coriolis")
 
     @cached_property
     def G(self) -> Kernel:
-        """q -> gravity (n)."""
+        """Kernel q -> gravity torques (n)."""
         return self._kernel("gravity")
 
     @cached_property
     def F(self) -> Kernel:
-        """qd -> friction (n)."""
+        """Kernel qd -> friction torques (n)."""
         return self._kernel("friction")
 
     @cached_property
     def fk(self) -> Kernel:
-        """q -> tool pose (4, 4)."""
+        """Kernel q -> tool pose (4, 4) in the base frame."""
         return self._kernel("fk")
 
     @cached_property
     def jacobian(self) -> Kernel:
-        """q -> Jacobian (6, n)."""
+        """Kernel q -> Jacobian (6, n) of the tool."""
         return self._kernel("jacobian")
 
     @cached_property
     def energy(self) -> Kernel:
-        """(q, qd) -> kinetic and potential energy (2)."""
+        """Kernel (q, qd) -> kinetic and potential energy (2) in J."""
         return self._kernel("energy")

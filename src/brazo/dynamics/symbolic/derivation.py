@@ -1,11 +1,11 @@
-"""`derive`: a robot's equations of motion by Lagrange–Euler, in a readable form.
+"""`derive`: symbolic equations of motion of a robot by Lagrange–Euler, in a readable form.
 
     M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F
 
-There are two forms.  The *expanded* form is multiplied out (`polynomial`), and sums of angles and
-brackets are restored (`readable`), as in a textbook.  The *recursive* form keeps the terms as the
-derivation produces them from link to link and names those that are used repeatedly (`shared`).  The
-expanded form is the default unless it would have more than `MAX_TERMS` terms.
+There are two forms.  For the *expanded* form, products are multiplied out (`polynomial`), then sums
+of angles and brackets are restored (`readable`), as in a textbook.  The *recursive* form keeps the
+terms that the derivation produces from link to link, and gives names to repeated terms (`shared`).
+The expanded form is the default unless it would have more than `MAX_TERMS` terms.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ROUNDING = 1e-14  # of the natural size of an entry: what floats leave where te
 
 
 class Cancelled(BrazoError):
-    """Raised if the progress callback returned False to stop the derivation."""
+    """Raised when the progress callback returns False to stop the derivation."""
 
 
 def derive(
@@ -53,12 +53,12 @@ def derive(
     form: Form | Literal["auto"] = "auto",
     progress: Progress | None = None,
 ) -> Equations:
-    """The equations of motion of a robot or model.
+    """Derive the symbolic equations of motion of a robot or model.
 
-    `parameters="symbolic"` keeps the file's symbols, `"numeric"` inserts their values.  `form` is
-    `"expanded"`, `"recursive"` or `"auto"`, which expands unless the result is too long to read.
-    `progress(fraction, text)` is called while it works; when it returns False the derivation stops
-    and raises `Cancelled`.
+    `parameters="symbolic"` keeps the symbols of the robot file, `"numeric"` inserts their values.
+    `form` is `"expanded"`, `"recursive"` or `"auto"`, which expands unless the result has too many
+    terms.  `progress(fraction, text)` is called during the derivation.  If it returns False, the
+    derivation stops and raises `Cancelled`.
     """
     one_of(parameters, ("symbolic", "numeric"), "parameters")
     one_of(form, ("auto", "expanded", "recursive"), "form")
@@ -80,7 +80,7 @@ def derive(
 
 
 def recursive(mechanism: Mechanism, progress: Progress | None = None) -> Equations:
-    """The equations in the recursive form."""
+    """Derive the equations of motion in the recursive form."""
     steps = progress if isinstance(progress, _Steps) else _Steps(progress)
     ring = GraphRing(mechanism)
     lagrange = Lagrange(ring, mechanism)
@@ -152,7 +152,7 @@ def _expanded(mechanism: Mechanism, steps: _Steps) -> Equations:
 
 
 def _with_speeds(readable: Readable, coefficients: list[Any], speeds: tuple[Expr, ...]) -> Expr:
-    """Σ ½ c_k q̇_k, with speeds that have the same coefficient (but for sign) in one bracket."""
+    """Sum Σ ½ c_k q̇_k, with speeds of equal or opposite coefficients collected in one bracket."""
     found: dict[tuple, tuple[Any, list[Expr]]] = {}
     for c, speed in zip(coefficients, speeds, strict=True):
         terms = terms_of(c)
@@ -208,13 +208,13 @@ def _assembled(
 
 
 def _notes(equations: Equations) -> tuple[str, ...]:
-    """Notes for the user: a mass matrix that cannot be inverted."""
+    """Notes for the user: a text if the mass matrix is singular in every configuration."""
     M, n = equations.M, equations.n
     still = [i for i in range(n) if all(x == 0 for x in M.row(i))]
     if still:
         which = ", ".join(f"{i + 1} ({equations.joint_names[i]})" for i in still)
         return (
-            f"M is singular: row and column {which} are zero, nothing that moves there has "
+            f"M is singular: row and column {which} are zero, because the joint moves no "
             "inertia; give the links an inertia to compute accelerations",
         )
     rng = np.random.default_rng(0)
@@ -228,7 +228,7 @@ def _notes(equations: Equations) -> tuple[str, ...]:
 
 
 def _drop_rounding(derived: Derived) -> None:
-    """Where parameters are floats: drop terms that are rounding errors of cancelled terms."""
+    """If parameters are floats, remove terms that are only the rounding error of a cancellation."""
     M = derived.M
     n = len(M)
     if not any(isinstance(x, float) for row in M for e in row for x in terms_of(e).values()):
@@ -252,7 +252,7 @@ def _pruned(value: Any, threshold: float) -> Any:
 
 
 class _Steps:
-    """Forwards progress and checks for a request to stop."""
+    """Forwards progress to the callback; raises `Cancelled` if the callback returns False."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.progress = progress
@@ -264,12 +264,12 @@ class _Steps:
         self._tell()
 
     def check(self) -> None:
-        """Within a long step: check at intervals whether to continue."""
+        """Repeat the last callback call if it was more than 50 ms ago, to let the user cancel."""
         if time.monotonic() - self.reported > 0.05:
             self._tell()
 
     def part(self, start: float, end: float) -> Callable[[float, str], None]:
-        """Progress callback of a part that covers the fractions `start` to `end` of the whole."""
+        """Return a progress callback that maps fractions of [0, 1] linearly to [`start`, `end`]."""
         return lambda fraction, text: self(start + (end - start) * fraction, text)
 
     def _tell(self) -> None:

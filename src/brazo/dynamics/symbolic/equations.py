@@ -25,10 +25,12 @@ Form = Literal["expanded", "recursive"]
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F, as SymPy matrices.
+    """Equations of motion as SymPy matrices.
 
-    In the form `"recursive"` the matrices use shared terms, which `steps` lists as (symbol,
-    expression) in the order of evaluation; the form `"expanded"` has none.
+        M(q) q̈ + C(q, q̇) q̇ + G(q) + K q̇ + Coulomb friction = τ + Jᵀ F
+
+    If `form` is `"recursive"`, the matrices contain shared terms.  `steps` lists them as (symbol,
+    expression) in the order of evaluation.  If `form` is `"expanded"`, `steps` is empty.
     """
 
     mechanism: Mechanism
@@ -52,7 +54,7 @@ class Equations:
         return self.html()
 
     def _repr_latex_(self) -> str | None:
-        """M, C and G for a notebook, if they are short enough to be read there."""
+        """LaTeX of M, C and G for a notebook; None if they are too long."""
         import sympy as sp
 
         if self.form != "expanded" or sum(sp.count_ops(x) for x in (self.M, self.C, self.G)) > 2000:
@@ -75,7 +77,7 @@ class Equations:
 
     @property
     def q(self) -> tuple[Expr, ...]:
-        """Joint variables: angles of revolute joints, lengths of prismatic ones."""
+        """Symbols of the joint positions: angles of revolute, lengths of prismatic joints."""
         return self.mechanism.q
 
     @property
@@ -95,17 +97,17 @@ class Equations:
 
     @property
     def convention(self) -> str:
-        """ "standard" or "modified" for a D-H table, as in the robot file."""
+        """Convention of the D-H table in the robot file: "standard" or "modified"."""
         return self.mechanism.convention
 
     @property
     def dh(self) -> tuple[DHEntry, ...]:
-        """The D-H table; empty for a robot that is not one."""
+        """The D-H table; empty if the robot was not given by D-H parameters."""
         return self.mechanism.dh
 
     @cached_property
     def symbols(self) -> dict[str, Named]:
-        """The parameters that occur, by name, in the order of the file."""
+        """Parameters that occur in the equations, by name, in the order of the robot file."""
         found: set[Expr] = set()
         todo: list[Expr] = [
             *self.M, *self.C, *self.G, *self.K, *self.fk, *self.jacobian, self.potential,
@@ -122,7 +124,7 @@ class Equations:
 
     @property
     def values(self) -> dict[Expr, float]:
-        """The numbers the file gives for the symbols."""
+        """Numerical value (SI) of each symbol, from the robot file."""
         return {entry.symbol: entry.value for entry in self.symbols.values()}
 
     # -- more than the matrices -----------------------------------------------------------------
@@ -137,9 +139,10 @@ class Equations:
 
     @cached_property
     def friction(self) -> Matrix:
-        """K q̇ and Coulomb friction (n, 1).
+        """Friction torques (n, 1): K q̇ plus Coulomb friction.
 
-        Different magnitudes T₊ and T₋ are ½ (T₊ + T₋) sgn q̇ + ½ (T₊ − T₋) sgn² q̇.
+        If the Coulomb torques T₊ and T₋ differ, the Coulomb friction is
+        ½ (T₊ + T₋) sgn q̇ + ½ (T₊ − T₋) sgn² q̇.
         """
         rows = []
         for speed, viscous, (plus, minus) in zip(
@@ -151,19 +154,19 @@ class Equations:
 
     @property
     def singular(self) -> bool:
-        """True when M cannot be inverted in any configuration; `notes` gives the reason."""
+        """Whether M is singular in every configuration; `notes` gives the reason."""
         return any("singular" in note for note in self.notes)
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        """Number of terms of M, C and G with brackets multiplied out (expanded form)."""
+        """Number of terms of M, C and G after brackets are multiplied out (expanded form)."""
         return {
             name: sum(len(sp.Add.make_args(sp.expand(x))) for x in matrix if x != 0)
             for name, matrix in (("M", self.M), ("C", self.C), ("G", self.G))
         }
 
     def evaluate(self, value: Any, q: Any, qd: Any = None) -> np.ndarray:
-        """Numeric value of an expression or matrix at a state, with the file's parameters."""
+        """Numeric value of an expression or matrix at a state, with the parameter values."""
         graph = Graph()
         names = dict(zip(self.q, map(float, q), strict=True)) | self.mechanism.values
         names |= dict(zip(self.qd, map(float, np.zeros(self.n) if qd is None else qd), strict=True))
@@ -177,13 +180,13 @@ class Equations:
     # -- exports --------------------------------------------------------------------------------
 
     def text(self, width: int = 100) -> str:
-        """M, C, G and friction as Unicode text for a terminal, with c12 for cos(q1 + q2)."""
+        """Unicode text of M, C, G and friction for a terminal; c12 means cos(q1 + q2)."""
         from brazo.dynamics.symbolic.export_text import text
 
         return text(self, width)
 
     def latex(self) -> str:
-        """A complete document for pdflatex."""
+        """LaTeX source of a complete document for pdflatex."""
         from brazo.dynamics.symbolic.export_latex import latex
 
         return latex(self)
@@ -195,25 +198,25 @@ class Equations:
         return equations_html(self)
 
     def c(self) -> dict[str, str]:
-        """Self-contained C99: a dictionary from file name to text, with a header and its source."""
+        """C99 source and header without dependencies, as a dictionary from file name to text."""
         from brazo.dynamics.symbolic.export_c import c_files
 
         return c_files(self)
 
     def python(self) -> str:
-        """Text of a Python module that needs only NumPy."""
+        """Source text of a Python module that needs only NumPy."""
         from brazo.dynamics.symbolic.export_python import python_module
 
         return python_module(self)
 
     def octave(self) -> dict[str, str]:
-        """Functions for GNU Octave and MATLAB: a dictionary from file name to text."""
+        """GNU Octave and MATLAB functions, as a dictionary from file name to text."""
         from brazo.dynamics.symbolic.export_octave import octave_files
 
         return octave_files(self)
 
     def compile(self) -> CompiledEquations:
-        """Machine code of M(q), C(q, qd), G(q), … with the parameter values of the file."""
+        """Compile M(q), C(q, qd), G(q), … to machine code, with the values of the robot file."""
         return self._compiled
 
     @cached_property

@@ -1,8 +1,8 @@
-"""The equations as self-contained C99: a header and a source file, nothing else needed.
+"""Export of the equations as C99: a header and a source file without dependencies.
 
-Parameters live in a structure with the file's values as defaults; matrices are row by row.
-Accelerations come from M = L D Lᵀ; a mass matrix that cannot be inverted is reported, never
-divided by.
+Parameters are members of a structure, with the values of the robot file as defaults.  Matrices are
+stored row by row.  Accelerations are computed with the factorisation M = L D Lᵀ.  If M is singular,
+the function returns an error code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from brazo.text import one_line
 
 
 def c_files(equations: Equations) -> dict[str, str]:
-    """`NAME.h` and `NAME.c`."""
+    """Texts of the files `NAME.h` and `NAME.c`, by file name."""
     name = identifier(equations.name.lower())
     return {f"{name}.h": _header(equations, name), f"{name}.c": _source(equations, name)}
 
@@ -82,14 +82,14 @@ def _header(equations: Equations, name: str) -> str:
         )
         if formulas(equations):
             parts.append(
-                "/* Compute again what follows from other parameters (see their comments), after\n"
+                "/* Recompute the parameters that depend on others (see their comments), after\n"
                 f"   one of those was changed. */\nvoid {name}_update({name}_parameters *p);"
             )
     for key, output in OUTPUTS.items():
         parts.append(f"/* {output.meaning}. */\n{signatures[key]};")
     parts += [
-        "/* Joint torques of a motion. `wrench`: force and moment the surroundings put on the\n"
-        "   tool's point, in base axes (6 numbers), or a null pointer. */\n"
+        "/* Joint torques of a motion. `wrench`: external force and moment on the\n"
+        "   tool point, in base axes (6 numbers), or a null pointer. */\n"
         f"{signatures['inverse_dynamics']};",
         "/* Accelerations. Returns 0, or k when the mass matrix cannot be inverted at joint k. */\n"
         f"{signatures['forward_dynamics']};",
@@ -144,7 +144,7 @@ def _source(equations: Equations, name: str) -> str:
 
 
 def _update(equations: Equations, name: str, fields: dict[str, str], syntax: Syntax) -> str:
-    """C function that recomputes the parameters that are formulas of others, in order."""
+    """C function that recomputes the parameters that are formulas of other parameters."""
     lines = []
     for key, node in formulas(equations):
         before, (text,) = lines_of([node], syntax)
@@ -156,7 +156,7 @@ def _update(equations: Equations, name: str, fields: dict[str, str], syntax: Syn
 
 
 def _safe(text: str) -> str:
-    """Text inside a comment: one line, plain characters, no end of comment."""
+    """Text that is safe inside a C comment: one line, plain characters, no end of comment."""
     text = one_line(text).replace("²", "^2").replace("*/", "* /").replace("/*", "/ *")
     return text.encode("ascii", "replace").decode()
 

@@ -1,8 +1,8 @@
-"""The equations as a piece of HTML: plain text with italics, indices and exponents.
+"""Export of the equations as an HTML fragment: text with italics, indices and exponents.
 
-No script and no font is needed, lines break where a panel ends (before a plus or a minus, not
-inside a product), and copied text is readable.  Expressions too long for a page are cut
-after a term, with the number of omitted terms.
+The fragment needs no scripts or fonts.  Lines break before a plus or a minus, not inside a product,
+and copied text is readable.  Expressions too long for a page are cut after a term, and the number
+of omitted terms is shown.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _GREEK = {
 
 
 class HtmlNotation(Notation):
-    """Notation with HTML tags for indices and exponents, e.g. m₂ L₁² c₁₂."""
+    """Notation with HTML tags for indices and exponents, for formulas such as m₂ L₁² c₁₂."""
 
     plus, minus = " +\u00a0", " -\u00a0"  # a line may break before a sign, not behind it
     times = _THIN
@@ -70,7 +70,10 @@ class HtmlNotation(Notation):
         return f"{mantissa}·10<sup>{int(exponent)}</sup>"
 
     def maths(self, value: Expr, most: float = math.inf) -> str:
-        """An expression of at most about `most` characters; with the number of omitted terms."""
+        """HTML of an expression, cut after about `most` characters.
+
+        If the expression is cut, the number of omitted terms is shown.
+        """
         terms: Any = sp.Add.make_args(sp.sympify(value))
         text = ""
         for i, term in enumerate(sorted(terms, key=self._term_order)):
@@ -85,7 +88,10 @@ class HtmlNotation(Notation):
 
 
 def equations_html(equations: Equations, most: int = MOST) -> str:
-    """M, C, G, friction and kinematics as HTML sections of about `most` characters at most."""
+    """HTML sections of M, C, G, friction and kinematics.
+
+    Long entries of M, C, G and friction are cut, to about `most` characters in total.
+    """
     return _Sheet(equations, most).html()
 
 
@@ -151,7 +157,7 @@ class _Sheet:
         return f"<i>{letter}</i><sub>{i + 1}{comma}{j + 1}</sub>"
 
     def _abbreviations(self) -> str:
-        """The abbreviations used in the sections; called after these are written."""
+        """Section that explains the abbreviations used so far; called after all other sections."""
         short = [
             f"<span>{text} = {value.func.__name__}({self.notation.maths(value.args[0])})</span>"
             for text, value in sorted(self.notation.abbreviations.items())
@@ -175,7 +181,7 @@ class _Sheet:
 
 
 def _fair(lengths: list[int], most: int) -> float:
-    """Max length of one entry such that all entries together have at most `most` characters."""
+    """Max length of an entry such that all entries together have about `most` characters."""
     left = most
     for i, length in enumerate(sorted(lengths)):
         share = left / (len(lengths) - i)

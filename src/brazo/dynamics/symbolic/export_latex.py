@@ -1,7 +1,7 @@
-"""The equations as a LaTeX document that compiles with pdflatex unchanged.
+"""Export of the equations as a complete LaTeX document for pdflatex.
 
-D-H table, symbols with their values, forward kinematics, M, C, G, friction.  Long entries are
-broken over lines, never scaled down.
+The document has the D-H table, symbols with their values, forward kinematics, M, C, G and friction.
+Long entries are broken over lines and never scaled down.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _WIDTH = 462  # of a line in points, of the 483 of the page
 
 
 def latex(equations: Equations) -> str:
-    """The text of the document."""
+    """LaTeX source of the document."""
     return _Document(equations).text()
 
 
@@ -156,17 +156,17 @@ class _Document:
         return "\n".join(parts)
 
     def _pose(self, T: Any, R: str, p: str) -> str:
-        """Twelve entries, as many on a line as fit."""
+        """LaTeX of the twelve entries of a pose, with as many on a line as fit."""
         entries = [(f"{R}_{{{i + 1}{j + 1}}}", T[i, j]) for i in range(3) for j in range(3)]
         entries += [(f"{p}_{{{axis}}}", T[i, 3]) for i, axis in enumerate("xyz")]
         rows, line = [], ""
         for left, value in entries:
             right = self.notation.write(value)
             item = f"{left} = {right}"
-            if line and _visible(line) + _visible(item) > _WIDTH - 20:
+            if line and _printed_width(line) + _printed_width(item) > _WIDTH - 20:
                 rows.append("& " + line)
                 line = ""
-            if _visible(item) > _WIDTH:
+            if _printed_width(item) > _WIDTH:
                 rows += _broken_lines(left, right)
             else:
                 line = rf"{line},\quad {item}" if line else item
@@ -187,14 +187,14 @@ class _Document:
 
 
 def _broken_lines(left: str, right: str) -> list[str]:
-    """Rows of an align environment."""
-    lines = broken(right, _WIDTH - _visible(left), _visible)
+    """Rows of an align environment for an equation, broken into lines that fit the page."""
+    lines = broken(right, _WIDTH - _printed_width(left), _printed_width)
     rows = [f"{left} &= {lines[0]}", *(rf"&\quad {{}} {line}" for line in lines[1:])]
     return [row + (r" \\" if i + 1 < len(rows) else "") for i, row in enumerate(rows)]
 
 
-def _visible(text: str) -> float:
-    """Approximate printed width of a formula (points), rather overestimated."""
+def _printed_width(text: str) -> float:
+    """Upper estimate of the printed width of a formula (points)."""
     width = 0.0
     for command, digits, small, sign, bracket, letter in _PIECES.findall(text):
         if command:
@@ -231,7 +231,7 @@ _ESCAPES = {
 
 
 def _escaped(text: str) -> str:
-    """Text with LaTeX's special characters escaped; characters not in its fonts become `?`."""
+    """Escape the special characters of LaTeX; characters missing in its fonts become `?`."""
     return "".join(_ESCAPES.get(c, c if " " <= c < "\x7f" or c in _LATIN else "?") for c in text)
 
 

@@ -1,4 +1,4 @@
-"""The equations as functions for GNU Octave and MATLAB, one file per function, as both require."""
+"""Export of the equations as functions for GNU Octave and MATLAB, one file per function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brazo.text import one_line
 
 
 def octave_files(equations: Equations) -> dict[str, str]:
-    """`NAME_parameters.m`, `NAME_fk.m`, … to their texts."""
+    """Texts of the files `NAME_parameters.m`, `NAME_fk.m`, …, by file name."""
     name = identifier(equations.name.lower())
     fields = identifiers(list(equations.symbols))
     names = list(fields.values())
@@ -33,7 +33,7 @@ def octave_files(equations: Equations) -> dict[str, str]:
             before, (text,) = lines_of([node], syntax)
             lines += [*before, f"p.{fields[key]} = {text};"]
         files[f"{name}_update.m"] = _function(
-            f"p = {name}_update(p)", "Compute again what follows from other parameters.", lines
+            f"p = {name}_update(p)", "Recompute parameters that depend on others.", lines
         )
     default = f"p = {name}_parameters();"
     for key, output in OUTPUTS.items():

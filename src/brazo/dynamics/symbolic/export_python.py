@@ -1,4 +1,4 @@
-"""The equations as a Python module that needs NumPy and nothing of brazo."""
+"""Export of the equations as a Python module that needs only NumPy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from brazo.text import one_line
 
 
 def python_module(equations: Equations) -> str:
-    """The text of the module."""
+    """Source text of the Python module."""
     program = program_of(equations)
     names = list(equations.symbols)
 
@@ -33,7 +33,7 @@ def python_module(equations: Equations) -> str:
         body = indent("\n".join(lines), "    ")
         parts.append(
             "def update(p):\n"
-            '    """Compute again, in place, what follows from other parameters."""\n'
+            '    """Recompute, in place, the parameters that depend on others."""\n'
             f"{body}\n    return p"
         )
     for key, output in OUTPUTS.items():

@@ -1,4 +1,4 @@
-"""The equations as text for a terminal."""
+"""Export of the equations as text for a terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ Expr = Any
 
 _INDENT = " " * 6
 FORMS = {
-    "expanded": "multiplied out, sums of angles and brackets put back",
-    "recursive": "shared terms x1, x2, … in order, not multiplied out",
+    "expanded": "products multiplied out, then sums of angles and brackets restored",
+    "recursive": "products not multiplied out; shared terms x1, x2, … in order of evaluation",
 }
 ROUNDED = "numbers are shown with six digits"
 
 
 def text(equations: Equations, width: int) -> str:
-    """M, C, G and friction entry by entry; zeros and mirrored entries are left out."""
+    """Text of M, C, G and friction, entry by entry.
+
+    Zero entries and entries that are equal by symmetry are left out.
+    """
     notation = UnicodeNotation(equations)
     n = equations.n
 

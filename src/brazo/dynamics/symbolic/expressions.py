@@ -1,8 +1,8 @@
-"""The expressions of a robot file over SymPy: `-L1/2`, `90deg`, `sqrt(2)*5cm`.
+"""Conversion of the expressions of a robot file to SymPy: `-L1/2`, `90deg`, `sqrt(2)*5cm`.
 
-The tree is the one the file was parsed into (`brazo.units.expressions`); here its names remain
-symbols.  Decimal numbers become exact fractions and degrees exact fractions of pi, so that a
-quarter turn has an exact sine.
+The input is a parsed expression (`brazo.units.expressions`).  Parameter names become symbols.
+Decimal numbers become exact fractions, and degrees exact fractions of pi, so that the sine of 90°
+is exact.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _PI_UNITS = {"deg": sp.pi / 180, "rpm": sp.pi / 30}
 
 
 def symbolic(expression: units.Expression, names: Mapping[str, Expr]) -> Expr:
-    """An expression over the given symbols, in SI and radians."""
+    """Convert an expression to SymPy, in SI units and radians; `names` maps names to symbols."""
     return expression.over(_EXACT, names)
 
 
 class _Exact:
-    """Literals, pi and functions as exact SymPy numbers; see `brazo.units.expressions.Scalars`."""
+    """Evaluates expressions with exact SymPy numbers; implements the protocol `Scalars`."""
 
     pi = sp.pi
 

@@ -1,10 +1,10 @@
-"""Symbols for the numbers of a D-H robot.
+"""Symbols for the numbers in the file of a D-H robot.
 
 If a field of the robot file is an expression of parameters (`a: L1`, `com: {a: -L1/2}`), the
 equations show this expression.  A plain number gets a symbol: a1, d1 for D-H lengths, r1x for a
 centre of mass, m1, I1xx, g.  Zeros and multiples of 90° stay exact, because they keep the equations
-short.  An expression whose value differs from the model's number (a changed tool, a payload) is
-replaced by a symbol.
+short.  If the value of an expression differs from the number in the model, for example after a
+change of tool or payload, a new symbol replaces the expression.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ _AXES = "xyz"
 
 
 class DHReader:
-    """Reads one D-H robot; `i` counts joints from 0, the symbols (q1, m1, …) from 1."""
+    """Reader that builds the symbolic mechanism of a D-H robot.
+
+    Indices `i` count joints from 0; the numbers in symbols (q1, m1, …) start at 1.  `place` is the
+    path of a field in the robot file, such as `joints[0].mass`.
+    """
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -124,7 +128,7 @@ class DHReader:
             inertia=tensor,
             armature=self._letter(
                 f"Jm{k}", joint.drive.armature, "motor", _effort(joint, "s²"),
-                f"motor inertia seen at joint {k}, gear ratio squared included",
+                f"motor inertia at joint {k}, multiplied by the squared gear ratio",
             ),
             viscous=self._letter(
                 f"b{k}", joint.friction.viscous, "friction", _effort(joint, "s"),
@@ -158,7 +162,7 @@ class DHReader:
         for a, b in TENSOR:
             value = float(inertia.tensor[a, b])
             if abs(value) <= 1e-15 * largest:
-                value = 0.0  # what turning a tensor leaves behind
+                value = 0.0  # rounding error of the rotated tensor
             name = f"I{k}{_AXES[a]}{_AXES[b]}"
             meaning = f"inertia of link {k} about its centre of mass, {_AXES[a]}{_AXES[b]}"
             formula = solid[a] if solid is not None and a == b else None
@@ -184,7 +188,11 @@ class DHReader:
         return com
 
     def _solid(self, place: str, mass: Expr, inertia: Inertia) -> list[Expr] | None:
-        """Principal moments of a box, cylinder or sphere as formulas; None if it is rotated."""
+        """Formulas of the principal moments, if the file gives the inertia as that of a solid.
+
+        Solids are box, cylinder and sphere.  None if the file gives no solid, if the solid is
+        rotated, or if the values of the formulas differ from `inertia`.
+        """
         if {f"{place}.com.theta", f"{place}.com.alpha"} & self.expressions.keys():
             return None
         moments = np.diag(inertia.tensor).tolist()
@@ -194,7 +202,7 @@ class DHReader:
         return None
 
     def _sizes(self, place: str) -> dict[str, list[Expr]]:
-        """Sizes of the solid by which the file gives an inertia, by the name of its shape."""
+        """Dimensions of the solid that the file gives for an inertia, by shape name."""
         found: dict[str, list[Expr]] = {}
         for key, count in (("box", 3), ("cylinder", 2)):
             sizes = [self._symbolic(f"{place}.{key}[{j}]") for j in range(count)]
@@ -209,7 +217,7 @@ class DHReader:
     def _letter(
         self, name: str, value: float, kind: str, unit: str, meaning: str, formula: Expr = None
     ) -> Expr:
-        """A new symbol for a number; the integer 0 if the number is zero."""
+        """Create a symbol for a number; return the integer 0 if the number is zero."""
         if value == 0.0:
             return sp.Integer(0)
         # A load in the gripper makes the last link another one than the file's.
@@ -235,19 +243,22 @@ class DHReader:
         return self._letter(name, value, "angle", "rad", meaning)
 
     def _symbolic(self, place: str) -> Expr | None:
-        """Symbolic value of a field of the file; None if the file does not give it."""
+        """Symbolic value of a field of the robot file; None if the file has no such field."""
         expression = self.expressions.get(place)
         return None if expression is None else symbolic(expression, self.parameters)
 
     def _expression(self, place: str) -> Expr | None:
-        """Symbolic value of a field that contains parameters; None for a plain number."""
+        """Symbolic value of a field that contains parameters.
+
+        None if the file has no such field, or if it is a plain number or not `_writable`.
+        """
         expression = self._symbolic(place)
         if expression is None or not expression.free_symbols or not _writable(expression):
             return None
         return expression
 
     def _formula(self, place: str, value: float) -> Expr | None:
-        """`_expression` of a field if its value equals the model's number, else None."""
+        """Result of `_expression`, or None if its numeric value differs from `value`."""
         expression = self._expression(place)
         return expression if expression is not None and self._matches(expression, value) else None
 
@@ -258,7 +269,7 @@ class DHReader:
         return float(sp.sympify(expression).evalf(30, subs=self.table.values))
 
     def _pose(self, what: str, number: np.ndarray) -> Pose:
-        """A fixed frame, which the file gives as xyz and roll, pitch, yaw."""
+        """Symbolic pose of a fixed frame, given in the robot file as xyz and roll, pitch, yaw."""
         p = [
             self._length(f"{what}.xyz[{j}]", f"{what}_{axis}", x, f"{what} frame, {axis}")
             for j, (axis, x) in enumerate(zip(_AXES, number[:3, 3].tolist(), strict=True))
@@ -288,7 +299,11 @@ class DHReader:
 
 
 def _own_expressions(model: TreeModel) -> dict[str, Expression]:
-    """The expressions of the file that are valid for the model."""
+    """Expressions of the robot file that are valid for the model, by path of the field.
+
+    A tool with mass is merged into the last link.  The expressions for the inertia of this link are
+    then not valid.
+    """
     given = dict(model.expressions)
     if "tool.mass" not in given:
         return given
@@ -299,12 +314,12 @@ def _own_expressions(model: TreeModel) -> dict[str, Expression]:
 
 
 def _writable(expression: Expr) -> bool:
-    """True if every power is an integer or a root, as the exports require."""
+    """Whether every exponent in an expression is a multiple of 1/2, as the exports require."""
     return all((2 * power.exp).is_Integer for power in expression.atoms(sp.Pow))
 
 
 def _solids(sizes: dict[str, list[Expr]], mass: Expr) -> Iterator[list[Expr]]:
-    """Principal moments of a solid; of a cylinder for its axis along x, y and z."""
+    """Yield the principal moments of a solid; a cylinder has three sets: axis along x, y and z."""
     if "box" in sizes:
         x, y, z = (s**2 for s in sizes["box"])
         yield [mass * (y + z) / 12, mass * (x + z) / 12, mass * (x + y) / 12]

@@ -1,4 +1,7 @@
-"""From a robot's model to a `Mechanism`: with symbols for a D-H robot, with numbers otherwise."""
+"""Conversion of a robot model to a `Mechanism`.
+
+A D-H robot gets symbols for its parameters; any other robot keeps its numbers.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,10 @@ Expr = Any
 
 
 def mechanism_of(model: Model) -> Mechanism:
-    """The robot with symbols for its parameters, or with numbers if it has no D-H table."""
+    """Mechanism of a robot, with symbols for its parameters.
+
+    A robot without a D-H table has numbers instead of symbols.
+    """
     model = model.require_tree("equations are derived for serial and tree robots only")
     if missing := model.missing_inertia:
         raise BrazoError(
@@ -30,7 +36,7 @@ def mechanism_of(model: Model) -> Mechanism:
 
 
 def _by_numbers(model: TreeModel) -> Mechanism:
-    """A general tree: every constant a float."""
+    """Mechanism of a general tree robot, in which every constant is a float."""
     table = SymbolTable()
     q, qd, qdd = joint_symbols(table, model.coordinates)
     links = []
@@ -73,7 +79,7 @@ def _by_numbers(model: TreeModel) -> Mechanism:
 
 
 def _plain(x: float) -> Expr:
-    """A float, or the integer 0 or ±1 that it equals up to rounding."""
+    """Return the integer 0, 1 or -1 if `x` has this value up to rounding, otherwise a float."""
     x = float(x)
     for whole in (0, 1, -1):
         if abs(x - whole) < 1e-15:
@@ -87,5 +93,5 @@ def _plain_pose(T: np.ndarray) -> Pose:
 
 
 def _whole(x: float) -> float:
-    """An integral float as an int, because SymPy keeps 1.0 as a factor but drops 1."""
+    """Return an integral float as an int, because SymPy keeps a factor 1.0 but drops 1."""
     return int(x) if float(x).is_integer() else x

@@ -4,14 +4,14 @@
     P = −Σ m gᵀ p
     C_ij = Σ_k ½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q̇_k          G = ∂P/∂q
 
-Jv and Jω give the speed of a link's centre of mass and its angular velocity; their columns are
-carried from link to link in the frames of `brazo.dynamics.symbolic.axes`.  No force balance
+Jv and Jω are the Jacobians of a link's centre of mass and of its angular velocity.  Their columns
+are propagated from link to link in the frames of `brazo.dynamics.symbolic.axes`.  No force balance
 is used, so the result is independent of Newton–Euler.
 
-The derivation works with different types of scalars, called *rings* (`Ring`): polynomials for the
-expanded form and graph nodes for the recursive form.  A ring has `embed` (converts a constant of
-the robot), `cos_sin` (of an `Angle`), `coordinate` (the variable of a prismatic joint) and
-`derivatives`; its scalars support + − ·.
+The scalars are elements of a ring (`Ring`): polynomials for the expanded form, or graph nodes for
+the recursive form.  A ring has the methods `embed` (converts a constant of the robot), `cos_sin`
+(of an `Angle`), `coordinate` (the variable of a prismatic joint) and `derivatives`.  Its elements
+support addition, subtraction and multiplication.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Progress = Callable[[float, str], None]
 
 
 class Ring(Protocol):
-    """Operations that the derivation requires of its scalars."""
+    """Operations that the derivation needs for its scalars."""
 
     def embed(self, value: Any) -> Scalar: ...
 
@@ -45,7 +45,10 @@ class Ring(Protocol):
 
 @dataclass
 class LinkMotion:
-    """Pose of a link's body, and its Jacobian columns by coordinate, in the frame of its group."""
+    """Pose and Jacobian columns of a link, in the frame of its group of parallel axes.
+
+    `omega` and `speed` map the index of a coordinate to its Jacobian column.
+    """
 
     axes: LinkAxes | None
     B: Vector  # 9: the group's frame in the base
@@ -56,7 +59,7 @@ class LinkMotion:
 
 @dataclass
 class Derived:
-    """Result of the derivation in one ring."""
+    """Results of the derivation: mass matrix, potential energy, frames, tool and Jacobian."""
 
     M: list[list[Scalar]]  # lower triangle filled, symmetric
     potential: Scalar
@@ -66,14 +69,14 @@ class Derived:
 
 
 class Lagrange:
-    """The derivation for one robot in one ring."""
+    """Derivation of the equations of one robot with the scalars of one ring."""
 
     def __init__(self, ring: Ring, mechanism: Mechanism) -> None:
         self.ring, self.mechanism = ring, mechanism
         self.axes = plan(mechanism)
 
     def energies(self, progress: Progress) -> Derived:
-        """Kinematics, mass matrix and potential energy, link by link."""
+        """Derive kinematics, mass matrix and potential energy, link by link."""
         robot, ring, n = self.mechanism, self.ring, self.mechanism.n
         M: list[list[Scalar]] = [[0] * n for _ in range(n)]
         potential: Scalar = 0
@@ -114,7 +117,7 @@ class Lagrange:
         return Derived(M, potential, frames, tool, self._jacobian(tip, tool[1]))
 
     def christoffel(self, M: list[list[Scalar]], progress: Progress) -> list[list[list[Scalar]]]:
-        """Twice the Christoffel symbols: symbols[i][j][k] multiplies q̇_k / 2 in C_ij."""
+        """Twice the Christoffel symbols of M; element [i][j][k] multiplies q̇_k / 2 in C_ij."""
         n = self.mechanism.n
         pairs = [(i, j) for i in range(n) for j in range(i + 1)]
         D: list[dict[tuple[int, int], Scalar]] = []
@@ -133,7 +136,7 @@ class Lagrange:
         ]
 
     def gravity(self, potential: Scalar) -> list[Scalar]:
-        """G = ∂P/∂q."""
+        """Gravity torques G = ∂P/∂q of a potential energy P."""
         return [self.ring.derivatives([potential], k)[0] for k in range(self.mechanism.n)]
 
     # -- from link to link ------------------------------------------------------------------

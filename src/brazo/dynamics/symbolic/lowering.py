@@ -1,4 +1,4 @@
-"""SymPy expressions as nodes of the expression graph, where equal terms are one node."""
+"""Conversion of SymPy expressions to nodes of the expression graph; equal terms share a node."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ Expr = Any
 
 
 class Lowering:
-    """Lowers into one graph; `names` gives each symbol's node or number."""
+    """Converts SymPy expressions to nodes of one graph.
+
+    `names` maps symbols to nodes or numbers.
+    """
 
     def __init__(self, graph: Graph, names: Mapping[Expr, Any]) -> None:
         self.graph = graph
         self._known: dict[Expr, Any] = dict(names)
 
     def define(self, symbol: Expr, value: Expr) -> None:
-        """Define a symbol as an expression."""
+        """Define a symbol that later expressions may contain."""
         self._known[symbol] = self.lower(value)
 
     def lower(self, value: Expr) -> Any:
-        """The node (or plain number) of an expression."""
+        """Return the graph node of an expression, or a number if it is constant."""
         if isinstance(value, (int, float)):
             return value
         value = sp.sympify(value)
@@ -54,7 +57,10 @@ class Lowering:
             if isinstance(value, sp.tan):
                 return x.sin() / x.cos()
             return x.sin() if isinstance(value, sp.sin) else x.cos()
-        raise BrazoError(f"'{value}' cannot be turned into code")
+        raise BrazoError(
+            f"'{value}' cannot be converted to code; supported are sums, products, powers, roots, "
+            "sin, cos, tan, abs and sign"
+        )
 
     def _sum(self, value: Expr) -> Any:
         # Plain numbers meet first, so that they fold.
@@ -83,7 +89,9 @@ class Lowering:
         base = self.graph.expression(self.lower(value.base))
         exponent = value.exp
         if not (2 * exponent).is_Integer:
-            raise BrazoError(f"'{value}' cannot be turned into code: an exponent is not n/2")
+            raise BrazoError(
+                f"'{value}' cannot be converted to code: its exponent must be a multiple of 1/2"
+            )
         if exponent.is_Integer:
             power = self._whole_power(base, abs(int(exponent)))
         else:

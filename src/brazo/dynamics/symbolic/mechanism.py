@@ -1,9 +1,10 @@
-"""A robot with symbols: the bodies of a `TreeModel` with SymPy expressions for its numbers.
+"""`Mechanism`: a robot model with SymPy expressions instead of numbers.
 
     T_parent_body(q) = before · motion(axis, multiplier·q + offset) · after
 
-as in `brazo.model.description`.  Rotations are nine scalars row by row, positions three; every
-scalar is a SymPy expression or a plain float (robots that are known by numbers only).
+is the pose of a body in its parent, as in `brazo.model.description`.  A rotation has nine scalars,
+row by row, and a position has three.  Every scalar is a SymPy expression, or a float if the robot
+has no symbols.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ TENSOR = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # the entries of a sy
 
 
 def identity() -> Pose:
-    """The pose of a frame in itself."""
+    """Identity pose: no rotation and no translation."""
     return [1, 0, 0, 0, 1, 0, 0, 0, 1], [0, 0, 0]
 
 
 @dataclass(frozen=True)
 class DHEntry:
-    """A row of the D-H table as it is printed."""
+    """One row of the D-H table, with symbols."""
 
     theta: Expr
     d: Expr
@@ -43,7 +44,7 @@ class DHEntry:
 
 @dataclass(frozen=True)
 class SymbolicLink:
-    """One moving body and the joint that moves it."""
+    """A moving body and the joint that moves it."""
 
     name: str
     joint: str
@@ -65,7 +66,7 @@ class SymbolicLink:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """All data of a robot that the derivation uses."""
+    """Symbolic description of a robot, as used by the derivation."""
 
     name: str
     links: tuple[SymbolicLink, ...]
@@ -88,7 +89,7 @@ class Mechanism:
         return len(self.q)
 
     def with_numbers(self) -> Mechanism:
-        """The same robot with numbers in place of its parameters; quarter turns stay exact."""
+        """Return the same robot with numbers instead of parameters; multiples of 90° stay exact."""
 
         def number(x: Expr) -> Expr:
             x = sp.sympify(x)
@@ -130,7 +131,7 @@ class Mechanism:
         )
 
     def numeric(self, value: Expr) -> float:
-        """The value of an expression of parameters."""
+        """Numeric value of an expression of parameters."""
         if isinstance(value, (int, float)):
             return float(value)
         if value in self.values:

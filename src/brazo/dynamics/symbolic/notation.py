@@ -1,7 +1,7 @@
 """Notations of expressions: m2 L1² c12 for a terminal, m_2 L_1^2 c_{12} for LaTeX.
 
-Both notations order factors as textbooks do (numbers, masses, lengths, sines, speeds), write
-cos(q1 + q2) as c12 and keep a list of such abbreviations; `broken` cuts long sums into lines.
+Both notations order factors as textbooks do: numbers, masses, lengths, sines, speeds.  They write
+cos(q1 + q2) as c12 and keep a list of such abbreviations.  `broken` breaks long sums into lines.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 
 class Notation:
-    """Base class of a notation; subclasses define the symbols."""
+    """Base class of notations, which write expressions as text; subclasses define the symbols."""
 
     plus, minus = " + ", " - "
     times = " "
@@ -63,7 +63,7 @@ class Notation:
     # -- trees ----------------------------------------------------------------------------------
 
     def write(self, value: Expr) -> str:
-        """An expression on one line; sums are joined by `plus` and `minus`."""
+        """Write an expression on one line; sums are joined by `plus` and `minus`."""
         value = sp.sympify(value)
         if not value.is_Add:
             return self._signed(value)
@@ -106,7 +106,7 @@ class Notation:
         return text
 
     def float(self, x: float) -> str:
-        """A number for reading: six digits."""
+        """Write a number with six digits."""
         return f"{x:.6g}"
 
     def _factor(self, value: Expr) -> str:
@@ -129,7 +129,7 @@ class Notation:
         return self.function(name, ", ".join(self.write(x) for x in value.args))
 
     def _circular(self, value: Expr) -> str:
-        """c12 for cos(q1 + q2); an angle with constants is written out."""
+        """Write a sine or cosine: c12 for cos(q1 + q2); other angles are written in full."""
         angle = value.args[0]
         letter = "c" if isinstance(value, sp.cos) else "s"
         positive, negative = [], []
@@ -142,7 +142,7 @@ class Notation:
         return text
 
     def _term_order(self, value: Expr) -> tuple:
-        """Sort key of terms: speeds in the order of the joints, then the factors."""
+        """Sort key of a term: its speeds, in the order of the joints, then its factors."""
         # A speed is a factor or in a bracket of speeds, never deeper in a sum.
         factors: Any = sp.Mul.make_args(value)
         parts = [x for f in factors for x in (f.args if f.is_Add else f.free_symbols)]
@@ -182,7 +182,7 @@ class Notation:
 
 
 class UnicodeNotation(Notation):
-    """For a terminal: names as the file has them, m2 L1² c12 q̇1."""
+    """Notation for a terminal, with the names of the robot file: m2 L1² c12 q̇1."""
 
     plus, minus = " + ", " − "
 
@@ -213,7 +213,7 @@ class UnicodeNotation(Notation):
 
 
 class LatexNotation(Notation):
-    """For LaTeX; brackets are plain, so that lines can be broken inside them."""
+    """Notation for LaTeX; brackets have a fixed size, so that lines can be broken inside them."""
 
     times = r"\,"
 
@@ -247,7 +247,7 @@ class LatexNotation(Notation):
 
 
 def latex_name(name: str, speed: bool = False) -> str:
-    """A symbol's name: I1zz as I_{1zz}, L_base with an upright index, alpha2 in Greek."""
+    """LaTeX of a symbol's name: I1zz as I_{1zz}, L_base with an upright index, alpha2 as α₂."""
     bare = name.rstrip("_")
     prime = "'" * (len(name) - len(bare))
     if speed:
@@ -271,8 +271,10 @@ def latex_name(name: str, speed: bool = False) -> str:
 
 
 def broken(text: str, width: float, length: Callable[[str], float] = len) -> list[str]:
-    """A long sum as lines of at most `width`, broken before a plus or minus, outside brackets
-    rather than inside them."""
+    """Break a long sum into lines of at most `width`, before a plus or minus.
+
+    Breaks outside brackets are preferred to breaks inside them.
+    """
     pieces = re.split(r"(?= [+−-] )", text)
     lines: list[str] = []
     line: list[tuple[int, str]] = []  # depth of brackets before a piece, the piece
@@ -290,7 +292,7 @@ def broken(text: str, width: float, length: Callable[[str], float] = len) -> lis
 def _best_cut(
     line: list[tuple[int, str]], after: int, width: float, length: Callable[[str], float]
 ) -> int:
-    """Where to break a full line: at the lowest bracket depth, then as far right as possible."""
+    """Index at which to break a full line: lowest bracket depth first, then rightmost."""
     depths = [*(depth for depth, _ in line), after]
     best, so_far = len(line), ""
     for cut in range(1, len(line)):

@@ -1,11 +1,11 @@
 """Polynomials in sines, cosines and parameters, always in normal form.
 
-The ring is Q[p₁, p₂, …, C₁, S₁, C₂, S₂, …] with C² + S² = 1 for every angle: every square of a sine
-is replaced by 1 − C².  Since the angles are independent, every function has exactly one normal
-form: terms that cancel mathematically cancel here, and zero has no terms.
+The ring is Q[p₁, p₂, …, C₁, S₁, C₂, S₂, …] with C² + S² = 1 for every angle.  Every square of a
+sine is replaced by 1 − C².  The angles are independent, so every function has exactly one normal
+form.  Terms that are mathematically equal therefore cancel, and zero has no terms.
 
 A monomial is an integer with one byte per exponent, so monomials are multiplied by adding integers.
-Coefficients are exact (int, Fraction), or floats where the parameters are numbers.
+Coefficients are exact (int, Fraction), or floats if the parameters are numbers.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _MAX_POWER = 12  # a higher power of an expression becomes a variable
 
 
 class TooManyTerms(Exception):
-    """Raised if an expression has more terms than the limit of the ring."""
+    """Raised when an expression exceeds the term limit of its ring."""
 
 
 @dataclass(frozen=True)
 class Angle:
-    """An angle of the ring: expression, group of parallel axes, and derivatives by q_k."""
+    """An angle of the ring: expression, group of parallel axes, and `rates` ∂angle/∂q_k by k."""
 
     expression: Expr
     group: int
@@ -38,7 +38,7 @@ class Angle:
 
 
 class TrigRing:
-    """A ring of polynomials; its generators are added when they first occur."""
+    """A ring of polynomials; its variables (generators) are created when they first occur."""
 
     def __init__(self, limit: int | None = None, tick: Callable[[], None] | None = None) -> None:
         self.limit = limit  # terms of one expression
@@ -53,7 +53,7 @@ class TrigRing:
     # -- generators -------------------------------------------------------------------------
 
     def variable(self, expression: Expr) -> Poly:
-        """The generator of a symbol (or of an expression that is not a polynomial)."""
+        """Ring variable for a symbol, or for an expression that is not a polynomial."""
         return Poly(self, {1 << _BYTE * self.index(expression): 1})
 
     def index(self, expression: Expr) -> int:
@@ -64,12 +64,12 @@ class TrigRing:
         return found
 
     def coordinate(self, symbol: Expr, k: int) -> Poly:
-        """The generator of a sliding joint's variable q_k."""
+        """Ring variable for the position q_k of a prismatic joint."""
         self.coordinates[self.index(symbol)] = k
         return self.variable(symbol)
 
     def cos_sin(self, angle: Angle) -> tuple[Poly, Poly]:
-        """Cosine and sine of an angle; an angle and its negative share their generators."""
+        """Cosine and sine of an angle; an angle and its negative use the same ring variables."""
         if angle.expression.could_extract_minus_sign():
             rates = {k: -rate for k, rate in angle.rates.items()}
             c, s = self.cos_sin(Angle(-angle.expression, angle.group, rates))
@@ -84,7 +84,7 @@ class TrigRing:
         return Poly(self, {1 << _BYTE * c: 1}), Poly(self, {1 << _BYTE * s: 1})
 
     def embed(self, value: Expr) -> Poly | Number:
-        """A number or SymPy expression as an element of the ring.
+        """Convert a number or SymPy expression to an element of the ring.
 
         An expression that is not a polynomial becomes one variable.
         """
@@ -114,7 +114,7 @@ class TrigRing:
     # -- calculus ---------------------------------------------------------------------------
 
     def derivatives(self, values: Iterable[Any], k: int) -> list[Any]:
-        """∂/∂q_k of each element."""
+        """Derivative ∂/∂q_k of each element."""
         return [self._derivative(value, k) for value in values]
 
     def _derivative(self, value: Any, k: int) -> Any:
@@ -140,11 +140,11 @@ class TrigRing:
     # -- monomials --------------------------------------------------------------------------
 
     def powers(self, key: int) -> bytes:
-        """The exponents of all variables in a monomial, one byte each."""
+        """Exponents of all variables in a monomial, one byte each."""
         return key.to_bytes(len(self.variables), "little")
 
     def add_term(self, terms: dict[int, Number], key: int, coefficient: Number) -> None:
-        """Add one term, with squares of sines replaced."""
+        """Add one term to `terms`, after replacing squares of sines."""
         squares = key & self.square_mask
         if not squares:
             terms[key] = terms.get(key, 0) + coefficient
@@ -213,14 +213,14 @@ class Poly:
 
 
 def terms_of(value: Any) -> dict[int, Number]:
-    """The terms of a polynomial or plain number."""
+    """Terms of a polynomial or number, as a dictionary from monomial to coefficient."""
     if isinstance(value, Poly):
         return value.terms
     return {} if value == 0 else {0: value}
 
 
 def largest(values: Iterable[Any]) -> float:
-    """Largest absolute value of the coefficients of some elements."""
+    """Largest absolute value of the coefficients of several elements."""
     return max((abs(float(x)) for v in values for x in terms_of(v).values()), default=0.0)
 
 

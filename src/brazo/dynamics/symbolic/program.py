@@ -1,7 +1,7 @@
-"""The equations on the expression graph: input of the exports and of the compiler.
+"""The equations as an expression graph, from which code is exported or compiled.
 
-Each function is a list of graph nodes that depend on q, qd and the parameters p.  Equal terms are
-one node, so common subexpressions are computed once.
+Each function is a list of graph nodes that depend on q, qd and the parameters p.  Equal terms share
+a node, so common subexpressions are computed once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from brazo.dynamics.symbolic.lowering import Lowering
 
 @dataclass(frozen=True)
 class Output:
-    """Signature of an exported function: its arguments other than parameters, and its result."""
+    """Signature of an exported function: its arguments without the parameters, and its result."""
 
     letter: str
     inputs: tuple[str, ...]
@@ -27,11 +27,11 @@ class Output:
 OUTPUTS = {
     "fk": Output("T", ("q",), "Pose of the tool in the base frame, 4 x 4"),
     "jacobian": Output(
-        "J", ("q",), "Jacobian of the tool's point in base axes, linear rows first, 6 x n"
+        "J", ("q",), "Jacobian of the tool point in base axes, linear rows first, 6 x n"
     ),
-    "mass_matrix": Output("M", ("q",), "Mass matrix, motors included, n x n"),
-    "coriolis": Output("C", ("q", "qd"), "Coriolis matrix of Christoffel symbols, n x n"),
-    "gravity": Output("G", ("q",), "Torques that hold the robot still"),
+    "mass_matrix": Output("M", ("q",), "Mass matrix with motor inertia, n x n"),
+    "coriolis": Output("C", ("q", "qd"), "Coriolis matrix from Christoffel symbols, n x n"),
+    "gravity": Output("G", ("q",), "Gravity torques, which hold the robot at rest"),
     "friction": Output("F", ("qd",), "Torques of viscous and Coulomb friction"),
     "energy": Output("E", ("q", "qd"), "Kinetic and potential energy"),
 }
@@ -39,7 +39,10 @@ OUTPUTS = {
 
 @dataclass(frozen=True)
 class ExpressionProgram:
-    """Graph nodes of every exported function; inputs are q, qd and, with symbols, p."""
+    """Graph nodes of all exported functions.
+
+    The inputs are q, qd and, if the equations contain symbolic parameters, p.
+    """
 
     graph: Graph
     outputs: dict[str, list[Node]]
@@ -47,7 +50,7 @@ class ExpressionProgram:
 
 
 def program_of(equations: Equations, letters: bool = True) -> ExpressionProgram:
-    """The program of the equations; `letters=False` inserts the values of the parameters."""
+    """Convert equations to a program; `letters=False` replaces parameters by values."""
     graph = Graph()
     n = equations.n
     names: dict[Any, Any] = dict(zip(equations.q, graph.inputs("q", n), strict=True))
@@ -79,7 +82,7 @@ def program_of(equations: Equations, letters: bool = True) -> ExpressionProgram:
 
 
 def formulas(equations: Equations) -> list[tuple[str, Node]]:
-    """Formulas of parameters that are computed from others, as nodes, in order of evaluation."""
+    """Parameters computed from other parameters, as (name, node) in order of evaluation."""
     entries = equations.symbols
     waiting: dict[str, Any] = {k: e.formula for k, e in entries.items() if e.formula is not None}
     done: list[tuple[str, Node]] = []

@@ -1,14 +1,14 @@
 """Conversion of polynomials from their normal form (`polynomial`) to the form of textbooks.
 
-The normal form has no squares of sines, and products of sines and cosines instead of functions of
-sums of angles.  These identities are applied wherever they make the expression shorter:
+The normal form contains no squares of sines and no functions of sums of angles, only products of
+sines and cosines.  These identities are applied wherever they make the expression shorter:
 
     C_i C_j + S_i S_j → cos(φ_j − φ_i)       C_i C_j − S_i S_j → cos(φ_i + φ_j)
     C_i S_j − S_i C_j → sin(φ_j − φ_i)       C_i S_j + S_i C_j → sin(φ_i + φ_j)
     1 − C² → S²                              2 C² − 1 → cos 2φ
 
-for the angles of one group of parallel axes.  Then the terms are collected: by mass and inertia,
-m₂ (L₁² + L₂² + …), or by geometry, (m₂ + m₃) L₁² + …, whichever is shorter to write.
+They apply to the angles of one group of parallel axes.  Then the terms are collected by mass and
+inertia, m₂ (L₁² + L₂² + …), or by geometry, (m₂ + m₃) L₁² + …, whichever is shorter.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Terms = dict[int, Number]
 
 
 class Readable:
-    """Converts elements of a ring to SymPy expressions; `heavy` are masses and inertias."""
+    """Converts elements of a ring to SymPy expressions; `heavy` are the masses and inertias."""
 
     def __init__(self, ring: TrigRing, heavy: Iterable[Expr]) -> None:
         self.ring = ring
@@ -42,13 +42,13 @@ class Readable:
         self._trig_mask = ring.trig_mask
 
     def expression(self, value: Any) -> Expr:
-        """An element as a SymPy expression, shortened and collected."""
+        """Convert an element of the ring to a SymPy expression, shortened and collected."""
         return self.collected(self.folded(terms_of(value)))
 
     # -- sums of angles, squares ------------------------------------------------------------
 
     def folded(self, terms: Terms) -> Terms:
-        """The terms after applying the identities of the module docstring, which are exact."""
+        """Shorten terms with the identities of the module docstring, which are exact."""
         mask = self._trig_mask
         by_rest: dict[int, Terms] = {}
         for key, x in terms.items():
@@ -115,7 +115,7 @@ class Readable:
         return result
 
     def _join(self, i: int, j: int, sign: int) -> tuple[Poly, Poly]:
-        """cos and sin of φ_j ± φ_i; the sine may be negated."""
+        """Cosine and sine of φ_j + sign·φ_i, where `sign` is 1 or -1."""
         found = self._joined.get((i, j, sign))
         if found is None:
             expression = self._angles[j].expression + sign * self._angles[i].expression
@@ -125,7 +125,7 @@ class Readable:
     # -- collecting -------------------------------------------------------------------------
 
     def collected(self, terms: Terms) -> Expr:
-        """The sum of the terms as an expression with common factors before brackets."""
+        """Write a sum of terms as an expression with common factors before brackets."""
         if not terms:
             return sp.Integer(0)
         heavy: dict[int, Terms] = {}
@@ -139,7 +139,10 @@ class Readable:
         return sp.Add(*(sp.Mul(*self._factors(a), *self._factors(b)) for a, b in best))
 
     def _merged(self, groups: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
-        """Products (factors, bracket); factors of the same bracket, up to a number, are added."""
+        """Write groups as products (factor, bracket); merge groups with proportional brackets.
+
+        A group maps a monomial to the terms that it multiplies.
+        """
         merged: dict[tuple, tuple[Terms, Terms]] = {}
         for factor, bracket in groups.items():
             lead = bracket[min(bracket)]
@@ -158,7 +161,7 @@ class Readable:
         )
 
     def _factors(self, terms: Terms) -> list[Expr]:
-        """A sum of monomials as factors: number, common factors, the bracket."""
+        """Two factors of a sum: its common monomial with a coefficient, and the bracket."""
         shared = [min(column) for column in zip(*map(self.ring.powers, terms), strict=True)]
         common = sum(power << 8 * i for i, power in enumerate(shared))
         size = _usual(terms.values())
@@ -193,7 +196,11 @@ def _ratio(a: Number, b: Number) -> Number:
 
 
 def _usual(values: Iterable[Number]) -> Number:
-    """The number to factor out of a bracket: the most frequent magnitude, and a common sign."""
+    """Number to factor out of a bracket with the coefficients `values`.
+
+    It is the most frequent absolute value, or 1 if there are several coefficients and one of them
+    is a float.  It is negative if all coefficients are negative.
+    """
     values = list(values)
     if len(values) > 1 and any(isinstance(x, float) for x in values):
         size: Number = 1

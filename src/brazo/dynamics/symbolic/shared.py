@@ -1,11 +1,11 @@
-"""The recursive form: the same derivation on the expression graph, with shared terms named.
+"""The recursive form of the equations: derived on the expression graph, with named shared terms.
 
-Multiplied out, the equations of an arm with seven joints have a hundred thousand terms.  In the
-recursive form every term that is used more than once gets a symbol x₁, x₂, …:
+The expanded equations of an arm with seven joints have a hundred thousand terms.  In the recursive
+form every term that is used more than once gets a symbol x₁, x₂, …:
 
     x₁ = L₁ cos q₂,   x₂ = x₁ + L₂,   …          M₁₁ = m₂ x₂² + …
 
-This takes a few thousand operations in total and is also the form to compile.
+The result has only a few thousand operations, so it is also used for compilation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Expr = Any
 
 
 class GraphRing:
-    """`Ring` of the derivation whose scalars are nodes of an expression graph."""
+    """`Ring` whose elements are nodes of an expression graph."""
 
     def __init__(self, mechanism: Mechanism) -> None:
         self.graph = Graph()

@@ -1,7 +1,8 @@
-"""Graph nodes as lines of source code, in the syntax of a language.
+"""Conversion of graph nodes to lines of source code in a programming language.
 
-A node that is used more than once, and every sine and cosine, becomes a local variable (c23 for
-cos(q2 + q3), t1, t2, … otherwise).  Other nodes are written in place, in lines of limited length.
+A node that is used more than once, and every sine and cosine, becomes a local variable: c23 for
+cos(q2 + q3), otherwise t1, t2, ….  Other nodes are written as subexpressions.  Line length is
+limited.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _RESERVED = set(keyword.kwlist) | {
 
 @dataclass(frozen=True)
 class Syntax:
-    """The syntax of a language: functions that write its constructs."""
+    """Syntax of a programming language: functions that write inputs, assignments and so on."""
 
     input: Callable[[str, int], str]  # name and index of an input's element
     assign: Callable[[str, str], str]  # a local variable's line
@@ -39,13 +40,13 @@ class Syntax:
 
 
 def lines_of(outputs: Sequence[Node], syntax: Syntax) -> tuple[list[str], list[str]]:
-    """Lines that define the local variables, and the expression of each output."""
+    """Return the lines that define local variables, and the expression of each output."""
     writer = _LineWriter(outputs, syntax)
     return writer.lines, [writer.text(node) for node in outputs]
 
 
 def identifier(name: str) -> str:
-    """A name that is valid in every language: letters, digits and _, no keyword."""
+    """Convert a name to one that is valid in every language: letters, digits and _, no keyword."""
     text = re.sub(r"\W", "_", name, flags=re.ASCII)
     text = re.sub(r"__+", "_", text) or "robot"
     if text[0].isdigit() or text[0] == "_":
@@ -54,7 +55,7 @@ def identifier(name: str) -> str:
 
 
 def identifiers(names: Sequence[str]) -> dict[str, str]:
-    """A distinct identifier for each name."""
+    """Map each name to a valid and unique identifier."""
     given: dict[str, str] = {}
     for name in names:
         text = identifier(name)
@@ -65,7 +66,7 @@ def identifiers(names: Sequence[str]) -> dict[str, str]:
 
 
 def uses(outputs: Sequence[Node], name: str) -> bool:
-    """True when the outputs depend on an input."""
+    """Whether the outputs depend on the input `name`."""
     return any(node.op == "input" and node.value[0] == name for node in live_nodes(outputs))
 
 
@@ -129,7 +130,10 @@ class _LineWriter:
 
 
 def _trig_name(node: Node) -> str:
-    """c23 for cos(q2 + q3), s2m4 for sin(q2 - q4); empty for other angles."""
+    """Variable name such as c23 for cos(q2 + q3) or s2m4 for sin(q2 - q4).
+
+    Empty if the angle is not a sum of joint variables.
+    """
     signs: Counter[int] = Counter()
     todo: list[tuple[Any, int]] = [(node.args[0], 1)]
     while todo:

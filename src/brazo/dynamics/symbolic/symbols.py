@@ -1,4 +1,4 @@
-"""The symbols of the equations, each with its value, unit and meaning."""
+"""Symbols of the equations, each with its value, unit and meaning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One symbol of the equations."""
+    """A symbol of the equations with its value, unit and meaning."""
 
     symbol: Expr
     value: float  # SI; of a joint variable: nan
@@ -33,7 +33,7 @@ class Named:
 
 
 class SymbolTable:
-    """Creates symbols with unique names; names of the file have priority."""
+    """Creates symbols with unique names; names in the robot file have priority."""
 
     def __init__(self, reserved: Iterable[str] = ()) -> None:
         self._reserved = set(reserved)
@@ -48,7 +48,7 @@ class SymbolTable:
         meaning: str,
         formula: Expr | None = None,
     ) -> Expr:
-        """A new symbol; an underscore is appended if the name is in use."""
+        """Create a symbol; an underscore is appended if the name is already used."""
         while name in self._used or (kind != "parameter" and name in self._reserved):
             name += "_"
         symbol = sp.Symbol(name)
@@ -56,11 +56,15 @@ class SymbolTable:
         return symbol
 
     def explain(self, name: str, formula: Expr) -> None:
-        """Store the formula by which a symbol is computed from others."""
+        """Store the formula by which a symbol is computed from other symbols."""
         self._used[name] = replace(self._used[name], formula=formula)
 
     def measure(self, expression: Expr, unit: str) -> None:
-        """Store the units of parameters that appear linearly in an expression with this unit."""
+        """Give the unit of an expression to the parameters in it that have no unit yet.
+
+        `unit` is the unit of the expression.  A parameter gets the same unit if the expression is
+        linear in it with a numeric coefficient, as L1 and d in `L1/2 + d`.
+        """
         for symbol in expression.free_symbols:
             entry = self._used.get(symbol.name)
             if entry is not None and not entry.unit and sp.diff(expression, symbol).is_number:
@@ -76,7 +80,7 @@ class SymbolTable:
 
 
 def joint_symbols(table: SymbolTable, joints: Sequence[Joint]) -> tuple[tuple[Expr, ...], ...]:
-    """q1 …, qd1 …, qdd1 … : the joint variables, their speeds and accelerations."""
+    """Symbols of joint positions q1 …, velocities qd1 … and accelerations qdd1 …."""
     return tuple(
         tuple(
             table.add(

@@ -1,4 +1,4 @@
-"""Import of CAD assemblies: named parts become bodies, inertias and collision shapes of links."""
+"""Import of CAD assemblies: named parts become the shapes and inertias of robot links."""
 
 from brazo.formats.cad.importer import CadImport, import_cad
 

@@ -1,7 +1,8 @@
-"""Parts of a CAD assembly, from one file (STEP, glTF, COLLADA, VRML, OBJ, ...) or a folder of them.
+"""Reader of the parts of a CAD assembly.
 
-Files are read in a separate process with limits on memory and time.  STEP, glTF and COLLADA files
-have a unit; lengths of the others are metres unless a scale is given.
+The assembly is one file (STEP, glTF, COLLADA, VRML, OBJ, ...) or a folder of files.  Files are read
+in a separate process with limits on memory and time.  STEP, glTF and COLLADA files have a unit.
+Lengths in other formats are in metres unless a scale is given.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ Progress = Callable[[float | None, str], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CadPart:
-    """One part: names to recognise it by, the best first; triangles in the base frame, m."""
+    """One part of an assembly, with its triangles (m) in the base frame of the robot.
+
+    `names` are the names by which a link can be found for the part; the first match decides.
+    """
 
     name: str
     names: tuple[str, ...]
@@ -53,11 +57,15 @@ class CadPart:
 def read_assembly(
     source: Path, scale: float, up: str, progress: Progress | None = None
 ) -> list[CadPart]:
-    """Return the parts of a file or of all CAD files in a folder."""
+    """Return the parts of an assembly file, or of all CAD files in a folder.
+
+    `scale` converts the lengths of the file to metres, after the unit of the file, if it has one,
+    is applied.  `up` is the axis of the file that points up: "x", "y" or "z".
+    """
     if up not in UP:
-        raise BrazoError(f"up: '{up}' is not an axis; one of {', '.join(UP)}")
+        raise BrazoError(f"up: '{up}' is not an axis; choose one of {', '.join(UP)}")
     if not (np.isfinite(scale) and scale > 0.0):
-        raise BrazoError(f"scale: {scale:g} is not a number above 0")
+        raise BrazoError(f"scale: {scale:g}; it must be a finite number above 0")
     files = _files(source)
     found: list[CadPart] = []
     for i, file in enumerate(files):
@@ -91,7 +99,9 @@ def _files(source: Path) -> list[Path]:
     if not files:
         raise BrazoError(f"{source}: the folder has no CAD file ({', '.join(SUFFIXES)})")
     if len(files) > MAX_FILES:
-        raise BrazoError(f"{source}: {len(files)} CAD files; at most {MAX_FILES} are read")
+        raise BrazoError(
+            f"{source}: the folder has {len(files)} CAD files; at most {MAX_FILES} are allowed"
+        )
     return files
 
 
@@ -99,7 +109,7 @@ def _require_suffix(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise BrazoError(
             f"{path}: '{path.suffix}' files are not read; allowed: {', '.join(SUFFIXES)}. "
-            "CAD programs export STEP"
+            "Export the assembly as STEP"
         )
 
 
@@ -124,11 +134,13 @@ def _read(
         if not np.abs(vertices).max() <= MAX_COORDINATE:
             raise BrazoError(
                 f"{file}: part '{name}' is {np.abs(vertices).max():.3g} m from the origin; at most "
-                f"{MAX_COORDINATE:g} m: check its unit, or give a scale"
+                f"{MAX_COORDINATE:g} m are allowed: check the unit of the file, or give a scale"
             )
         vertices, faces = _joined(vertices, faces)
         if not len(faces):
-            raise BrazoError(f"{file}: part '{name}' has no triangle with an area")
+            raise BrazoError(
+                f"{file}: part '{name}' has only triangles of zero area; remove it from the file"
+            )
         parts.append(CadPart(name, tuple(names), file, vertices, faces, raw.color, raw.sized))
     if not parts:
         raise BrazoError(f"{file}: has no triangles")
@@ -136,7 +148,7 @@ def _read(
 
 
 def _joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
-    """Merge vertices at the same point and remove triangles without area."""
+    """Return the mesh with vertices at the same point merged and triangles of zero area removed."""
     places = same_place(vertices)[faces]
     a, b, c = (vertices[places[:, k]] for k in range(3))
     places = places[np.cross(b - a, c - a).any(axis=1)]
@@ -145,7 +157,7 @@ def _joined(vertices: Array, faces: Array) -> tuple[Array, Array]:
 
 
 def _uniquely_named(parts: list[CadPart]) -> list[CadPart]:
-    """Number the parts whose names are used twice."""
+    """Return the parts with a number appended to repeated names."""
     from dataclasses import replace
 
     seen: dict[str, int] = {}

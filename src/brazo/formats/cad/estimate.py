@@ -1,4 +1,4 @@
-"""Inertias of links from the geometry of their parts and densities."""
+"""Estimated inertias of links, from the geometry and density of their parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_DENSITY = 30_000.0  # kg/m³; the heaviest metals have less
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartEstimate:
-    """Inertia of one part in the base frame, and what was assumed for it."""
+    """Estimated inertia of a part in the base frame, its density (kg/m³), notes for the report."""
 
     inertia: Inertia
     density: float
@@ -31,15 +31,16 @@ class PartEstimate:
 def estimates(
     parts: Sequence[CadPart], densities: Mapping[str, float], total: float | None
 ) -> list[PartEstimate]:
-    """Return the inertia of each part, filled with its density (kg/m³; key "" for all others).
+    """Return the inertia of each part, computed as a solid of uniform density.
 
-    With a `total` (kg) all densities are scaled to it.
+    `densities` maps part names to densities (kg/m³); the key "" applies to all other parts.  If
+    `total` (kg) is given, all densities are scaled such that the parts have this total mass.
     """
     for name, value in densities.items():
         if not (math.isfinite(value) and 0.0 < value <= MAX_DENSITY):
             raise BrazoError(
-                f"density{f' of {name}' if name else ''}: {value:g} kg/m³; above 0 and at most "
-                f"{MAX_DENSITY:g} (aluminium {ALUMINIUM:g}, steel 7850)"
+                f"density{f' of {name}' if name else ''}: {value:g} kg/m³; it must be above 0 and "
+                f"at most {MAX_DENSITY:g} (aluminium {ALUMINIUM:g}, steel 7850)"
             )
     if total is not None and not (math.isfinite(total) and total > 0.0):
         raise BrazoError(f"mass: {total:g} kg; the total mass must be above 0")
@@ -62,7 +63,7 @@ def scaled(inertia: Inertia, factor: float) -> Inertia:
 
 
 def combined(inertias: Sequence[Inertia]) -> Inertia:
-    """Return the inertia of rigidly joined bodies, all given in one frame."""
+    """Return the inertia of rigidly joined bodies; all inertias are in the same frame."""
     whole = inertias[0]
     for one in inertias[1:]:
         whole = merge(whole, one)
@@ -96,7 +97,7 @@ def _estimate(part: CadPart, density: float) -> PartEstimate:
             f'the CAD program, or leave it out with --map "{part.name}=none"'
         ) from None
     if not broken and _signed_volume(part) < 0.0:
-        notes.append("the surface is inside out; it was turned")
+        notes.append("the surface was inside out; its faces were reversed")
     return PartEstimate(inertia, density, tuple(notes))
 
 

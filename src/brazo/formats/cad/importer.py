@@ -1,13 +1,14 @@
-"""A robot file from a CAD assembly and the robot file of its kinematics.
+"""Import of a CAD assembly into a robot file.
 
-The assembly is drawn in the base frame with the robot in a reference pose.  Every part goes to a
-link; its triangles are moved to the frame of the link at this pose,
+The robot file with the kinematics exists already.  The CAD file shows the robot in a reference pose
+q_ref, in the axes of the base frame.  Every part is assigned to a link, and its triangles are
+transformed to the frame of the link at this pose,
 
-    v_link = T_link(q_ref)⁻¹ v_base,
+    v_link = T_link(q_ref)⁻¹ v_base.
 
-and become a mesh, convex pieces for collision detection, and an inertia of the given density.  The
-D-H table is not touched, so the forward kinematics of the written file are those of the original.
-Links without a part keep their body; its meshes are copied.
+A part becomes a mesh, convex pieces for collision detection, and an inertia for the given density.
+The D-H table is not changed, so the new file has the same forward kinematics as the original.
+Links without a part keep the geometry and inertia of the original file; their meshes are copied.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _RATIO = 20.0  # extent of an assembly over the reach of the robot, above which 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CadImport:
-    """Result of `import_cad`: the files that were written, and what was assumed."""
+    """Result of `import_cad`: the files that were written, the report, and one row per part."""
 
     path: Path  # robot file
     meshes: tuple[Path, ...]
@@ -56,7 +57,7 @@ class CadImport:
 
     @property
     def mass(self) -> float:
-        """Estimated mass of all parts, base included (kg)."""
+        """Estimated mass (kg) of all parts, including the base."""
         return sum(row.mass for row in self.rows)
 
     def __repr__(self) -> str:
@@ -65,7 +66,7 @@ class CadImport:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Placed:
-    """A part in the frame of its body."""
+    """Part with its triangles and inertia in the frame of the robot body it is assigned to."""
 
     part: CadPart
     estimate: PartEstimate
@@ -97,9 +98,11 @@ def import_cad(
     output : str or Path
         Robot file to write; meshes and the report are written beside it.
     mapping : mapping, optional
-        Link of parts whose names are not recognised: `{"bracket*": "link 2", "screw*": "none"}`.
+        Links of parts whose names are not recognised, by part name with wildcards:
+        `{"bracket*": "link 2", "screw*": "none"}`.  "none" omits the part.
     density : float or mapping
-        Density in kg/m³, or one for each part by name; the key `""` is for all others.
+        Density in kg/m³, or a mapping from part name to density; the key `""` applies to all
+        other parts.
     mass : float, optional
         Total mass of base and links in kg, to which the densities are scaled.
     scale : float
@@ -107,8 +110,8 @@ def import_cad(
     up : str
         Axis of the file that points up: `"z"`, `"y"` (glTF of most programs) or `"x"`.
     pose : str or sequence, optional
-        Joint values (rad, m) of the assembly, or the name of a pose of the robot; by default its
-        pose `zero`, or all zeros.
+        Pose of the robot in the CAD file: joint values (rad, m) or the name of a pose of the
+        robot file.  The default is the pose `zero`, or all joints at 0 if there is no such pose.
     pieces : int
         Max number of convex collision pieces of a part.
     progress : callable, optional
@@ -130,7 +133,7 @@ def import_cad(
     kept = [(part, m) for part, m in pairs if m.body is not None]
     kept.sort(key=lambda pair: pair[1].body or 0)
     if not kept:
-        raise BrazoError(f"{source}: no part is left; the map leaves out all of them")
+        raise BrazoError(f"{source}: no parts remain; the map assigns 'none' to all of them")
     given = density if isinstance(density, Mapping) else {"": float(density)}
     found = estimates([part for part, _ in kept], given, mass)
     frames = body_poses(model, q)
@@ -171,12 +174,12 @@ def _robot(robot: str | Path) -> tuple[RobotFile, TreeModel]:
     path = find_robot(robot)
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise BrazoError(
-            f"{path}: a CAD assembly is joined to a robot file (.yaml) with a D-H table; a URDF or "
-            "MJCF has meshes of its own"
+            f"{path}: CAD parts can only be added to a robot file (.yaml) with a D-H table; a URDF "
+            "or MJCF file has its own meshes"
         )
     file = RobotFile.read(path)
     model = file.build()
-    return file, model.require_tree("CAD parts are placed on the links of a serial arm")
+    return file, model.require_tree("a CAD import needs a serial arm")
 
 
 def _reference(model: TreeModel, pose: str | Sequence[float] | None) -> tuple[Array, str]:
@@ -192,9 +195,11 @@ def _reference(model: TreeModel, pose: str | Sequence[float] | None) -> tuple[Ar
     try:
         q = np.asarray(pose, dtype=np.float64)
     except (TypeError, ValueError):
-        raise BrazoError(f"pose: expected {model.n} numbers or the name of a pose") from None
+        raise BrazoError(
+            f"pose: expected {model.n} joint values or the name of a pose, got {pose!r}"
+        ) from None
     if q.shape != (model.n,) or not np.isfinite(q).all():
-        raise BrazoError(f"pose: shape {q.shape}; expected {model.n} finite joint values")
+        raise BrazoError(f"pose: expected {model.n} finite joint values, got {q.tolist()}")
     return q, "as given"
 
 
@@ -203,22 +208,22 @@ def _output(output: str | Path, file: RobotFile) -> Path:
     if path.suffix.lower() not in (".yaml", ".yml"):
         raise BrazoError(f"{path}: the name of a robot file must end in .yaml")
     if file.root.path is not None and path.resolve() == file.root.path.resolve():
-        raise BrazoError(f"{path}: is the robot's source file; choose another name")
+        raise BrazoError(f"{path}: this is the robot's source file; choose another output file")
     return path
 
 
 def _require_size(parts: Sequence[CadPart], model: TreeModel, source: Path) -> None:
-    """Raise BrazoError if the assembly is much larger or smaller than the robot."""
+    """Raise BrazoError if the size of the assembly and the robot's reach differ by `_RATIO`."""
     low = np.min([part.vertices.min(axis=0) for part in parts], axis=0)
     high = np.max([part.vertices.max(axis=0) for part in parts], axis=0)
     size, reach = float((high - low).max()), model.reach
     if not np.isfinite(reach) or reach <= 0.0 or reach / _RATIO < size < _RATIO * reach:
         return
-    unit = "" if all(part.sized for part in parts) else "; the file has no unit"
-    hint = "0.001 reads millimetres" if size > reach else "1000 undoes a conversion to metres"
+    unit = "" if all(part.sized for part in parts) else " (the file has no unit)"
+    hint = "0.001 if it is in mm" if size > reach else "1000 if mm were converted to m twice"
     raise BrazoError(
-        f"{source}: the assembly is {size:.4g} m long, but robot '{model.name}' reaches "
-        f"{reach:.4g} m{unit}: give a scale (--scale {hint})"
+        f"{source}: the assembly is {size:.4g} m long{unit}, but robot '{model.name}' reaches "
+        f"{reach:.4g} m; correct the length with --scale, e.g. {hint}"
     )
 
 
@@ -236,7 +241,7 @@ def _in_body(part: CadPart, estimate: PartEstimate, match: Match, frames: Array)
 def _bodies(
     placed: Sequence[_Placed], output: Path, pieces: int, progress: Progress | None
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Return the mesh files by name, and the `parts` of the bodies by field."""
+    """Return the contents of the mesh files by file name, and the `parts` fields by field name."""
     folder, taken = mesh_folder(output).name, set()
     files: dict[str, bytes] = {}
     parts: dict[str, list[dict[str, Any]]] = {}
@@ -265,7 +270,10 @@ def _bodies(
 
 
 def _merged(placed: Sequence[_Placed]) -> list[tuple[int, CadPart]]:
-    """Return (body, part) of each part; if a body has many parts, they are merged by colour."""
+    """Return (index of the robot body, part) for each part.
+
+    If a body has more than `MOST_PARTS` parts, its parts of the same colour are merged into one.
+    """
     found: list[tuple[int, CadPart]] = []
     for body in sorted({one.body for one in placed}):
         own = [one.part for one in placed if one.body == body]
@@ -303,7 +311,7 @@ def _link_fields(placed: Sequence[_Placed], bodies: int) -> dict[str, Any]:
 
 
 def _rounded(inertia: Inertia) -> Inertia:
-    """Return an inertia rounded to the accuracy of an estimate; rounding noise becomes 0."""
+    """Return the inertia rounded to `DIGITS` significant digits; numerical noise becomes 0."""
 
     def few(values: Array) -> Array:
         size = float(np.abs(values).max()) or 1.0
@@ -323,17 +331,20 @@ def _about(about: str, source: str, given_mass: bool) -> str:
 
 
 def mesh_folder(output: Path) -> Path:
-    """Return the folder for the meshes of an imported robot file."""
+    """Return the folder for the meshes of the robot file `output`."""
     return output.with_name(f"{safe_stem(output.stem)}_cad")
 
 
 def report_file(output: Path) -> Path:
-    """Return the path of the report of an imported robot file."""
+    """Return the path of the report on the import that writes the robot file `output`."""
     return mesh_folder(output) / "report.txt"
 
 
 def _verify(text: str, output: Path, files: Mapping[str, bytes], model: TreeModel) -> None:
-    """Read the robot in a temporary folder; its kinematics must be those of the original."""
+    """Raise BrazoError if the new robot file is invalid or its kinematics differ from `model`.
+
+    `text` is the robot file, and `files` are its meshes.  They are read from a temporary folder.
+    """
     with tempfile.TemporaryDirectory(prefix="brazo-") as folder:
         path = Path(folder) / output.name
         make_folder(mesh_folder(path))
@@ -345,12 +356,14 @@ def _verify(text: str, output: Path, files: Mapping[str, bytes], model: TreeMode
         except BrazoError as error:
             message = str(error).replace(str(path), str(output)).replace(folder, str(output.parent))
             raise BrazoError(
-                f"the robot file cannot be joined to the assembly: {message}"
+                f"the CAD parts cannot be added to the robot file: {message}"
             ) from None
     rng = np.random.default_rng(0)
     for q in rng.uniform(-1.0, 1.0, (3, model.n)):
         if not np.array_equal(body_poses(again, q), body_poses(model, q)):
-            raise BrazoError(f"{output}: the kinematics would differ from those of the original")
+            raise BrazoError(
+                f"{output}: not written, because its kinematics differ from the original robot file"
+            )
 
 
 def _written(

@@ -1,6 +1,7 @@
-"""Meshes that a robot file already has, with new names for a copy of the file in another folder.
+"""Meshes of the original robot file, with new paths for the robot file that a CAD import writes.
 
-Links without a CAD part keep their meshes, which a robot file names relative to its own folder.
+Links without a CAD part keep their meshes.  The mesh paths in a robot file are relative to the
+folder of the file, so a robot file in another folder needs new paths.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ _KEYS = ("mesh", "collision")
 
 
 def renamed_meshes(root: Field, folder: str, taken: Iterable[str]) -> tuple[Field, dict[str, Path]]:
-    """Return a robot file with its own meshes named in `folder`, and their paths by new text.
+    """Return a robot file with new mesh paths in `folder`, and the original file of each new path.
 
-    `taken` are the names of other files of the folder.  Shipped meshes keep their names.
+    `taken` are file names that must not be used for the new paths.  Paths of meshes that ship with
+    brazo are not changed.
     """
     names: dict[str, str] = {}
     stems = {Path(name).stem for name in taken}
@@ -41,12 +43,15 @@ def renamed_meshes(root: Field, folder: str, taken: Iterable[str]) -> tuple[Fiel
 
 
 def used_meshes(root: Field) -> set[str]:
-    """Return the names of all meshes and collision pieces of a robot file."""
+    """Return the paths of all meshes and collision pieces, as they are written in a robot file."""
     return set(_texts(root.node))
 
 
 def mesh_bytes(path: Path, suffix: str) -> bytes:
-    """Return the content of a mesh file, converted if it shall have another ending."""
+    """Return the content of a mesh file for a copy with the file name suffix `suffix`.
+
+    If the file has another suffix, the content is converted to binary STL.
+    """
     if path.suffix.lower() != suffix:
         return stl_bytes(*load_triangles(path))
     require_readable(path)

@@ -1,17 +1,17 @@
-"""Assignment of CAD parts to links, by their names or as given by the user.
+"""Assignment of CAD parts to links, by their names or by the user's mapping.
 
-Names are compared without case, separators and instance numbers (`Arm_1:2`, `1 arm-1`, `ARM-01`).
-In order: the name of a link or joint of the robot (the link that the joint moves), then words of
-the field:
+Names are compared without case, separators and instance numbers (`Arm_1:2`, `1 arm-1`, `ARM-01`). A
+name is compared first with the names of the links and joints of the robot; a joint stands for the
+link that it moves.  Then it is searched for these words:
 
     base, pedestal, foot                          the base
     shoulder, waist, column, turret               the first link
-    upper arm                                     the second
-    forearm, lower arm                            the third
-    arm N, N arm                                  link N, or N + 1 beside a shoulder
+    upper arm                                     the second link
+    forearm, lower arm                            the third link
+    arm N, N arm                                  link N; link N + 1 if there is a shoulder
     link N, axis N, joint N, segment N, body N    link N
-    wrist                                         the last but one
-    flange, end-effector, gripper, tool, hand     the last
+    wrist                                         the last link but one
+    flange, end-effector, gripper, tool, hand     the last link
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class RobotLink:
-    """A body of the robot: its name and that of the joint that moves it (empty for the base)."""
+    """Link of the robot: its name, and the name of the joint that moves it (empty for the base)."""
 
     name: str
     joint: str = ""
@@ -43,7 +43,11 @@ class RobotLink:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Body to which a part is assigned (an index, None if it is omitted), and the reason."""
+    """Link to which a part is assigned.
+
+    `body` is the index of the link (0 is the base); None if the part is omitted.  `reason` is the
+    explanation in the report.
+    """
 
     body: int | None
     reason: str
@@ -52,7 +56,11 @@ class Match:
 def match_parts(
     parts: Sequence[CadPart], links: Sequence[RobotLink], mapping: Mapping[str, str]
 ) -> list[Match]:
-    """Return the body of each part; raise BrazoError if a part or an entry fits nothing."""
+    """Return the link to which each part is assigned.
+
+    `mapping` maps part names, with wildcards, to link names or "none".  Raises BrazoError if no
+    link is found for a part, or if an entry of `mapping` matches no part.
+    """
     chosen = {pattern: _link_of(target, links) for pattern, target in mapping.items()}
     used: set[str] = set()
     found: list[Match | None] = []
@@ -61,7 +69,7 @@ def match_parts(
         given = next((p for p in mapping if _fits(p, part)), None)
         if given is not None:
             used.add(given)
-            found.append(Match(chosen[given], "as given"))
+            found.append(Match(chosen[given], "as in the map"))
             continue
         found.append(_by_name(part, links, beside))
     names = ", ".join(f"'{part.name}'" for part in parts[:_SHOWN])
@@ -73,8 +81,8 @@ def match_parts(
         shown = ", ".join(f"'{name}'" for name in lost[:_SHOWN])
         more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
         raise BrazoError(
-            f"no link is recognised by the name of {shown}{more}; give it with "
-            f'--map "{lost[0]}=LINK", LINK one of {_listed(links)}, or none to leave it out'
+            f"no link found for part{'s' if len(lost) > 1 else ''} {shown}{more}; assign a link "
+            f"with --map \"{lost[0]}=LINK\" (links: {_listed(links)}; 'none' omits the part)"
         )
     return [match for match in found if match is not None]
 
@@ -87,7 +95,10 @@ def _fits(pattern: str, part: CadPart) -> bool:
 
 
 def _link_of(target: str, links: Sequence[RobotLink]) -> int | None:
-    """Return the body that a user names: its name, its joint, its number, or none."""
+    """Return the index of the link that `target` refers to; None if `target` is "none".
+
+    `target` is the name of a link, the name of its joint, or its number.
+    """
     if _plain(target) in ("none", ""):
         return None
     for i, link in enumerate(links):
@@ -95,7 +106,7 @@ def _link_of(target: str, links: Sequence[RobotLink]) -> int | None:
             return i
     if target.strip().isdecimal() and int(target) < len(links):
         return int(target)
-    raise BrazoError(f"map: '{target}' is no link; one of {_listed(links)}, or none")
+    raise BrazoError(f"map: '{target}' is not a link; choose one of {_listed(links)}, or 'none'")
 
 
 def _listed(links: Sequence[RobotLink]) -> str:
@@ -132,7 +143,10 @@ def _by_words(name: str, last: int, beside_shoulder: bool) -> tuple[int | None, 
 
 
 def _words(name: str) -> tuple[set[str], int | None]:
-    """Return the words of a name, singular, and its first number."""
+    """Return the words of a name, and the first number in it (None if there is none).
+
+    A word that ends in s is included with and without the s.
+    """
     words, number = set(), None
     for word in _plain(name).split():
         if word in _ORDINALS or word.isdecimal():
@@ -143,7 +157,7 @@ def _words(name: str) -> tuple[set[str], int | None]:
 
 
 def _plain(name: str) -> str:
-    """Return a name as words in lower case, without its instance number."""
+    """Return a name as words in lower case, without separators and instance number."""
     text = unicodedata.normalize("NFKD", name).lower().strip()
     text = re.sub(r"(?:[:<]\d+>?|\.\d{3})$", "", text)
     if re.search(r"\d.*-\d+$", text):

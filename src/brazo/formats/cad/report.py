@@ -1,4 +1,4 @@
-"""The report of a CAD import: which part became what, and what was assumed."""
+"""Report of a CAD import: the link and mass of each part, and all assumptions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from brazo.text import one_line
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """One part: its link and the joint that moves it, why, and its estimated mass (kg)."""
+    """Row of the report for one part.
+
+    It has the part's link, the reason why this link was chosen, and the estimated mass (kg).
+    """
 
     part: str
     link: str
@@ -40,7 +43,11 @@ def report_text(
     sized: bool,
     mass: float | None,
 ) -> str:
-    """Return the report as plain text."""
+    """Return the report of a CAD import as plain text.
+
+    `left_out` are the names of omitted parts, and `empty` are the links without a part.  `sized` is
+    True if the format of the assembly has a unit of length.
+    """
     values = ", ".join(
         f"{math.degrees(x):g}°" if kind == "revolute" else f"{x:g} m"
         for x, kind in zip(q.tolist(), model.joint_kinds, strict=True)
@@ -66,7 +73,7 @@ def report_text(
             f"{row.density:.4g} kg/m³"
         )
         lines += [f"  {'':{width}}  note: {note}" for note in row.notes]
-    lines += [f"  {name:{width}}  left out, as given" for name in left_out]
+    lines += [f"  {name:{width}}  left out, as in the map" for name in left_out]
     lines.append(f"  {'total':{width}}  {sum(row.mass for row in rows):.4g} kg")
     if empty:
         names = ", ".join(f"{one.name} ({one.joint})" if one.joint else one.name for one in empty)

@@ -1,9 +1,9 @@
-"""Compiles a tree to a MuJoCo model with its exact inertias, even those that MuJoCo rejects.
+"""Compilation of a tree to a MuJoCo model with exact inertias, even those that MuJoCo rejects.
 
 Textbook tables contain massless links and tensors that no real body has.  MuJoCo's compiler rejects
 them, but its engine does not.  The model is therefore compiled with acceptable inertias.  Then the
-given mass, CoM and principal inertia are written into it, the optimisations that assume regular
-bodies are disabled, and the derived constants are recomputed.
+given masses, centres of mass and principal inertias are written into the compiled model,
+optimisations that assume regular bodies are disabled, and the derived constants are recomputed.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from brazo.model.inertia import principal
 
 
 def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
-    """Compile to `mujoco.MjModel` without geoms, with one MuJoCo body per body of the model.
+    """Return a `mujoco.MjModel` without geoms, with one MuJoCo body per body of the model.
 
-    Body i of the model is body i + 1 (the world is first; i if the base is the world).  `qpos` has
-    an entry for every joint, including mimics.  `kinematic=True` accepts a robot with unknown
-    inertia and leaves the placeholders in.
+    MuJoCo body 0 is the world, so body i of the model is MuJoCo body i + 1.  If the base of the
+    model is named "world", body i is MuJoCo body i.  `qpos` has an entry for every joint, including
+    mimic joints.  `kinematic=True` accepts a robot with unknown inertias and keeps placeholder
+    values for them.
     """
     mujoco = engine()
     if model.missing_inertia and not kinematic:
         raise BrazoError(
-            f"robot '{model.name}' has no inertia for {', '.join(model.missing_inertia)}: "
-            "kinematics only"
+            f"robot '{model.name}' has no dynamics, because the inertia is missing for "
+            f"{', '.join(model.missing_inertia)}; give it in the robot's file"
         )
     document = Mjcf(model, None)
     names = tree_document(model, document, parts=False, fold=False)

@@ -1,6 +1,6 @@
 """Delta robot as MJCF: three driven arms, three pairs of rods, a platform that only translates.
 
-MuJoCo trees have no loops, so the robot is cut at the platform and closed by constraints:
+A MuJoCo model is a tree, so the loops are cut at the platform and closed by constraints:
 
     base ─ arm k (hinge θ_k) ─ rod ka (universal joint at the elbow)  ┄ connect ┄  platform
                 └─ rod kb (universal joint, its two angles coupled to those of rod ka)
@@ -11,8 +11,9 @@ assembled configuration with all θ = θ₀, and `ref` makes qpos the true angle
 of the platform.  The constraints are as stiff as a time step of 1 ms permits.
 
 Frames are those of `brazo.body.delta_body`.  The frame of an arm has its origin on the drive axis,
-x along the arm and z up at θ = 0; `arm_inertia` is expressed in it.  The frame of a rod has z along
-the rod.  Rods are slender: m L²/12 across, and the smallest accepted value along the rod.
+x along the arm and z up at θ = 0; `arm_inertia` is expressed in this frame.  The frame of a rod has
+z along the rod.  A rod is slender: its moment of inertia is m L²/12 about the transverse axes, and
+1e-6 of this value about its own axis, because MuJoCo requires a positive value.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _ORIGIN = np.zeros(3)
 
 
 def write_delta(model: DeltaModel, document: Mjcf) -> None:
-    """Write the robot into a document."""
+    """Write a Delta robot into an MJCF document."""
     z0 = assembled(model)[1]
     document.option.set("timestep", text_of(TIME_STEP))
     document.option.set("integrator", "implicitfast")
@@ -59,17 +60,23 @@ def write_delta(model: DeltaModel, document: Mjcf) -> None:
 
 
 def assembled(model: DeltaModel) -> tuple[float, float]:
-    """Return a common angle (rad) at which the robot closes, and the platform height there (m)."""
+    """Return the arm angle (rad) and the platform height (m) of the assembled configuration.
+
+    In this configuration all arms have the same angle, and the rods reach the platform.
+    """
     for theta in sorted(np.linspace(-1.5, 1.0, 251), key=abs):
         reach = model.R + model.L1 * math.cos(theta) - model.r
         # Well inside the rod length, because a nearly horizontal rod is a poor start configuration.
         if abs(reach) < 0.95 * model.L2:
             return float(theta), model.L1 * math.sin(theta) - math.sqrt(model.L2**2 - reach**2)
-    raise BrazoError(f"robot '{model.name}': the rods are too short to close with equal angles")
+    raise BrazoError(
+        f"robot '{model.name}': the rods (L2 = {model.L2:g} m) are too short to reach the platform "
+        "with equal arm angles"
+    )
 
 
 class DeltaLayout:
-    """Placement of the bodies in the assembled configuration, for files and for cells."""
+    """Poses of the bodies of a Delta robot in the configuration that `assembled` returns."""
 
     def __init__(self, model: DeltaModel) -> None:
         self._model = model
@@ -79,17 +86,23 @@ class DeltaLayout:
         self.lean = math.atan2(inward, z0 - model.L1 * math.sin(theta0))
 
     def arm(self, k: int) -> Array:
-        """Return the pose (4, 4) of arm k = 0, 1, 2 in the base."""
+        """Return the pose (4, 4) of arm k = 0, 1, 2 in the base frame."""
         # theta > 0 raises the elbow, which is a rotation about -y.
         side = rot_z(self._model.azimuths[k])
         return side @ translate(x=self._model.R) @ rot_y(-self.theta0)
 
     def rod(self, y: float = 0.0) -> Array:
-        """Return the pose (4, 4) of a rod in its arm, y (m) beside the middle of the arm."""
+        """Return the pose (4, 4) of a rod in the frame of its arm.
+
+        `y` (m) is the offset of the rod from the centre of the elbow.
+        """
         return translate(x=self._model.L1, y=y) @ rot_y(self.theta0 + self.lean)
 
     def socket(self, k: int, y: float = 0.0) -> Array:
-        """Return the pose (4, 4) of the end of a rod of arm k in the platform."""
+        """Return the pose (4, 4) of the end of a rod of arm k in the platform frame.
+
+        `y` (m) is the offset of the rod from the centre of the elbow.
+        """
         return rot_z(self._model.azimuths[k]) @ translate(x=self._model.r, y=y)
 
 
@@ -123,7 +136,7 @@ def _leg(model: DeltaModel, document: Mjcf, base: Element, platform: Element, k:
 
 
 def _rod(model: DeltaModel) -> Inertia | None:
-    """Return the inertia of one of the two rods of a parallelogram."""
+    """Return the inertia of one of the two rods of an arm; None if the mass is unknown."""
     if model.rod_mass is None:
         return None
     mass = model.rod_mass / 2.0
@@ -133,9 +146,9 @@ def _rod(model: DeltaModel) -> Inertia | None:
 
 
 def _platform(model: DeltaModel) -> Inertia | None:
-    """Return the inertia of the platform, as a disc.
+    """Return the inertia of the platform as that of a disc; None if the mass is unknown.
 
-    Its tensor has no effect because it never rotates.
+    The tensor has no effect, because the platform never rotates.
     """
     if model.platform_mass is None:
         return None
@@ -151,7 +164,7 @@ def _parts(model: DeltaModel, document: Mjcf, body: Element) -> None:
 
 
 def _no_self_collision(document: Mjcf) -> None:
-    """Exclude contacts within the robot, whose bodies overlap at the ball joints by design."""
+    """Exclude all contacts between bodies of the robot, because they overlap at the ball joints."""
     names = [body.get("name") for body in document.world.iter("body")]
     if document.world.find(".//geom") is None:
         return

@@ -1,8 +1,9 @@
-"""Delta robots of MJCF files: the closed mechanism that `brazo.formats.mjcf.delta` writes.
+"""Reader of Delta robots in MJCF files written by `brazo.formats.mjcf.delta`.
 
-It is recognised by its bodies (base, platform, arm 1–3, rod 1a–3b) and its three `connect`
-equalities.  Lengths, masses, limits and drives are read from the compiled model, so that edits of
-the file count.  Any other closed mechanism is read as a tree, with a warning for each open loop.
+A Delta robot is recognised by its bodies (base, platform, arm 1–3, rod 1a–3b) and its three
+`connect` equalities.  Lengths, masses, limits and drives are read from the compiled model, so edits
+of the file are respected.  Any other closed mechanism is read as a tree, with a warning for each
+open loop.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _EQUAL = 1e-9  # m and rad, between legs that must be alike
 
 
 def is_delta(m: Any, mujoco: Any) -> bool:
-    """Whether a compiled model has the bodies and loops of an exported Delta."""
+    """Return whether a compiled model has the bodies and loops of an exported Delta robot."""
     closed = sum(int(kind) == mujoco.mjtEq.mjEQ_CONNECT for kind in m.eq_type)
     return (
         closed == 3
@@ -47,12 +48,17 @@ def delta_from(
     fail: Callable[[Any, str], Any],
     **common: Any,
 ) -> DeltaModel:
-    """Return the Delta of a compiled model; the functions read bodies and joints by index."""
+    """Return the Delta robot of a compiled MuJoCo model `m`.
+
+    The functions `inertia` and `parts` take the index of a body, `limits` and `max_torque` the
+    index of a joint.  `tool` is the name of the tool site, `fail(element, text)` raises an error,
+    and `common` are further fields of the `DeltaModel`.
+    """
 
     def index(kind: str, wanted: str) -> int:
         found = mujoco.mj_name2id(m, getattr(mujoco.mjtObj, f"mjOBJ_{kind}"), wanted)
         if found < 0:
-            fail(wanted, f"this {kind.lower()} of an exported Delta is missing")
+            fail(wanted, f"this {kind.lower()} is missing; an exported Delta must have it")
         return found
 
     bodies = {wanted: index("BODY", wanted) for wanted in _NAMES}
@@ -73,7 +79,7 @@ def delta_from(
         max(np.abs(leg - legs[0][1]).max() for _, leg in legs) > _EQUAL
         or np.abs(off).max() > _EQUAL
     ):
-        fail(None, "the legs of the Delta differ; its three arms must be equal, and its rods too")
+        fail(None, "the arms of the Delta differ; all three must have the same lengths and rods")
     joints = [int(m.body_jntadr[bodies[f"arm {k}"]]) for k in _LEGS]
     friction, drive = _drive(m, joints[0], max_torque)
     if any(_drive(m, j, max_torque) != (friction, drive) for j in joints[1:]):

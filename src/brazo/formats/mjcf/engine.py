@@ -18,19 +18,26 @@ _installing = threading.Lock()
 _installed = False
 
 
-class _Heard(threading.local):
-    """MuJoCo warnings of one thread: the active collectors, and the last uncollected warning."""
+class _ThreadWarnings(threading.local):
+    """MuJoCo warnings of one thread.
+
+    `collectors` are the lists of the active `caught_warnings` blocks.  `recent` are the last
+    warnings that occurred outside such a block.
+    """
 
     def __init__(self) -> None:
         self.collectors: list[list[str]] = []
         self.recent: deque[str] = deque(maxlen=4)
 
 
-_heard = _Heard()
+_thread_warnings = _ThreadWarnings()
 
 
 def engine() -> Any:
-    """Return the `mujoco` module, which has no type annotations."""
+    """Return the `mujoco` module.
+
+    The return type is `Any`, because the module has no type annotations.
+    """
     mujoco = import_module("mujoco")
     if not _installed:
         _install(mujoco)
@@ -39,24 +46,27 @@ def engine() -> Any:
 
 @contextmanager
 def caught_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of MuJoCo within the context."""
+    """Collect the MuJoCo warnings of this thread in a list (context manager)."""
     engine()
     messages: list[str] = []
-    _heard.collectors.append(messages)
+    _thread_warnings.collectors.append(messages)
     # The compiler raises Python warnings instead.
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             yield messages
         finally:
-            _heard.collectors.remove(messages)
+            _thread_warnings.collectors.remove(messages)
             messages.extend(" ".join(str(warning.message).split()) for warning in caught)
 
 
 def last_warning() -> str:
-    """Return and clear the last MuJoCo warning of this thread outside `caught_warnings`."""
-    text = _heard.recent[-1] if _heard.recent else ""
-    _heard.recent.clear()
+    """Return and clear this thread's last MuJoCo warning outside a `caught_warnings` block.
+
+    The result is empty if there was no warning.
+    """
+    text = _thread_warnings.recent[-1] if _thread_warnings.recent else ""
+    _thread_warnings.recent.clear()
     return text
 
 
@@ -64,13 +74,13 @@ def _install(mujoco: Any) -> None:
     global _installed
     with _installing:
         if not _installed:
-            mujoco.set_mju_user_warning(_hear)
+            mujoco.set_mju_user_warning(_handle_warning)
             _installed = True
 
 
-def _hear(text: str) -> None:
+def _handle_warning(text: str) -> None:
     line = " ".join(text.split())
-    if _heard.collectors:
-        _heard.collectors[-1].append(line)
+    if _thread_warnings.collectors:
+        _thread_warnings.collectors[-1].append(line)
     else:
-        _heard.recent.append(line)
+        _thread_warnings.recent.append(line)

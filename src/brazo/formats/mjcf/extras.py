@@ -1,9 +1,10 @@
 """Data without an MJCF element, stored in `<custom>` so that the reader can restore it.
 
-MuJoCo rejects a moving body without a valid inertia.  The writer gives such a body another one and
-stores here what the robot's file had: nothing (`brazo:no inertia`), or ten numbers that no real
-body can have (`brazo:inertia <body>`: mass, CoM, xx yy zz xy xz yz).  The poses of a Delta are here
-(`brazo:pose <name>`), because a keyframe has the angles of its rods as well.  MuJoCo ignores them.
+MuJoCo rejects a moving body without a valid inertia.  The writer gives such a body another inertia
+and stores the original in `<custom>`: as `brazo:no inertia` if it is unknown, or as `brazo:inertia
+<body>` with ten numbers (mass, centre of mass, xx yy zz xy xz yz) if it is physically impossible.
+The poses of a Delta robot are stored as `brazo:pose <name>`, because a keyframe would also contain
+the angles of its rods.  MuJoCo ignores all of these.
 
 A convex piece of a mesh is a geom named `<geom of the mesh> collision <k>`.
 """
@@ -26,24 +27,31 @@ SEPARATOR = "|"
 NOT_GIVEN = object()
 
 
-def piece_name(drawn: str, number: int) -> str:
-    """Return the name of the geom of a convex piece of the geom `drawn`."""
-    return f"{drawn}{PIECE}{number}"
+def piece_name(visible: str, number: int) -> str:
+    """Return the geom name of a convex piece; `visible` is the name of the visible mesh geom."""
+    return f"{visible}{PIECE}{number}"
 
 
 def drawn_name(piece: str) -> str:
-    """Return the name of the geom that a convex piece belongs to; empty for other geoms."""
+    """Return the name of the visible geom to which a convex piece belongs.
+
+    `piece` is the name of any geom.  The result is empty if it is not the name of a convex piece.
+    """
     return piece.rpartition(PIECE)[0]
 
 
 def inertia_numbers(inertia: Inertia) -> list[float]:
-    """Return the ten numbers of an inertia."""
+    """Return the ten numbers of an inertia: mass, centre of mass, xx yy zz xy xz yz."""
     I = inertia.tensor
     return [inertia.mass, *inertia.com, I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
 
 
 def inertia(m: Any, mujoco: Any, body: str) -> Any:
-    """Return the inertia of a body in the custom section (may be None), or `NOT_GIVEN`."""
+    """Return the inertia that the `<custom>` section of a compiled model `m` has for a body.
+
+    Returns None if the section declares the inertia unknown, and `NOT_GIVEN` if it has no entry for
+    the body.
+    """
     if body in _text(m, mujoco, NO_INERTIA):
         return None
     index = mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_NUMERIC, INERTIA + body)
@@ -54,13 +62,13 @@ def inertia(m: Any, mujoco: Any, body: str) -> Any:
 
 
 def tip(m: Any, mujoco: Any) -> str | None:
-    """Return the tip named in the custom section."""
+    """Return the name of the link that carries the tool, from `<custom>`; None if not stored."""
     names = _text(m, mujoco, TIP)
     return names[0] if names else None
 
 
 def poses(m: Any, mujoco: Any, n: int) -> dict[str, np.ndarray]:
-    """Return the named poses (n,) in the custom section."""
+    """Return the poses by name, each an array (n,) of joint values, from `<custom>`."""
     found = {}
     for index in range(m.nnumeric):
         name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_NUMERIC, index) or ""

@@ -1,8 +1,9 @@
 """Conversion of the geoms of a MuJoCo body to parts.
 
-MuJoCo draws groups 0 to 2, and by convention collision shapes are hidden in group 3 and above.  The
-drawn geoms are therefore the parts; a body without any uses all its geoms.  A part collides if its
-geom does, or if hidden geoms collide in its place: its convex pieces, or any that are not pieces.
+Geoms of groups 0 to 2 are visible in MuJoCo.  By convention, collision shapes are in group 3 and
+above, which is hidden.  The visible geoms of a body therefore become its parts; if it has none, all
+its geoms become parts.  A part has `collides` set in three cases: its own geom collides, its convex
+pieces (hidden geoms) collide, or the body has a colliding hidden geom that is not a convex piece.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ _DEFAULT_RGBA = (0.5, 0.5, 0.5, 1.0)
 def parts_of(
     m: Any, mujoco: Any, body: int, name: str, note: Callable[[str, str], None]
 ) -> tuple[Part, ...]:
-    """Return the parts of one body of a compiled model."""
+    """Return the parts of one body of a compiled model `m`.
+
+    `name` is the name of the body, for geoms without a name.  `note(geom, text)` adds a warning
+    about a geom that cannot be converted.
+    """
     geoms = range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body])
     collides = {g: bool(m.geom_contype[g] or m.geom_conaffinity[g]) for g in geoms}
     drawn = [g for g in geoms if m.geom_group[g] < _DRAWN_GROUPS and _rgba(m, g)[3] > 0.0]

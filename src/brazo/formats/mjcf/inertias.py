@@ -5,10 +5,10 @@ The compiler requires a mass m and principal moments A ≤ B ≤ C with
     m > ε,      A > ε,      A + B ≥ C,      ε = 1e-15.
 
 Published tables often violate these rules: a link that only rotates about one axis gets one moment
-and no mass.  `acceptable` keeps mass, centre of mass, principal axes and the largest moment, and
+and no mass.  `acceptable` keeps the mass, centre of mass, principal axes and largest moment, and
 increases the two smaller moments equally until A + B = C.  This is the smallest change ΔI
 (Frobenius norm) that decreases no moment.  Gravity torques are unchanged, and the mass matrix grows
-by Σ Jᵀ ΔI J, so it stays positive definite.
+by Σ Jᵀ ΔI J, so it stays positive definite.  A mass or moment below 1e-14 becomes 1e-14.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def mujoco_accepts(inertia: Inertia) -> bool:
 
 
 def acceptable(inertia: Inertia) -> Inertia:
-    """Return the inertia, with the smallest change that MuJoCo accepts if it rejects it."""
+    """Return the inertia if MuJoCo accepts it, otherwise the most similar valid inertia."""
     if mujoco_accepts(inertia):
         return inertia
     moments, axes = principal(inertia.tensor)
@@ -46,7 +46,7 @@ def acceptable(inertia: Inertia) -> Inertia:
 
 
 def change(given: Inertia, written: Inertia) -> str:
-    """Return the changes made by `acceptable` as text, with values."""
+    """Return a text that lists the changes from `given` to `written` (`acceptable` of `given`)."""
     changes = []
     if given.mass != written.mass:
         changes.append(f"mass {given.mass:g} -> {written.mass:g} kg")

@@ -1,10 +1,11 @@
 """Layout of a tree robot in MuJoCo, for files (`writer`) and for cells (`brazo.world.tree`).
 
-MuJoCo bodies can have any frame, so they keep those of the model: body i is placed in its parent at
+The MuJoCo bodies have the same frames as the bodies of the model, so `xpos` and `xmat` are the body
+poses of the model.  With a joint (`before`, axis a, `after` = [R t]),
 
-    before · after   (q = 0),      with its joint at  −Rᵀ t  along  Rᵀ a,      after = [R t],
-
-and `xpos`, `xmat` are the frames of the model.
+    pose of the body in its parent at q = 0     before · after
+    position of the joint in the body frame     −Rᵀ t
+    axis of the joint in the body frame         Rᵀ a
 """
 
 from __future__ import annotations
@@ -17,13 +18,19 @@ APART = 2  # joints; bodies up to this far apart overlap at their joints by desi
 
 
 def axis_and_place(joint: Joint, after: Array) -> tuple[Array, Array]:
-    """Return the axis (3,) and a point (3,) of a joint in the body that `after` leads to."""
+    """Return the axis (3,) of a joint and a point (3,) on this axis, in the frame of a body.
+
+    `after` (4, 4) is the pose of the body in the moved joint frame.
+    """
     R, t = after[:3, :3], after[:3, 3]
     return R.T @ joint.axis, -R.T @ t
 
 
 def near_carriers(model: TreeModel, i: int, folded: Container[int] = ()) -> list[int]:
-    """Return the ancestors of body i up to `APART` joints away, not counting those in `folded`."""
+    """Return the nearest ancestors of body i, which may overlap with it: at most `APART` of them.
+
+    Bodies in `folded` are skipped; they have no MuJoCo body of their own.
+    """
     found: list[int] = []
     while len(found) < APART and (i := model.bodies[i].parent) >= 0:
         if i not in folded:

@@ -1,8 +1,8 @@
-"""Compilation of MJCF files with missing meshes or textures.
+"""Compilation of MJCF files that refer to mesh or texture files that do not exist.
 
-MuJoCo rejects such a file as a whole.  Here the geoms of a missing mesh are removed; a body whose
-mass MuJoCo would have computed from them has an unknown inertia.  A missing texture is replaced by
-a plain colour, which does not affect what is read.
+MuJoCo does not compile such a file.  Here the geoms of a missing mesh are removed.  If MuJoCo would
+have computed the mass of a body from these geoms, the inertia of the body is unknown.  A missing
+texture is replaced by a plain colour.
 """
 
 from __future__ import annotations
@@ -21,16 +21,17 @@ _STANDS_IN = (1.0, 1e-2)  # kg, kg m²: placeholder for an unknown inertia, for 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Missing files, and the ids of bodies whose inertia is unknown without them."""
+    """Missing files of a model, and the ids of the bodies whose inertia is therefore unknown."""
 
     files: tuple[str, ...] = ()
     bodies: frozenset[int] = field(default_factory=frozenset)
 
 
 def compile_without_missing(parse: Callable[[], Any], path: Path) -> tuple[Any, Any, Missing]:
-    """Return the spec, its compiled model, and the missing files.
+    """Return the spec, the compiled model and the missing files of an MJCF file.
 
-    Other errors of MuJoCo are raised.
+    `parse()` returns a new spec of the file `path`.  An error of MuJoCo that is not about a missing
+    file is raised again.
     """
     spec = parse()
     try:
@@ -47,11 +48,14 @@ def compile_without_missing(parse: Callable[[], Any], path: Path) -> tuple[Any, 
 
 
 def _take_out(spec: Any, path: Path) -> tuple[tuple[str, ...], list[Any]]:
-    """Remove missing assets; return the files, and the bodies whose inertia depends on them."""
+    """Remove missing assets from the spec; return the missing files and the affected bodies.
+
+    A body is affected if MuJoCo would have computed its inertia from a missing mesh.
+    """
     mujoco = engine()
 
     def is_file(folder: str, name: str) -> bool:
-        """Return whether a file exists; folders are relative to the model file."""
+        """Return whether a file exists; `folder` is relative to the folder of the MJCF file."""
         name = re.split(r"[/\\]", name)[-1] if spec.strippath else name
         return is_regular(path.parent / (folder or "") / name)
 

@@ -10,10 +10,10 @@ from brazo.model.description import Array
 
 
 def quat_of(R: Array) -> Array:
-    """Return the unit quaternion wxyz of a rotation matrix.
+    """Return the unit quaternion wxyz of a rotation matrix (3, 3).
 
-    The largest of the four components is computed from the diagonal first, and the others are
-    divided by it, which avoids division by small numbers.
+    The largest of the four components is computed first, from the diagonal of R.  It is the divisor
+    in the formulas of the others, which avoids division by small numbers.
     """
     xx, yy, zz = R[0, 0], R[1, 1], R[2, 2]
     squares = np.array([1 + xx + yy + zz, 1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz])

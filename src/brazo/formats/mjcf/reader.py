@@ -1,19 +1,19 @@
 """Reader of MJCF into a `TreeModel`: MuJoCo compiles the file, and the result is converted.
 
-MuJoCo thus handles defaults, includes, angle units and orientations, and the frames equal
-`mj_kinematics` with q = qpos.  MuJoCo places a body at
+MuJoCo thus handles defaults, includes, angle units and orientations, and the frames equal those of
+`mj_kinematics` for q = qpos.  MuJoCo places a body at
 
     T_parent_body(q) = pose · Π_k  Trans(p_k) motion(axis_k, q_k − ref_k) Trans(−p_k)
 
-over the joints of the body.  Each joint becomes one body of the `TreeModel`; those before the last
-have exactly zero mass (the file has no body there) and are named `<body>/<joint>`.  `ref` is
-converted to a constant transform, so that the joint coordinate is q itself.
+with the product over the joints of the body.  For each joint, the `TreeModel` has one body.  If a
+MuJoCo body has several joints, the bodies of all joints but the last are massless and are named
+`<body>/<joint>`.  `ref` is converted to a constant transform, so that the joint coordinate is q.
 
 Bodies without joints are merged into their parent, sites become named frames, and the base is the
 world.  A ball joint becomes three rotations about x, y and z.  A joint equality of degree one
-becomes a mimic.  An exported Delta is read as one (`brazo.formats.mjcf.delta_reader`).  Springs,
-tendons, other loops and soft bodies are not supported by a `TreeModel`; they are ignored with a
-warning.
+becomes a mimic joint.  An exported Delta robot is read by `brazo.formats.mjcf.delta_reader`.
+Springs, tendons, other loops and soft bodies are not supported by a `TreeModel`; they are ignored
+with a warning.
 """
 
 from __future__ import annotations
@@ -64,7 +64,11 @@ _PLACES = (
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """One moving connection of a body: its name, and its maker from parent, child and pose."""
+    """Name of one moving connection, and a function that creates the connection.
+
+    The arguments of the function are the name of the parent link, the name of the child link, and
+    the pose (4, 4) of the connection in the parent link.
+    """
 
     name: str
     connection: Callable[[str, str, np.ndarray], Connection]
@@ -73,9 +77,10 @@ class _Step:
 def read_mjcf(
     path: str | Path, *, tip: str | None = None, arguments: Mapping[str, str] | None = None
 ) -> TreeModel | DeltaModel:
-    """Read an MJCF file; an .xml file that contains URDF is read as URDF, with its `arguments`.
+    """Read an MJCF file into a model.
 
-    `tip` names the body or site that carries the tool; by default `brazo.formats.tip` selects it.
+    `tip` is the name of the body or site that carries the tool; by default `brazo.formats.tip`
+    selects it.  An .xml file that contains URDF is read as URDF, with the xacro `arguments`.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -110,11 +115,14 @@ def read_mjcf(
 
 
 def _require_finite(compiled: Any, path: Path) -> None:
-    """Reject positions that are not finite or too large, which MuJoCo itself accepts."""
+    """Raise BrazoError if a number of the compiled model is not finite or too large."""
     for name in _PLACES:
         values = getattr(compiled, name)
         if values.size and not np.abs(values).max() <= MAX_NUMBER:
-            raise BrazoError(f"{path}: a number in {name} is not finite (or above {MAX_NUMBER:g})")
+            raise BrazoError(
+                f"{path}: a number in {name} of the compiled model is not finite or too large; the "
+                f"maximum is {MAX_NUMBER:g}"
+            )
 
 
 class _MjcfReader:
@@ -166,7 +174,10 @@ class _MjcfReader:
 
     def _delta(self, tip: str | None) -> DeltaModel:
         if tip is not None:
-            self._fail(None, "'tip' applies to trees; the tool of a Delta is on its platform")
+            self._fail(
+                None,
+                "'tip' is not allowed for a Delta, whose tool is on the platform; omit it",
+            )
         self.findings.clear()  # its loops are closed
         tool = extras.tip(self.m, self.mj)
         model = delta_from(
@@ -214,7 +225,10 @@ class _MjcfReader:
         return inertia
 
     def _connections(self, i: int) -> Iterator[tuple[FileLink | None, Connection]]:
-        """Yield the joints of a body in series, each but the last with its massless link."""
+        """Yield (link, connection) for each joint of a body; the joints are in series.
+
+        `link` is the massless link between this joint and the next one; None after the last joint.
+        """
         m, name = self.m, self.bodies[i]
         at = self.bodies[m.body_parentid[i]]
         T = pose_of(m.body_pos[i], m.body_quat[i])
@@ -222,7 +236,7 @@ class _MjcfReader:
         for j in range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i]):
             kind = m.jnt_type[j]
             if kind == self.mj.mjtJoint.mjJNT_FREE:
-                self._note(name, "moves freely: read as fixed where the file puts it")
+                self._note(name, "has a free joint: read as fixed at its pose in the file")
             elif self.joints[j] in self.constants:
                 T = T @ self._fixed_at(j, self.constants[self.joints[j]])
             else:
@@ -239,7 +253,7 @@ class _MjcfReader:
             at, T = child, np.eye(4)
 
     def _steps(self, j: int) -> Iterator[_Step]:
-        """Yield the connections of a joint: one, or three rotations for a ball joint."""
+        """Yield a step for each connection of a joint: three for a ball joint, one for others."""
         if self.m.jnt_type[j] != self.mj.mjtJoint.mjJNT_BALL:
             yield _Step(self.joints[j], lambda at, child, T: self._connection(j, at, child, T))
             return
@@ -249,25 +263,29 @@ class _MjcfReader:
             "spring": self.m.jnt_stiffness[j],
             "armature": self.m.dof_armature[dof],
             "dry friction": self.m.dof_frictionloss[dof],
-            "damping of higher degree": self.m.dof_dampingpoly[dof].any(),
+            "nonlinear damping": self.m.dof_dampingpoly[dof].any(),
             "torque limit": any(self.m.actuator_forcelimited[a] for a in self._actuators(j)),
         }
         left_out = ", ".join(word for word, given in unread.items() if given)
         self._note(
             name,
-            "a ball joint: read as rotations about x, y and z, whose axes are in one plane at "
-            "y = ±90°" + (f"; left out: {left_out}" if left_out else ""),
+            "a ball joint: read as rotations about x, y and z, which are singular at y = ±90°"
+            + (f"; left out: {left_out}" if left_out else ""),
         )
         for axis, letter in enumerate("xyz"):
             yield _Step(f"{name} {letter}", partial(self._ball, j, axis))
 
-    def _ball(self, j: int, axis: int, at: str, child: str, T: np.ndarray) -> Connection:
-        """Return one of the rotations of a ball joint: R = Rx(q1) Ry(q2) Rz(q3)."""
+    def _ball(self, j: int, axis: int, parent: str, child: str, T: np.ndarray) -> Connection:
+        """Return the connection for the rotation of a ball joint about `axis` (0, 1, 2: x, y, z).
+
+        The three connections of a ball joint give R = Rx(q1) Ry(q2) Rz(q3).  `T` is the pose of the
+        connection in the parent link.
+        """
         m, p = self.m, self.m.jnt_pos[j]
         dof = m.jnt_dofadr[j]
         return Connection(
             name=f"{self.joints[j]} {'xyz'[axis]}",
-            parent=at,
+            parent=parent,
             child=child,
             kind="revolute",
             before=T @ translate(*p) if axis == 0 else T,
@@ -284,9 +302,9 @@ class _MjcfReader:
         kind = self._kind(j)
         axis, p = m.jnt_axis[j], m.jnt_pos[j]
         if m.jnt_stiffness[j]:
-            self._note(self.joints[j], f"its spring ({m.jnt_stiffness[j]:g}) is left out")
+            self._note(self.joints[j], f"its spring (stiffness {m.jnt_stiffness[j]:g}) is ignored")
         if m.dof_dampingpoly[dof].any():
-            self._note(self.joints[j], "damping of higher degree is left out")
+            self._note(self.joints[j], "nonlinear damping is ignored")
         loss = float(m.dof_frictionloss[dof])
         return Connection(
             name=self.joints[j],
@@ -304,7 +322,10 @@ class _MjcfReader:
         )
 
     def _limits(self, j: int) -> tuple[float, float]:
-        """Return the range; MJCF has no infinity, so an open side is written as a huge number."""
+        """Return the limits (low, high) of a joint in rad or m.
+
+        MJCF has no infinity, so a huge number is read as no limit on that side.
+        """
         if not self.m.jnt_limited[j]:
             return -math.inf, math.inf
         low, high = (float(x) for x in self.m.jnt_range[j])
@@ -320,7 +341,10 @@ class _MjcfReader:
         return translate(*p) @ still @ translate(*-p)
 
     def _max_torque(self, j: int) -> float:
-        """Return the smallest limit (N m or N) of the joint and its actuators."""
+        """Return the smallest torque or force limit (N m or N) of a joint and its actuators.
+
+        The result is infinite if there is no limit.
+        """
         m = self.m
         found = math.inf
         if m.jnt_actfrclimited[j]:
@@ -335,7 +359,7 @@ class _MjcfReader:
         return found if found > 0.0 else math.inf
 
     def _actuators(self, j: int) -> list[int]:
-        """Return the indices of the actuators that act on the joint itself."""
+        """Return the indices of the actuators that act directly on a joint."""
         m, of_joint = self.m, self.mj.mjtTrn.mjTRN_JOINT
         return [
             a
@@ -353,7 +377,10 @@ class _MjcfReader:
     # -- everything else ------------------------------------------------------------------------
 
     def _equalities(self) -> tuple[dict[str, Mimic], dict[str, float]]:
-        """Return the joints coupled to another joint, and the joints held at a value."""
+        """Return the mimic joints, and the joints that an equality fixes at a value (rad or m).
+
+        Both are mappings by joint name.
+        """
         m, mj = self.m, self.mj
         mimics: dict[str, Mimic] = {}
         constants: dict[str, float] = {}
@@ -375,9 +402,9 @@ class _MjcfReader:
                 constants[joint] = ref + c[0]
                 self._note(name, f"holds joint '{joint}' at {ref + c[0]:g}: read as fixed")
             elif any(c[2:]):
-                self._note(name, f"ties '{joint}' by a curve, not a line: left untied")
+                self._note(name, f"couples joint '{joint}' nonlinearly: ignored")
             elif joint in mimics:
-                self._note(name, f"ties '{joint}' a second time: the first counts")
+                self._note(name, f"couples joint '{joint}' a second time: ignored")
             else:
                 # q1 - ref1 = c0 + c1 (q2 - ref2)
                 ref2 = float(m.qpos0[m.jnt_qposadr[second]])
@@ -391,7 +418,7 @@ class _MjcfReader:
         return mimics, constants
 
     def _poses(self, assembly: TreeFields) -> dict[str, np.ndarray]:
-        """Return the keyframes, as values of the independent joints."""
+        """Return the keyframes by name, each as the values (n,) of the independent joints."""
         free = {
             body.joint.coordinate: body.joint.name
             for body in reversed(assembly.bodies)
@@ -405,7 +432,7 @@ class _MjcfReader:
         }
 
     def _value(self, name: str, qpos: np.ndarray) -> float:
-        """Return the value of a joint, or of one rotation of a ball joint, in `qpos`."""
+        """Return the value (rad or m) of a joint, or one angle of a ball joint, from `qpos`."""
         if name in self.joints:
             return float(qpos[self.m.jnt_qposadr[self.joints.index(name)]])
         start = int(self.m.jnt_qposadr[self.joints.index(name[:-2])])
@@ -428,7 +455,7 @@ class _MjcfReader:
         if floating:
             self._note(
                 ", ".join(floating),
-                "gravity compensation (gravcomp) is left out: the bodies have their full weight",
+                "gravity compensation (gravcomp) is ignored: the bodies have their full weight",
             )
         guessed = [
             self.bodies[b.id]
@@ -438,11 +465,11 @@ class _MjcfReader:
         if guessed:
             self._note(
                 ", ".join(guessed),
-                "no inertial is given; MuJoCo made it from the geoms and their density",
+                "no inertial is given; MuJoCo computed it from the geoms and their density",
             )
         for count, what in ((m.ntendon, "tendons"), (m.nflex, "soft bodies"), (m.nskin, "skins")):
             if count:
-                self._note("", f"{count} {what} are left out")
+                self._note("", f"{what} ({count}) are ignored")
 
     def _name(self, kind: str, index: int) -> str:
         return self.mj.mj_id2name(self.m, getattr(self.mj.mjtObj, f"mjOBJ_{kind}"), index) or ""

@@ -1,15 +1,15 @@
 """Writer of MJCF: `write_mjcf` returns the text, `export_mjcf` writes a file with its meshes.
 
-Bodies and joints are placed as in `brazo.formats.mjcf.layout`.  A body of exactly zero mass that
-only carries the next one (the first joints of a universal joint) becomes an additional joint of
-that next body.
+Bodies and joints are placed as in `brazo.formats.mjcf.layout`.  A body with zero mass and inertia,
+no geometry and one child (such as the body between the two axes of a universal joint) is merged
+into its child: the MuJoCo body of the child gets the joints of both.
 
 MuJoCo requires a valid inertia for every moving body.  If an inertia violates its rules, mass and
 centre of mass are kept and the tensor is changed as little as possible (see
-`brazo.formats.mjcf.inertias`).  If it is unknown, the file gets a placeholder, for kinematics only.
-Both are stated in a comment, in the notes that `export_mjcf` returns, and in `<custom>`
-(`brazo.formats.mjcf.extras`), from which the reader restores the given values.  For exact dynamics
-in memory see `brazo.formats.mjcf.compile`.
+`brazo.formats.mjcf.inertias`).  If an inertia is unknown, the file gets a placeholder, for
+kinematics only.  Both cases are stated in a comment, in the notes of `export_mjcf`, and in
+`<custom>` (`brazo.formats.mjcf.extras`), from which the reader restores the given values.  For
+exact dynamics in memory see `brazo.formats.mjcf.compile`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,10 @@ def write_mjcf(model: Model) -> str:
 
 
 def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write `path` and the folder `<stem>_mjcf_meshes` beside it; return notes on omitted data."""
+    """Write an MJCF file and its meshes; return notes on omitted or changed data.
+
+    The meshes are in the folder `<stem>_mjcf_meshes` next to the file.
+    """
     path = Path(path)
     meshes = MeshFolder()
     folder = mesh_folder(path)
@@ -55,9 +58,10 @@ def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
 def tree_document(
     model: TreeModel, document: Mjcf, *, parts: bool = True, fold: bool = True
 ) -> dict[int, str]:
-    """Write a tree into a document; return the names of its bodies by index.
+    """Write a tree into a document; return the names of the MuJoCo bodies by body index.
 
-    `parts=False` omits the geometry, `fold=False` keeps massless bodies separate.
+    `parts=False` omits the geometry.  `fold=False` writes a MuJoCo body for every body; otherwise
+    massless bodies are merged into their child.
     """
     return _TreeWriter(model, document, parts, fold).write()
 
@@ -102,7 +106,7 @@ class _TreeWriter:
         self._couplings()
         self._poses()
         if self.model.gripper is not None:
-            document.notes.append("the gripper's drive is left out")
+            document.notes.append("the drive of the gripper is left out")
         return {i: element.get("name", "world") for i, element in self.elements.items()}
 
     def _is_hollow(self, i: int) -> bool:
@@ -126,7 +130,10 @@ class _TreeWriter:
         return order
 
     def _body(self, chain: list[int]) -> None:
-        """Write the last body of a chain with the joints of all; the others are folded into it."""
+        """Write one MuJoCo body with the joints of all bodies in `chain`.
+
+        It is the last body of the chain.  The others are massless bodies that are merged into it.
+        """
         bodies, document = self.model.bodies, self.document
         last = bodies[chain[-1]]
         parent = self.elements[bodies[chain[0]].parent]
@@ -163,7 +170,10 @@ class _TreeWriter:
                 self.document.part(self.elements[i], body.name, part)
 
     def _exclude(self, i: int) -> None:
-        """Exclude contacts between bodies up to two joints apart, which overlap by design."""
+        """Exclude contacts of body i with the bodies up to `APART` joints before it.
+
+        These bodies overlap at their joints by design.
+        """
         if not (self.parts and self.model.bodies[i].parts):
             return
         for near in near_carriers(self.model, i, self.folded):

@@ -1,6 +1,7 @@
 """Elements of an MJCF document shared by trees and Delta robots: bodies, inertials, geoms.
 
-`Mjcf` holds the sections and collects notes on what the format does not support or MuJoCo rejects.
+`Mjcf` holds the sections of a document.  It collects notes on data that the format does not support
+or MuJoCo rejects.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Mjcf:
         self.custom = etree.SubElement(self.root, "custom")
 
     def text(self) -> str:
-        """Return the document as text; notes come first, as comments."""
+        """Return the document as text; the notes come first, as comments."""
         if self.without_inertia:
             self.custom_text(extras.NO_INERTIA, extras.SEPARATOR.join(self.without_inertia))
         for section in list(self.root):
@@ -58,16 +59,17 @@ class Mjcf:
         return etree.tostring(self.root, encoding="unicode") + "\n"
 
     def name(self, kind: str, wanted: str) -> str:
-        """Return a name that is unused among the elements of a kind."""
+        """Return `wanted`, with a number appended if another element of this kind has this name."""
         return unique_name(printable(wanted), self._names.setdefault(kind, set()))
 
     def body(self, parent: Element, name: str, T: Array) -> Element:
         return etree.SubElement(parent, "body", {"name": name, **_place(T)})
 
     def inertial(self, body: Element, inertia: Inertia | None) -> None:
-        """Write the inertia.
+        """Write the inertia of a body, or a placeholder if it is unknown (None).
 
-        One that MuJoCo rejects is changed as little as possible, with a note.
+        An inertia that MuJoCo rejects is changed as little as possible.  A placeholder and a change
+        are reported in `notes`.
         """
         name = body.get("name")
         if inertia is None:
@@ -85,8 +87,8 @@ class Mjcf:
         numbers = text_of(extras.inertia_numbers(inertia))
         etree.SubElement(self.custom, "numeric", name=extras.INERTIA + name, data=numbers)
         self.notes.append(
-            f"MuJoCo refuses the inertia of body '{name}'; changed: {change(inertia, written)}. "
-            "The given one is in <custom>"
+            f"MuJoCo rejects the inertia of body '{name}'; changed: {change(inertia, written)}. "
+            "The original is stored in <custom>"
         )
 
     def joint(
@@ -101,7 +103,10 @@ class Mjcf:
         drive: Drive | None = None,
         ref: float = 0.0,
     ) -> None:
-        """Write a hinge or slide; axis and position are in the body frame."""
+        """Write a hinge or slide joint; axis and position are in the body frame.
+
+        `ref` (rad or m) is the joint value at the pose that the body has in the file.
+        """
         attributes = {
             "name": name,
             "type": "hinge" if kind == "revolute" else "slide",
@@ -145,9 +150,10 @@ class Mjcf:
         etree.SubElement(self.custom, "text", name=name, data=data)
 
     def part(self, body: Element, owner: str, part: Part) -> None:
-        """Write the geom of a part; none if it needs a mesh and there is no mesh folder.
+        """Write the geom of a part; a part that needs a mesh is omitted if there is no mesh folder.
 
-        The convex pieces of a mesh become hidden geoms that collide in its place.
+        `owner` is the name of the body.  The convex pieces of a mesh become hidden geoms, which
+        collide instead of the mesh.
         """
         attributes = {"name": self.name("geom", f"{owner} {part.name}")}
         match part.shape:

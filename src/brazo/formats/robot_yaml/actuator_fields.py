@@ -15,7 +15,7 @@ _PER_LENGTH: units.Dimension = (-1, 0, 0, 0, 0)  # of a screw: 2*pi/10mm
 
 
 def read_actuator(field: Field | None, kind: JointKind, context: ReadingContext) -> Actuator | None:
-    """Return the actuator of a joint; None for a joint with an ideal drive only."""
+    """Return the actuator of a joint of this `kind`; None if the file has no field `actuator`."""
     if field is None or field.is_null:
         return None
     names = context.names
@@ -66,7 +66,7 @@ def _pwm(field: Field, names: Names) -> Pwm:
         count = fields["steps"].number(names=names, at_least=1.0)
         steps = round(count)
         if steps != count or steps > _MAX_STEPS:
-            fields["steps"].fail(f"{count:g}; must be a whole number from 1 to {_MAX_STEPS}")
+            fields["steps"].fail(f"{count:g} is not a whole number from 1 to {_MAX_STEPS}")
     if "frequency" in fields:
         frequency = fields["frequency"].number(units.FREQUENCY, names=names, above=0.0)
     return Pwm(supply, steps, frequency)
@@ -79,12 +79,12 @@ def _gear(field: Field, kind: JointKind, names: Names) -> Gear:
         per_length = () if kind == "revolute" else (units.NUMBER, _PER_LENGTH)
         given["ratio"] = fields["ratio"].number(*per_length, names=names)
         if given["ratio"] == 0.0:
-            fields["ratio"].fail("a gear ratio of 0 moves nothing")
+            fields["ratio"].fail("the gear ratio must not be 0")
     if "efficiency" in fields:
         given["efficiency"] = fields["efficiency"].number(names=names, above=0.0)
         if given["efficiency"] > 1.0:
             fields["efficiency"].fail(
-                f"{given['efficiency']:g}; must be at most 1: no gear adds energy"
+                f"{given['efficiency']:g} is above the maximum, 1: no gear adds energy"
             )
     if "backlash" in fields:
         entry = fields["backlash"]

@@ -1,4 +1,4 @@
-"""Blocks of a robot file that all kinds of robots have; one method per block."""
+"""Blocks of a robot file that are common to all kinds of robots; one method per block."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ COMMON = (
 
 
 class CommonFields:
-    """Reader of the blocks of one file with one set of parameter values."""
+    """Reader of the blocks common to all kinds of robots, for one set of parameter values."""
 
     allowed: tuple[str, ...] = COMMON  # names of the fields of this kind of robot
 
@@ -81,7 +81,7 @@ class CommonFields:
         }
 
     def _driven(self, model: AnyModel) -> AnyModel:
-        """Return the model with the kind of drives that the file selects."""
+        """Return the model with the drives that the field `drives` selects: ideal or real."""
         field = self.fields.get("drives")
         if field is None or field.choice(*DRIVE_KINDS) == "ideal":
             return model
@@ -96,7 +96,9 @@ class CommonFields:
         if "opening" in block:
             low, high = block["opening"].numbers(2, units.LENGTH, names=self.names)
             if not 0.0 <= low < high:
-                block["opening"].fail(f"[{low:g}, {high:g}]: needs 0 <= closed < open")
+                block["opening"].fail(
+                    f"[{low:g}, {high:g}]: expected [closed, open] with 0 <= closed < open"
+                )
             given["opening"] = (low, high)
         if "max_force" in block:
             given["max_force"] = block["max_force"].number(units.FORCE, names=self.names, above=0.0)
@@ -115,11 +117,11 @@ class CommonFields:
         poses: dict[str, np.ndarray] = {}
         given = self.fields["poses"].mapping()
         if len(given) > MAX_POSES:
-            self.fields["poses"].fail(f"{len(given)} poses; at most {MAX_POSES}")
+            self.fields["poses"].fail(f"{len(given)} poses; at most {MAX_POSES} are allowed")
         for name, field in given.items():
             items = list(field.items(MAX_JOINTS))
             if len(items) != len(kinds):
-                field.fail(f"{len(items)} values for {len(kinds)} joints")
+                field.fail(f"{len(items)} values for {len(kinds)} joints; expected one per joint")
             q = frozen(
                 [
                     item.number(position_of(kind), names=self.names)
@@ -140,14 +142,17 @@ class CommonFields:
         style = read_style(self.fields.get("body"), self.names)
         if len(style.radii) not in (0, radii):
             self.fields["body"].mapping()["radii"].fail(
-                f"{len(style.radii)} radii; expected {radii}: of every joint, then of the flange"
+                f"{len(style.radii)} radii; expected {radii}: one per joint, then the tool flange"
                 if radii > 1
                 else f"{len(style.radii)} radii; a Delta has one radius, that of its drives"
             )
         return style
 
     def _findings(self) -> tuple[Finding, ...]:
-        """Return the warnings, and doubtful units of fields without another warning."""
+        """Return all warnings about the file.
+
+        A warning about a probable unit mistake is omitted if its field has another warning.
+        """
         found = self.context.findings
         reported = {finding.field for finding in found}
         doubts = (

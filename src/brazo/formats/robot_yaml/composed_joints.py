@@ -1,12 +1,13 @@
-"""Joints of several degrees of freedom in a robot file, as D-H rows with massless links between.
+"""Joints with several degrees of freedom in a robot file, converted to D-H rows.
 
     universal   rotations about z, then y         R = Rz(q₁) Ry(q₂)
     ball        rotations about z, then x and y   R = Rz(q₁) Rx(q₂) Ry(q₃), singular at q₂ = ±90°
     planar      translations along y and x, then a rotation about z; only as the first joint
 
-x, y and z are the axes of the frame before the joint.  At zero, the frame behind the joint is that
-of a revolute joint with the same d, a, alpha and offset.  Each becomes rows of one coordinate when
-a file is read (`wrist/z`, `wrist/y`), so every other part of brazo sees plain rows:
+x, y and z are the axes of the frame before the joint.  At zero, the frame after the joint is that
+of a revolute joint with the same d, a, alpha and offset.  When a file is read, each such joint is
+replaced by rows with one coordinate each (`wrist/z`, `wrist/y`) and massless links between them.
+After reading, they are ordinary rows:
 
     universal   Rz(q₁ + offset) Tz(d) Rx(−90°) · Rz(q₂) Tx(a) Rx(alpha + 90°)
     ball        Rz(q₁ + offset + 90°) Tz(d) Rx(90°) · Rz(q₂ + 90°) Rx(90°)
@@ -14,8 +15,8 @@ a file is read (`wrist/z`, `wrist/y`), so every other part of brazo sees plain r
     planar      Rx(−90°) (in the base) · Rz(90°) Tz(q₁) Rx(90°) · Rz(90°) Tz(q₂) Rx(−90°)
                 · Rz(q₃ + offset − 90°) Tz(d) Tx(a) Rx(alpha)
 
-This is the standard convention; in the modified one, and for a planar joint further up, the rows
-have to be written out.
+These rows are in the standard D-H convention.  In the modified convention, and for a planar joint
+that is not the first joint, the user must write the rows explicitly.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ Fields = dict[str, tuple[int, Node]]
 
 
 def expanded(root: Field) -> Field:
-    """Return a robot file with the composed joints of its table as rows; itself if it has none."""
+    """Return the robot file with D-H rows instead of joints with several degrees of freedom.
+
+    A file without such joints is returned unchanged.
+    """
     if not isinstance(root.node.value, dict) or "joints" not in root.node.value:
         return root
     joints = root.node.value["joints"][1].value
@@ -49,13 +53,13 @@ def expanded(root: Field) -> Field:
         of_type = block.mapping()["type"]
         if "convention" in fields and fields["convention"][1].value != "standard":
             of_type.fail(
-                f"a {kind} joint is read in the standard convention; write its rows out here"
+                f"a {kind} joint needs the standard convention; write its D-H rows instead"
             )
         if kind == "planar":
             if rows:
                 of_type.fail(
-                    "a planar joint can only be the first one, where the base has a frame for its "
-                    "plane; write two prismatic joints and a revolute one, or use a URDF"
+                    "a planar joint must be the first joint; write two prismatic joints and a "
+                    "revolute joint instead, or use a URDF"
                 )
             fields["base"] = _turned_base(fields.get("base"), block.line)
         rows += _rows(block, kind)
@@ -65,7 +69,7 @@ def expanded(root: Field) -> Field:
 
 
 def _kind(node: Node) -> str:
-    """Return the kind of a composed joint; empty for other joints."""
+    """Return the type of a joint with several degrees of freedom; empty for other joints."""
     given = node.value.get("type") if isinstance(node.value, dict) else None
     value = None if given is None else given[1].value
     return value if isinstance(value, str) and value in COMPOSED else ""
@@ -125,12 +129,12 @@ def _limits(block: Field, kind: str) -> list[Node]:
         or not all(isinstance(item.value, list) for item in items)
     ):
         axes = ", ".join(_AXES[kind])
-        given.fail(f"a {kind} joint has {count} pairs of limits [[min, max], …], for {axes}")
+        given.fail(f"a {kind} joint needs {count} pairs of limits [[min, max], …], for {axes}")
     return list(items)
 
 
 def _plus(entry: tuple[int, Node] | None, degrees: int, line: int) -> tuple[int, Node]:
-    """Return an angle of the file, or 0, plus some degrees."""
+    """Return an angle field (line, node) increased by `degrees`; None counts as an angle of 0."""
     if entry is None:
         return line, Node(line, f"{degrees}deg")
     at, node = entry
@@ -144,7 +148,7 @@ def _plus(entry: tuple[int, Node] | None, degrees: int, line: int) -> tuple[int,
 
 
 def _turned_base(entry: tuple[int, Node] | None, line: int) -> tuple[int, Node]:
-    """Return the base with its frame rotated about x, so that the first row slides along y."""
+    """Return the field `base` rotated by -90° about x, so that the first row moves along y."""
     at, node = entry if entry is not None else (line, Node(line, {}))
     if not isinstance(node.value, dict):
         return at, node

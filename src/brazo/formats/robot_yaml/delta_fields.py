@@ -1,4 +1,4 @@
-"""Fields of a robot file that describe a Delta, as a `DeltaModel`."""
+"""Fields of a robot file that describe a Delta robot, read into a `DeltaModel`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from brazo.model.description import DeltaModel, frozen
 
 
 class DeltaFields(CommonFields):
-    """Reader of the file of a Delta."""
+    """Reader of the robot file of a Delta robot."""
 
     allowed = (
         *COMMON, "R", "r", "L1", "L2", "azimuths", "limits", "arm", "rod_mass", "platform_mass",
@@ -31,7 +31,11 @@ class DeltaFields(CommonFields):
     )  # fmt: skip
 
     def read(self, size: float | None) -> DeltaModel:
-        """Return the model; its solids have the given size, by default that of its lengths."""
+        """Return the model of the Delta robot.
+
+        `size` (m) is the radius of the drive hubs in the generated geometry, if the file has no
+        field `body: radii`.  By default it is computed from the lengths.
+        """
         names = self.names
         sizes = {
             key: self._required(key).number(units.LENGTH, names=names, above=0.0)
@@ -39,8 +43,11 @@ class DeltaFields(CommonFields):
         }
         measures = ("parameters", "R", "r", "L1", "limits")
         if sizes["L2"] <= abs(sizes["R"] - sizes["r"]) - sizes["L1"]:
+            least = abs(sizes["R"] - sizes["r"]) - sizes["L1"]
             self.fields["L2"].fail(
-                "the rods are too short to reach the platform in any pose", rests=measures
+                f"the rods ({sizes['L2']:g} m) cannot reach the platform at any arm angle; they "
+                f"must be longer than |R - r| - L1 = {least:g} m",
+                rests=measures,
             )
         azimuths = (math.radians(210), math.radians(330), math.radians(90))
         if "azimuths" in self.fields:
@@ -50,7 +57,7 @@ class DeltaFields(CommonFields):
             turns = sorted(x % (2 * math.pi) for x in azimuths)
             gaps = [turns[1] - turns[0], turns[2] - turns[1], turns[0] + 2 * math.pi - turns[2]]
             if min(gaps) < 1e-3:
-                entry.fail("two arms point the same way; give three different azimuths")
+                entry.fail("two arms have the same azimuth; give three different azimuths")
         limits = frozen([[-math.inf, math.inf]] * 3)
         if "limits" in self.fields:
             limits = frozen([read_limits(self.fields["limits"], "revolute", self.context)] * 3)
@@ -59,7 +66,9 @@ class DeltaFields(CommonFields):
         gap = np.abs(sizes["R"] - sizes["r"] + sizes["L1"] * np.cos(grid))
         if grid.size and gap.min() > sizes["L2"]:
             self.fields["L2"].fail(
-                "the rods are too short to meet at any angle in the limits", rests=measures
+                f"the rods ({sizes['L2']:g} m) cannot reach the platform at any arm angle within "
+                f"the limits; they must be at least {gap.min():g} m long",
+                rests=measures,
             )
         arm = None
         if "arm" in self.fields:
@@ -76,10 +85,10 @@ class DeltaFields(CommonFields):
         tool, tool_inertia = self._tool()
         if tool_inertia is not None:
             if "platform_mass" not in masses:
-                self.fields["tool"].fail("has a mass, but the platform has none")
+                self.fields["tool"].fail(
+                    "the tool has a mass, but the platform has none; add the field 'platform_mass'"
+                )
             masses["platform_mass"] += tool_inertia.mass
-        if not np.allclose(tool[:3, :3], np.eye(3)):
-            self.fields["tool"].fail("a Delta's tool cannot be turned: the platform stays level")
         style = self._style(1)
         (size,) = style.radii or (size or delta_size(sizes["R"], sizes["L1"], sizes["L2"]),)
         drawing = DrawnParts(

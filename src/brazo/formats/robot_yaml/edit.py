@@ -1,7 +1,7 @@
-"""Edits of a parsed robot file: values written into its tree of nodes, and trees made from values.
+"""Edits of a parsed robot file: values are written into its tree of nodes.
 
-An edited file is read again as a whole, so that the new values are checked by the same rules as
-those of any file and every derived number is updated.
+An edited file is read again as a whole.  The new values are therefore checked by the same rules as
+those of any file, and every derived number is updated.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ _FIELD = re.compile(r"([A-Za-z_]\w*)((?:\[\d+\])*)", re.ASCII)
 
 
 def edited(root: Field, fields: Mapping[str, Any]) -> Field:
-    """Return a copy of a file with other values for some fields, by path: `joints[1].mass`.
+    """Return a copy of a file with new values for some fields.
 
-    A value is a number, a text, a list or a mapping of them; None removes the field.
+    `fields` maps field paths such as `joints[1].mass` to new values.  A value is a number, a text,
+    a list, a mapping, or None to remove the field.
     """
     node = root.node
     for name, value in fields.items():
@@ -43,7 +44,10 @@ def place(name: str) -> list[str | int]:
 
 
 def written(node: Node, keys: Sequence[str | int], value: Node | None, name: str = "") -> Node:
-    """Return a copy of a tree with the value of one (nested) field replaced, or removed (None)."""
+    """Return a copy of a tree with a new value for one field; None removes the field.
+
+    `keys` is the path of the field (see `place`), and `name` is its name in error messages.
+    """
     if not keys:
         assert value is not None
         return value
@@ -51,7 +55,7 @@ def written(node: Node, keys: Sequence[str | int], value: Node | None, name: str
     if isinstance(key, int):
         items = list(node.value) if isinstance(node.value, list) else []
         if key >= len(items):
-            raise BrazoError(f"{name}: there is no entry {key}; the list has {len(items)}")
+            raise BrazoError(f"{name}: there is no entry {key}; the list has {len(items)} entries")
         items[key] = written(items[key], deeper, value, name)
         return Node(node.line, items)
     fields = dict(node.value) if isinstance(node.value, dict) else {}
@@ -66,7 +70,7 @@ def written(node: Node, keys: Sequence[str | int], value: Node | None, name: str
 
 
 def node_of(value: Any, name: str = "value") -> Node:
-    """Return numbers, texts, arrays, lists and mappings as nodes; numbers keep all their digits."""
+    """Return a value (number, text, array, list or mapping) as a node; numbers keep all digits."""
     if value is None:
         return Node(1, None)
     if isinstance(value, str):

@@ -1,8 +1,9 @@
 """Robot files made in Python from a Denavit–Hartenberg table.
 
-The result is a `RobotFile` like one that was read: rows, limits, masses and poses become its
-fields, are checked by the same rules and can be written as YAML.  Numbers are SI and radians; a
-text is read as in a file, with units and expressions of `parameters` ("90deg", "-L1/2").
+The result is a `RobotFile`, as if it had been read from YAML.  Rows, limits, masses and poses
+become its fields, are checked by the same rules and can be written as YAML.  Numbers are in SI
+units and radians.  A text is read as in a robot file, with units and expressions of `parameters`
+("90deg", "-L1/2").
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _COLUMNS: dict[str, str] = {
 
 
 class DHOptions(TypedDict, total=False):
-    """Keywords of `brazo.Robot.from_dh`."""
+    """Keyword arguments of `brazo.Robot.from_dh`."""
 
     name: str
     about: str
@@ -62,14 +63,16 @@ def robot_from_dh(
     kinds = _joint_kinds(options.get("types"))
     joints = [_row(row, i, kinds) for i, row in enumerate(_listed(rows, "rows"))]
     if kinds is not None and len(kinds) != len(joints):
-        raise BrazoError(f"types: {len(kinds)} for {len(joints)} rows")
+        raise BrazoError(f"types: {len(kinds)} types for {len(joints)} rows; expected one per row")
     for key, given in _COLUMNS.items():
         values = options.get(given)
         if values is None:
             continue
         column = _listed(values, given)
         if len(column) != len(joints):
-            raise BrazoError(f"{given}: {len(column)} entries for {len(joints)} joints")
+            raise BrazoError(
+                f"{given}: {len(column)} entries for {len(joints)} joints; expected one per joint"
+            )
         for joint, value in zip(joints, column, strict=True):
             if value is not None and not (key == "limits" and _unlimited(value)):
                 joint[key] = value
@@ -89,7 +92,11 @@ def robot_from_dh(
 
 
 def placement(value: Any, what: str) -> Mapping[str, Any]:
-    """Return the block `{xyz, rpy}` of a transform; a mapping is used as it is."""
+    """Return a transform as a mapping with `xyz` (m) and `rpy` (rad), as in a robot file.
+
+    `value` is a matrix (4, 4), a position (3,), a spatialmath pose, or such a mapping, which is
+    returned unchanged.  Error messages start with `what`.
+    """
     if isinstance(value, Mapping):
         return value
     T = as_pose(value, what)
@@ -118,7 +125,7 @@ def _joint_kinds(types: str | Sequence[str] | None) -> list[str] | None:
 
 
 def _row(row: Any, i: int, kinds: list[str] | None) -> dict[str, Any]:
-    """Return one row as the fields of a joint."""
+    """Return D-H row i as the fields of a joint in a robot file."""
     kind = kinds[i] if kinds is not None and i < len(kinds) else None
     if isinstance(row, Mapping):
         fields = dict(row)
@@ -140,7 +147,7 @@ def _row(row: Any, i: int, kinds: list[str] | None) -> dict[str, Any]:
 
 
 def _unlimited(value: Any) -> bool:
-    """Whether limits are infinite in both directions."""
+    """Return whether a pair of limits is (-inf, inf)."""
     try:
         low, high = np.asarray(value, dtype=float)
     except (TypeError, ValueError):

@@ -23,7 +23,7 @@ _DEGREES = math.degrees(1.0)
 
 @dataclass
 class ReadingContext:
-    """Context for reading fields: parameter values, and the warnings so far."""
+    """Context for reading fields: the parameter values, and the list of warnings."""
 
     names: Names
     findings: list[Finding] = dataclass_field(default_factory=list)
@@ -32,25 +32,29 @@ class ReadingContext:
         self.findings.append(Finding(message, field.path, field.line, field.name, slip))
 
     def note_turns(self, field: Field, what: str, example: int, limit: float) -> None:
-        """Warn about an angle, or list of angles, above a limit (rad).
+        """Add a warning about an angle, or a list of angles, that exceeds `limit` (rad).
 
-        A value without a unit counts as a unit mistake.
+        The message describes the angle by `what`, and shows how to write `example` degrees.  If a
+        value has no unit, the warning is marked as a probable unit mistake.
         """
         items = field.items() if field.is_list else (field,)
         read = [item.quantity(self.names) for item in items]
         slip = any(x.dimension is None and abs(x.value) > limit for x in read)
-        self.note(field, f"{what} in radians; write e.g. {example}deg for degrees", slip)
+        self.note(
+            field, f"the angle is {what}; for degrees write the unit, e.g. {example}deg", slip
+        )
 
 
 def position_of(kind: JointKind) -> units.Dimension:
-    """Return the dimension of a joint variable."""
+    """Return the dimension of the joint variable: angle (revolute) or length (prismatic)."""
     return units.ANGLE if kind == "revolute" else units.LENGTH
 
 
 def outside(value: float, low: float, high: float, joint: str, kind: str, plain: bool) -> str:
-    """Return the warning for a joint value out of limits.
+    """Return the text of the warning that a joint value (rad or m) is outside its limits.
 
-    `plain` means that it was written without a unit.
+    `joint` and `kind` are the name and the kind of the joint.  `plain` is True if the value was
+    written without a unit.
     """
     turns = kind == "revolute"
     scale, unit, bare = (_DEGREES, "deg", "rad") if turns else (1e3, "mm", "m")
@@ -62,10 +66,11 @@ def outside(value: float, low: float, high: float, joint: str, kind: str, plain:
 
 
 def slipped(value: float, low: float, high: float, kind: str) -> bool:
-    """Return whether a number out of limits, without a unit, is probably in degrees or mm.
+    """Return whether a joint value outside its limits was probably meant in degrees or mm.
 
-    This is the case if it exceeds the limits by more than their width, and is within them in the
-    other unit or implausible in any case.
+    The value was written without a unit and read in rad or m.  The result is True if it exceeds a
+    limit by more than the width of the range, and either is within the limits when read in degrees
+    or mm, or is larger than `MAX_PLAIN`.
     """
     scale = _DEGREES if kind == "revolute" else 1e3
     far = max(low - value, value - high) > high - low
@@ -107,7 +112,7 @@ def read_limits(field: Field, kind: JointKind, context: ReadingContext) -> tuple
         return -math.inf, math.inf
     low, high = field.numbers(2, position_of(kind), names=context.names)
     if not low < high:
-        field.fail(f"[{low:g}, {high:g}]: the lower limit must be below the upper")
+        field.fail(f"[{low:g}, {high:g}]: the lower limit must be below the upper limit")
     if kind == "revolute" and max(abs(low), abs(high)) > 8.0 * math.pi:
         context.note_turns(field, "more than four turns", 150, 8.0 * math.pi)
     return low, high
@@ -155,7 +160,7 @@ def read_drive(field: Field | None, kind: JointKind, context: ReadingContext) ->
     if "gear" in fields:
         given["gear"] = fields["gear"].number(names=context.names)
         if given["gear"] == 0.0:
-            fields["gear"].fail("a gear ratio of 0 moves nothing")
+            fields["gear"].fail("the gear ratio must not be 0")
     if "motor_inertia" in fields:
         given["motor_inertia"] = fields["motor_inertia"].number(
             units.INERTIA, names=context.names, at_least=0.0
@@ -168,7 +173,7 @@ def read_inertia(fields: dict[str, Field], block: Field, context: ReadingContext
     if "mass" not in fields:
         for key in ("com", "inertia"):
             if key in fields:
-                fields[key].fail("is given without a mass; add 'mass' or remove it")
+                fields[key].fail("is given without a mass; add 'mass', or remove this field")
         return None
     mass = fields["mass"].number(units.MASS, names=names, at_least=0.0)
     com, rotation = np.zeros(3), np.eye(3)
@@ -191,7 +196,8 @@ def read_inertia(fields: dict[str, Field], block: Field, context: ReadingContext
     else:
         tensor = np.zeros((3, 3))
         context.note(
-            block, "has mass but no inertia: a point mass; the mass matrix may be singular"
+            block,
+            "has mass but no inertia: read as a point mass; the mass matrix may be singular",
         )
     tensor = rotated(tensor, rotation)
     inertia = Inertia(mass, frozen(com), frozen(tensor))
@@ -205,7 +211,7 @@ def _tensor(field: Field, mass: float, names: Names) -> np.ndarray:
         fields = field.mapping(("box", "cylinder", "sphere", "axis"))
         shapes = [key for key in fields if key != "axis"]
         if len(shapes) != 1:
-            field.fail("give exactly one of box, cylinder, sphere")
+            field.fail("give exactly one of 'box', 'cylinder', 'sphere'")
         shape = shapes[0]
         if shape == "sphere":
             sizes = [fields[shape].number(units.LENGTH, names=names)]
@@ -225,5 +231,5 @@ def _tensor(field: Field, mass: float, names: Names) -> np.ndarray:
         return np.diag(field.numbers(3, units.INERTIA, names=names))
     tensor = np.array([item.numbers(3, units.INERTIA, names=names) for item in items])
     if not np.allclose(tensor, tensor.T, rtol=1e-6, atol=1e-12):
-        field.fail("the inertia matrix is not symmetric")
+        field.fail("the inertia matrix is not symmetric; element [i, j] must equal element [j, i]")
     return 0.5 * (tensor + tensor.T)

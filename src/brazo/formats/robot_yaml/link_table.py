@@ -1,9 +1,9 @@
-"""Numbers of a robot file that belong to its links and joints, as a table for display and editing.
+"""Table of the link and joint values in a robot file, for display and editing.
 
-One row per joint (mass and centre of mass of its link, friction), one for the tool and its load,
-and for a Delta those of its arms, rods and platform.  A row contains the names of its fields in the
-file (`joints[0].mass`), so that an edit can write them there.  The file is then read again, so the
-new values are checked by the same rules as any file.
+There is one row per joint (mass and centre of mass of its link, friction) and one for the tool.  A
+Delta robot has rows for its arms, rods and platform.  A row contains the names of its fields in the
+file (`joints[0].mass`), so that an edit can change these fields.  The file is then read again, so
+the new values are checked by the same rules as any file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ Value = float | list[float] | list[list[float]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkRow:
-    """Values of one link or joint in the file; a field name is empty if there is no such number."""
+    """Mass, inertia and friction of one link and its joint, and the names of these fields.
+
+    A field name such as `com_field` is empty if the link has no such value, e.g. the rods of a
+    Delta robot.
+    """
 
     name: str
     mass_field: str = ""
@@ -36,11 +40,11 @@ class LinkRow:
     turned: bool = False  # the D-H row of its centre of mass also rotates the axes of its tensor
 
     def with_mass(self, mass: float) -> dict[str, Value]:
-        """Return the fields to write for another mass (kg)."""
+        """Return the new field values, by field name, that set the mass (kg)."""
         return {self.mass_field: float(mass)}
 
     def with_com(self, com: Array) -> dict[str, Value]:
-        """Return the fields to write for another centre of mass (3,), m."""
+        """Return the new field values, by field name, that set the centre of mass (3,) in m."""
         fields: dict[str, Value] = {self.com_field: [float(x) for x in com]}
         if self.turned and self.inertia is not None:
             # A plain vector contains no rotation, so the tensor is written in its current axes.
@@ -51,7 +55,11 @@ class LinkRow:
     def with_friction(
         self, viscous: float | None = None, coulomb: tuple[float, float] | None = None
     ) -> dict[str, Value]:
-        """Return the fields to write for other friction; None leaves a value unchanged."""
+        """Return the new field values, by field name, that set the friction.
+
+        `viscous` is in N m s/rad or N s/m, `coulomb` (for qd > 0, for qd < 0) in N m or N.  None
+        keeps the value of the file.
+        """
         fields: dict[str, Value] = {}
         if viscous is not None:
             fields[f"{self.friction_field}.viscous"] = float(viscous)
@@ -63,7 +71,7 @@ class LinkRow:
 def link_table(
     file: RobotFile, parameters: Mapping[str, float] | None = None
 ) -> tuple[LinkRow, ...]:
-    """Return the rows of a file, with other values for some of its parameters."""
+    """Return the table of a robot file; `parameters` (SI) replace parameter values of the file."""
     context = ReadingContext(file.names(parameters))
     fields = file.root.mapping()
     if "joints" in fields:

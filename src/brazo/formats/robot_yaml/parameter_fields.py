@@ -1,4 +1,4 @@
-"""The block `parameters` of a robot file: named values and expressions of others."""
+"""The block `parameters` of a robot file: named values, and expressions of other parameters."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAX_PARAMETERS = 200
 
 
 def read_parameters(root: Field, fields: dict[str, Field], overrides: Mapping[str, float]) -> Names:
-    """Evaluate the parameters of a file, with `overrides` (SI) in place of its own values."""
+    """Return the evaluated parameters of a file; `overrides` (SI) replace values of the file."""
     given: dict[str, Field] = {}
     if "parameters" in fields:
         block = fields["parameters"]
         given = block.mapping()
         if len(given) > MAX_PARAMETERS:
-            block.fail(f"{len(given)} parameters; at most {MAX_PARAMETERS}")
+            block.fail(f"{len(given)} parameters; at most {MAX_PARAMETERS} are allowed")
     for name in overrides:
         if name not in given:
             known = ", ".join(given) or "none"
@@ -31,7 +31,11 @@ def read_parameters(root: Field, fields: dict[str, Field], overrides: Mapping[st
 
 
 def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]) -> Names:
-    """Evaluate parameters in any order; circular definitions are rejected."""
+    """Return the values of the parameters by name.
+
+    `given` are the fields of the parameters; they may refer to each other in any order.  Raises a
+    Mistake if a parameter depends on itself.
+    """
     values: dict[str, units.Quantity] = {}
     waiting = dict(given)
     for name, field in given.items():
@@ -46,7 +50,7 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
         if not ready:
             name, field = next(iter(waiting.items()))
             field.fail(
-                f"'{name}' depends on itself; parameters in the circle: {', '.join(waiting)}"
+                f"'{name}' depends on itself or on a circular definition: {', '.join(waiting)}"
             )
         values.update(ready)
         for name in ready:
@@ -54,14 +58,19 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
     return {name: values[name] for name in given}
 
 
-def _overridden(name: str, own: units.Quantity, overrides: Mapping[str, float]) -> units.Quantity:
-    """Return another value for a parameter, with its dimension in the file."""
+def _overridden(
+    name: str, original: units.Quantity, overrides: Mapping[str, float]
+) -> units.Quantity:
+    """Return the value of a parameter in `overrides`, with the dimension of the value in the file.
+
+    `original` is the value in the file.
+    """
     try:
         value = float(overrides[name])
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if not math.isfinite(value):
         raise BrazoError(
-            f"parameter '{name}' must be a finite number in SI, got {overrides[name]!r}"
+            f"parameter '{name}' must be a finite number in SI units, got {overrides[name]!r}"
         )
-    return units.Quantity(value, own.dimension)
+    return units.Quantity(value, original.dimension)

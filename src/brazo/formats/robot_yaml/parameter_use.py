@@ -1,8 +1,8 @@
-"""Dimension of a parameter of a robot file: a length, an angle, a mass.
+"""Dimension of a parameter of a robot file, such as length, angle or mass.
 
-A parameter written with a unit has the dimension of the unit.  One without (`L1: 0.3`) has the
-dimension of the fields in which it is used: `a: L1` makes it a length.  If it is used in fields of
-several dimensions, or in none, it is a plain number.
+A parameter written with a unit has the dimension of the unit.  A parameter without a unit (`L1:
+0.3`) has the dimension of the fields in which it is used: `a: L1` makes it a length.  If it is used
+in fields of several dimensions, or in none, it is a plain number.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MEASURES = {key: dimension for dimension, keys in _OF.items() for key in keys}
 
 
 def parameter_dimensions(file: RobotFile) -> dict[str, units.Dimension | None]:
-    """Return the dimension of every parameter; None for a plain number."""
+    """Return the dimension of every parameter by name; None for a plain number."""
     names = file.names()
     uses: dict[str, set[units.Dimension]] = {name: set() for name in names}
     derived: dict[str, set[str]] = {name: set() for name in names}  # parameters computed from it

@@ -29,7 +29,7 @@ Color = tuple[float, float, float]
 
 
 def read_style(field: Field | None, names: Names) -> Style:
-    """Return colours, width and radii of the generated body."""
+    """Return the colours, width and radii of the generated geometry, from the field `body`."""
     if field is None or field.is_null:
         return Style()
     allowed = [item.name for item in dataclass_fields(Style)]
@@ -44,7 +44,7 @@ def read_style(field: Field | None, names: Names) -> Style:
         else:
             given[key] = child.number(units.NUMBER, units.LENGTH, names=names, above=0.0)
             if given[key] > 20.0:
-                child.fail(f"{given[key]:g} is out of proportion; must be at most 20")
+                child.fail(f"{given[key]:g} is above the maximum, 20")
     return Style(**given)
 
 
@@ -66,7 +66,7 @@ def read_color(field: Field) -> Color:
 
 
 def read_parts(field: Field, names: Names) -> tuple[Part, ...]:
-    """Return the explicit solids of one body, in its frame."""
+    """Return the parts in a field `parts`, with poses in the frame of the body."""
     return tuple(_part(item, i, names) for i, item in enumerate(field.items(MAX_PARTS)))
 
 
@@ -102,7 +102,7 @@ def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
         return replace(found, pieces=pieces)
     for key in ("scale", "collision"):
         if key in fields:
-            fields[key].fail(f"only a mesh has a {key}")
+            fields[key].fail(f"'{key}' is only allowed for a mesh, not for a {kind}")
     if kind == "sphere":
         return Sphere(field.number(units.LENGTH, names=names, above=0.0))
     sizes = field.numbers(3 if kind == "box" else 2, units.LENGTH, names=names)
@@ -116,10 +116,11 @@ def _shape(kind: str, fields: dict[str, Field], names: Names) -> Shape:
 def read_mesh(
     field: Field, scale: Field | None, names: Names | None = None, what: str = "robot file"
 ) -> Mesh:
-    """Return a mesh file, relative to the file `what` and inside its folder.
+    """Return the mesh of a field that contains the path of a mesh file.
 
-    A cell file may also give an absolute path, as for robot files.  The scale is a number, or one
-    for each axis of the mesh.
+    The path is relative to the folder of the robot or cell file, and the mesh must be inside this
+    folder; a cell file may also use an absolute path.  `scale` is a field with one number, or one
+    number per axis.  `what` is "robot file" or "cell file".
     """
     path = _mesh_path(field, what)
     if scale is not None and scale.is_list:
@@ -137,21 +138,22 @@ def _mesh_path(field: Field, what: str = "robot file") -> Path:
         field.fail("a file name must be printable text")
     if text.startswith(SHIPPED):
         path = _shipped(text.removeprefix(SHIPPED))
-        return path or field.fail(f"'{text}': no such mesh is shipped")
+        return path or field.fail(f"'{text}': brazo has no mesh of this name")
     folder = (field.path.parent if field.path else Path()).resolve()
     path = (folder / text).resolve()
     if path.suffix.lower() not in SUFFIXES:
         field.fail(f"'{text}' is not a mesh file; allowed: {', '.join(SUFFIXES)}")
     if not (path.is_relative_to(folder) or (what == "cell file" and Path(text).is_absolute())):
-        field.fail(f"'{text}' lies outside the {what}'s folder; keep meshes beside it")
+        field.fail(f"'{text}' is outside the folder of the {what}; move the file there")
     if not is_regular(path):
-        field.fail(f"'{text}': no such file beside the {what}")
+        where = "" if Path(text).is_absolute() else f" in the folder of the {what}"
+        field.fail(f"'{text}': no such file{where}")
     return path
 
 
 @lru_cache(maxsize=1024)
 def _shipped(name: str) -> Path | None:
-    """Return the path of a shipped mesh, or None if there is none of that name."""
+    """Return the path of a mesh that ships with brazo; None if there is no mesh of this name."""
     folder = mesh_directory().resolve()
     path = (folder / name).resolve()
     return path if path.is_relative_to(folder) and is_regular(path) else None

@@ -1,13 +1,13 @@
 """Robot file: conversion of YAML fields to a `TreeModel` or `DeltaModel`.
 
-Expressions of `parameters` are evaluated as they are read, and the model keeps their trees for the
-symbolic equations.  `RobotFile.build` accepts other parameter values and evaluates everything
-again, which keeps all derived numbers consistent.
+Expressions of `parameters` are evaluated when the file is read.  The model keeps their syntax trees
+for the symbolic equations.  `RobotFile.build` accepts other parameter values and evaluates
+everything again, which keeps all derived numbers consistent.
 
     parameter_fields.py                  parameters
-    composed_joints.py                   joints of several degrees of freedom as D-H rows
+    composed_joints.py                   joints with several degrees of freedom as D-H rows
     common_fields.py                     blocks that all kinds of robots have
-    serial_fields.py, delta_fields.py    the two kinds
+    serial_fields.py, delta_fields.py    the fields of serial arms and of Delta robots
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from brazo.model.description import Model
 
 @dataclass(frozen=True)
 class RobotFile:
-    """A parsed robot file that can be built with its own or other parameter values."""
+    """Parsed robot file, from which models with various parameter values can be built."""
 
     root: Field
 
@@ -47,7 +47,7 @@ class RobotFile:
         return cls(parse_document(text, path))
 
     def build(self, overrides: Mapping[str, float] | None = None) -> Model:
-        """Build the model from the fields, with `overrides` replacing parameters of the file."""
+        """Return the model; `overrides` (SI) replace parameter values of the file."""
         if not self.root.is_mapping:
             self.root.fail("expected a robot file: fields such as name, joints, parameters")
         if self._kind == "delta":
@@ -62,19 +62,26 @@ class RobotFile:
         return given["kind"].choice("serial", "delta") if "kind" in given else "serial"
 
     def names(self, overrides: Mapping[str, float] | None = None) -> Names:
-        """Return the evaluated parameters, with `overrides` replacing those of the file."""
+        """Return the evaluated parameters; `overrides` (SI) replace values of the file."""
         return read_parameters(self.root, self.root.mapping(), overrides or {})
 
     @property
     def radii(self) -> tuple[float, ...]:
-        """`body: radii` of the unmodified robot, given or derived from its lengths."""
+        """Radii (m) of the joints and the tool flange in the generated geometry.
+
+        They are those of `body: radii`, or are computed from the lengths in the file.  They do not
+        change with the `overrides` of `build`.  A Delta robot has one radius, that of its drives.
+        """
         if self._kind == "delta":
             return (self._own_size,)
         return self._own_sizes.radii
 
     @cached_property
     def _own_sizes(self) -> Sizes:
-        """Flange sizes of the unmodified arm; they stay constant when lengths are edited."""
+        """Joint and flange radii (m) for the parameter values of the file.
+
+        Models with other parameter values use the same radii.
+        """
         model = SerialFields(self.root, {}).read(None)
         limits = [joint.limits for joint in model.joints]
         given = self._given_radii()
@@ -82,7 +89,10 @@ class RobotFile:
 
     @cached_property
     def _own_size(self) -> float:
-        """Size of the unmodified Delta; it stays constant when lengths are edited."""
+        """Radius (m) of the drive hubs of a Delta robot for the parameter values of the file.
+
+        Models with other parameter values use the same radius.
+        """
         model = DeltaFields(self.root, {}).read(None)
         given = self._given_radii()
         return given[0] if given else delta_size(model.R, model.L1, model.L2)

@@ -1,4 +1,4 @@
-"""Fields of a robot file that describe a serial arm, as a `TreeModel`."""
+"""Fields of a robot file that describe a serial arm, read into a `TreeModel`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,16 @@ _JOINT = (
 
 
 class SerialFields(CommonFields):
-    """Reader of the file of a serial arm."""
+    """Reader of the robot file of a serial arm."""
 
     allowed = (*COMMON, "convention", "base", "joints")
 
     def read(self, sizes: Sizes | None) -> TreeModel:
-        """Return the model; its solids have the given sizes, by default those of its lengths."""
+        """Return the model of the arm.
+
+        `sizes` are the radii (m) of the generated geometry, if the file has no field `body: radii`.
+        By default they are computed from the lengths.
+        """
         convention: Convention = "standard"
         if "convention" in self.fields:
             convention = self.fields["convention"].choice("standard", "modified")  # type: ignore[assignment]
@@ -68,7 +72,8 @@ class SerialFields(CommonFields):
             last = inertias[-1]
             if last is None:
                 self.fields["tool"].fail(
-                    "has a mass, but the last joint's link has none", rests=(blocks[-1].name,)
+                    "the tool has a mass, but the last link has none; add 'mass' to the last joint",
+                    rests=(blocks[-1].name,),
                 )
             inertias[-1] = merge(last, transformed(tool_inertia, tool))
         limits = frozen([joint.limits for joint in joints])

@@ -1,6 +1,6 @@
 """Edits of the structure of a robot file: the kind of a joint, and the number of joints.
 
-They write several fields at once, because limits, drives and poses depend on the joints.
+Each edit writes several fields, because limits, drives and poses depend on the joints.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ LENGTH = 0.1  # m, a of a new joint
 
 
 def with_joint_kind(file: RobotFile, i: int, kind: JointKind) -> RobotFile:
-    """Return the file with another kind of joint i; its frame at zero stays the same.
+    """Return the file with joint i changed to a revolute or prismatic joint.
 
-    The joint gets new limits, no drive limits, no actuator and no friction: those of the other kind
-    have other units.
+    The link frame at joint value 0 stays the same.  The joint gets new limits.  Its drive, actuator
+    and friction are removed, because their units depend on the kind of joint.
     """
     joints = _joints(file)
     if not 0 <= i < len(joints):
-        raise BrazoError("that joint no longer exists")
+        raise BrazoError("this joint no longer exists")
     fields = _entries(joints[i])
     if kind == (str(fields["type"][1].value) if "type" in fields else "revolute"):
         return file
@@ -50,10 +50,10 @@ def with_joint_kind(file: RobotFile, i: int, kind: JointKind) -> RobotFile:
 
 
 def with_joint_added(file: RobotFile) -> RobotFile:
-    """Return the file with another revolute joint at the end, with a link of 0.1 m."""
+    """Return the file with an additional revolute joint at the end, with a link of 0.1 m."""
     joints = _joints(file)
     if len(joints) >= MAX_JOINTS:
-        raise BrazoError(f"a robot has at most {MAX_JOINTS} joints here")
+        raise BrazoError(f"the editor supports at most {MAX_JOINTS} joints")
     names = {_text(one, "name") for one in joints}
     number = len(joints) + 1
     while f"joint {number}" in names:
@@ -80,12 +80,12 @@ def with_last_joint_removed(file: RobotFile) -> RobotFile:
 def _joints(file: RobotFile) -> list[Node]:
     fields = file.root.mapping()
     if "joints" not in fields or not isinstance(fields["joints"].node.value, list):
-        raise BrazoError("only robots with a table of joints can be edited in this way")
+        raise BrazoError("this robot is not a serial arm, so its joints cannot be edited")
     return list(fields["joints"].node.value)
 
 
 def _entries(node: Node) -> dict[str, tuple[int, Node]]:
-    """Fields of a mapping; empty for other nodes."""
+    """Return the entries (line of key, node) of a mapping node by key; empty for other nodes."""
     return dict(node.value) if isinstance(node.value, dict) else {}
 
 
@@ -107,7 +107,7 @@ def _with_joints(root: Field, joints: list[Node]) -> Field:
 
 
 def _with_poses(root: Field, change: Callable[[list[Node]], list[Node]]) -> Field:
-    """Change the list of joint values of each pose."""
+    """Return the file with `change` applied to the list of joint values of each pose."""
     fields = _entries(root.node)
     if "poses" not in fields:
         return root

@@ -1,9 +1,9 @@
 """Writer of robot files: the fields as they were read, with the edited values.
 
-The fields are written, not the model derived from them: `a: L1` stays `a: L1`, `80mm` stays `80mm`,
-and only edited values become numbers.  Comments are lost, because the reader ignores them.  The
-layout is that of the shipped files: blocks below the first level are on one line, or on as many as
-they need.
+The original fields are written, not the model derived from them: `a: L1` stays `a: L1`, `80mm`
+stays `80mm`, and only edited values become numbers.  Comments are lost, because the reader ignores
+them.  The layout is that of the shipped files: a list or mapping below the first level is on one
+line, or wrapped if it is too long.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORDS = re.compile(r"\S+( \S+)*\n?")
 
 
 def robot_yaml(root: Field, parameters: Mapping[str, float] | None = None) -> str:
-    """Return the text of a robot file, with other values for some of its parameters (SI)."""
+    """Return the text of a robot file; `parameters` (SI) replace parameter values of the file."""
     fields = root.node.value
     if not isinstance(fields, dict):
         root.fail("expected a robot file: fields such as name, joints, parameters")
@@ -46,7 +46,7 @@ def _with_values(block: Node, values: Mapping[str, float]) -> Node:
 
 
 def _field(key: str, node: Node) -> list[str]:
-    """Return a first-level field; lists of blocks and blocks of lists use a line per entry."""
+    """Return the lines of a first-level field; a list of mappings gets one line per entry."""
     name, value = _scalar(key), node.value
     if isinstance(value, list) and any(isinstance(item.value, dict) for item in value):
         return [f"{name}:", *(f"  - {_inline(item, 4)}" for item in value)]
@@ -66,9 +66,9 @@ def _is_prose(text: str) -> bool:
 
 
 def _inline(node: Node, column: int, tail: int = 0) -> str:
-    """Return a value that starts at a column; a long block continues below its bracket.
+    """Return the text of a value that starts at `column`; long lists and mappings are wrapped.
 
-    `tail` is the number of characters that follow it in its last line.
+    `tail` is the number of characters that follow the value on its last line.
     """
     value = node.value
     if isinstance(value, list):
@@ -86,7 +86,11 @@ def _inline(node: Node, column: int, tail: int = 0) -> str:
 
 
 def _tails(count: int, tail: int) -> list[int]:
-    """Characters after each item of a block: a comma, or its bracket and what follows it."""
+    """Return, for each of `count` items in brackets, the number of characters directly after it.
+
+    Each item is followed by a comma.  The last one is followed by the closing bracket and `tail`
+    further characters.
+    """
     return [1] * (count - 1) + [1 + tail] * min(count, 1)
 
 

@@ -1,9 +1,10 @@
 """Resource limits for the expansion of a xacro file.
 
-A macro that calls another twice, with thirty levels, fits on two pages and expands to 10⁹ elements;
-a property can double a text or a list as easily.  Everything that copies, reads or evaluates
-something is therefore charged in advance or, if a single step cannot be large, directly afterwards.
-The robots of the tests need less than a twentieth of these limits.
+A macro that calls another macro twice, over thirty levels, fits on two pages and expands to 10⁹
+elements.  A property can double a text or a list in the same way.  Every operation that copies,
+reads or evaluates data is therefore charged to a budget: in advance, or directly afterwards if a
+single operation cannot be large.  The robots of the tests need less than a twentieth of these
+limits.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from brazo.errors import BrazoError
 
 @dataclass(slots=True)
 class Budget:
-    """Remaining resources of one file; an expansion beyond them is rejected."""
+    """Remaining resources for the expansion of one file.
+
+    The methods subtract an amount and raise BrazoError if less than zero remains.
+    """
 
     elements: int = 60_000
     copies: int = 5_000  # of a macro or a block
@@ -45,15 +49,15 @@ class Budget:
 
     def _refuse(self, field: str, words: str) -> NoReturn:
         raise BrazoError(
-            f"the file grows beyond {getattr(Budget(), field)} {words} when it is expanded; "
-            "is a macro or a property multiplying itself?"
+            f"the expanded file has more than {getattr(Budget(), field)} {words}, the maximum; "
+            "check for a macro or property that calls itself or doubles repeatedly"
         )
 
 
 def pay(value: Any, budget: Budget) -> None:
-    """Charge for the size of a value.
+    """Subtract the size of a value from the budget: its characters and number of items.
 
-    Shared items are charged for each occurrence, as in its text.
+    An item that occurs several times is counted each time.
     """
     size, waiting = 0, [value]
     while waiting and size <= budget.data:

@@ -1,8 +1,8 @@
-"""Basic elements of a URDF: numbers, origins, inertials, shapes, colours, limits.
+"""Readers of the basic elements of a URDF: numbers, origins, inertials, shapes, colours, limits.
 
-Every function takes the `Document` for its errors and warnings.  Data that determines the position
-of a link must be valid, so a bad number there is an error.  Data that only affects the appearance
-is ignored with a warning.
+Every function takes the `Document` to report errors and warnings.  Data that determines the
+position of a link must be valid, so a bad number there is an error.  Bad data that only affects the
+appearance is ignored with a warning.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def required(document: Document, element: Element, name: str) -> str:
 
 
 def numbers(document: Document, element: Element, name: str, count: int) -> list[float]:
-    """Return the `count` finite numbers of an attribute."""
+    """Return the numbers of an attribute; it must contain exactly `count` finite numbers."""
     text = element.get(name) or ""
     words = text.split()
     if len(words) != count and len(words := text.replace(",", " ").split()) == count:
@@ -47,14 +47,20 @@ def numbers(document: Document, element: Element, name: str, count: int) -> list
 
 
 def number(document: Document, element: Element, name: str, default: float | None = None) -> float:
-    """Return one finite number; without a default the attribute must be present."""
+    """Return the finite number in an attribute, or `default` if the attribute is missing.
+
+    Without a default, a missing attribute is an error.
+    """
     if default is not None and element.get(name) is None:
         return default
     return _number(document, element, name, required(document, element, name))
 
 
 def only(document: Document, parent: Element, name: str) -> Element | None:
-    """Return the child of this name; with several, the first is used and a warning added."""
+    """Return the child element with this name; None if there is none.
+
+    If there are several, the first one is returned and a warning is added.
+    """
     found = children(parent, name)
     if len(found) > 1:
         document.note(found[1], f"{name} is given {len(found)} times; the first one is used")
@@ -62,7 +68,7 @@ def only(document: Document, parent: Element, name: str) -> Element | None:
 
 
 def origin(document: Document, parent: Element) -> Array:
-    """Return the pose (4, 4) of an element's `origin`, or the identity without one."""
+    """Return the pose (4, 4) of the `origin` of an element; the identity if it has none."""
     element = only(document, parent, "origin")
     if element is None:
         return np.eye(4)
@@ -77,7 +83,7 @@ def origin(document: Document, parent: Element) -> Array:
 
 
 def axis(document: Document, joint: Element) -> Array:
-    """Return the unit axis of a joint, by default x as defined by URDF."""
+    """Return the unit axis (3,) of a joint; x by default, as defined by URDF."""
     element = only(document, joint, "axis")
     if element is None:
         return np.array([1.0, 0.0, 0.0])
@@ -90,9 +96,10 @@ def axis(document: Document, joint: Element) -> Array:
 
 
 def inertial(document: Document, link: Element, reach: float) -> Inertia | None:
-    """Return the inertia of a link as given.
+    """Return the inertia of a link as given in the file; None if it is missing or incomplete.
 
-    A violated rule adds a warning without a correction.
+    A physically impossible inertia adds a warning and is not corrected.  `reach` (m) is the max
+    plausible distance of the centre of mass from the link's frame.
     """
     element = only(document, link, "inertial")
     if element is None:
@@ -117,7 +124,7 @@ def inertial(document: Document, link: Element, reach: float) -> Inertia | None:
 def parts(
     document: Document, link: Element, colors: dict[str, tuple[float, float, float]]
 ) -> tuple[Part, ...]:
-    """Return the geometry of a link: its visuals or, without any, its collision shapes."""
+    """Return the geometry of a link: its visuals, or its collision shapes if it has no visuals."""
     name = link.get("name")
     visuals, collisions = children(link, "visual"), children(link, "collision")
     result: list[Part] = []
@@ -142,7 +149,10 @@ def parts(
 
 
 def named_colors(document: Document) -> dict[str, tuple[float, float, float]]:
-    """Return colours by material name; materials of the robot first, then those inside links."""
+    """Return colours by material name.
+
+    A material directly below <robot> takes precedence over one of the same name inside a link.
+    """
     colors: dict[str, tuple[float, float, float]] = {}
     inside = [m for v in document.root.iter("{*}visual") for m in children(v, "material")]
     for material in [*children(document.root, "material"), *inside]:
@@ -153,15 +163,15 @@ def named_colors(document: Document) -> dict[str, tuple[float, float, float]]:
 
 
 def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, float], Drive]:
-    """Return the range and the drive of a joint.
+    """Return the limits (rad or m) of a joint, and its drive with the limits of torque and speed.
 
-    Missing or zero effort and velocity mean unknown.
+    If `effort` or `velocity` is missing or zero, the limit of the drive is infinite.
     """
     element = only(document, joint, "limit")
     free = (-math.inf, math.inf)
     if element is None:
         if kind != "continuous":
-            document.note(joint, f"a {kind} joint without a limit: taken as unlimited")
+            document.note(joint, f"a {kind} joint without <limit>: read as unlimited")
         return free, Drive()
     drive = Drive(
         max_torque=_capacity(document, element, "effort"),
@@ -172,10 +182,10 @@ def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, 
     # In URDF a missing bound is zero.
     lower, upper = (_limit(document, element, name) for name in ("lower", "upper"))
     if element.get("lower") is None and element.get("upper") is None:
-        document.note(element, "has neither lower nor upper: taken as unlimited")
+        document.note(element, "has neither lower nor upper: the joint is read as unlimited")
         return free, drive
     if lower > upper:
-        document.note(element, f"lower {lower:g} is above upper {upper:g}: taken as unlimited")
+        document.note(element, f"lower {lower:g} is above upper {upper:g}: read as unlimited")
         return free, drive
     if lower == upper:
         document.note(element, f"lower and upper are both {lower:g}: the joint cannot move")
@@ -183,7 +193,7 @@ def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, 
 
 
 def friction(document: Document, joint: Element) -> Friction:
-    """Return viscous and Coulomb friction of `dynamics`; negative values are replaced by zero."""
+    """Return the friction of a joint from `dynamics`; negative values are replaced by zero."""
     element = only(document, joint, "dynamics")
     if element is None:
         return Friction()
@@ -191,7 +201,7 @@ def friction(document: Document, joint: Element) -> Friction:
     for name in ("damping", "friction"):
         value = number(document, element, name, 0.0)
         if value < 0.0:
-            document.note(element, f"{name} {value:g} is negative: taken as zero")
+            document.note(element, f"{name} {value:g} is negative: read as zero")
             value = 0.0
         values.append(value)
     viscous, coulomb = values
@@ -199,7 +209,7 @@ def friction(document: Document, joint: Element) -> Friction:
 
 
 def bound(value: float) -> float:
-    """Return the bound of a joint, infinite if the value is huge."""
+    """Return a joint limit; a value of `NO_LIMIT` or more (in magnitude) becomes infinite."""
     return math.copysign(math.inf, value) if abs(value) >= NO_LIMIT else value
 
 
@@ -209,7 +219,9 @@ def _number(document: Document, element: Element, name: str, word: str) -> float
     except ValueError:
         value = math.nan
     if not abs(value) <= MAX_NUMBER:
-        document.fail(element, f"{name}: '{word[:40]}' is not a number (up to {MAX_NUMBER:g})")
+        document.fail(
+            element, f"{name}: '{word[:40]}' is not a number from {-MAX_NUMBER:g} to {MAX_NUMBER:g}"
+        )
     return value
 
 
@@ -229,7 +241,7 @@ def _capacity(document: Document, element: Element, name: str) -> float:
         return math.inf
     value = abs(_limit(document, element, name))
     if value == 0.0:
-        document.note(element, f"{name} is zero, which no drive has: taken as not given")
+        document.note(element, f"{name} is zero, which is not a valid limit: ignored")
         return math.inf
     return value
 
@@ -238,7 +250,7 @@ def _quaternion(document: Document, element: Element) -> Array:
     x, y, z, w = numbers(document, element, "quat_xyzw", 4)
     norm = math.sqrt(x * x + y * y + z * z + w * w)
     if norm < 1e-9:
-        document.fail(element, 'quat_xyzw is zero; no rotation is "0 0 0 1"')
+        document.fail(element, 'quat_xyzw is zero; for no rotation write "0 0 0 1"')
     x, y, z, w = x / norm, y / norm, z / norm, w / norm
     return np.array(
         [
@@ -290,7 +302,7 @@ def _mesh(document: Document, element: Element) -> Mesh | None:
         x, y, z = numbers(document, element, "scale", count) * (3 // count)
         scale = (x, y, z)
     if 0.0 in scale:
-        document.note(element, "scale has a zero: the part is left out")
+        document.note(element, "scale contains 0: the part is left out")
         return None
     return Mesh(path=path, scale=scale)
 

@@ -1,13 +1,13 @@
 """Expansion of xacro to plain URDF, offline, with expressions limited to arithmetic.
 
-The macros are expanded by xacro itself (through xacrodoc, which repeats it until nothing changes).
-During the expansion the following are replaced:
+The macros are expanded by xacro itself (through xacrodoc, which repeats the expansion until nothing
+changes).  During the expansion, some functions of xacro are replaced:
 
 * `$(find pkg)` uses `Packages`, so that no ROS installation is needed;
 * `${...}` and `$(eval ...)`, which xacro evaluates as Python, are evaluated by `expressions` with
   the names of `functions`;
 * reading a file, evaluating an element and evaluating a text are counted and limited, because a
-  file of two pages can contain macros that call another twice, with thirty levels.
+  short file can expand to a huge one: a macro can call another macro twice, over thirty levels.
 
 The replacement needs undocumented parts of xacro: `brazo.internals.xacro`.
 """
@@ -46,7 +46,10 @@ _MACRO_PARAMETER = re.compile(
 def expand_xacro(
     text: str, path: Path, packages: Packages, arguments: Mapping[str, str] | None = None
 ) -> tuple[str, list[str]]:
-    """Return the plain URDF text and the warnings of xacro."""
+    """Return the plain URDF text of a xacro file, and the warnings of xacro.
+
+    `text` is the content of the file `path`; `arguments` are its xacro arguments.
+    """
     import xacro
     from xacrodoc import XacroDoc
 
@@ -65,7 +68,10 @@ def expand_xacro(
             )
             plain = document.dom.toxml()
             if len(plain) > MAX_BYTES:
-                raise BrazoError(f"the result has {len(plain)} characters; at most {MAX_BYTES}")
+                raise BrazoError(
+                    f"the expanded file has {len(plain)} characters; at most {MAX_BYTES} are "
+                    "allowed"
+                )
             return plain, warnings
         # An expression of the file can raise any exception.
         except Exception as error:
@@ -83,9 +89,9 @@ def _replaced(
         folder = packages.find(name)
         if folder is None:
             raise BrazoError(
-                f"package '{name}' of $(find {name}) is not found beside the file nor in "
-                f"ROS_PACKAGE_PATH; add its parent folder there "
-                f"(in Python packages={{'{name}': folder}})"
+                f"package '{name}' of $(find {name}) was found neither beside the file nor in "
+                f"ROS_PACKAGE_PATH; add its parent folder to this variable "
+                f"(in Python, use packages={{'{name}': folder}})"
             )
         return folder.as_posix()
 
@@ -111,7 +117,10 @@ def _replaced(
 
 
 def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
-    """Return the functions of xacro through which a file can grow, each with a limit."""
+    """Return replacements, by name, for the xacro functions that can enlarge a file.
+
+    They subtract from the budget what they do, and raise BrazoError if a limit is exceeded.
+    """
     eval_all, eval_text, grab_macro, parse = (
         getattr(xacro, name) for name in ("eval_all", "eval_text", "grab_macro", "parse")
     )
@@ -125,7 +134,8 @@ def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
     def counted_text(text: str, symbols: Any) -> Any:
         if len(text) > _MAX_LENGTH and "$" in text:
             raise BrazoError(
-                f"a text of {len(text)} characters with expressions in it; at most {_MAX_LENGTH}"
+                f"a text with expressions has {len(text)} characters; at most {_MAX_LENGTH} are "
+                "allowed"
             )
         if not text.isspace():
             budget.spend(_TEXT + (len(text) if "$" in text else len(text) // _LITERAL))
@@ -133,19 +143,24 @@ def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
 
     def checked_macro(element: Any, macros: Any) -> None:
         if (length := len(element.getAttribute("params"))) > _MAX_LENGTH:
-            raise BrazoError(f"macro parameters of {length} characters; at most {_MAX_LENGTH}")
+            raise BrazoError(
+                f"the parameters of a macro have {length} characters; at most {_MAX_LENGTH} are "
+                "allowed"
+            )
         grab_macro(element, macros)
 
     def counted_file(text: str | None, filename: str | None = None) -> Any:
         if text is None:
             budget.spend_include()
             if len(xacro.filestack) > _MAX_DEPTH:
-                raise BrazoError(f"files include one another more than {_MAX_DEPTH} deep")
+                raise BrazoError(f"includes are nested more than {_MAX_DEPTH} levels deep")
             try:
                 text = _read(Path(str(filename)))
             except OSError as error:
                 xacro.filestack.pop()  # as xacro does, which then checks whether it was optional
-                raise xacro.XacroException(f"{error.strerror}: {filename}", exc=error) from error
+                raise xacro.XacroException(
+                    f"{filename}: cannot be read: {error.strerror}", exc=error
+                ) from error
             budget.spend(len(text) // _LITERAL)
         return parse(text)
 
@@ -168,7 +183,7 @@ def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
 
 
 def _pay_copy(node: Any, budget: Budget) -> None:
-    """Charge for a copy of a macro or a block: its elements, their attributes and its text."""
+    """Subtract the copy of a macro or block from the budget: elements, attributes and text."""
     budget.spend_copy()
     elements, text, waiting = 0, 0, [node]
     while waiting:
@@ -184,9 +199,11 @@ def _pay_copy(node: Any, budget: Budget) -> None:
 
 
 def _replace_node(node: Any, by: Any, content_only: bool) -> None:
-    """Replace a node by other nodes, or by their content.
+    """Replace a node by the node or list of nodes `by`, or remove it if `by` is None.
 
-    The function of xacro moves them one by one, each with a search through all existing nodes.
+    With `content_only`, the children of these nodes are inserted instead of the nodes.  The
+    original function of xacro is slow, because it searches all existing nodes for every node that
+    it moves.
     """
     parent = node.parentNode
     news = [] if by is None else by if isinstance(by, list) else [by]
@@ -209,26 +226,28 @@ def _replace_node(node: Any, by: Any, content_only: bool) -> None:
 
 
 def _read(path: Path) -> str:
-    """Return the text of an included file; like the main file it must not declare entities."""
+    """Return the text of an included file; a file that declares entities is rejected."""
     if path.exists() and not path.is_file():
         raise BrazoError(f"{path} is not a file")
     with path.open("rb") as file:
         data = file.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
-        raise BrazoError(f"{path}: more than {MAX_BYTES} bytes")
+        raise BrazoError(f"{path}: larger than {MAX_BYTES} bytes, the maximum")
     if b"<!ENTITY" in data:
-        raise BrazoError(f"{path}: declares entities, which are not read; write the values out")
+        raise BrazoError(f"{path}: declares entities, which are not supported; use their values")
     return data.decode("utf-8-sig")
 
 
 def _matching(spec: str) -> list[str]:
-    """Return the files that match a pattern in one folder.
+    """Return the files that match the path `spec`, which may have wildcards in the file name.
 
-    Wildcards for folders are rejected, because they could match the whole disk.
+    Wildcards in the folder are rejected, because they could match the whole disk.
     """
     path = Path(spec)
     if re.search(r"[*[?]", str(path.parent)):
-        raise BrazoError(f"include '{spec}': wildcards stand for file names, not for folders")
+        raise BrazoError(
+            f"include '{spec}': wildcards are allowed in file names, not in folder names"
+        )
     try:
         names = sorted(other.name for other in path.parent.iterdir())
     except OSError:
@@ -237,7 +256,10 @@ def _matching(spec: str) -> list[str]:
 
 
 def _explain(path: Path, error: Exception, stack: list[str | None] | None) -> str:
-    """Return a one-line message for a chain of xacro errors: the file and the text of the cause."""
+    """Return a one-line message for a chain of xacro errors: the file and the original cause.
+
+    `stack` lists the files that xacro was reading; the last one is the included file.
+    """
     inner: BaseException = error
     while (cause := getattr(inner, "exc", None) or inner.__cause__) and cause is not inner:
         inner = cause

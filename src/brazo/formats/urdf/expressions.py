@@ -9,9 +9,8 @@ here node by node, limited to what a robot description needs:
   methods of strings and dictionaries;
 * a dot after a namespace or after data read from YAML, which is a look-up by name.
 
-Every value is plain data: no class, frame or module can be reached, because no node type gives
-access to one.  Evaluation is charged to a `Budget`, so that no number of expressions runs for long
-or fills the memory.
+Every value is plain data.  No class, frame or module can be reached, because no node type gives
+access to one.  Evaluation is charged to a `Budget`, which limits time and memory.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Data = None | bool | int | float | str | list | tuple | dict
 
 @dataclass(frozen=True, slots=True)
 class XacroFunction:
-    """Function that an expression can call; the arguments are plain data."""
+    """Function that an expression can call; its arguments are plain data."""
 
     name: str
     call: Callable[..., Any]
@@ -50,7 +49,9 @@ def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
     """Return the value of an expression; `names` are the properties, functions and namespaces."""
     expression = expression.strip()
     if len(expression) > MAX_EXPRESSION:
-        raise BrazoError(f"expression of {len(expression)} characters; at most {MAX_EXPRESSION}")
+        raise BrazoError(
+            f"the expression has {len(expression)} characters; at most {MAX_EXPRESSION} are allowed"
+        )
     budget.spend(_EACH)
     value = _Walk(expression, names, budget).value(ast.parse(expression, mode="eval").body)
     if not is_data(value):
@@ -60,21 +61,21 @@ def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
 
 
 def is_data(value: Any) -> bool:
-    """Return whether a value is plain data.
+    """Return whether a value is plain data: a number, text, list, tuple, dictionary or None.
 
     The exact type is compared, because xacro's tables of names derive from `dict`.
     """
     return type(value) in _data_types()
 
 
-def repeated_text(text: str, times: int) -> None:
-    """Raise BrazoError if a repeated text would be too long."""
+def _require_short(text: str, times: int = 1) -> None:
+    """Raise BrazoError if `times` copies of a text have more than `MAX_TEXT` characters."""
     if len(text) * times > MAX_TEXT:
-        raise BrazoError(f"a value of more than {MAX_TEXT} characters")
+        raise BrazoError(f"a text value has more than {MAX_TEXT} characters, the maximum")
 
 
 class _Walk:
-    """Evaluation of one expression; `local` holds the variables of comprehensions."""
+    """Evaluator of one expression; `local` contains the variables of comprehensions."""
 
     def __init__(self, expression: str, names: Mapping[str, Any], budget: Budget) -> None:
         self.expression = expression
@@ -89,27 +90,32 @@ class _Walk:
             self._refuse()
         return method(node)
 
-    def _refuse(self, why: str = "only plain expressions are") -> NoReturn:
+    def _refuse(
+        self, why: str = "only numbers, texts, lists, dictionaries and known functions can be used"
+    ) -> NoReturn:
         raise BrazoError(f"'{self.expression[:60]}' is not allowed: {why}")
 
     def _data(self, node: ast.AST) -> Any:
-        """Return the value of a node, which must not be a function or a namespace."""
+        """Return the value of a node; reject it if it is a function or a namespace."""
         value = self.value(node)
         if not is_data(value):
             self._refuse("a function is not a value; call it with ()")
         return value
 
     def _paid(self, value: Any) -> Any:
-        """Return a new value after charging for its size."""
+        """Subtract the size of a value from the budget and return the value."""
         if isinstance(value, int) and value.bit_length() > MAX_BITS:
             self._refuse(f"a whole number of more than {MAX_BITS} bits")
         if isinstance(value, str):
-            repeated_text(value, 1)
+            _require_short(value)
         pay(value, self.budget)
         return value
 
     def _key(self, node: ast.AST | None) -> Any:
-        """Return a key for a look-up; containers are rejected, because hashing them takes long."""
+        """Return the value of a node that is a dictionary key or an index.
+
+        Lists, tuples and dictionaries are rejected, because hashing them is slow.
+        """
         key = None if node is None else self._data(node)
         if node is None or isinstance(key, list | tuple | dict):
             self._refuse("a key must be a number or a text")
@@ -148,13 +154,13 @@ class _Walk:
                 raise NameError(f"name '{node.attr}' is not defined") from None
         if _is_dotted(owner):
             return self._known(owner[node.attr])
-        self._refuse(f"no '.{node.attr}' here")
+        self._refuse(f"the value before '.{node.attr}' has no such entry")
 
     def _Subscript(self, node: ast.Subscript) -> Any:
         owner = self._data(node.value)
         if isinstance(node.slice, ast.Slice):
             if not isinstance(owner, str | list | tuple):
-                self._refuse("only strings and lists are sliced")
+                self._refuse("only strings and lists can be sliced")
             parts = (node.slice.lower, node.slice.upper, node.slice.step)
             return self._paid(owner[slice(*(part and self._data(part) for part in parts))])
         if not isinstance(owner, str | list | tuple | dict):
@@ -225,7 +231,7 @@ class _Walk:
         for keyword in node.keywords:
             allowed = function.keywords
             if keyword.arg is None or not (allowed is None or keyword.arg in allowed):
-                self._refuse(f"{function.name}() takes no '{keyword.arg or '**'}' here")
+                self._refuse(f"{function.name}() has no argument '{keyword.arg or '**'}'")
             keywords[keyword.arg] = self._data(keyword.value)
         pay(arguments, self.budget)  # the time of a call depends on the size of its arguments
         value = function(*arguments, **keywords)
@@ -242,7 +248,7 @@ class _Walk:
                 method = table[node.attr]
                 return XacroFunction(node.attr, lambda *arguments: method(owner, *arguments))
             if not (_is_namespace(owner) or _is_dotted(owner)):
-                self._refuse(f"no '.{node.attr}()' here")
+                self._refuse(f"the value before '.{node.attr}()' has no such method")
         elif not isinstance(node, ast.Name):
             self._refuse("only functions can be called, by their name")
         function = self.value(node)
@@ -312,7 +318,7 @@ def _is_dotted(value: Any) -> bool:
 
 
 def _replace(text: str, old: str, new: str) -> str:
-    repeated_text(new, text.count(old))
+    _require_short(new, text.count(old))
     return text.replace(old, new)
 
 
@@ -323,7 +329,7 @@ def _get(owner: dict[Any, Any], key: Any, other: Any = None) -> Any:
 
 
 def _join(text: str, parts: Any) -> str:
-    repeated_text(text, len(parts))
+    _require_short(text, len(parts))
     return text.join(parts)
 
 

@@ -1,9 +1,9 @@
 """Functions and constants that the expressions of a xacro file can use.
 
-xacro gives its files most of Python's builtins.  Here each name is listed, and those whose time or
-memory is not bounded by the size of their arguments are limited (`range`, `round`) or omitted
-(`factorial`, `comb`, `perm`, `prod`).  `load_yaml` reads from the folder of the file, its package
-and the packages it uses; no other file on the disk can be read into a model.
+xacro gives its files most of Python's builtins.  Here each allowed name is listed.  Functions whose
+time or memory is not bounded by the size of their arguments are limited (`range`, `round`) or
+omitted (`factorial`, `comb`, `perm`, `prod`).  `load_yaml` reads only from the folder of the xacro
+file, its package and the packages that it uses.
 """
 
 from __future__ import annotations
@@ -54,7 +54,11 @@ def global_symbols(
     say: Callable[..., None],
     budget: Budget,
 ) -> dict[str, Any]:
-    """Return the initial names of `${...}`, in the layout of xacro."""
+    """Return the predefined names for `${...}`, in the data structure of xacro.
+
+    `find(name)` returns the folder of a package.  `say(*words)` is called for each message that the
+    file prints.
+    """
     import xacro
 
     def load_yaml(name: str) -> Any:
@@ -65,7 +69,7 @@ def global_symbols(
         return ""
 
     def fatal(*words: Any) -> None:
-        raise BrazoError(" ".join(str(word) for word in words))
+        raise BrazoError("xacro.fatal: " + (" ".join(map(str, words)) or "no reason given"))
 
     own = _table(
         load_yaml=load_yaml,
@@ -88,7 +92,10 @@ def global_symbols(
 
 
 def substitution_symbols(arguments: Mapping[str, Any], find: Callable[[str], str]) -> dict:
-    """Return the names of `$(eval ...)`: arguments, `arg()`, `find()`, common functions."""
+    """Return the names that `$(eval ...)` can use: arguments, `arg()`, `find()`, functions.
+
+    `arguments` are the xacro arguments; `find(name)` returns the folder of a package.
+    """
     from xacro.substitution_args import convert_value
 
     values = {key: convert_value(str(value), "auto") for key, value in arguments.items()}
@@ -102,8 +109,8 @@ def _load_yaml(path: Path, packages: Packages, symbols: Any, budget: Budget) -> 
     path = path.resolve()
     if not any(path.is_relative_to(folder) for folder in packages.own_folders()):
         raise BrazoError(
-            f"load_yaml: {path} is neither in the file's folder nor in a package it names; "
-            "only files there are read"
+            f"load_yaml: {path} is neither in the folder of the xacro file nor in one of its "
+            "packages; other files are not read"
         )
 
     loader = _loader(lambda text: evaluate(text, symbols, budget))
@@ -113,7 +120,7 @@ def _load_yaml(path: Path, packages: Packages, symbols: Any, budget: Budget) -> 
         with path.open("rb") as file:
             text = file.read(MAX_YAML + 1)
         if len(text) > MAX_YAML:
-            raise BrazoError(f"load_yaml: {path}: larger than {MAX_YAML} bytes")
+            raise BrazoError(f"load_yaml: {path}: larger than {MAX_YAML} bytes, the maximum")
         budget.spend(_YAML_COST * len(text))
         # The loader builds plain data only, as `yaml.safe_load` does.
         value = yaml.load(text, loader)
@@ -124,18 +131,25 @@ def _load_yaml(path: Path, packages: Packages, symbols: Any, budget: Budget) -> 
 
 
 def _loader(number: Callable[[str], Any]) -> type[yaml.SafeLoader]:
-    """Return PyYAML's loader of plain data with the units of xacro."""
+    """Return a PyYAML loader class for plain data, with the unit tags of xacro.
+
+    `number` evaluates the text of a value that has a unit tag.
+    """
 
     class Loader(yaml.SafeLoader):
         def flatten_mapping(self, node: Any) -> None:
             # Merged mappings are copied into each other, so nested merges grow exponentially.
             if any(key.tag == "tag:yaml.org,2002:merge" for key, _ in node.value):
-                raise BrazoError("load_yaml: merge keys (<<) are not read; write the keys out")
+                raise BrazoError(
+                    "load_yaml: merge keys (<<) are not supported; copy the keys instead"
+                )
 
         def fetch_flow_collection_start(self, TokenClass: Any) -> None:
             # The scanner visits all open brackets at every token.
             if self.flow_level >= _MAX_BRACKETS:
-                raise BrazoError(f"load_yaml: more than {_MAX_BRACKETS} nested brackets")
+                raise BrazoError(
+                    f"load_yaml: brackets are nested more than {_MAX_BRACKETS} levels deep"
+                )
             super().fetch_flow_collection_start(TokenClass)
 
     def with_unit(factor: float) -> Callable[[Any, Any], float]:
@@ -147,7 +161,7 @@ def _loader(number: Callable[[str], Any]) -> type[yaml.SafeLoader]:
 
 
 def _plain(value: Any) -> Any:
-    """Return YAML data with types unknown to expressions (dates, sets, bytes) converted to text."""
+    """Return YAML data in which unsupported types (dates, sets, bytes) are converted to text."""
     if isinstance(value, dict):
         return {_scalar(key): _plain(item) for key, item in value.items()}
     return [_plain(item) for item in value] if isinstance(value, list) else _scalar(value)
@@ -160,13 +174,13 @@ def _scalar(value: Any) -> Any:
 def _range(*bounds: int) -> list[int]:
     numbers = range(*bounds)
     if max(abs(numbers.start), abs(numbers.stop)) >= 1 << 62 or len(numbers) > _MAX_RANGE:
-        raise BrazoError(f"a range of more than {_MAX_RANGE} numbers")
+        raise BrazoError(f"range() has more than {_MAX_RANGE} numbers, the maximum")
     return list(numbers)
 
 
 def _round(x: Any, digits: int | None = None) -> Any:
     if digits is not None and abs(digits) > _MAX_DIGITS:
-        raise BrazoError(f"round to {digits} digits; at most {_MAX_DIGITS}")
+        raise BrazoError(f"round() to {digits} digits; at most {_MAX_DIGITS} are allowed")
     return round(x, digits)
 
 

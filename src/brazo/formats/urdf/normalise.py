@@ -1,10 +1,10 @@
 """Conversion of a URDF or xacro file to one clean URDF element tree.
 
 The file is parsed by lxml without any access outside it: no network, no external DTD, no entities.
-A file that declares entities is rejected, which prevents both external entities and exponential
-ones ("billion laughs").  A few errors that cannot change a number (an undeclared prefix, `--`
-inside a comment, an invalid byte, a late XML declaration) are ignored with a warning; any other
-invalid XML is rejected with its line.
+A file that declares entities is rejected, which prevents external entities and exponential
+expansion ("billion laughs").  A few errors that cannot change a number (an undeclared prefix, `--`
+inside a comment, an invalid byte, a late XML declaration) are ignored with a warning.  Any other
+invalid XML is rejected, with the line of the error.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from brazo.formats.urdf.packages import PackagePlaces, Packages
 from brazo.model.description import Finding
 
 _HARMLESS = {
-    "NS_ERR_UNDEFINED_NAMESPACE": "a name prefix is not declared",
-    "ERR_HYPHEN_IN_COMMENT": "'--' inside a comment",
-    "ERR_RESERVED_XML_NAME": "the XML declaration is not at the start of the file",
-    "ERR_INVALID_ENCODING": "a character does not fit the file's encoding",
+    "NS_ERR_UNDEFINED_NAMESPACE": "a namespace prefix is not declared; ignored",
+    "ERR_HYPHEN_IN_COMMENT": "'--' inside a comment is not valid XML; ignored",
+    "ERR_RESERVED_XML_NAME": "the XML declaration is not at the start of the file; ignored",
+    "ERR_INVALID_ENCODING": "a character is not valid in the encoding of the file; replaced",
 }
 
 
 @dataclass
 class Document:
-    """Element tree of one file, and its warnings."""
+    """URDF element tree of one file, and the warnings about it."""
 
     root: Element
     path: Path
@@ -40,11 +40,11 @@ class Document:
     findings: list[Finding] = field(default_factory=list)
 
     def note(self, element: Element, message: str) -> None:
-        """Add a warning and continue."""
+        """Add a warning about an element and continue."""
         self.findings.append(Finding(message, self.path, self.line(element), label(element)))
 
     def fail(self, element: Element, message: str) -> NoReturn:
-        """Reject the file because of this element."""
+        """Raise BrazoError with the location of an element."""
         raise BrazoError(at(self.path, self.line(element), label(element)) + message)
 
     def line(self, element: Element) -> int | None:
@@ -56,14 +56,16 @@ def read_document(
     packages: PackagePlaces | None = None,
     arguments: Mapping[str, str] | None = None,
 ) -> Document:
-    """Read a .urdf or .xacro file into a plain URDF tree."""
+    """Read a .urdf or .xacro file and return its URDF tree, with macros expanded."""
     path = Path(path)
     finder = Packages(path.resolve(), packages)
     root, findings = parse_xml(read_bytes(path), path)
     uses_xacro = any("xacro" in (element.prefix or "") for element in elements(root))
     if not (path.suffix.lower() == ".xacro" or uses_xacro):
         if arguments:
-            raise BrazoError(f"{path}: arguments apply to xacro files; this is plain URDF")
+            raise BrazoError(
+                f"{path}: arguments are only allowed for xacro files; this is plain URDF"
+            )
         return Document(root, path, finder, findings=findings)
     declared = {element.get("name") for element in elements(root, "arg")}
     findings += [
@@ -79,11 +81,11 @@ def read_document(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, up to `MAX_BYTES`."""
+    """Return the content of a file; BrazoError if it has more than `MAX_BYTES` bytes."""
     try:
         size = require_regular(path).st_size
         if size > MAX_BYTES:
-            raise BrazoError(f"{path}: {size} bytes; at most {MAX_BYTES} are read")
+            raise BrazoError(f"{path}: the file has {size} bytes; at most {MAX_BYTES} are allowed")
         return path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -91,7 +93,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def parse_xml(data: bytes, path: Path) -> tuple[Element, list[Finding]]:
-    """Parse an untrusted file; comments and processing instructions are removed."""
+    """Return the root element of an untrusted XML file, and warnings about harmless errors.
+
+    Comments and processing instructions are removed.  `path` is used in messages.
+    """
     parser = etree.XMLParser(
         recover=True,  # errors are checked below, one by one
         resolve_entities=False,
@@ -117,31 +122,31 @@ def parse_xml(data: bytes, path: Path) -> tuple[Element, list[Finding]]:
     dtd = info.internalDTD
     if dtd is not None and (info.system_url or next(dtd.iterentities(), None) is not None):
         raise BrazoError(
-            f"{path}: declares entities or an external DTD, which are not read; "
-            "write the values out in the file"
+            f"{path}: declares entities or an external DTD, which are not supported; "
+            "write the values in the file instead"
         )
     return root, findings
 
 
 def elements(parent: Element, name: str | None = None) -> Iterator[Element]:
-    """Yield all elements below `parent`, including itself (of one name)."""
+    """Yield `parent` and all elements below it, optionally only those with the given name."""
     for element in parent.iter():
         if isinstance(element.tag, str) and (name is None or local_name(element) == name):
             yield element
 
 
 def children(parent: Element, name: str) -> list[Element]:
-    """Return the direct children of one name."""
+    """Return the direct children with the given name."""
     return [c for c in parent if isinstance(c.tag, str) and local_name(c) == name]
 
 
 def local_name(element: Element) -> str:
-    """Return the element's name without its namespace."""
+    """Return the name of an element without its namespace."""
     return element.tag.rpartition("}")[2]
 
 
 def label(element: Element) -> str:
-    """Return the name of an element for a message: `joint name="elbow" origin`."""
+    """Return a description of an element for messages, such as `joint name="elbow" origin`."""
     words: list[str] = []
     while element is not None and local_name(element) != "robot":
         name = element.get("name")

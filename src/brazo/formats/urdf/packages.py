@@ -1,13 +1,15 @@
 """Location of the files that a URDF refers to: `package://`, `model://`, `file://`, relative paths.
 
-No ROS installation is needed.  A package is searched, in this order,
+No ROS installation is needed.  The caller can give the folder of a package by name.  Other packages
+are searched in the folders given by the caller, the folder of the robot file and its parent
+folders, and the folders in `ROS_PACKAGE_PATH`, `AMENT_PREFIX_PATH` and the resource paths of
+Gazebo.  In these folders and their subfolders, the first match of this list is used:
 
-1. in the `packages` given by the caller (names with folders, or folders that contain packages),
-2. in the parent folders of the robot file: a folder on the path, or one beside it, that has the
-   name of the package or a `package.xml` with this name,
-3. in `ROS_PACKAGE_PATH`, `AMENT_PREFIX_PATH` and the resource paths of Gazebo,
-4. under another name: `kuka_kr10_support`, `kuka_kr10` and `kuka_kr10_description` are one package
-   whose folder was renamed.  Such a guess is stored in `aliases`, for a warning of the reader.
+1. a folder with the name of the package,
+2. a folder with a `package.xml` that contains the name of the package,
+3. a folder with a similar name: `kuka_kr10_support`, `kuka_kr10` and `kuka_kr10_description` are
+   read as names of the same package.  Such a guess is stored in `aliases`, and the reader warns
+   about it.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ _ENVIRONMENT = (
 
 
 class Packages:
-    """Finds packages and files for one robot description."""
+    """Finder of the packages and files to which one robot description refers."""
 
     def __init__(self, file: Path, places: PackagePlaces | None = None) -> None:
         self.folder = file.parent
@@ -57,16 +59,17 @@ class Packages:
             self._roots += [Path(entry) / below for entry in entries if entry]
 
     def find(self, name: str) -> Path | None:
-        """Return the folder of a package, or None."""
+        """Return the folder of a package; None if it is not found."""
         if name not in self._known:
             self._known[name] = self._search(name)
         return self._known[name]
 
     def own_folders(self) -> list[Path]:
-        """Return the folders for data of the description: its own, its package, packages found.
+        """Return the folders from which the robot description may read data.
 
-        A package is a folder with a `package.xml`, or one given by the caller; a parent folder that
-        happens to be named `etc` is not one.
+        These are the folder of the description, the folders given by the caller, and those parent
+        folders and packages found so far that have a `package.xml`.  A parent folder that only has
+        the same name as a package (such as `etc`) is not included.
         """
         up = [self.folder, *list(self.folder.parents)[:_LEVELS_UP]]
         found = [*up, *(folder for folder in self._known.values() if folder is not None)]
@@ -74,7 +77,7 @@ class Packages:
         return [folder.resolve() for folder in (self.folder, *self._given, *packages)]
 
     def resolve(self, uri: str) -> Path | None:
-        """Return the file of a URI or relative path, or None if it does not exist."""
+        """Return the file that a URI or relative path refers to; None if it does not exist."""
         uri = uri.strip()
         scheme, rest = _scheme(uri)
         if scheme in ("package", "model"):
@@ -115,7 +118,7 @@ class Packages:
         return None
 
     def _candidates(self) -> Iterator[Path]:
-        """Yield every root folder, each followed by its subfolders."""
+        """Yield every folder that may be a package: each search folder, then its subfolders."""
         for root in self._roots:
             yield root
             yield from _subfolders(root)
@@ -138,7 +141,7 @@ def _file_uri(uri: str) -> Path:
 
 
 def _existing(path: Path) -> Path | None:
-    """Return the file itself, or the one whose name differs only in upper and lower case."""
+    """Return the file with this path, ignoring the case of the file name; None if there is none."""
     try:
         if path.is_file():
             return path
@@ -176,7 +179,7 @@ def _declared_name(folder: Path) -> str | None:
 
 
 def _core(name: str) -> str:
-    """Return the name of a package without the endings that vary."""
+    """Return the name of a package without endings such as `_description` or `_support`."""
     words = name.lower().split("_")
     while len(words) > 1 and words[-1] in _ENDINGS:
         words.pop()
@@ -188,8 +191,9 @@ def _core_is(folder: str, core: str) -> bool:
 
 
 def _core_ends(folder: str, core: str) -> bool:
-    """Return whether a folder is a package with the name of the manufacturer before it.
+    """Return whether a folder name is the package name with a manufacturer's name before it.
 
-    For example, `clearpath_ridgeback_description` matches `ridgeback_description`.
+    `core` is the package name without its ending (see `_core`).  For example,
+    `clearpath_ridgeback_description` matches `ridgeback`.
     """
     return len(core) > 3 and _core(folder).endswith("_" + core)

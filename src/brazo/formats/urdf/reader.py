@@ -1,9 +1,9 @@
 """Reader of URDF and xacro files into a `TreeModel`; the public function is `read_urdf`.
 
 A URDF joint places its child link at `origin · motion(axis, q)`, so the body frame is the moved
-joint frame and `after` is the identity.  Fixed joints are merged (`brazo.formats.assembly`).  A
-floating joint on the root link only places the robot and is read as fixed; planar joints and other
-floating joints become several joints (`brazo.formats.composed`).
+joint frame and `after` is the identity.  Links with fixed joints are merged
+(`brazo.formats.assembly`).  A floating joint on the root link only places the robot and is read as
+fixed.  Planar joints and other floating joints become several joints (`brazo.formats.composed`).
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ def read_urdf(
     packages: PackagePlaces | None = None,
     arguments: Mapping[str, str] | None = None,
 ) -> TreeModel:
-    """Read a .urdf or .xacro file.
+    """Read a .urdf or .xacro file into a model.
 
-    `tip` names the link that carries the tool (by default `brazo.formats.tip` selects it),
-    `packages` gives the locations of packages (names with folders, or folders to search),
-    `arguments` are those of the xacro file.
+    `tip` is the name of the link that carries the tool; by default `brazo.formats.tip` selects it.
+    `packages` is a mapping from package names to folders, or a list of folders to search.
+    `arguments` are the arguments of the xacro file.
     """
     document = read_document(path, packages, arguments)
     return model_from(document, tip)
 
 
 def model_from(document: Document, tip: str | None = None) -> TreeModel:
-    """Build the model of a URDF tree that is already parsed."""
+    """Return the model of a parsed URDF tree."""
     root = document.root
     if local_name(root) != "robot":
         document.fail(
-            root, f"the file starts with <{local_name(root)}>, a URDF starts with <robot>"
+            root, f"the file starts with <{local_name(root)}>; a URDF starts with <robot>"
         )
     name = (root.get("name") or document.path.stem).strip() or "robot"
     base = _root_name(document)
@@ -58,7 +58,7 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
     links = _links(document, connections)
     connections = _expanded(document, connections, links)
     if not links:
-        document.fail(root, "has no link; a macro file is included by a robot, not read itself")
+        document.fail(root, "has no link; a file with only macros must be included in a robot file")
     complaints = Complaints(
         lambda item, text: document.fail(root if item is None else item, text),
         lambda item, text: document.note(root if item is None else item, text),
@@ -66,7 +66,7 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
     _note_copies(document, links, connections)
     assembly = assemble(links, _without_idle_mimics(document, connections), complaints, tip)
     findings = document.findings + [
-        Finding(f"package '{name}' is not found by its name; taken from {folder}", document.path)
+        Finding(f"package '{name}' is not found; {folder} is used instead", document.path)
         for name, folder in document.packages.aliases.items()
     ]
     return TreeModel(
@@ -82,19 +82,19 @@ def model_from(document: Document, tip: str | None = None) -> TreeModel:
 
 
 def _unique(document: Document, kind: str) -> list[Element]:
-    """Return the links or joints of the robot; their names must be present and unique."""
+    """Return all elements of a kind ("link" or "joint"); two with the same name are an error."""
     seen: set[str] = set()
     found = children(document.root, kind)
     for element in found:
         name = elements.required(document, element, "name")
         if name in seen:
-            document.fail(element, f"a second {kind} of this name; names must differ")
+            document.fail(element, f"a second {kind} with this name; names must be unique")
         seen.add(name)
     return found
 
 
 def _root_name(document: Document) -> str | None:
-    """Return the name of the first link that is no joint's child."""
+    """Return the name of the first link that is not the child of a joint; None if there is none."""
     joints = children(document.root, "joint")
     below = {_end(document, joint, "child") for joint in joints}
     names = [(link.get("name") or "").strip() for link in children(document.root, "link")]
@@ -121,7 +121,7 @@ def _links(document: Document, connections: list[Connection]) -> list[FileLink]:
 
 
 def _note_copies(document: Document, links: list[FileLink], connections: list[Connection]) -> None:
-    """Warn if most moving links have the same inertia, which indicates placeholders."""
+    """Add a warning if most moving links have the same inertia, which indicates placeholders."""
     moving = {c.child for c in connections if c.kind != "fixed"}
     alike: dict[bytes, list[str]] = {}
     for link in links:
@@ -132,14 +132,14 @@ def _note_copies(document: Document, links: list[FileLink], connections: list[Co
     if len(names) >= 3 and 2 * len(names) > len(moving):
         document.note(
             document.root,
-            f"links {', '.join(names)} have exactly the same inertial: probably placeholders",
+            f"links {', '.join(names)} have exactly the same inertial, probably a placeholder",
         )
 
 
 def _end(document: Document, joint: Element, which: str) -> str:
     found = elements.only(document, joint, which)
     if found is None:
-        document.fail(joint, f"has no {which} link")
+        document.fail(joint, f'has no {which} link; add <{which} link="..."/>')
     return elements.required(document, found, "link")
 
 
@@ -177,7 +177,11 @@ def _connection(document: Document, joint: Element, base: str | None) -> Connect
 def _expanded(
     document: Document, connections: list[Connection], links: list[FileLink]
 ) -> list[Connection]:
-    """Replace planar and floating joints by joints of one coordinate; adds the links between."""
+    """Return the connections with each planar or floating joint replaced by simple joints.
+
+    A simple joint has one coordinate.  The massless links between the simple joints are appended to
+    `links`.
+    """
     result: list[Connection] = []
     for whole in connections:
         kind = whole.source.get("type")
@@ -209,7 +213,7 @@ def _mimic(document: Document, joint: Element) -> Mimic | None:
 
 
 def _without_idle_mimics(document: Document, connections: list[Connection]) -> list[Connection]:
-    """Convert joints that mimic a fixed joint to joints fixed at their offset."""
+    """Return the connections; joints that mimic a fixed joint become fixed at their offset."""
     fixed = {c.name for c in connections if c.kind == "fixed"}
     result = []
     for c in connections:

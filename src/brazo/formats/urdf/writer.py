@@ -1,8 +1,8 @@
 """Writer of URDF: `write_urdf` returns the text, `export_urdf` writes a file with its meshes.
 
-The frame of a URDF link is on its joint axis: T_parent_link(q) = origin · motion(axis, q).  That of
-a `TreeModel` body can be elsewhere (`after`), such as the frame at the far end of a standard D-H
-link.  If `after` translates only along the axis, or the joint is prismatic, the two motions
+The frame of a URDF link is on its joint axis: T_parent_link(q) = origin · motion(axis, q).  The
+frame of a `TreeModel` body can be elsewhere (`after`), such as at the far end of a standard D-H
+link.  If `after` translates only along the axis, or the joint is prismatic, the two transforms
 commute,
 
     before · motion(a) · after = (before · after) · motion(Rᵀ a),      R: rotation of `after`,
@@ -42,12 +42,15 @@ _ON_AXIS = 1e-15  # m, max distance of a frame that counts as on its axis
 
 
 def write_urdf(model: Model) -> str:
-    """Return the URDF text of a robot; parts that need a mesh file of their own are omitted."""
+    """Return the URDF text of a robot; parts that would need a new mesh file are omitted."""
     return _UrdfWriter(_tree(model), _existing_file).text()
 
 
 def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
-    """Write `path` and the folder `<stem>_meshes` beside it; return notes on omitted data."""
+    """Write a URDF file and its meshes; return notes on omitted data.
+
+    The meshes are in the folder `<stem>_meshes` next to the file.
+    """
     path = Path(path)
     meshes = MeshFolder()
     folder = mesh_folder(path)
@@ -64,11 +67,14 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
 
 
 def _tree(model: Model) -> TreeModel:
-    return model.require_tree("URDF cannot hold them; write MJCF instead (--mjcf)")
+    return model.require_tree("URDF does not support them; write MJCF instead (--mjcf)")
 
 
 def _existing_file(shape: Shape, wanted: str) -> str | None:
-    """Return the URI of a mesh that is a file, else None: there is no mesh folder."""
+    """Return the URI of the mesh file of a shape; None if the shape has no file.
+
+    Used when no mesh files are written, so the name `wanted` for a new file is ignored.
+    """
     if isinstance(shape, Mesh) and shape.path is not None:
         return shape.path.resolve().as_uri()
     return None
@@ -126,7 +132,7 @@ class _UrdfWriter:
             element.append(_origin(part.pose))
             geometry = etree.SubElement(element, "geometry")
             if not self._geometry(geometry, part, owner):
-                note = f"part '{part.name}' of '{owner}' needs a mesh file"
+                note = f"part '{part.name}' of '{owner}', which needs a mesh file"
                 if note not in self.notes:
                     self.notes.append(note)
                 return
@@ -212,11 +218,13 @@ class _UrdfWriter:
             )
         if forward != backward:
             self.notes.append(
-                f"joint '{joint.name}': Coulomb friction differs by direction ({forward:g}, "
-                f"{backward:g}); the larger is written"
+                f"the smaller of the two Coulomb friction values of joint '{joint.name}' "
+                f"({forward:g} for qd > 0, {backward:g} for qd < 0)"
             )
         if joint.drive.armature:
-            self.notes.append(f"joint '{joint.name}': motor inertia {joint.drive.armature:g} kg m²")
+            self.notes.append(
+                f"the motor inertia of joint '{joint.name}' ({joint.drive.armature:g} kg m²)"
+            )
 
     def _fixed(self, parent: str, child: str, T: Array) -> None:
         name = unique_name(f"{child}_fixed", self.joint_names)
@@ -226,7 +234,7 @@ class _UrdfWriter:
         etree.SubElement(element, "child", link=child)
 
     def _frames(self) -> None:
-        """Write named frames that are not body frames, and the tool, as massless links."""
+        """Write the tool, and each named frame that is not a body frame, as a massless link."""
         model = self.model
         own = {body.name for body in model.bodies}
         tool_is_named = np.array_equal(model.tool, IDENTITY)
@@ -252,7 +260,7 @@ class _UrdfWriter:
 
 
 def _colliding(part: Part) -> list[Part]:
-    """Return a part, or the convex pieces that collide in its place."""
+    """Return the parts to write as collision shapes: the convex pieces, or the part itself."""
     if not (isinstance(part.shape, Mesh) and part.shape.pieces):
         return [part]
     return [
@@ -262,7 +270,7 @@ def _colliding(part: Part) -> list[Part]:
 
 
 def _plain(name: str) -> str:
-    """Return a name with underscores instead of spaces, as URDF names are words."""
+    """Return a name with underscores instead of spaces, because URDF names have no spaces."""
     return printable(name).replace(" ", "_")
 
 
@@ -271,5 +279,5 @@ def _origin(T: Array) -> Element:
 
 
 def _bounded(value: float) -> float:
-    """Limit a value to ±1e9, which means no limit, because URDF has no infinity."""
+    """Limit a value to ±1e9, because URDF has no infinity; 1e9 means no limit."""
     return max(-NO_LIMIT, min(NO_LIMIT, value))

@@ -38,7 +38,10 @@ FAMILIES = (
 
 
 def recognise(chain: Chain) -> ClosedForm | tuple[Mismatch, ...]:
-    """The closed-form solver for an arm; if there is none, one reason for each family."""
+    """Return the closed-form solver for an arm, or one `Mismatch` for each family of arms.
+
+    A `Mismatch` contains the reason why the arm does not belong to a family.
+    """
     mismatches = []
     for family in FAMILIES:
         found = family.recognise(chain)

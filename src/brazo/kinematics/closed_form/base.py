@@ -1,20 +1,20 @@
-"""The interface of closed-form IK solvers (`ClosedForm`) and their results.
+"""Interface of closed-form IK solvers (`ClosedForm`) and their results.
 
-A closed form solves a *family* of arms, recognised from the geometry of the joint axes (which are
-parallel, which intersect), never from a robot's name.  A *branch* is one of the IK solutions of a
-target.  A solver always computes all B branches; a *slot* is the index of a branch, and the branch
-in slot b is called `branch_names[b]`.
+A closed form solves a *family* of arms. The family is recognised from the geometry of the joint
+axes (which axes are parallel, which intersect), not from the robot's name. A *branch* is one of the
+IK solutions of a target. A solver always computes all B branches. The index of a branch is its
+*slot*, and the branch in slot b has the name `branch_names[b]`.
 
 The name of a branch consists of *flags*, words with a geometric meaning such as LEFTY or ABOVE.
-`flag_values` gives the flags of a configuration, so configurations and IK branches have the same
-names.
+`flag_values` returns the flags of a configuration, so configurations have the same names as IK
+branches.
 
-The mathematics of a family is its `formula`.  It works for any scalar type of `brazo.codegen.ring`
-(floats, NumPy arrays, graph nodes), so it uses `where` instead of `if`.  It returns one
-`Candidate` per slot, whether or not the target is within reach.  `compiled.py` adds what all
-families have in common: Newton refinement, errors by forward kinematics, joint limits and the
-choice of the best branch.  For `Robot.ik` this graph is compiled to machine code;
-`ClosedForm.solve` evaluates it with NumPy.
+The mathematics of a family is its `formula`. It works for any scalar type of `brazo.codegen.ring`
+(floats, NumPy arrays, graph nodes), so it uses `where` instead of `if`. It returns one `Candidate`
+per slot, even if the target is out of reach. `compiled.py` adds the parts that all families have in
+common: Newton refinement, errors by forward kinematics, joint limits and the choice of the best
+branch. For `Robot.ik` this graph is compiled to machine code. `ClosedForm.solve` evaluates it with
+NumPy.
 
 In formulas, a condition is a value that is ≥ 0 where the condition holds.
 """
@@ -54,16 +54,16 @@ ACCEPTED = 1e-10
 
 
 def accepted_distance(size: float) -> float:
-    """Max position error (m) of an accepted solution; `size` is the size of the arm (m)."""
+    """Return the max position error (m) of an accepted IK solution, for an arm of `size` (m)."""
     return ACCEPTED * min(size, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solutions:
-    """All branches for one or many targets; `valid` marks those that reach the target."""
+    """All branches (IK solutions) of one or many targets, including those that are not valid."""
 
     q: Array  # (..., B, n) revolute values in (−π, π]
-    valid: Array  # (..., B) bool
+    valid: Array  # (..., B) bool, True if the branch reaches the target
     names: tuple[str, ...]  # B
     position_error: Array  # (..., B) m, by forward kinematics
     orientation_error: Array  # (..., B) rad; non-zero for arms with too few joints
@@ -71,7 +71,7 @@ class Solutions:
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The reason why an arm does not belong to a family; false in a boolean context."""
+    """Reason why an arm does not belong to a family of arms; false in a boolean context."""
 
     family: str
     reason: str
@@ -85,7 +85,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """The joint values that a formula computes for one branch."""
+    """Joint values that a closed-form formula computes for one branch (IK solution)."""
 
     # n joint values, approximate where the target is out of reach; an angle may also be given as
     # (cos, sin).
@@ -94,7 +94,7 @@ class Candidate:
 
 
 class BranchRows(NamedTuple):
-    """All branches for many targets, as arrays: the result of a batch kernel."""
+    """Result of a batch kernel: all branches (IK solutions) of many targets, as arrays."""
 
     q: Array  # (..., B, n) joint values, moved by full turns into the limits
     state: Array  # (..., B) −1: no solution; else bit i is set if joint i is out of its limits
@@ -106,25 +106,31 @@ class BranchRows(NamedTuple):
 
 
 class BranchKernel(Protocol):
-    """Compiled code that computes all branches; `compiled.py` describes T, q0 and rule."""
+    """Compiled code that computes all branches (IK solutions) of targets; see `compiled.py`."""
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """Function (T, q0, rule) for one target; returns q, branch and best as one vector."""
+        """Function (T, q0, rule) for one target; it returns q, branch and best in one vector.
+
+        `compiled.py` describes the inputs and the layout of the result.
+        """
         ...
 
     @property
     def single(self) -> Kernel | None:
-        """The kernel behind `entry`; None if `entry` is a Python function."""
+        """The kernel that `entry` calls; None if `entry` is a Python function."""
         ...
 
     def rows(self, T: Array, q0: Array, rule: Array, threads: int | None = None) -> BranchRows:
-        """All branches for targets T (..., 16)."""
+        """Return all branches of the targets T (..., 16), which are flattened 4 × 4 pose matrices.
+
+        `compiled.py` describes q0 and rule.
+        """
         ...
 
 
 class ClosedForm(ABC):
-    """Closed-form IK solver for one arm; each family of arms has a subclass."""
+    """Closed-form IK solver for one arm; there is one subclass per family of arms."""
 
     family: ClassVar[str]
     # The part of the target that a valid branch reaches: the full pose; the position, with the
@@ -137,7 +143,7 @@ class ClosedForm(ABC):
 
     @property
     def branch_names(self) -> tuple[str, ...]:
-        """The name of every slot, e.g. "LEFTY ABOVE NOFLIP"."""
+        """Names of all branches in the order of their slots (indices), e.g. "LEFTY ABOVE"."""
         return tuple(" ".join(words) for words in itertools.product(*(w for _, w in self.flags)))
 
     @property
@@ -146,20 +152,22 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
-        """One candidate per slot for a tool pose T in the base frame.
+        """Return one candidate per branch for a tool pose T in the base frame.
 
-        T consists of nine scalars of the rotation (row by row) and three of the position.  q0 has n
-        values for joints that the target does not determine: the user's start values where `given`
-        ≥ 0, else 0.
+        T consists of nine scalars for the rotation (row by row) and three for the position. q0
+        contains n start values, which are used for joints that the target does not determine.
+        Where `given` ≥ 0, the user specified them; otherwise they are 0.
         """
 
     def errors(self, turns: Sequence[Any], p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar]:
-        """Errors of the tool pose, by forward kinematics, as three scalars.
+        """Return three errors of the tool pose, computed by forward kinematics.
 
-        These are the larger of position error / size and orientation error (rad), the position
-        error (m), and the sine of half the orientation error.  `turns` has (cos, sin) for each
-        revolute joint and the value of each prismatic joint; p is the target (12: rotation,
-        position).
+        1. the larger of position error / size of the arm and orientation error (rad);
+        2. the position error (m);
+        3. the sine of half the orientation error.
+
+        `turns` contains (cos, sin) of each revolute joint and the value of each prismatic joint. p
+        contains the target's rotation (nine scalars) and position (three).
         """
         from brazo.kinematics.closed_form.pose_error import chain_errors
 
@@ -167,14 +175,21 @@ class ClosedForm(ABC):
 
     @abstractmethod
     def flag_values(self, q: Array) -> Array:
-        """Flags of configurations q (..., n), as indices of their words: (..., flags) int."""
+        """Return the flags of configurations q (..., n) as integers (..., number of flags).
+
+        A flag is one word of the branch name. The integer is the index of the word among the words
+        that the flag can have, e.g. 0 for LEFTY and 1 for RIGHTY.
+        """
 
     @abstractmethod
     def why_unreachable(self, T: ArrayLike) -> str | None:
-        """Message with values why no branch reaches the pose T (4, 4); None if one does."""
+        """Return a message that explains why no branch reaches the pose T (4, 4).
+
+        Return None if a branch reaches it.
+        """
 
     def branch_kernel(self, limits: Array) -> BranchKernel:
-        """Compiled solver for all branches with limits (n, 2) of the chain's joints."""
+        """Make the compiled solver; `limits` (n, 2) are the limits of the chain's joints."""
         from brazo.kinematics.closed_form.compiled import BranchGraph
 
         return BranchGraph(self, limits)
@@ -187,10 +202,10 @@ class ClosedForm(ABC):
         return BranchGraph(self, np.tile([-np.inf, np.inf], (self.chain.n, 1)))
 
     def solve(self, T: ArrayLike, q0: ArrayLike | None = None) -> Solutions:
-        """All branches for tool poses (..., 4, 4) in the base frame.
+        """Compute all branches for tool poses (..., 4, 4) in the base frame.
 
-        At singular poses some joints are not determined by the target; they keep their values of
-        q0 (n,) or (..., n).
+        At singular poses the target does not determine some joints. These joints keep their values
+        from q0, which has shape (n,) or (..., n). Without q0 they are 0.
         """
         T = np.asarray(T, dtype=float)
         batch, n = T.shape[:-2], self.chain.n
@@ -209,7 +224,7 @@ class ClosedForm(ABC):
         )
 
     def branch_of(self, q: ArrayLike) -> Array:
-        """Slots (...) of the branches of configurations q (..., n)."""
+        """Return the branches (...) of configurations q (..., n), as indices in `branch_names`."""
         values = self.flag_values(np.asarray(q, dtype=float))
         slot = np.zeros(values.shape[:-1], dtype=int)
         for i, (_, words) in enumerate(self.flags):
@@ -218,14 +233,14 @@ class ClosedForm(ABC):
 
 
 def wrapped(q: Array, revolute: Array) -> Array:
-    """Joint values (..., n) with the angles wrapped to [−π, π]."""
+    """Return joint values (..., n) with the angles of revolute joints wrapped to [−π, π]."""
     return np.where(revolute, wrap(q), q)
 
 
 def pose_errors(chain: Chain, q: Array, T: Array) -> tuple[Array, Array]:
-    """Position errors (m) and orientation errors (rad) of the tool at q (N, B, n), each (N, B).
+    """Return position errors (m) and orientation errors (rad) of the tool, each (N, B).
 
-    The targets are T (N, 4, 4).
+    q (N, B, n) contains joint values of B branches for each target, and T (N, 4, 4) the targets.
     """
     miss = (chain.fk(q) - T[:, None])[..., :3, :]
     miss *= miss
@@ -236,5 +251,5 @@ def pose_errors(chain: Chain, q: Array, T: Array) -> tuple[Array, Array]:
 
 
 def wrap(angle: Array) -> Array:
-    """Angles (rad) wrapped to [−π, π]."""
+    """Wrap angles (rad) to [−π, π]."""
     return angle - 2 * math.pi * np.round(angle / (2 * math.pi))

@@ -1,17 +1,17 @@
 """SCARA arms whose first two revolute joints have the same axis, such as R-P-R-R-R.
 
-They have four parallel revolute joints and a prismatic one; the tool pose depends only on the sum
-θ₁ + θ₂ of the first two revolute joints.  The sum is solved as for any SCARA (`scara.py`): two
-links reach the wrist with the elbow on either side.  The target does not determine how the sum is
-split:
+These arms have four parallel revolute joints and a prismatic joint. The tool pose depends only on
+the sum θ₁ + θ₂ of the first two revolute joints. The sum is solved as for any SCARA (`scara.py`):
+two links reach the wrist with the elbow on either side. The target does not determine θ₁ and θ₂
+individually. They are chosen as follows:
 
-  without q0   θ₁ = φ − 90°, with φ the direction from axis 1 to the wrist, and θ₂ = sum − θ₁.  For
-               two links of equal length L, θ₂ = 90° ∓ acos(ρ/2L), ρ being the distance of the wrist
-               from axis 1;
-  with q0      the split nearest to q0: both joints move by the same angle from q0.
+  without q0   θ₁ = φ − 90° and θ₂ = sum − θ₁, where φ is the direction from axis 1 to the wrist.
+               For two links of equal length L this gives θ₂ = 90° ∓ acos(ρ/2L), where ρ is the
+               distance of the wrist from axis 1.
+  with q0      both joints move by the same angle from q0, which gives the values nearest to q0.
 
-Branches: LEFTY and RIGHTY as for any SCARA.  Reference: Yan, Xu, Jia (robot teleoperation), whose
-second branch and height are corrected here.
+The branches are LEFTY and RIGHTY, as for any SCARA. Reference: Yan, Xu, Jia (robot teleoperation).
+The formulas of the reference for the second branch and for the height are corrected here.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FAMILY = "SCARA with two joints on its first axis"
 
 
 def recognise(chain: Chain) -> CoaxialScara | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)

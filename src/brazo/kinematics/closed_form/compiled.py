@@ -1,33 +1,36 @@
 """Compiled kernel that computes all branches of a closed form and chooses the best one.
 
 Its graph contains the candidates of the formula, Newton refinement, errors by forward kinematics
-and joint limits.  The *slot* of a branch is its index.  Inputs for each target:
+and joint limits. The *slot* of a branch is its index. Inputs for each target:
 
-    T      16       the target pose; a rounded rotation is replaced by the nearest exact one
-    q0     n + 1    start values of the chain's joints, and 1 if the user gave them, else −1
-    rule   2 + B    tolerance; 1 if any orientation is accepted, else 0; 1 for each allowed slot
+    T      16       target pose; a rounded rotation matrix is replaced by the nearest exact one
+    q0     n + 1    start values of the chain's joints, and 1 if the user gave them, otherwise −1
+    rule   2 + B    orientation tolerance (rad); 1 if any orientation is accepted, otherwise 0; 1
+                    for each allowed slot, otherwise 0
 
 Outputs for one target, concatenated to one vector (allocating one array is faster than three):
 
-    q      (B, n)   joint values, moved by full turns into the limits and as near to q0 as possible
+    q      (B, n)   joint values, shifted by full turns into the limits, as near to q0 as possible
     branch (B, 5)   1 if the branch reaches the target; joints out of limits (bit i: joint i);
                     position error (m); orientation error (rad); distance max |q − q0|
-    best   n + 5    q of the best branch; its slot (−1 if there is none); its position and
+    best   n + 5    q of the best branch; its slot (−1 if there is none); its position error and
                     orientation error; 1 if T is a pose; 1 on success (T is a pose and the best
                     branch reaches it)
 
-Batches return `BranchRows` instead, which needs less memory traffic.
+The batch kernel returns `BranchRows` instead, which needs less memory traffic.
 
-The best branch is chosen from the allowed branches that reach the target within the limits: those
-whose orientation error is the smallest, up to the tolerance, and of these the nearest to q0.
+The best branch is chosen from the allowed branches that reach the target within the limits. Of
+these branches, those with the smallest orientation error (up to the tolerance) are kept, and the
+nearest to q0 is chosen.
 
-Closed forms lose digits near double roots (a stretched arm) and where a nearly special geometry was
-treated as exactly special.  Branches of full poses that miss the target by more than rounding are
-refined by damped Newton steps on the pose error (`brazo.codegen.refine`).
+Closed forms lose precision near double roots (a stretched arm). They are also inexact for arms with
+axes that are only nearly parallel or nearly intersect, because the formulas treat these axes as
+parallel or intersecting. If a closed form solves full poses, branches with an error larger than
+rounding are therefore refined by damped Newton steps (`brazo.codegen.refine`).
 
-Branches share most joint values (the eight branches of a Puma have two values of q₁), so angles and
-limits are computed once for each distinct value.  Errors are computed from (cos, sin); the angles
-are their arc tangents, which agree to the last digit.
+Branches share most joint values (the eight branches of a Puma have only two values of q₁), so
+angles and limits are computed once for each distinct value. Errors are computed from (cos, sin).
+The joint angles are the arc tangents of these pairs.
 """
 
 from __future__ import annotations
@@ -39,13 +42,13 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen import (
-    Across,
     FixedEntry,
     Graph,
     GraphFunction,
     Guarded,
     Kernel,
     Refinement,
+    Vectorized,
     compile_kernel,
 )
 from brazo.codegen.evaluation import GraphEvaluation
@@ -74,7 +77,10 @@ _NO_ROTATION = 1e-5  # with a larger error it is rejected
 
 
 class BranchGraph:
-    """Expression graph and kernels of a closed form, with limits (n, 2) of the chain's joints."""
+    """Expression graph and compiled kernels of a closed form.
+
+    `limits` (n, 2) are the limits of the chain's joints.
+    """
 
     def __init__(self, form: ClosedForm, limits: Array) -> None:
         self.form, self.limits = form, limits
@@ -82,7 +88,7 @@ class BranchGraph:
 
     @cached_property
     def built(self) -> tuple[Graph, dict[str, list[Any]]]:
-        """The graph, and its outputs `q`, `branch` and `best` as flat lists."""
+        """The graph, and a dict of its outputs `q`, `branch` and `best`, each a flat list."""
         form, n, count = self.form, self.n, self.branches
         graph = Graph()
         T, q0 = graph.inputs("T", 16), graph.inputs("q0", n + 1)
@@ -95,12 +101,12 @@ class BranchGraph:
         assert len(candidates) == count, (form.family, len(candidates), count)
         joints = _Joints(form, self.limits, candidates, start)
         target = [*R, *p]
-        errors = Across("errors_of_all", self._errors(joints), count, shared=("target",))
+        errors = Vectorized("errors_of_all", self._errors(joints), count, shared=("target",))
         need, position, orientation = graph.call(errors, joints.turns, target)
         found = [*joints.q, *joints.bits, *position, *orientation, *joints.away]
         if form.meets == "pose":
             need = [minimum(x, c.exists) for x, c in zip(need, candidates, strict=True)]
-            refined = Across("refine_all", self._refined(), count, shared=("target", "q0"))
+            refined = Vectorized("refine_all", self._refined(), count, shared=("target", "q0"))
             guarded = Guarded("refine_some", refined, count)
             (found,) = graph.call(guarded, found, [*target, *start], need)
         values = [found[b::count] for b in range(count)]
@@ -125,7 +131,7 @@ class BranchGraph:
 
     @cached_property
     def _single(self) -> Kernel:
-        """Kernel for one target: T, q0, rule -> q, branch, best as one vector."""
+        """Kernel for one target: (T, q0, rule) -> q, branch and best in one vector."""
         graph, outputs = self.built
         found = [x for part in outputs.values() for x in part]
         fixed = FixedEntry(first=(4, 4), view=(self.branches, self.n))
@@ -138,7 +144,7 @@ class BranchGraph:
 
     @cached_property
     def batch(self) -> Kernel:
-        """Kernel for many targets: T, q0, rule -> the fields of `BranchRows`."""
+        """Kernel for many targets: (T, q0, rule) -> the fields of `BranchRows`."""
         graph, outputs = self.built
         n, rows, best = self.n, outputs["branch"], outputs["best"]
         valid, bits, position, orientation, _ = (rows[i::5] for i in range(5))
@@ -155,9 +161,10 @@ class BranchGraph:
         return BranchRows(*self.batch(T, q0, rule, threads=threads))
 
     def evaluate(self, T: Array, q0: Array | None) -> tuple[Array, Array]:
-        """q (N, B, n) and branch (N, B, 5) for targets T (N, 4, 4) and start values q0 (N, n).
+        """Evaluate the graph with NumPy, without compiling it.
 
-        Evaluated with NumPy, not compiled.
+        T (N, 4, 4) are the targets and q0 (N, n) the start values. Returns q (N, B, n) and branch
+        (N, B, 5); the module docstring describes them.
         """
         N = len(T)
         starts = np.zeros((self.n + 1, N))
@@ -181,9 +188,11 @@ class BranchGraph:
         return GraphEvaluation([*outputs["q"], *outputs["branch"]])
 
     def _errors(self, joints: _Joints) -> GraphFunction:
-        """Graph function of one branch: turns (as in `joints.turns`) and target (12) -> errors.
+        """Make the graph function (turns, target) -> (need, position, orientation) of one branch.
 
-        Outputs are `need` (≥ 0 where refinement helps), `position` (m) and `orientation` (rad).
+        `turns` contains the joint values with the layout of `joints.turns`. The target has 12
+        scalars (rotation, position). `need` is ≥ 0 where the branch should be refined. `position`
+        (m) and `orientation` (rad) are the errors.
         """
         graph = Graph()
         given = iter(graph.inputs("turn", sum(2 if pair else 1 for pair in joints.pairs)))
@@ -201,10 +210,11 @@ class BranchGraph:
         return GraphFunction("errors", graph, outputs)
 
     def _refined(self) -> GraphFunction:
-        """Graph function of one branch that refines it: x, target (12), q0 (n) -> x.
+        """Make the graph function that refines one branch: (x, target, q0) -> x.
 
-        x (n + 4) has the joint values, the bits of joints out of limits, position and orientation
-        error, and the distance from q0.
+        x (n + 4) contains the joint values, a bit mask of the joints out of limits, the position
+        error, the orientation error and the distance from q0. The target has 12 scalars (rotation,
+        position), q0 has n.
         """
         form, kinds = self.form, self.form.chain.kinds
         graph = Graph()
@@ -220,11 +230,12 @@ class BranchGraph:
 
 
 class _Joints:
-    """Joint values of all candidates, moved by full turns into the limits.
+    """Joint values of all candidate solutions, shifted by full turns into the limits.
 
-    Equal values are computed once.  The lists are laid out as `Across` expects, all candidates of
-    joint 1 first: `turns` has (cos, sin), or the joint value if not all candidates give (cos, sin);
-    `q` the joint values.  `bits` (joints out of limits) and `away` (distance max |q − start|) have
+    Equal values are computed once. `turns` and `q` have the layout of `Vectorized`: first the
+    values of joint 1 for all candidates, then those of joint 2, … `q` contains the joint values.
+    `turns` contains (cos, sin) of a joint if all candidates give this joint as (cos, sin),
+    otherwise its value. `bits` (joints out of limits) and `away` (distance max |q − start|) have
     one value per candidate.
     """
 
@@ -262,10 +273,12 @@ class _Joints:
 def _turned(
     pairs: list[bool], limits: Array, each: Sequence[Sequence[Any]], start: list[Scalar]
 ) -> dict[Any, tuple[Scalar, ...]]:
-    """Angle, limit bit and distance from the start for each distinct (cos, sin) of each joint.
+    """Return a dict with (angle, bit, distance) for each distinct joint value (cos, sin).
 
-    The keys are (joint, cos, sin).  `pairs` is True for joints whose candidates are all (cos, sin);
-    `each` has the candidates of each joint.
+    The keys are (joint, cos, sin). The angle is shifted by full turns into the limits. The bit is
+    2**joint if the angle is out of the limits, otherwise 0. The distance is that from the start
+    value. `each[i]` contains the values of joint i in all candidates. Joint i is included if
+    `pairs[i]` is True, which means that all these values are (cos, sin).
     """
     sets: dict[Any, list[Scalar]] = {}
     for i, given in enumerate(each):
@@ -281,12 +294,12 @@ def _turned(
     values = [q, beyond(q, least, most, bit), absolute(q - zero)]
     turn = GraphFunction("turn", graph, {"turn": values})
     elements = [x for element in zip(*sets.values(), strict=True) for x in element]
-    (found,) = start[0].graph.call(Across("turns", turn, len(sets)), elements)
+    (found,) = start[0].graph.call(Vectorized("turns", turn, len(sets)), elements)
     return {key: tuple(found[k :: len(sets)]) for k, key in enumerate(sets)}
 
 
 def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
-    """Views into a kernel's result (..., size): q (..., B, n), branch (..., B, 5), best."""
+    """Split a kernel's result (..., size) into views q (..., B, n), branch (..., B, 5) and best."""
     lead, middle = found.shape[:-1], branches * n
     end = middle + 5 * branches
     return (
@@ -297,7 +310,11 @@ def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
 
 
 def cleaned(R: Sequence[Scalar], last: Sequence[Scalar]) -> tuple[list[Scalar], Scalar]:
-    """The exact rotation nearest to R (nine scalars), and 1 if R and the last row form a pose."""
+    """Return the rotation nearest to R (nine scalars), and 1 if the input is a pose, otherwise 0.
+
+    The input is a pose if R is a rotation up to rounding and `last`, the last row of the pose
+    matrix, is (0, 0, 0, 1).
+    """
     x, y, z = list(R[0:3]), list(R[3:6]), list(R[6:9])
     lengths = [absolute(dot(a, a) - 1.0) for a in (x, y, z)]
     angles = [absolute(dot(a, b)) for a, b in ((x, y), (y, z), (x, z))]
@@ -315,7 +332,7 @@ def cleaned(R: Sequence[Scalar], last: Sequence[Scalar]) -> tuple[list[Scalar], 
 
 
 def _polar() -> GraphFunction:
-    """Graph function of nine scalars that are almost a rotation -> the nearest rotation."""
+    """Make the graph function that maps nine scalars near a rotation to the nearest rotation."""
     graph = Graph()
     R: list[Scalar] = graph.inputs("R", 9)
     for _ in range(2):  # Newton's iteration for the polar factor: 1e-5, 1e-10, 1e-20
@@ -331,7 +348,13 @@ def _polar() -> GraphFunction:
 def _best(
     q: list[list[Scalar]], found: list[list[Scalar]], valid: list[Scalar], rule: list[Scalar]
 ) -> list[Scalar]:
-    """q, slot, position and orientation error of the best branch; then 1 if it is accepted."""
+    """Return q, slot, position error and orientation error of the best branch, and success.
+
+    The slot is the index of the branch. Success is 1 if there is a best branch and its orientation
+    is accepted, otherwise 0. `found` contains for each branch a bit mask of the joints out of
+    limits, position error, orientation error and distance from q0. `valid` is 1 for each branch
+    that reaches the target. The module docstring describes `rule`.
+    """
     tolerance, loose, allowed = rule[0], rule[1], rule[2:]
     usable, gap = [], _HUGE
     for slot, (bits, _, orientation, _) in enumerate(found):

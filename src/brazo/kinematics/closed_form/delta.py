@@ -1,24 +1,24 @@
 """Closed-form kinematics of a Delta robot: three driven arms, parallelogram rods, a level platform.
 
-The origin is at the centre of the fixed base, z up; the platform works below the base (z < 0).  Arm
-i is at azimuth φᵢ, with its drive at radius R; at θᵢ = 0 it points outward in the plane of the
-base, and θᵢ > 0 raises its elbow.  L₁ is the length of the arms, L₂ that of the rods, r the radius
-of the platform.  The rods keep the platform level, so shifting each rod's lower end to the centre P
-of the platform gives three spheres,
+The origin is at the centre of the fixed base, z is up, and the platform is below the base (z < 0).
+Arm i is at azimuth φᵢ, with its drive at radius R. At θᵢ = 0 the arm points outward in the plane of
+the base; θᵢ > 0 raises its elbow. L₁ is the length of the arms, L₂ the length of the rods, and r
+the radius of the platform. The rods keep the platform level. Shifting the lower end of each rod to
+the centre P of the platform therefore gives three spheres,
 
     |P − Cᵢ| = L₂,     Cᵢ = Rz(φᵢ) (R − r + L₁ cos θᵢ, 0, L₁ sin θᵢ).
 
-Forward kinematics: the spheres intersect in two points, P of the lower and of the upper *assembly*.
+Forward kinematics: the spheres intersect in two points P, the lower and the upper *assembly*.
 Inverse kinematics: with (x, y, z) = Rz(−φᵢ) P and X = x + r − R,
 
-    X cos θᵢ + z sin θᵢ = (X² + y² + z² + L₁² − L₂²) / (2 L₁),
+    X cos θᵢ + z sin θᵢ = (X² + y² + z² + L₁² − L₂²) / (2 L₁).
 
-which has two solutions per arm: elbow OUT has the larger cos θ, IN the smaller.  Jacobian:
-uᵢ · dP = uᵢ · dCᵢ with uᵢ = P − Cᵢ.  With P on the z axis, angles above acos((R − r)/(L₂ − L₁))
-lower the platform again; stay below them.
+This equation has two solutions per arm: elbow OUT with the larger cos θ, and elbow IN with the
+smaller. Jacobian: uᵢ · dP = uᵢ · dCᵢ with uᵢ = P − Cᵢ. If P is on the z axis, the platform rises
+with θ only up to acos((R − r)/(L₂ − L₁)); larger angles lower it again and should be avoided.
 
-`shape` is any object with R, r, L1, L2 (m) and azimuths (rad), such as `DeltaModel`.  θ and P may
-have leading batch dimensions.  Reference: Clavel 1991.
+`shape` is any object with R, r, L1, L2 (m) and azimuths (rad), such as `DeltaModel`. θ and P may
+have leading batch dimensions. Reference: Clavel 1991.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _EDGE = 1e-12
 
 
 class DeltaShape(Protocol):
-    """The lengths of a Delta robot (m) and the azimuths of its arms (rad)."""
+    """Dimensions of a Delta robot: lengths (m) and the azimuths of its arms (rad)."""
 
     @property
     def R(self) -> float: ...
@@ -74,10 +74,11 @@ class LoopFrames:
 
 
 def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
-    """Platform centres (..., 2, 3) of both assemblies at θ (..., 3), and whether they exist (...).
+    """Return the two platform centres (..., 2, 3) possible at θ (..., 3), and a mask (...).
 
-    Entry 0 is the lower assembly, in which the robot works.  Both are NaN if the rods cannot be
-    connected at these angles.
+    Index 0 of the second-last axis is the lower centre, at which the robot works; index 1 is the
+    upper one. If the rods cannot be connected to the platform at these angles, both centres are NaN
+    and the mask is False.
     """
     C = _centres(shape, np.asarray(theta, dtype=float))
     first, second, third = C[..., 0, :], C[..., 1, :], C[..., 2, :]
@@ -102,9 +103,10 @@ def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
 
 
 def elbows(shape: DeltaShape, P: Vector) -> list[tuple[Pair, Pair, Scalar]]:
-    """(OUT, IN, reaches) of every arm: θ of both elbows as (cos, sin), for any scalar type.
+    """Return (OUT, IN, reaches) for each arm, for any scalar type.
 
-    `reaches` is ≥ 0 where the arm reaches P (three scalars).
+    OUT and IN are (cos θ, sin θ) for the two elbow positions. `reaches` is ≥ 0 where the arm
+    reaches P (three scalars).
     """
     arms = []
     for phi in shape.azimuths:
@@ -119,9 +121,10 @@ def elbows(shape: DeltaShape, P: Vector) -> list[tuple[Pair, Pair, Scalar]]:
 
 
 def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
-    """θ (..., 3, 2) of every arm for P (..., 3), and whether the arm reaches P (..., 3).
+    """Return θ (..., 3, 2) for a platform centre P (..., 3), and a mask (..., 3) of the arms.
 
-    The last axis of θ is elbow OUT, then IN.  Angles in (−π, π]; NaN where an arm does not reach P.
+    The last axis of θ contains elbow OUT, then elbow IN. Angles are in (−π, π], and NaN if the arm
+    does not reach P. The mask is True for arms that reach P.
     """
     P = np.asarray(P, dtype=float)
     batch = P.shape[:-1]
@@ -134,9 +137,9 @@ def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
 
 
 def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
-    """Indices (...) into `BRANCH_NAMES` at θ (..., 3), with the platform at P.
+    """Return branch indices (...) into `BRANCH_NAMES` at θ (..., 3).
 
-    P is that of the lower assembly if it is None.
+    P (..., 3) is the centre of the platform; if it is None, the lower one at θ is used.
     """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
@@ -146,9 +149,10 @@ def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -
 
 
 def jacobian(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
-    """dP/dθ (..., 3, 3) in m/rad at θ (..., 3), platform at P (..., 3) (lower assembly if None).
+    """Return dP/dθ (..., 3, 3) in m/rad at θ (..., 3).
 
-    Infinite or NaN where the robot is singular (a rod in the platform's plane, arms in line).
+    P (..., 3) is the centre of the platform; if it is None, the lower one at θ is used. The result
+    is infinite or NaN at singularities, where the directions of the rods are linearly dependent.
     """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
@@ -167,8 +171,9 @@ def jacobian(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) ->
 def loop_frames(
     shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None, rod_spacing: float = 0.06
 ) -> LoopFrames:
-    """Poses of arms, rods and platform at θ (..., 3), platform at P (lower assembly if None).
+    """Return the poses of arms, rods and platform at θ (..., 3).
 
+    P (..., 3) is the centre of the platform; if it is None, the lower one at θ is used.
     `rod_spacing` (m) is the distance between the two rods of an arm.
     """
     theta = np.asarray(theta, dtype=float)
@@ -200,7 +205,7 @@ def loop_frames(
 
 
 def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
-    """Message which arms cannot reach P (3,), and by how much; None if all reach it."""
+    """Return a message about the arms that cannot reach P (3,); None if all arms reach it."""
     P = np.asarray(P, dtype=float)
     X, y, z = _in_arm_frames(shape, P)
     _, reaches = ik(shape, P)
@@ -226,7 +231,7 @@ def why_unreachable(shape: DeltaShape, P: ArrayLike) -> str | None:
 
 
 def _centres(shape: DeltaShape, theta: Array) -> Array:
-    """Centres Cᵢ (..., 3, 3) of the three spheres."""
+    """Return the elbow positions (..., 3, 3), shifted inward by the radius r of the platform."""
     azimuths = np.asarray(shape.azimuths)
     out = shape.R - shape.r + shape.L1 * np.cos(theta)
     return np.stack(
@@ -235,7 +240,7 @@ def _centres(shape: DeltaShape, theta: Array) -> Array:
 
 
 def _in_arm_frames(shape: DeltaShape, P: Array) -> tuple[Array, Array, Array]:
-    """X, y, z of P in every arm's own frame (..., 3)."""
+    """Return (X, y, z), each (..., 3): P in the frame of each arm, where X = x + r − R."""
     azimuths = np.asarray(shape.azimuths)
     c, s = np.cos(azimuths), np.sin(azimuths)
     X = P[..., :1] * c + P[..., 1:2] * s + shape.r - shape.R

@@ -1,9 +1,10 @@
-"""The Delta robot as a `ClosedForm`: its branches are the eight combinations of elbows.
+"""The Delta robot as a `ClosedForm`; its branches are the eight combinations of elbow positions.
 
-The angles are those of `delta.py`.  Some of them reach the target only in the upper assembly; they
-are not valid, because the errors are computed by forward kinematics of the lower assembly.  The
-platform does not rotate, so every branch has the same orientation error: the angle between the
-target and the orientation of the tool.
+The joint angles are computed by `delta.py`. Some combinations reach the target only in the upper
+assembly, the upper of two possible positions of the platform. They are not valid, because the
+errors are computed by forward kinematics of the lower assembly. The platform does not rotate, so
+every branch has the same orientation error: the angle between the target orientation and the fixed
+orientation of the tool.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class DeltaChain:
-    """Stand-in for `Chain`: the attributes of a Delta robot that `ClosedForm` uses."""
+    """Substitute for `Chain` of serial arms, with the attributes that `ClosedForm` uses."""
 
     size: float
     kinds: tuple[JointKind, ...] = ("revolute", "revolute", "revolute")
@@ -43,7 +44,7 @@ class DeltaChain:
 
 
 class DeltaBranches(ClosedForm):
-    """Solver for a Delta robot; see the module docstring."""
+    """Closed-form IK solver for a Delta robot; see the module docstring."""
 
     family = "Delta"
     meets = "nearest"
@@ -75,7 +76,11 @@ class DeltaBranches(ClosedForm):
         return delta.why_unreachable(self.model, P)
 
     def _platform(self, turns: Sequence[Pair]) -> list[Scalar]:
-        """Centre of the platform in the lower assembly; NaN where there is none."""
+        """Return the lower of the two possible platform centres, by forward kinematics.
+
+        `turns` contains (cos θ, sin θ) of each arm. The result is NaN if the rods cannot be
+        connected to the platform at these angles.
+        """
         shape = self.model
         C = []
         for (c, s), phi in zip(turns, shape.azimuths, strict=True):

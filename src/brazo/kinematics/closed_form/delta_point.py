@@ -1,7 +1,8 @@
 """Single-pose kinematics of a Delta robot: the formulas of `closed_form.delta` with plain floats.
 
-A control loop evaluates one pose at a time; for arrays of three elements NumPy takes far longer
-than the arithmetic.  The functions return None if there is no pose or it is singular.
+A control loop evaluates one pose at a time. For arrays of three elements the overhead of NumPy is
+much larger than the arithmetic, so this module does not use NumPy. The functions return None if no
+pose exists or the pose is singular.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ class DeltaPoint:
         self._turns = [(math.cos(phi), math.sin(phi)) for phi in shape.azimuths]
 
     def place(self, theta: Sequence[float]) -> Vector | None:
-        """Centre P of the platform in the lower assembly; None if there is no pose at θ."""
+        """Return the lower of the two possible platform centres P (m) at arm angles θ (rad).
+
+        Return None if the rods cannot be connected to the platform at these angles.
+        """
         first, second, third = self._centres(theta)
         a, b = _minus(second, first), _minus(third, first)
         normal = _cross(a, b)
@@ -47,7 +51,7 @@ class DeltaPoint:
         )
 
     def jacobian(self, theta: Sequence[float], P: Vector) -> list[list[float]] | None:
-        """Rows of dP/dθ (m/rad) with the platform at P; None if singular."""
+        """Return the rows of dP/dθ (m/rad) with the platform at P; None if the pose is singular."""
         u = [_minus(P, centre) for centre in self._centres(theta)]
         columns = [_cross(u[i - 2], u[i - 1]) for i in range(3)]
         det = _dot(u[0], columns[0])

@@ -1,33 +1,37 @@
 """Elimination of five of the six joint angles of a 6R arm (Raghavan and Roth 1993).
 
 The joints and the tool pose form a closed loop S_a X_a S_b X_b … S_f X_f = 1, where S is the
-rotation of a joint about z and X a fixed transform; the joints may be read in any cyclic order
-a, b, c, d, e, f.  The target pose is contained in X_a or X_f.  The loop is written as
+rotation of a joint about z and X a fixed transform. The joints may be read in any cyclic order a,
+b, c, d, e, f. The target pose is contained in X_a or X_f. The loop is written as
 
     X_b S_c X_c S_d X_d S_e X_e · u = S_b⁻¹ X_a⁻¹ S_a⁻¹ X_f⁻¹ · u,
 
-with u the origin or the z axis of frame f; this does not contain θ_f.  Let p be the image of the
-origin and l that of the z axis.  The fourteen scalars of
+where u is the origin or the z axis of frame f. This equation does not contain θ_f. Let p be the
+image of the origin and l the image of the z axis. The fourteen scalars of
 
     p,   l,   p × l,   w = (p·p) l − 2 (p·l) p,   p·p,   p·l
 
 are multilinear in (1, cos, sin) of θ_c, θ_d and θ_e on the left side, and of θ_a and θ_b on the
-right side.  The four z components and the two products do not contain θ_b: six equations, from
-which two Householder reflections eliminate cos θ_a and sin θ_a.  The x and y components, written as
-complex numbers, are e^{-iθ_b} times an expression that is linear in (1, cos θ_a, sin θ_a): four
-complex equations, and one linear combination of them eliminates these three unknowns.  Six real
-equations in θ_c, θ_d and θ_e remain.
+right side. Two groups of equations are reduced:
+
+- The four z components and the two products do not contain θ_b. Two Householder reflections
+  eliminate cos θ_a and sin θ_a from these six equations.
+- The x and y components, written as complex numbers, are e^{-iθ_b} times an expression that is
+  linear in (1, cos θ_a, sin θ_a). One linear combination of these four complex equations eliminates
+  the three unknowns.
+
+Six real equations in θ_c, θ_d and θ_e remain.
 
 With the half angles C = cos(θ/2), S = sin(θ/2) the equations are linear in (C², CS, S²) of θ_d and
-of θ_e.  Multiplied once by C and once by S of θ_d they are twelve equations, linear in the twelve
-products of (C³, C²S, CS², S³) of θ_d and (C², CS, S²) of θ_e.  Their determinant G is a
-trigonometric polynomial of degree 8 in θ_c, whose real zeros are the solutions.  The null vector at
-a zero gives θ_d and θ_e; the equations before the elimination give θ_a, θ_b and θ_f.
+of θ_e. Multiplying them once by C and once by S of θ_d gives twelve equations, which are linear in
+the twelve products of (C³, C²S, CS², S³) of θ_d and (C², CS, S²) of θ_e. Their determinant G is a
+trigonometric polynomial of degree 8 in θ_c, whose real zeros are the solutions. The null vector at
+a zero gives θ_d and θ_e. The equations before the elimination give θ_a, θ_b and θ_f.
 
-The roles of c, d and e may be exchanged: one of them is the *kept* joint (θ_c above), one is
-*doubled* (its half angles multiply the equations, θ_d above), one is the *other* inner joint.  A
-`Reading` is an order of the loop with these roles.  The left side does not depend on the target, so
-it is computed once per robot.  Lengths are in units of the arm's size.  The functions from
+The roles of c, d and e may be exchanged. One of them is the *kept* joint (θ_c above), one is
+*doubled* (its half angles multiply the equations, θ_d above), and one is the *other* inner joint. A
+`Reading` is an order of the loop with these roles. The left side does not depend on the target, so
+it is computed once per robot. Lengths are in units of the arm's size. The functions from
 `loop_target` on work for any scalar type (floats, NumPy arrays, graph nodes).
 """
 
@@ -56,7 +60,10 @@ _HALF = np.array([[1.0, 0.0, 1.0], [1.0, 0.0, -1.0], [0.0, 2.0, 0.0]])
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A cyclic order in which the loop is read, and the roles of its inner joints."""
+    """One form of the loop equation: the order of the joints, and the roles of the inner joints.
+
+    The module docstring explains the loop equation and the roles.
+    """
 
     order: tuple[int, ...]  # the joints a, b, c, d, e, f
     sign: float  # −1 if the loop is read backwards
@@ -71,20 +78,20 @@ class Reading:
 
     @property
     def joint(self) -> int:
-        """Index (0 to 5) of the kept joint in the arm."""
+        """Index (0 to 5) of the kept joint: the joint whose angle is not eliminated."""
         return self.order[2 + self.roles[0]]
 
 
 def readings(X: Array) -> list[Reading]:
-    """All eight readings of the loop of an arm T = X₀ S₁ X₁ … S₆ X₆.
+    """Return all eight readings (forms) of the loop equation of an arm T = X₀ S₁ X₁ … S₆ X₆.
 
-    X is (7, 4, 4), with lengths in units of the arm's size.
+    X (7, 4, 4) contains the fixed transforms, with lengths in units of the arm's size.
     """
     found = []
     for backwards in (False, True):
-        for first in (0, 1):
+        for target_first in (False, True):
             for roles in _ROLES:
-                found.append(_reading(X, backwards, first, roles))
+                found.append(_reading(X, backwards, target_first, roles))
     return found
 
 
@@ -92,8 +99,13 @@ def readings(X: Array) -> list[Reading]:
 _ROLES = ((0, 1, 2), (0, 2, 1))
 
 
-def _reading(X: Array, backwards: bool, first: int, roles: tuple[int, int, int]) -> Reading:
-    """One reading; `first` is 1 if the target is in X_a, 0 if it is in X_f."""
+def _reading(X: Array, backwards: bool, target_first: bool, roles: tuple[int, int, int]) -> Reading:
+    """Make one reading (form) of the loop equation.
+
+    If `target_first`, the target is in the first transform X_a of the loop, otherwise in the last,
+    X_f. If `backwards`, the loop is inverted. `roles` are the indices in (c, d, e) of the kept, the
+    doubled and the other joint.
+    """
     # Loop: S₁ X₁ S₂ … X₅ S₆ K = 1 with K = X₆ T⁻¹ X₀; backwards its inverse.
     joints = list(range(6))
     after = [*X[1:6], None]
@@ -103,16 +115,18 @@ def _reading(X: Array, backwards: bool, first: int, roles: tuple[int, int, int])
         joints = joints[::-1]
         after = [*(_inverse(x) for x in X[5:0:-1]), None]
         before_T, after_T = _inverse(X[0]), _inverse(X[6])
-    if first:  # the target between a and b
+    if target_first:  # the target between a and b
         joints, after = [joints[-1], *joints[:-1]], [after[-1], *after[:-1]]
     fixed = np.array([np.eye(4) if x is None else x for x in after])
     sign = -1.0 if backwards else 1.0
     left = _left(fixed, roles)
-    return Reading(tuple(joints), sign, roles, fixed, 0 if first else 5, before_T, after_T, left)
+    return Reading(
+        tuple(joints), sign, roles, fixed, 0 if target_first else 5, before_T, after_T, left
+    )
 
 
 def _inverse(X: Array) -> Array:
-    """Inverse of a pose (4, 4)."""
+    """Return the inverse of a pose (4, 4)."""
     Y = np.eye(4)
     Y[:3, :3] = X[:3, :3].T
     Y[:3, 3] = -X[:3, :3].T @ X[:3, 3]
@@ -120,10 +134,12 @@ def _inverse(X: Array) -> Array:
 
 
 def _left(X: Array, roles: tuple[int, int, int]) -> Array:
-    """Coefficients (14, 3, 3, 3) of the left side: z components and products first, then x, then y.
+    """Return the coefficients (14, 3, 3, 3) of the left side of the loop equation.
 
-    They multiply (1, cos, sin) of the kept joint and (C², CS, S²) of the doubled and the other
-    joint.  Values at three angles per joint determine such a multilinear function.
+    The first axis contains the fourteen scalars of the module docstring: z components and products,
+    then x components, then y components. The coefficients multiply (1, cos θ, sin θ) of the kept
+    joint and (C², CS, S²) of the doubled and of the other joint, where C = cos(θ/2) and
+    S = sin(θ/2). They are determined from the values at three angles per joint.
     """
     angles = 2 * math.pi / 3 * np.arange(3)
     turns = np.zeros((3, 4, 4))
@@ -155,7 +171,10 @@ def _left(X: Array, roles: tuple[int, int, int]) -> Array:
 
 
 def loop_target(reading: Reading, T: Sequence[Scalar]) -> Pose:
-    """The transform X_a or X_f that contains the target T (12 scalars: three rows of four)."""
+    """Return the transform of the loop that contains the target T: X_a or X_f.
+
+    T has 12 scalars, three rows of four.
+    """
     R = [T[4 * i + j] for i in range(3) for j in range(3)]
     p = [T[4 * i + 3] for i in range(3)]
     pose = (R, p) if reading.sign < 0 else inverted((R, p))
@@ -164,14 +183,17 @@ def loop_target(reading: Reading, T: Sequence[Scalar]) -> Pose:
 
 @dataclass(frozen=True, slots=True)
 class RightSide:
-    """Coefficients of (1, cos θ_a, sin θ_a) of the right side, before the rotation by −θ_b."""
+    """Right side of the loop equation: coefficients of (1, cos θ_a, sin θ_a).
+
+    The rotation by −θ_b is not included.
+    """
 
     flat: list[list[Scalar]]  # six equations: z of p, l, p × l, w; p·p, p·l
     turned: list[list[tuple[Scalar, Scalar]]]  # four complex equations: (x, y) of p, l, p × l, w
 
 
 def right_side(reading: Reading, K: Pose) -> RightSide:
-    """Coefficients of the right side; K is the transform of `loop_target`."""
+    """Return the right side of the loop equation; K is the result of `loop_target`."""
     R, t = K if reading.target == 0 else constant(reading.X[0])
     F = inverted(K if reading.target == 5 else constant(reading.X[5]))
     h, n = F[1], [F[0][2], F[0][5], F[0][8]]
@@ -199,7 +221,7 @@ def right_side(reading: Reading, K: Pose) -> RightSide:
 
 
 def _turned_back(v: Vector, k: int) -> Vector:
-    """Coefficient of 1, cos θ_a or sin θ_a (k = 0, 1, 2) in S_a⁻¹ v."""
+    """Return the vector that is multiplied by 1, cos θ or sin θ (k = 0, 1, 2) in Rz(−θ) v."""
     if k == 0:
         return [0.0, 0.0, v[2]]
     return [v[0], v[1], 0.0] if k == 1 else [v[1], -v[0], 0.0]
@@ -209,10 +231,10 @@ def _turned_back(v: Vector, k: int) -> Vector:
 
 
 def equations(reading: Reading, right: RightSide) -> list[Vector]:
-    """The six equations that remain after the elimination, each as 27 coefficients.
+    """Return the six equations that remain after the elimination, each as 27 coefficients.
 
-    They multiply the products of (1, cos, sin) of the kept joint and (C², CS, S²) of the doubled
-    and of the other joint.
+    The coefficients multiply the products of (1, cos θ, sin θ) of the kept joint, (C², CS, S²) of
+    the doubled joint and (C², CS, S²) of the other joint, where C = cos(θ/2) and S = sin(θ/2).
     """
     left = [[float(x) for x in row] for row in reading.left.reshape(14, 27)]
     # The constant of the right side belongs to 1 = (C² + S²)(C² + S²).
@@ -237,8 +259,9 @@ def equations(reading: Reading, right: RightSide) -> list[Vector]:
 def reflect(columns: list[Vector], rows: list[Vector], first: int) -> list[Scalar]:
     """Make the matrix with these columns upper triangular by Householder reflections.
 
-    The same reflections are applied to `rows`, the other columns of the same equations, stored row
-    by row.  Both are changed in place, from row `first` on; the diagonal is returned.
+    The same reflections are applied to `rows`, which contains the other columns of the equations,
+    stored row by row. Both arguments are changed in place, from row `first` on. Returns the
+    diagonal of the triangular matrix.
     """
     count = len(rows)
     diagonal = []
@@ -283,7 +306,7 @@ def _minus(a: Complex, b: Complex) -> Complex:
 
 
 def _left_null(rows: list[list[Complex]]) -> list[Complex]:
-    """The unit vector ν (4) with νᵀ A = 0, for a complex matrix A (4, 3) given by its rows."""
+    """Return the unit vector ν (4) with νᵀ A = 0 for a complex matrix A (4, 3), given as rows."""
 
     def minor(i: int, j: int) -> Complex:
         return _minus(_times(rows[i][1], rows[j][2]), _times(rows[i][2], rows[j][1]))
@@ -308,10 +331,11 @@ def _left_null(rows: list[list[Complex]]) -> list[Complex]:
 
 
 def triangle(E: list[Vector], cosine: Scalar, sine: Scalar) -> list[Vector]:
-    """Triangular factor (12, 12) of the twelve equations, at an angle of the kept joint.
+    """Return the triangular factor U (12, 12) of the twelve equations at one kept joint angle.
 
-    E are the six equations.  Their products with C and with S contain the same block of columns,
-    shifted by three, so this block is reduced once.
+    E are the six equations of `equations`, and `cosine` and `sine` are those of the kept joint's
+    angle. The twelve equations are these six times C and times S of the doubled joint. Both halves
+    contain the same block of columns, shifted by three, so this block is reduced only once.
     """
     M = [[row[j] + cosine * row[9 + j] + sine * row[18 + j] for j in range(9)] for row in E]
     columns = [[row[j] for row in M] for j in range(3)]
@@ -343,7 +367,7 @@ def triangle(E: list[Vector], cosine: Scalar, sine: Scalar) -> list[Vector]:
 
 
 def determinant(U: list[Vector]) -> Scalar:
-    """The determinant G, as the product of the diagonal of U."""
+    """Return the determinant G of the twelve equations: the product of the diagonal of U."""
     value = U[0][0]
     for i in range(1, 12):
         value = value * U[i][i]
@@ -351,7 +375,7 @@ def determinant(U: list[Vector]) -> Scalar:
 
 
 def null_vector(U: list[Vector]) -> Vector:
-    """The null vector (12) of a nearly singular U, by one step of inverse iteration."""
+    """Return the null vector (12) of a nearly singular U, by one step of inverse iteration."""
     inverse = []
     for i in range(12):
         d = U[i][i]
@@ -378,7 +402,7 @@ _START = (0.31, -0.47, 0.59, 0.83, -0.71, 0.37, 0.53, 0.29, -0.61, 0.43, 0.67, -
 
 
 def angles_of_null_vector(v: Vector) -> list[tuple[Scalar, Scalar]]:
-    """(sin, cos) of the doubled and of the other inner joint, from the null vector v (12)."""
+    """Return (sin, cos) of the doubled and of the other inner joint, from a null vector (12)."""
     grid = [v[3 * k : 3 * k + 3] for k in range(4)]
     pairs = [(grid[k][j], grid[k + 1][j]) for k in range(3) for j in range(3)]
     other = [(grid[k][j], grid[k][j + 1]) for k in range(4) for j in range(2)]
@@ -386,7 +410,10 @@ def angles_of_null_vector(v: Vector) -> list[tuple[Scalar, Scalar]]:
 
 
 def _double_angle(pairs: list[tuple[Scalar, Scalar]]) -> tuple[Scalar, Scalar]:
-    """(sin θ, cos θ) up to a factor, from several multiples of (cos θ/2, sin θ/2)."""
+    """Return (sin θ, cos θ) times a common factor.
+
+    Each of `pairs` is a multiple of (cos θ/2, sin θ/2).
+    """
     sine, cosine = 2.0 * (pairs[0][0] * pairs[0][1]), _difference(*pairs[0])
     for a, b in pairs[1:]:
         sine = sine + 2.0 * (a * b)
@@ -409,9 +436,10 @@ def _unit(sine: Scalar, cosine: Scalar) -> tuple[Scalar, Scalar]:
 def solution(
     reading: Reading, K: Pose, right: RightSide, E: list[Vector], cosine: Scalar, sine: Scalar
 ) -> list[tuple[Scalar, Scalar]]:
-    """(sin, cos) of joints 1 … 6, for a zero of G at the given angle of the kept joint.
+    """Return (sin, cos) of joints 1 … 6 for one zero of the determinant G.
 
-    K is the transform of `loop_target`, E the six equations.
+    `cosine` and `sine` are those of the kept joint's angle at the zero. K, `right` and E are the
+    results of `loop_target`, `right_side` and `equations`.
     """
     doubled, other = angles_of_null_vector(null_vector(triangle(E, cosine, sine)))
     inner: list[Any] = [None] * 3
@@ -459,17 +487,17 @@ def solution(
 
 
 def _safe(x: Scalar) -> Scalar:
-    """x, or 1e-100 where |x| is smaller than that, as a divisor."""
+    """Return x, or 1e-100 where |x| < 1e-100, for use as a divisor."""
     return ring.where(ring.absolute(x) - 1e-100, x, 1e-100)
 
 
 def _turn(s: Scalar, c: Scalar) -> Pose:
-    """Pose of a rotation about z."""
+    """Return the pose of a rotation about z by an angle with sine s and cosine c."""
     return [c, -s, 0.0, s, c, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0]
 
 
 def inverted(pose: Pose) -> Pose:
-    """Inverse of a pose."""
+    """Return the inverse of a pose."""
     R, p = pose
     back = rotate_back(R, p)
     return [R[3 * j + i] for i in range(3) for j in range(3)], [-x for x in back]

@@ -1,30 +1,35 @@
 """Five-joint arms: base yaw, three parallel joints perpendicular to it, and roll of the tool.
 
-Such an arm moves its tool in a vertical plane that joint 1 (yaw) rotates about axis 1.  It has five
-of the six degrees of freedom of a pose: **position, pitch of the tool axis, and roll**.  The tool
-axis cannot leave the plane of the arm.  The rule for a full pose is:
+Such an arm moves its tool in a vertical plane, which joint 1 (yaw) rotates about axis 1. It has
+five of the six degrees of freedom of a pose: **position, pitch of the tool axis, and roll**. The
+tool axis cannot leave the plane of the arm. The rule for a full pose is:
 
-  The position is reached exactly.  The orientation is the one with the smallest angle to the
-  target's of all that are feasible at this position; this angle is the orientation error of the
-  branch.  Pitch is never traded for reach: if the arm cannot reach the position with that
+  The position is reached exactly. The orientation is the feasible one at this position with the
+  smallest angle to the target orientation. This angle is the orientation error of the branch. The
+  pitch is never changed to increase the reach: if the arm cannot reach the position with this
   orientation, there is no solution.
 
 Equations: let f = a₂ × a₁ be the forward direction, and p_f, p_l the components of the target
-position along f and a₂.  Yaw q₁ must give the target the lateral offset o of the arm:
-−p_f sin q₁ + p_l cos q₁ = o.  It has two solutions: the arm faces the target, or it faces away
-from it and reaches over its back.  In the plane of the arm, the feasible orientations are rotations
-by q₅ about the tool axis, then by ψ about a₂; the nearest to the target has a closed form
-(`planar.nearest_two_turns`).  ψ determines the position of axis 4, two links reach it with the
-elbow on either side, and q₄ completes ψ.
+position along f and a₂. At yaw q₁ the target must have the lateral offset o of the arm:
+−p_f sin q₁ + p_l cos q₁ = o. This equation has two solutions: the arm faces the target, or it faces
+away from it and reaches backwards. In the plane of the arm, the feasible orientations are rotations
+by q₅ about the tool axis, then by ψ about a₂. The orientation nearest to the target has a closed
+form (`planar.nearest_two_turns`). ψ determines the position of axis 4. Two links reach this
+position with the elbow on either side, and q₄ completes ψ.
 
-A tool that is not on axis 5 moves sideways as it rolls, so yaw depends on roll; then q₅ is found by
-a search.
+If the tool is not on axis 5, it moves sideways during a roll, so yaw depends on roll. In this case
+q₅ is found by a numerical search.
 
-Branches: FRONT, the tool is on the forward side of axis 1 (the side on which it is at q = 0; if the
-arm is vertical at q = 0, the side to which it tilts for positive q₂); else BACK.  ABOVE, the elbow
-is above the line from shoulder to wrist of an arm that reaches out to that side; else BELOW.  If
-the tool is on axis 1, the target's orientation determines the yaw, and FRONT means that the tool
-axis is tilted forward; if the tool axis is also vertical, q₁ keeps its value of q0 (0 without q0).
+Branches:
+
+- FRONT: the tool is on the forward side of axis 1; otherwise BACK. The forward side is the side of
+  the tool at q = 0. If the arm is vertical at q = 0, it is the side to which positive q₂ tilts it.
+- ABOVE: the elbow is above the line from shoulder to wrist if the arm reaches out horizontally to
+  the side of the tool; otherwise BELOW.
+
+If the tool is on axis 1, the target orientation determines the yaw, and FRONT means that the tool
+axis is tilted forward. If the tool axis is also vertical, q₁ keeps its value from q0 (0 without
+q0).
 """
 
 from __future__ import annotations
@@ -80,7 +85,7 @@ _HUGE = 1e300
 
 
 def recognise(chain: Chain) -> FiveAxis | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.kinds != ("revolute",) * 5:
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(FAMILY, f"its joints are {kinds}; five revolute joints are needed")
@@ -125,11 +130,12 @@ class FiveAxis(ClosedForm):
         self.front = -1.0 if ahead < -1e-6 * chain.size else 1.0
 
     def target(self, xyz: ArrayLike, pitch: ArrayLike, roll: ArrayLike, yaw: float = 0.0) -> Array:
-        """Feasible tool pose (..., 4, 4) from position, pitch and roll.
+        """Return a feasible tool pose (..., 4, 4) for a position, pitch and roll.
 
-        xyz (..., 3) is the position of the tool (m); `pitch` (rad) the elevation of the tool axis:
-        0 points away from axis 1, π/2 up; `roll` (rad) the value of joint 5 if the arm faces the
-        target.  `yaw` (rad) is used for positions on axis 1, which do not determine q₁.
+        xyz (..., 3) is the position of the tool (m). `pitch` (rad) is the elevation of the tool
+        axis: at 0 it points away from axis 1, at π/2 up. `roll` (rad) is the value of joint 5 if
+        the arm faces the target. `yaw` (rad) is the value of q₁ for positions on axis 1, which do
+        not determine it.
         """
         xyz, pitch, roll = (np.asarray(part, dtype=float) for part in (xyz, pitch, roll))
         batch = np.broadcast_shapes(xyz.shape[:-1], pitch.shape, roll.shape)
@@ -160,7 +166,7 @@ class FiveAxis(ClosedForm):
         return T
 
     def pitch_and_roll(self, q: ArrayLike) -> tuple[Array, Array]:
-        """Elevation of the tool axis and value of joint 5 (rad), at configurations q (..., 5)."""
+        """Return the elevation of the tool axis and the value of joint 5 (rad) at q (..., 5)."""
         q = np.asarray(q, dtype=float)
         along = self.plane.flat(self.a5) * np.exp(1j * (q[..., 1:4] @ self.signs))
         return np.arctan2(along.real, self.front * along.imag), q[..., 4]
@@ -193,7 +199,7 @@ class FiveAxis(ClosedForm):
         W = [float(length(*side[4])) for side in self._sides(pose, (1.0, 0.0), None)]
         ways = " or ".join(f"{d:.4g}" for d in sorted({round(d, 6) for d in W}))
         return (
-            f"axis 4 would be {ways} m from the shoulder axis (axis 2) at this pitch of the tool, "
+            f"axis 4 would be {ways} m from the shoulder axis (axis 2) at this pitch of the tool; "
             f"the arm reaches {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
@@ -212,10 +218,13 @@ class FiveAxis(ClosedForm):
     def _sides(
         self, T: Pose, free: Pair, graph: Graph | None
     ) -> list[tuple[Pair, Pair, Pair, Scalar, Pair]]:
-        """(q₁, q₅, ψ, exists, W) for the tool on the side f of axis 1, then on the other side.
+        """Return two tuples (q₁, q₅, ψ, exists, W), one for each side of axis 1.
 
-        `exists` is ≥ 0 where there is a solution; W is axis 4 relative to axis 2.  If the roll must
-        be searched, this needs a graph; without one the roll is exact for feasible poses only.
+        In the first tuple, the tool is on the side of the forward direction f. ψ is the rotation by
+        joints 2 to 4 together. `exists` is ≥ 0 where there is a solution. W is the position of axis
+        4 relative to axis 2 in the plane of the arm. `free` is the value of q₁ to use if the target
+        does not determine it. If the tool is off axis 5, `graph` is needed to search for the roll
+        q₅; without `graph`, q₅ is exact only for poses that the arm can reach exactly.
         """
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(self.chain.home)))
         p = subtract(T[1], self.foot.tolist())
@@ -243,10 +252,12 @@ class FiveAxis(ClosedForm):
     def _yaw(
         self, p: Vector, lateral: Scalar, yaws: tuple[Pair, Pair], side: int
     ) -> tuple[Pair, Scalar]:
-        """q₁ for one side (0: f, 1: opposite), and a value that is ≥ 0 where it exists.
+        """Return q₁ for the tool on one side of axis 1, and a value that is ≥ 0 where q₁ exists.
 
-        `lateral` (m) is the offset of the tool along a₂; `yaws` are the two yaws at which the
-        target's tool axis is in the plane of the arm.
+        `side` is 0 for the side of the forward direction f and 1 for the opposite side. p is the
+        target position relative to a point on axis 1. `lateral` (m) is the offset of the tool along
+        axis 2. `yaws` are the two yaw angles for which the tool axis of the target is in the plane
+        of the arm.
         """
         A, B = self._lateral(p)
         radius = length(A, B)
@@ -262,33 +273,40 @@ class FiveAxis(ClosedForm):
         return yaw, radius + ACCEPTED * self.chain.size - absolute(lateral)
 
     def _lateral(self, p: Vector) -> tuple[Scalar, Scalar]:
-        """A, B of A cos q₁ + B sin q₁, the component of p along a₂ after yaw q₁."""
+        """Return (A, B): at yaw q₁, the component of p along axis 2 is A cos q₁ + B sin q₁."""
         return sum_of(self.a2.tolist(), p), -sum_of(self.forward.tolist(), p)
 
     def _lateral_of_tool(self, roll: Pair) -> Scalar:
-        """Offset (m) of the tool along a₂ at a roll."""
+        """Return the offset (m) of the tool along axis 2 with joint 5 at `roll`."""
         return sum_of(self.a2.tolist(), self._tool_at(roll))
 
     def _tool_at(self, roll: Pair) -> list[Scalar]:
-        """Tool point relative to a point of axis 1, with joint 5 at `roll` and the others at 0."""
+        """Return the tool position relative to a point on axis 1.
+
+        The value of joint 5 is `roll`; the other joints are at 0.
+        """
         point = self.on_axis_5 - self.foot
         arm = turned_about(self.a5.tolist(), roll, (self.tool - point).tolist())
         return [a + b for a, b in zip(point.tolist(), arm, strict=True)]
 
     def _unyawed(self, R: Vector, q1: Pair) -> list[Scalar]:
-        """R (nine scalars) with the yaw removed: R rotated by −q₁ about a₁."""
+        """Remove the yaw from R (nine scalars): return R rotated by −q₁ about axis 1."""
         columns = [turned_about(self.a1.tolist(), back(q1), R[j::3]) for j in range(3)]
         return [columns[j][i] for i in range(3) for j in range(3)]
 
     def _unrolled(self, R: Vector, roll: Pair) -> list[Scalar]:
-        """R with the roll removed: R times the rotation by −roll about a₅, row by row."""
+        """Remove the roll from R: return R times the rotation by −roll about axis 5, row by row."""
         rows = [turned_about(self.a5.tolist(), roll, R[3 * i : 3 * i + 3]) for i in range(3)]
         return [x for row in rows for x in row]
 
     def _rolls(
         self, p: Vector, R: Vector, yaws: tuple[Pair, Pair], graph: Graph | None
     ) -> list[Pair]:
-        """q₅ with the smallest orientation error, for each side; for a tool that is off axis 5."""
+        """Return two values of q₅, one for each side of axis 1, for a tool that is off axis 5.
+
+        They have the smallest orientation error. The arguments are explained in `_yaw` and
+        `_sides`; R is the rotation from the tool orientation at q = 0 to the target orientation.
+        """
         # If the pose is exactly feasible, the position of axis 5 determines the roll.
         arm = (self.on_axis_5 - self.foot - self.tool).tolist()
         point = [a + sum_of(arm, R[3 * i : 3 * i + 3]) for i, a in enumerate(p)]
@@ -299,7 +317,9 @@ class FiveAxis(ClosedForm):
         ]
         rolls = []
         for side in (0, 1):
-            first, second = (self._gap(p, R, yaws[side], roll, side) for roll in exact)
+            first, second = (
+                self._orientation_error(p, R, yaws[side], roll, side) for roll in exact
+            )
             best = select(second - first, exact[0], exact[1])
             if graph is not None:
                 need = minimum(first, second) - 1e-9
@@ -309,8 +329,12 @@ class FiveAxis(ClosedForm):
             rolls.append(best)
         return rolls
 
-    def _gap(self, p: Vector, R: Vector, free: Pair, roll: Pair, side: int) -> Scalar:
-        """Orientation error (sine of half the angle) at a roll; very large if out of reach."""
+    def _orientation_error(self, p: Vector, R: Vector, free: Pair, roll: Pair, side: int) -> Scalar:
+        """Return the smallest orientation error (sine of half the angle) with joint 5 at `roll`.
+
+        The result is very large if the position is out of reach. `free` is the value of q₁ for
+        positions on axis 1. The other arguments are explained in `_yaw` and `_rolls`.
+        """
         A, B = self._lateral(p)
         lateral = self._lateral_of_tool(roll)
         q1 = both_roots(A, B, lateral, free, self.negligible)[side]
@@ -322,12 +346,14 @@ class FiveAxis(ClosedForm):
         return where(reached, gap * 8.0**-0.5, _HUGE)
 
     def _search(self, side: int) -> CircleMinimum:
-        """The compiled search for the roll with the smallest `_gap` on one side."""
+        """Make the compiled search for q₅ with the smallest `_orientation_error` on one side."""
         if side not in self._searches:
             graph = Graph()
             (roll,) = graph.inputs("x", 1)
             given = graph.inputs("p", 14)
-            gap = self._gap(given[:3], given[3:12], (given[12], given[13]), of_angle(roll), side)
+            gap = self._orientation_error(
+                given[:3], given[3:12], (given[12], given[13]), of_angle(roll), side
+            )
             function = GraphFunction(f"gap{side}", graph, {"gap": [gap]})
             self._searches[side] = CircleMinimum(f"roll{side}", function)
         return self._searches[side]

@@ -1,16 +1,17 @@
 """Inverse kinematics of any arm with six revolute joints: all real solutions, up to sixteen.
 
 `elimination` reduces the closed loop of arm and target to a trigonometric polynomial G of degree 8
-in the angle of one joint.  G is sampled at 24 angles, more than the 17 that determine it: the
-coefficients beyond degree 8 measure the rounding error.  Zeros are found on a grid with
-derivatives; minima of |G| close to zero count as double zeros, so that no two solutions are lost
-to rounding.  Each zero determines the other five joints, and Newton steps on the tool pose refine
-all six to rounding.  A solution is accepted if its forward kinematics reach the target.
+in the angle of one joint. G is sampled at 24 angles, more than the 17 that determine it; the
+coefficients above degree 8 measure the rounding error. The zeros of G are located on a grid, from
+the values of G and its derivatives.
+Minima of |G| close to zero count as double zeros, because rounding may have removed both zeros.
+Each zero determines the other five joints. Newton steps on the tool pose refine all six joint
+values to rounding. A solution is accepted if its forward kinematics reach the target.
 
-The loop of an arm can be read in eight ways (`elimination.Reading`).  Their solutions are equal in
-exact arithmetic, but their rounding errors differ by many orders of magnitude.  For each arm the
-best reading for random poses is chosen once; the next best is used for targets at which the first
-is degenerate.  Arms for which G vanishes identically in all readings are refused.
+The loop of an arm can be written in eight forms (`elimination.Reading`). Their solutions are equal
+in exact arithmetic, but their rounding errors differ by many orders of magnitude. For each arm the
+best form for random poses is chosen once. The second best is used for targets at which the first is
+degenerate. Arms for which G vanishes identically in all forms are not supported.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _SAME = 1e-6  # rad, solutions closer than this are duplicates
 
 
 def recognise(chain: Chain) -> ClosedForm | Mismatch:
-    """The solver for an arm with six revolute joints, or the reason why there is none."""
+    """Return the solver for an arm with six revolute joints, or the reason why there is none."""
     if chain.n != 6 or not chain.revolute.all():
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(NAME, f"the joints are {kinds}; six revolute joints are needed")
@@ -92,7 +93,11 @@ def _readings(X: Array) -> list[Reading]:
 
 
 def _error(reading: Reading, X: Array) -> float:
-    """Median error (rad) of a zero of G over random configurations of the arm."""
+    """Return the median error (rad) of the zeros of G over random configurations of the arm.
+
+    G is the determinant for this reading (form of the loop equation, see `elimination`). X (7, 4,
+    4) contains the constant transforms of the arm.
+    """
     q = np.random.default_rng(0).uniform(-math.pi, math.pi, (_PROBES, 6))
     T = _fk(X, q)
     entries = [T[:, i, j, None] for i in range(3) for j in range(4)]
@@ -115,7 +120,11 @@ def _fk(X: Array, q: Array) -> Array:
 
 
 def _equations(reading: Reading, T: Sequence[Any]) -> tuple[Any, Any, Any]:
-    """Loop transform with the target T (12), right side and the six equations of a reading."""
+    """Return K, the right side and the six equations of a reading (form of the loop equation).
+
+    They are the results of `loop_target`, `right_side` and `equations` in `elimination`. T (12
+    scalars) is the target.
+    """
     K = elimination.loop_target(reading, T)
     right = elimination.right_side(reading, K)
     return K, right, elimination.equations(reading, right)
@@ -125,13 +134,13 @@ def _equations(reading: Reading, T: Sequence[Any]) -> tuple[Any, Any, Any]:
 
 
 def _waves(angle: Array) -> Array:
-    """The functions 1, cos kθ, sin kθ at angles: (...) -> (..., 17)."""
+    """Evaluate 1, cos kθ and sin kθ (k = 1 to 8) at angles θ: (...) -> (..., 17)."""
     k = np.arange(1, DEGREE + 1) * np.asarray(angle)[..., None]
     return np.concatenate([np.ones((*k.shape[:-1], 1)), np.cos(k), np.sin(k)], axis=-1)
 
 
 def _slopes(angle: Array) -> Array:
-    """Derivatives of `_waves` by the angle."""
+    """Return the derivatives of `_waves` with respect to the angle."""
     k = np.arange(1, DEGREE + 1)
     a = k * np.asarray(angle)[..., None]
     return np.concatenate([np.zeros((*a.shape[:-1], 1)), -k * np.sin(a), k * np.cos(a)], axis=-1)
@@ -174,7 +183,7 @@ class GeneralSix(ClosedForm):
         return GeneralSixKernel(self, np.tile([-np.inf, np.inf], (6, 1)))
 
     def solve(self, T: ArrayLike, q0: ArrayLike | None = None) -> Solutions:
-        """All solutions for tool poses T (..., 4, 4) in the base frame."""
+        """Return all solutions for tool poses T (..., 4, 4) in the base frame."""
         T = np.asarray(T, dtype=float)
         start = np.zeros(7)
         if q0 is not None:
@@ -188,7 +197,7 @@ class GeneralSix(ClosedForm):
         )
 
     def flag_values(self, q: Array) -> Array:
-        """Index of the configuration among the solutions for its own tool pose: (..., 1)."""
+        """Return the index (..., 1) of a configuration among the solutions for its tool pose."""
         found = self.solve(self.chain.fk(q))
         gap = np.abs(wrapped(found.q - q[..., None, :], self.chain.revolute)).max(axis=-1)
         return np.argmin(np.where(found.valid, gap, math.inf), axis=-1)[..., None]
@@ -200,7 +209,7 @@ class GeneralSix(ClosedForm):
 
 
 class SixSolutions(NamedTuple):
-    """M solutions of N targets, in the order of the targets."""
+    """M IK solutions of N targets, sorted by target."""
 
     rows: Array  # (M,) index of the target of each solution
     q: Array  # (M, 6) joint values, moved by full turns into the limits
@@ -210,13 +219,13 @@ class SixSolutions(NamedTuple):
     flat: Array  # (N,) bool, G of the target is close to rounding error: solutions may be missing
 
     def chosen(self, some: Array) -> SixSolutions:
-        """The solutions selected by an index array or a mask."""
+        """Return the solutions selected by an index array or a boolean mask."""
         return self._replace(rows=self.rows[some], q=self.q[some], rest=self.rest[some])
 
     def joined(self, other: SixSolutions, some: Array) -> SixSolutions:
-        """These solutions and those of `other`, which solved only the targets with indices `some`.
+        """Return these solutions and those of `other` together, without duplicates.
 
-        Duplicates are removed.
+        `some` are the indices in this object of the targets that `other` solved.
         """
         rows = np.concatenate([self.rows, some[other.rows]])
         order = np.argsort(rows, kind="stable")
@@ -228,7 +237,7 @@ class SixSolutions(NamedTuple):
         return SixSolutions(rows[order], q, rest, repeated, flat).distinct()
 
     def distinct(self) -> SixSolutions:
-        """The solutions without duplicates."""
+        """Return the solutions without duplicates."""
         if not self.repeated.any():
             return self
         # Equal solutions have equal keys; usually all keys differ, and there is nothing to remove.
@@ -245,7 +254,7 @@ class SixSolutions(NamedTuple):
 
 
 class GeneralSixKernel:
-    """A `BranchKernel` for a general 6R arm with joint limits (6, 2)."""
+    """`BranchKernel` for a general 6R arm with joint limits (6, 2)."""
 
     def __init__(self, form: GeneralSix, limits: Array) -> None:
         self.form, self.limits = form, limits
@@ -269,7 +278,10 @@ class GeneralSixKernel:
         return BranchRows(q, state, position, orientation, best[..., :6], verdict)
 
     def __call__(self, T: Array, q0: Array, rule: Array) -> Array:
-        """T (..., 16), q0 (..., 7), rule (2 + 16) -> vectors laid out as in `compiled`."""
+        """Solve targets T (..., 16); return vectors with the layout described in `compiled.py`.
+
+        The inputs q0 (..., 7) and rule (18,) are described there too.
+        """
         lead = T.shape[:-1]
         T = np.asarray(T, dtype=float).reshape(-1, 16)
         start = np.broadcast_to(q0[..., :6], (*lead, 6)).reshape(-1, 6)
@@ -283,7 +295,10 @@ class GeneralSixKernel:
         return found.reshape(*lead, SOLUTIONS * 11 + 11)
 
     def _fill(self, target: Array, start: Array, q: Array, branch: Array) -> None:
-        """Solve targets (N, 12) and write the solutions to the arrays q and branch."""
+        """Solve targets (N, 12) with start values (N, 6); write the solutions to q and branch.
+
+        `compiled.py` describes the arrays q and branch.
+        """
         count = len(target)
         found = self._readings[0].candidates(target, start).distinct()
         for reading in self._readings[1:]:
@@ -299,9 +314,9 @@ class GeneralSixKernel:
         self._slots(found, q, branch)
 
     def _random(self, target: Array, start: Array) -> SixSolutions:
-        """Solutions by Newton steps from the start and from random configurations.
+        """Find solutions by Newton's method from the start values and from random configurations.
 
-        Used for targets at which every reading is degenerate.
+        This is used for targets at which every form of the loop equation is degenerate.
         """
         count = len(target)
         rows = np.repeat(np.arange(count), _RANDOM)
@@ -313,11 +328,14 @@ class GeneralSixKernel:
         return SixSolutions(rows, q, rest, *marks).chosen(self.accepted(rest)).distinct()
 
     def accepted(self, rest: Array) -> Array:
-        """(M,) True for solutions that reach their targets."""
+        """Return a mask (M,), True for solutions that reach their targets.
+
+        `rest` (M, 4) is `SixSolutions.rest`, which contains the errors.
+        """
         return (rest[:, 1] <= accepted_distance(self.chain.size)) & (rest[:, 2] <= ACCEPTED)
 
     def _slots(self, found: SixSolutions, q: Array, branch: Array) -> None:
-        """Write solutions to the arrays q and branch, those of each target to slots 0, 1, …"""
+        """Write the solutions of each target to slots (rows) 0, 1, … of the arrays q and branch."""
         slot = np.arange(len(found.rows)) - np.searchsorted(found.rows, found.rows)
         if len(slot) and slot.max() >= SOLUTIONS:  # infinitely many: keep the nearest to the start
             found = found.chosen(np.lexsort((found.rest[:, 3], found.rows)))
@@ -330,7 +348,10 @@ class GeneralSixKernel:
 
     @cached_property
     def cleaned(self) -> Kernel:
-        """Kernel T (16) -> target (12: exact rotation, position), and 1 if T is a pose."""
+        """Kernel T (16) -> target (12), and 1 if T is a pose, otherwise 0.
+
+        The target consists of the nearest exact rotation (9) and the position (3).
+        """
         graph = Graph()
         T = graph.inputs("T", 16)
         R, rigid = cleaned([*T[0:3], *T[4:7], *T[8:11]], T[12:])
@@ -339,7 +360,7 @@ class GeneralSixKernel:
 
     @cached_property
     def finish(self) -> Kernel:
-        """Kernel q (6), target (12), start (6) -> refined q (6), `SixSolutions.rest` (4)."""
+        """Kernel (q (6), target (12), start (6)) -> (refined q (6), `SixSolutions.rest` (4))."""
         graph = Graph()
         q, target = graph.inputs("q", 6), graph.inputs("target", 12)
         start = graph.inputs("start", 6)
@@ -350,19 +371,19 @@ class GeneralSixKernel:
 
 
 class _ReadingKernels:
-    """Compiled kernels that solve the loop in one reading."""
+    """Compiled kernels that solve the loop equation in one of its forms (`Reading`)."""
 
     def __init__(self, owner: GeneralSixKernel, reading: Reading) -> None:
         self.owner, self.reading = owner, reading
 
     def _entries(self, target: list[Any]) -> list[Any]:
-        """The target (12) as three rows of four scalars, lengths in units of the arm's size."""
+        """Return the target (12) as three rows of four scalars, in units of the arm's size."""
         scale = 1.0 / self.owner.chain.size
         return [x for i in range(3) for x in (*target[3 * i : 3 * i + 3], target[9 + i] * scale)]
 
     @cached_property
     def sample(self) -> Kernel:
-        """Kernel target (12), (cos, sin) of the kept joint -> determinant G."""
+        """Kernel (target (12), (cos, sin) of the kept joint) -> `elimination.determinant`."""
         graph = Graph()
         target, angle = graph.inputs("target", 12), graph.inputs("angle", 2)
         _, _, E = _equations(self.reading, self._entries(target))
@@ -371,10 +392,10 @@ class _ReadingKernels:
 
     @cached_property
     def complete(self) -> Kernel:
-        """Kernel for one zero of G: computes all six joint values and refines them.
+        """Kernel that computes and refines all six joint values for one zero of the determinant G.
 
-        Inputs: target (12), coefficients of G (17), bracket of the zero (2), start (6).  Outputs:
-        q (6), `SixSolutions.rest` (4).
+        Inputs: target (12), coefficients of G (17), bracket of the zero (2), start (6). Outputs: q
+        (6), `SixSolutions.rest` (4).
         """
         graph = Graph()
         target, wave = graph.inputs("target", 12), graph.inputs("wave", 2 * DEGREE + 1)
@@ -389,7 +410,7 @@ class _ReadingKernels:
         return compile_kernel("six_complete", graph, outputs, finite=False)
 
     def candidates(self, target: Array, start: Array) -> SixSolutions:
-        """Accepted solutions of targets (N, 12), with start values (N, 6)."""
+        """Return the solutions that reach their targets (N, 12); the start values are (N, 6)."""
         G = self.sample(target[:, None, :], _CIRCLE)[..., 0]
         size = np.abs(G).max(axis=1, keepdims=True)
         wave = (G / np.maximum(size, 1e-300)) @ _SPECTRUM.T
@@ -414,9 +435,11 @@ def finished(
     hopeless: float,
     steps: int,
 ) -> dict[str, list[Any]]:
-    """Outputs `q`, refined and moved by full turns into the limits, and `rest` (`SixSolutions`).
+    """Add the refinement of joint values q to a graph; return the outputs `q` and `rest`.
 
-    An error above `hopeless` is not refined; `steps` is the max number of Newton steps.
+    `SixSolutions` describes the outputs. The refined values are shifted by full turns into the
+    limits. Values with an error above `hopeless` (rad, and fraction of the arm's size) are not
+    refined. `steps` is the max number of Newton steps.
     """
     errors = partial(chain_errors, chain)
     refined = Refinement(
@@ -428,7 +451,11 @@ def finished(
 
 
 def _best(q: Array, branch: Array, rule: Array, rigid: Array, best: Array) -> None:
-    """Write the vector `best` of `compiled`: the allowed solution in limits nearest to q0."""
+    """Write the best solution of each target to `best` (N, 11), described in `compiled.py`.
+
+    It is the allowed solution within the limits that is nearest to q0. `rigid` (N, 1) is 1 where
+    the target is a pose.
+    """
     usable = (branch[..., 0] > 0) & (branch[..., 1] == 0) & (rule[2:] > 0)
     away = np.where(usable, branch[..., 4], math.inf)
     slot = np.argmin(away, axis=-1)

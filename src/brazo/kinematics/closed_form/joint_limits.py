@@ -1,8 +1,9 @@
-"""Joint values moved by full turns into the joint limits, for any scalar type.
+"""Shift joint values by full turns into the joint limits, for any scalar type.
 
-Of the values of an angle within the limits the nearest to the start is chosen: the one within half
-a turn of a *centre*.  The centre is the start, moved into the limits until half a turn fits on
-either side.  If the limits are less than a turn apart the centre is their midpoint.
+Angles that differ by full turns are equivalent. Of those within the limits, the nearest to the
+start value is chosen: the angle within half a turn of a *centre*. The centre is the start value,
+moved until it is at least half a turn from both limits. If the limits are less than a turn apart,
+the centre is their midpoint.
 """
 
 from __future__ import annotations
@@ -23,7 +24,11 @@ _UNLIMITED = 1e300
 
 
 def centre(low: float, high: float, start: Scalar) -> Scalar:
-    """The centre, see the module docstring, for limits and a start value (rad)."""
+    """Return the centre: the angle (rad) within half a turn of which a joint value is chosen.
+
+    It is the start value, moved until it is at least half a turn from both limits. If the limits
+    are less than a turn apart, it is their midpoint.
+    """
     low, high = low - LIMIT_TOLERANCE, high + LIMIT_TOLERANCE
     if high - low < TURN:
         return 0.5 * (low + high)
@@ -36,26 +41,27 @@ def centre(low: float, high: float, start: Scalar) -> Scalar:
 
 
 def turned(q: Scalar, centre: Scalar) -> Scalar:
-    """The angle q plus full turns, within half a turn of `centre`."""
+    """Shift the angle q by full turns to within half a turn of `centre`."""
     return q - TURN * rint((q - centre) * (1.0 / TURN))
 
 
 def bounds(low: float, high: float) -> tuple[float, float]:
-    """Limits widened by `LIMIT_TOLERANCE`; infinite ones become ±1e300."""
+    """Return the limits widened by `LIMIT_TOLERANCE`; infinite limits become ±1e300."""
     return max(low - LIMIT_TOLERANCE, -_UNLIMITED), min(high + LIMIT_TOLERANCE, _UNLIMITED)
 
 
 def beyond(q: Scalar, low: Scalar, high: Scalar, bit: Scalar) -> Scalar:
-    """`bit` where q is out of `bounds`, otherwise 0."""
+    """Return `bit` where q is below `low` or above `high`, otherwise 0."""
     return where(q - low, where(high - q, 0.0, bit), bit)
 
 
 def placed(
     kinds: Sequence[str], limits: Array, x: Sequence[Scalar], start: Sequence[Scalar]
 ) -> tuple[list[Scalar], Scalar, Scalar]:
-    """Joint values x moved by full turns into the limits (n, 2), and two scalars.
+    """Shift joint values x by full turns into the limits (n, 2); return (q, bits, distance).
 
-    These are a bit field of the joints out of limits (bit i: joint i) and max |q − start|.
+    `bits` is a bit mask of the joints out of limits (bit i: joint i). `distance` is the max norm of
+    q − start.
     """
     values: list[Scalar] = []
     bits: Scalar = 0.0

@@ -1,7 +1,7 @@
 """Arithmetic of angles that are represented by (cos, sin), for any scalar type.
 
-A `Pair` (cos, sin) is a unit complex number: adding angles multiplies the pairs.  Closed forms
-compute with pairs and need one arc tangent per joint, at the end, for the angle in (−π, π].
+A `Pair` (cos, sin) is a unit complex number: multiplying pairs adds their angles. Closed forms
+compute with pairs and need only one arc tangent per joint, at the end, for the angle in (−π, π].
 Scalars are floats, NumPy arrays or graph nodes (`brazo.codegen.ring`).
 """
 
@@ -21,33 +21,33 @@ _ROUNDING = 4e-15
 
 
 def of_angle(angle: Scalar) -> Pair:
-    """(cos, sin) of an angle."""
+    """Return (cos, sin) of an angle."""
     s, c = sincos(angle)
     return c, s
 
 
 def angle_of(a: Pair) -> Scalar:
-    """The angle of (cos, sin), in (−π, π]; also of a multiple of (cos, sin)."""
+    """Return the angle in (−π, π] of a pair (cos, sin), which may be scaled."""
     return atan2(a[1], a[0])
 
 
 def times(a: Pair, b: Pair) -> Pair:
-    """(cos, sin) of the sum of two angles given as (cos, sin); the product of complex numbers."""
+    """Return (cos, sin) of the sum of two angles (the product of complex numbers)."""
     return a[0] * b[0] - a[1] * b[1], a[1] * b[0] + a[0] * b[1]
 
 
 def back(a: Pair) -> Pair:
-    """(cos, sin) of the negative of an angle given as (cos, sin)."""
+    """Return (cos, sin) of the negative angle."""
     return a[0], -a[1]
 
 
 def opposite(a: Pair) -> Pair:
-    """(cos, sin) of an angle plus π."""
+    """Return (cos, sin) of the angle plus π."""
     return -a[0], -a[1]
 
 
 def select(test: Scalar, a: Vector, b: Vector) -> Any:
-    """`a` where `test` ≥ 0, else `b`, element by element."""
+    """Return `a` where `test` ≥ 0, otherwise `b`, element by element."""
     return tuple(where(test, x, y) for x, y in zip(a, b, strict=True))
 
 
@@ -66,9 +66,9 @@ def unit(
     negligible: Scalar = 0.0,
     r: Scalar = None,
 ) -> Pair:
-    """The unit vector along (x, y); `free` where (x, y) is not longer than `negligible`.
+    """Return the unit vector along (x, y), or `free` where (x, y) is not longer than `negligible`.
 
-    `r` is the length of (x, y), if the caller has computed it already.
+    `r` is the length of (x, y), if the caller has already computed it.
     """
     if r is None:
         r = length(x, y)
@@ -78,15 +78,15 @@ def unit(
 
 
 def constant_pair(angle: float) -> Pair:
-    """(cos, sin) of a constant angle, as floats."""
+    """Return (cos, sin) of a constant angle as floats."""
     return math.cos(angle), math.sin(angle)
 
 
 def root(square: Scalar, scale: Scalar) -> Scalar:
-    """√square, or 0 where `square` is within the rounding error of terms as large as `scale`.
+    """Return √square, or 0 where `square` is within the rounding error of terms of size `scale`.
 
-    `square` is a difference that vanishes for a stretched arm.  Without the 0 the arm would be bent
-    by the square root of the rounding error (1e-8 rad), which hides that other axes are collinear.
+    `square` is a difference that vanishes for a stretched arm. Its rounding error would bend the
+    arm by about 1e-8 rad, and later tests would no longer find that axes are collinear.
     """
     return sqrt(where(square - _ROUNDING * scale, square, 0.0))
 
@@ -94,11 +94,11 @@ def root(square: Scalar, scale: Scalar) -> Scalar:
 def both_roots(
     A: Scalar, B: Scalar, C: Scalar, free: Pair = (1.0, 0.0), negligible: float = 0.0
 ) -> tuple[Pair, Pair]:
-    """Both solutions θ of A cos θ + B sin θ = C, as (cos, sin).
+    """Return both solutions θ of A cos θ + B sin θ = C, as (cos, sin).
 
-    The first solution is the one at which the left side decreases with θ: −A sin θ + B cos θ ≤ 0.
-    If |C| > √(A² + B²), the θ with the smallest error is returned twice.  Where √(A² + B²) ≤
-    `negligible`, θ is not determined: `free` and the opposite direction are returned.
+    At the first solution the left side does not increase with θ: −A sin θ + B cos θ ≤ 0. If |C| >
+    √(A² + B²), the θ with the smallest error is returned twice. If √(A² + B²) ≤ `negligible`, θ is
+    not determined, and `free` and its opposite direction are returned.
     """
     r = length(A, B)
     vanishing = negligible - r
@@ -112,12 +112,12 @@ def both_roots(
 
 
 def turned(a: Pair, v: Vector) -> list[Scalar]:
-    """Rz(θ) v for an angle θ given as (cos, sin)."""
+    """Return Rz(θ) v, where θ is given as (cos, sin)."""
     return [a[0] * v[0] - a[1] * v[1], a[1] * v[0] + a[0] * v[1], v[2]]
 
 
 def turned_about(b: Sequence[float], a: Pair, x: Vector) -> list[Scalar]:
-    """The vector x rotated about the constant unit vector b by an angle given as (cos, sin)."""
+    """Rotate the vector x about the constant unit vector b by an angle given as (cos, sin)."""
     c, s = a
     along = dot3(b, x) * (1.0 - c)
     return [
@@ -132,12 +132,12 @@ def dot3(a: Vector, b: Vector) -> Scalar:
 
 
 def times_matrix(M: Any, v: Vector) -> list[Scalar]:
-    """M v with a constant 3x3 array M."""
+    """Return M v for a constant 3 × 3 array M."""
     return [sum_of(row, v) for row in M.tolist()]
 
 
 def sum_of(row: Sequence[Scalar], v: Vector) -> Scalar:
-    """Dot product of `row` and v; terms with a constant 0.0 in `row` are left out."""
+    """Return the dot product of `row` and v; omit terms in which the entry of `row` is 0.0."""
     total: Scalar = 0.0
     for a, x in zip(row, v, strict=True):
         if not (isinstance(a, float) and a == 0.0):

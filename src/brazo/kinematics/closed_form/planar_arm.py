@@ -1,12 +1,13 @@
 """Planar arms: two or three parallel revolute joints.
 
-Seen along the axes (`planar.py`), the tool of a 2R arm is the end of the second link: its position
-has two solutions, and each has its own orientation.  With a third joint the heading ψ is the one
-nearest to the target's orientation; it determines the position of axis 3, which two links reach.
+In the plane perpendicular to the axes (`planar.py`), the tool of a 2R arm is the end of the second
+link. Its position has two solutions, each with its own orientation. With a third joint, the heading
+ψ is the one nearest to the target orientation. ψ determines the position of axis 3, which two links
+reach.
 
-Branches: LEFTY, the elbow is left of the line from axis 1 to the end of the second link, seen from
-the tip of axis 1; RIGHTY, it is right of this line.  If the end of the second link is on axis 1,
-joint 1 keeps its value of q0 (0 without q0).
+Branches: LEFTY means that the elbow is left of the line from axis 1 to the end of the second link,
+seen from the tip of axis 1; RIGHTY means that it is right of this line. If the end of the second
+link is on axis 1, joint 1 keeps its value from q0 (0 without q0).
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ FAMILY = "planar arm"
 
 
 def recognise(chain: Chain) -> PlanarArm | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.n not in (2, 3) or "prismatic" in chain.kinds:
-        return Mismatch(FAMILY, f"it has {chain.n} joints, not two or three revolute ones")
+        return Mismatch(FAMILY, f"it has {chain.n} joints; it needs two or three revolute joints")
     directions, _ = chain.home_axes
     for i in range(1, chain.n):
         if np.linalg.norm(np.cross(directions[0], directions[i])) > GEOMETRY_TOLERANCE:
@@ -101,12 +102,15 @@ class PlanarArm(ClosedForm):
             return None
         what = "the tool" if self.chain.n == 2 else "axis 3"
         return (
-            f"{what} would be {distance:.4g} m from axis 1, the arm reaches "
+            f"{what} would be {distance:.4g} m from axis 1; the arm reaches "
             f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
     def _end(self, T: Pose) -> tuple[Pair, Pair | None]:
-        """End of the second link relative to axis 1, and the heading ψ (None with two joints)."""
+        """Return the end of the second link relative to axis 1, and the heading ψ of the tool.
+
+        The end is a point (x, y) of the plane. ψ is (cos, sin), or None for an arm with two joints.
+        """
         place, psi = self._place(T[1]), None
         if self.chain.n == 3:
             R, _ = compose((T[0], [0.0] * 3), constant(invert(self.chain.home)))
@@ -122,6 +126,6 @@ class PlanarArm(ClosedForm):
 
 
 class PlanarArm2R(PlanarArm):
-    """Solver for a planar arm with two joints: the target's orientation is ignored."""
+    """Solver for a planar arm with two joints; it ignores the target orientation."""
 
     meets = "position"

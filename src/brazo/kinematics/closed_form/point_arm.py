@@ -1,12 +1,12 @@
-"""Arms with three joints that position a point, with named branches: R-R-R (any axes) and R-R-P.
+"""Position IK of arms with three joints, with named branches: R-R-R (any axes) and R-R-P.
 
-`NamedArm` is used for the first three joints of an arm with a spherical wrist (the point is the
-wrist centre), and by `PointArm` for a spatial arm with three joints (the point is the tool).  The
-position is solved; the orientation results from it.
+`NamedArm` solves the first three joints of an arm with a spherical wrist, where the point is the
+wrist centre. `PointArm` uses it for a spatial arm with three joints, where the point is the tool.
+Only the position is solved; the orientation follows from it.
 
-The names of R-R-R branches are explained in `spherical_wrist.py`.  For an R-R-P arm whose axes 1
-and 2 intersect, LEFTY and RIGHTY have the same meaning; OUT is the larger solution for q₃, IN the
-smaller one.  If axes 1 and 2 are parallel, LEFTY means that axis 2 is left of the line from axis 1
+The names of R-R-R branches are explained in `spherical_wrist.py`. For an R-R-P arm whose axes 1 and
+2 intersect, LEFTY and RIGHTY have the same meaning. OUT is the larger solution for q₃, IN the
+smaller one. If axes 1 and 2 are parallel, LEFTY means that axis 2 is left of the line from axis 1
 to the point, seen from above.
 """
 
@@ -39,7 +39,7 @@ FAMILY = "spatial arm with three joints"
 
 
 def recognise(chain: Chain) -> PointArm | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.n != 3:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not three")
     if chain.kinds not in (("revolute",) * 3, ("revolute", "revolute", "prismatic")):
@@ -47,17 +47,18 @@ def recognise(chain: Chain) -> PointArm | Mismatch:
         return Mismatch(FAMILY, f"its joints are {kinds}, not RRR or RRP")
     solver = PointArm(chain)
     if not solver.arm.solvable:
-        return Mismatch(FAMILY, "its first two axes are neither parallel nor do they intersect")
+        return Mismatch(FAMILY, "its first two axes are neither parallel nor intersecting")
     if not places(chain, np.array([0.0, 0.0, 0.0, 1.0])):
-        reason = "in no position can its joints move the tool in all directions"
+        reason = "no configuration allows its joints to move the tool in all directions"
         return Mismatch(FAMILY, reason)
     return solver
 
 
 def places(chain: Chain, point: Array) -> bool:
-    """True if joints 1 to 3 can move a point (4,), given in the tool frame, in all directions.
+    """Return True if joints 1 to 3 can move a point of the tool in all directions.
 
-    It is false if they are singular in every configuration, e.g. with three parallel axes.
+    `point` (4,) is in the tool frame (homogeneous coordinates). The result is False if the point
+    cannot be moved in all directions in any configuration, e.g. with three parallel axes.
     """
     q = np.random.default_rng(0).uniform(-3, 3, (16, chain.n))
     frames = chain.frames(q)
@@ -73,32 +74,37 @@ class NamedArm:
     def __init__(
         self, kinds: Sequence[JointKind], X1: Array, X2: Array, w: Array, size: float
     ) -> None:
-        """X1, X2: transforms from frame 1 to axis 2 and from frame 2 to axis 3; w: the point in
-        frame 3."""
+        """Make the solver from the transforms X1 (frame 1 to axis 2) and X2 (frame 2 to axis 3).
+
+        w (3,) is the point, which is fixed in frame 3. `size` is the size of the arm (m).
+        """
         self.sliding = kinds[2] == "prismatic"
         self.core = (SlidingArm if self.sliding else PositionArm)(X1, X2, w, size)
         self.flags, self.slots = self._names()
 
     @property
     def solvable(self) -> bool:
-        """False for an R-R-P arm whose axes 1 and 2 have no closed form."""
+        """True if the arm has a closed form; always for R-R-R (R-R-P: `SlidingArm.solvable`)."""
         return not isinstance(self.core, SlidingArm) or self.core.solvable
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
-        """(q₁, q₂, q₃, exists) of every slot for a target point p; angles are (cos, sin).
+        """Return (q₁, q₂, q₃, exists) of every branch for a target point p; angles are (cos, sin).
 
-        `exists` is ≥ 0 where the branch exists; `free` has the angles for targets that do not
-        determine them.
+        `exists` is ≥ 0 where the branch exists. `free` contains the joint angles to use if the
+        target does not determine them.
         """
         found = self.core.solve(p, free)
         return [found[slot] for slot in self.slots]
 
     def turns(self, found: tuple[Pair, Pair, Scalar, Scalar]) -> list[Pair]:
-        """(cos, sin) of the rotation of each joint in a solution; a prismatic joint has none."""
+        """Return (cos, sin) of each joint in a solution `found`; (1, 0) for a prismatic joint."""
         return [found[0], found[1], (1.0, 0.0) if self.sliding else found[2]]
 
     def flag_values(self, p: Array, q: Array) -> Array:
-        """Flag values (N, flags) at q (N, 3); p (N, 3) is the position of the point at q."""
+        """Return the branch flags at q (N, 3) as integers (N, number of flags).
+
+        `ClosedForm.flag_values` describes them. p (N, 3) is the position of the point at q.
+        """
         core = self.core
         if isinstance(core, PositionArm) and core.normal.case == "skew":
             away = np.stack([np.abs(wrap(arm - q)).max(axis=-1) for arm in self._angles(p, q)], 1)
@@ -109,7 +115,7 @@ class NamedArm:
         return np.stack([slot // 2, slot % 2], axis=-1)
 
     def _angles(self, p: Array, q0: Array) -> list[Array]:
-        """Joint values (N, 3) of every slot of an R-R-R arm; NaN where a branch does not exist."""
+        """Return joint values (N, 3) of every branch of an R-R-R arm; NaN if it does not exist."""
         with np.errstate(all="ignore"):
             found = self.solve(list(p.T), [of_angle(x) for x in q0.T])
         arms = []
@@ -119,7 +125,10 @@ class NamedArm:
         return arms
 
     def _names(self) -> tuple[tuple[Flag, ...], list[int]]:
-        """The flags, and for each slot the index of its raw branch (see `position.py`)."""
+        """Return the flags of the branch names, and the raw branch of each named branch.
+
+        A raw branch is an index in the result of `core.solve`.
+        """
         core = self.core
         sides: Flag = ("arm", ("LEFTY", "RIGHTY"))
         if isinstance(core, SlidingArm):
@@ -141,9 +150,10 @@ class NamedArm:
         return (("arm", ("ARM1", "ARM2", "ARM3", "ARM4")),), [0, 1, 2, 3]
 
     def why(self, p: Array, meridian: Array, what: str) -> str:
-        """Message why a point p (3,) is out of reach; `what` is its name in the message.
+        """Return a message that explains why the point cannot reach the position p (3,).
 
-        `meridian` (M, 2) samples the radius and height (m) that the point can have.
+        `what` is the name of the point in the message, e.g. "wrist centre". `meridian` (M, 2)
+        contains reachable positions of the point, as (radius, height) in m.
         """
         core = self.core
         radius = float(np.hypot(p[0], p[1]))
@@ -166,13 +176,13 @@ class NamedArm:
         upper, fore = np.hypot(*core.t2[:2]), np.hypot(*core.w[:2])
         ways = " or ".join(f"{d:.4g}" for d in sorted({round(float(d), 6) for d in distance}))
         return (
-            f"the {what} would be {ways} m from the shoulder axis (axis 2), the arm reaches "
+            f"the {what} would be {ways} m from the shoulder axis (axis 2); the arm reaches "
             f"{abs(upper - fore):.4g} to {upper + fore:.4g} m"
         )
 
 
 def meridian(chain: Chain) -> Array:
-    """Joint values (M, n) on a grid of q₂ and q₃; the other joints are 0."""
+    """Return joint values (M, n) that sample the reach: a grid of q₂ and q₃; other joints are 0."""
     grid = np.linspace(-np.pi, np.pi, 181)
     q = np.zeros((181, 181, chain.n))
     q[..., 1] = grid[:, None]
@@ -181,7 +191,7 @@ def meridian(chain: Chain) -> Array:
 
 
 class PointArm(ClosedForm):
-    """Solver for a spatial arm with three joints: position only; see the module docstring."""
+    """Position solver for a spatial arm with three joints; see the module docstring."""
 
     family = FAMILY
     meets = "position"
@@ -211,5 +221,5 @@ class PointArm(ClosedForm):
         return self.arm.why(self._points(T)[0], places, "tool")
 
     def _points(self, T: Array) -> Array:
-        """Tool points (N, 3) in the frame of axis 1."""
+        """Return the tool positions (N, 3) of poses T (N, 4, 4) in the frame of axis 1."""
         return T[:, :3, 3] @ self.X0_inverse[:3, :3].T + self.X0_inverse[:3, 3]

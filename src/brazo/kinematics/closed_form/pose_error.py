@@ -1,8 +1,8 @@
 """Pose error between the tool of a chain and a target, and the Newton step that reduces it.
 
-In this module a *turn* is (cos, sin) of a revolute joint, or the value of a prismatic joint.
-Closed forms end with (cos, sin), so their errors are computed without sines of angles.  A target
-(12) is nine scalars of a rotation, row by row, and three of a position.
+In this module a *turn* is (cos, sin) of a revolute joint, or the value of a prismatic joint. Closed
+forms return (cos, sin), so their errors are computed without evaluating sines of angles. A target
+(12) consists of nine scalars of the rotation, row by row, and three of the position.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ARC_SINE = (
 
 
 def turns_of(kinds: Sequence[str], x: Sequence[Scalar]) -> list[Turn]:
-    """Joint values as turns; `kinds` are the joint kinds."""
+    """Return (cos, sin) of each revolute joint value in x, and each prismatic value unchanged."""
     return [
         value if kind == "prismatic" else of_angle(value)
         for kind, value in zip(kinds, x, strict=True)
@@ -51,7 +51,10 @@ def turns_of(kinds: Sequence[str], x: Sequence[Scalar]) -> list[Turn]:
 
 
 def chain_frames(chain: Chain, turns: Sequence[Turn]) -> tuple[list[Pose], Pose]:
-    """Poses of frames 1..n and of the tool in the base frame."""
+    """Return the poses of frames 1 to n and of the tool in the base frame.
+
+    `turns` contains (cos, sin) of each revolute joint and the value of each prismatic joint.
+    """
     pose = _constant(chain.X[0])
     frames = []
     for kind, turn, X in zip(chain.kinds, turns, chain.X[1:], strict=True):
@@ -69,16 +72,17 @@ def chain_frames(chain: Chain, turns: Sequence[Turn]) -> tuple[list[Pose], Pose]
 
 
 def chain_errors(chain: Chain, turns: Sequence[Turn], p: Sequence[Scalar]) -> Errors:
-    """`ClosedForm.errors` for a serial chain."""
+    """Return the three errors of `errors_of` for the tool of a serial chain and a target p (12)."""
     _, pose = chain_frames(chain, turns)
     return errors_of(pose, p, chain.size)
 
 
 def errors_of(pose: Pose, p: Sequence[Scalar], size: float) -> Errors:
-    """Errors of a pose relative to a target p (12), as three scalars.
+    """Return three errors of a pose relative to a target p (12).
 
-    These are the larger of position error / size and orientation error (rad), the position error
-    (m), and the sine of half the orientation error.
+    1. the larger of position error / size and orientation error (rad);
+    2. the position error (m);
+    3. the sine of half the orientation error.
     """
     R, point = pose
     gap, turn = subtract(point, p[9:]), subtract(R, p[:9])
@@ -90,9 +94,10 @@ def errors_of(pose: Pose, p: Sequence[Scalar], size: float) -> Errors:
 def check(
     kinds: Sequence[str], errors: Callable[[list[Turn], list[Scalar]], Errors]
 ) -> GraphFunction:
-    """Graph function of joint values `x` and a target `p` (12) that returns their errors.
+    """Make the graph function (x, p) -> (miss, more), which computes the errors of a pose.
 
-    Outputs are `miss` (1), the first scalar of `errors`, and `more` (2), the other two.
+    x are the joint values and p (12) is the target. `miss` is the first of the three scalars that
+    `errors` returns, and `more` contains the other two.
     """
     graph = Graph()
     x, p = graph.inputs("x", len(kinds)), graph.inputs("p", 12)
@@ -101,11 +106,12 @@ def check(
 
 
 def newton_step(chain: Chain) -> GraphFunction:
-    """Graph function (x, p, caution) -> trial: joint values after two damped Newton steps.
+    """Make the graph function (x, p, caution) -> trial, which takes two damped Newton steps.
 
-    Both steps use the Jacobian at x; the damping is the norm of the error times `caution`.  Near a
-    singularity the first step is long in one direction, and its second-order error in the other
-    directions would reject the trial without the second step.
+    x are joint values, p (12) is the target, and `trial` are the joint values after the steps. Both
+    steps use the Jacobian at x. The damping is the norm of the error times `caution`. Near a
+    singularity the first step is long in one direction and has second-order errors in the other
+    directions. The second step reduces these errors; without it, the trial would be rejected.
     """
     graph = Graph()
     n = chain.n
@@ -134,9 +140,9 @@ def newton_step(chain: Chain) -> GraphFunction:
 
 
 def _away(pose: Pose, p: Sequence[Scalar], scale: float) -> list[Scalar]:
-    """Error vector (6) from a pose to a target p (12).
+    """Return the error vector (6) from a pose to a target p (12).
 
-    It has the displacement times `scale`, then the axis of the rotation times its sine.
+    It contains the displacement times `scale`, then the rotation axis times the sine of the angle.
     """
     R, point = pose
     E = [[dot(p[3 * i : 3 * i + 3], R[3 * j : 3 * j + 3]) for j in range(3)] for i in range(3)]
@@ -145,7 +151,7 @@ def _away(pose: Pose, p: Sequence[Scalar], scale: float) -> list[Scalar]:
 
 
 def angle_of_chord(chord: Scalar) -> Scalar:
-    """2 asin(chord) in rad; π where rounding makes `chord` larger than 1."""
+    """Return 2 asin(chord) in rad, the angle whose half has the sine `chord`; π if chord > 1."""
     half = minimum(chord, 1.0)
     large = half - 0.5
     z = where(large, 0.5 * (1.0 - half), half * half)
@@ -158,7 +164,7 @@ def angle_of_chord(chord: Scalar) -> Scalar:
 
 
 def _constant(T: Array) -> Pose:
-    """A 4x4 array as a pose of floats; entries of R within rounding of 0 or ±1 become exact."""
+    """Convert a 4 × 4 array to a pose; rotation entries within rounding of 0 or ±1 become exact."""
     R = T[:3, :3]
     R = np.where(np.abs(R) < 2e-16, 0.0, np.where(np.abs(np.abs(R) - 1.0) < 4e-16, np.sign(R), R))
     return R.ravel().tolist(), T[:3, 3].tolist()

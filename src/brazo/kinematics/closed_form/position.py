@@ -1,17 +1,18 @@
 """Joint values of three joints that bring a point to a target position.
 
-The three joints are R-R-R (`PositionArm`) or R-R-P (`SlidingArm`): the first three joints of an arm
-with a spherical wrist, where the point is the wrist centre, or a whole arm with three joints.
+The three joints are R-R-R (`PositionArm`) or R-R-P (`SlidingArm`). They are the first three joints
+of an arm with a spherical wrist, where the point is the wrist centre, or a whole arm with three
+joints.
 
-With p the target point in frame 0 (z on axis 1), w the point in frame 3, and the constants R₁,
-t₁ (frame 1 to axis 2) and R₂, t₂ (frame 2 to axis 3),
+Let p be the target point in frame 0 (z on axis 1) and w the point in frame 3. R₁, t₁ (frame 1 to
+axis 2) and R₂, t₂ (frame 2 to axis 3) are constant. Then
 
     Rz(q₁) [R₁ Rz(q₂) v(q₃) + t₁] = p,      v(q₃) = R₂ Rz(q₃) w + t₂.
 
-|p|² and p_z do not depend on q₁.  The origins of frames 1 and 2 are placed where the common normal
-of axes 1 and 2 intersects these axes, so t₁ is perpendicular to both; μ is its length and α the
-angle between the axes.  Let x be the component of Rz(q₂) v along t₁, and g the component
-perpendicular to t₁ and to axis 2.  Then
+|p|² and p_z do not depend on q₁. The origins of frames 1 and 2 are placed where the common normal
+of axes 1 and 2 intersects these axes. t₁ is therefore perpendicular to both axes. μ is its length
+and α the angle between the axes. Let x be the component of Rz(q₂) v along t₁, and g the component
+perpendicular to t₁ and to axis 2. Then
 
     2 μ x = |p|² − |v|² − μ² =: E(q₃)
     sin α · g = p_z − cos α v_z =: F(q₃)
@@ -21,17 +22,17 @@ E and F are linear in cos q₃ and sin q₃, so:
 
   μ = 0 (axes 1, 2 intersect)      E(q₃) = 0 gives two q₃, each with one g and x = ±√…
   sin α = 0 (axes 1, 2 parallel)   F(q₃) = 0 gives two q₃, each with one x and g = ±√…
-  else                             sin²α E² + 4μ² F² = 4μ² sin²α (v_x² + v_y²): up to four q₃
+  otherwise                        sin²α E² + 4μ² F² = 4μ² sin²α (v_x² + v_y²): up to four q₃
 
 The chain from w back to p has the same form, with q₃ and q₁ exchanged and q₂ negative:
 
     Rz(−q₃) [R₂ᵀ Rz(−q₂) y(q₁) − R₂ᵀ t₂] = w,    y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁)
 
-So square roots are also sufficient if axes 2 and 3 are parallel (nearly every industrial arm) or
-intersect.  References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
+Square roots are therefore also sufficient if axes 2 and 3 are parallel (as in nearly every
+industrial arm) or intersect. References: Pieper 1968; Craig, *Introduction to Robotics*, sec. 4.6.
 
-Angles are given and returned as (cos, sin), see `pairs.py`.  *Raw branches* are the solutions in
-the order of the equations; `point_arm.py` gives them names.
+Angles are given and returned as (cos, sin), see `pairs.py`. *Raw branches* are the solutions in the
+order of the equations; `point_arm.py` gives them names.
 """
 
 from __future__ import annotations
@@ -73,10 +74,10 @@ NEARLY = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Common normal of two neighbouring axes, and the solution of the module's equations for them.
+    """Common normal of two neighbouring axes, and the solution of the position equations for them.
 
-    The outer axis is axis 1 and the inner one axis 2; in the chain from w back to p they are axes 3
-    and 2.
+    The outer axis is axis 1 and the inner axis is axis 2. In the chain from w back to p, the outer
+    axis is axis 3.
     """
 
     mu: float  # length of the common normal (m), 0 if the axes intersect
@@ -86,9 +87,9 @@ class Normal:
 
     @staticmethod
     def of(m: Array, k: Array, size: float) -> Normal:
-        """From the common normal m (outer to inner axis) and the direction k of the outer axis.
+        """Make the normal from its vector m (outer to inner axis) and the outer axis direction k.
 
-        Both are given in the frame of the inner axis.
+        Both vectors are in the frame of the inner axis. `size` is the size of the arm (m).
         """
         mu, across = float(np.hypot(m[0], m[1])), float(np.hypot(k[0], k[1]))
         mu = mu if mu > NEARLY * size else 0.0
@@ -108,11 +109,13 @@ class Normal:
     def solve(
         self, v: Swept, norm2: Scalar, z: Scalar, free: tuple[Pair, Pair], size: float
     ) -> list[tuple[Pair, Pair, Scalar]]:
-        """Four solutions (θ, φ, exists) for a target with |p|² = norm2 and p_z = z.
+        """Return four solutions (θ, φ, exists) for a target with |p|² = norm2 and p_z = z.
 
-        θ is the angle of v(θ), φ the angle about the inner axis that rotates v; `exists` is ≥ 0
-        where the solution exists.  Unless the axes are skew, solutions 0 and 1 have one θ, and 2
-        and 3 the other.  `free` has the values of θ and φ where the target does not determine them.
+        θ is the angle in v(θ) = v₀ + v_c cos θ + v_s sin θ, where v₀, v_c and v_s are the elements
+        of `v`. φ is the angle by which v(θ) is rotated about the inner axis.
+        `exists` is ≥ 0 where the solution exists. Unless the axes are skew, solutions 0 and 1 have
+        the same θ, as have solutions 2 and 3. `free` contains the values of θ and φ to use if the
+        target does not determine them.
         """
         if self.case == "skew":
             roots = self._quartic(v, norm2, z, size)
@@ -129,9 +132,10 @@ class Normal:
     def turn(
         self, at: Vector, norm2: Scalar, z: Scalar, sign: float, free: Pair, size: float
     ) -> Pair:
-        """Angle φ about the inner axis that rotates v = `at` to |p|² = norm2 and p_z = z.
+        """Return the angle φ about the inner axis that rotates v = `at` to the target.
 
-        `sign` selects the square root if the axes intersect or are parallel.
+        The target has |p|² = norm2 and p_z = z. `sign` selects the square root if the axes
+        intersect or are parallel. `free` is returned if v is on the inner axis.
         """
         rho2 = at[0] * at[0] + at[1] * at[1]
         x, g = self._across(at, norm2, z)
@@ -146,9 +150,10 @@ class Normal:
     def signs(
         self, v: Swept, theta: Pair, phi: Pair, norm2: Scalar, z: Scalar
     ) -> tuple[Array, Array]:
-        """Which solution of `solve` has the angles θ and φ (N,): index of θ (0, 1), then of φ.
+        """Return the indices (N,), each 0 or 1, of θ and of φ among the solutions of `solve`.
 
-        Not defined for skew axes.
+        Index 0 is the first of the two values that `solve` returns. The indices are not defined for
+        skew axes.
         """
         A, B, _ = self._linear(v, norm2, z)
         slope = B * theta[0] - A * theta[1]
@@ -159,7 +164,10 @@ class Normal:
         return first.astype(int), (side < -1e-12).astype(int)
 
     def _linear(self, v: Swept, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """A, B, C of A cos θ + B sin θ = C, the equation without φ; not for skew axes."""
+        """Return (A, B, C) of the equation A cos θ + B sin θ = C, which does not contain φ.
+
+        There is no such equation for skew axes.
+        """
         v0, vc, vs = v
         if self.case == "parallel":
             return vc[2], vs[2], z * self.cos - v0[2]
@@ -170,7 +178,12 @@ class Normal:
         return A, B, 0.5 * (norm2 - self.mu**2 - dot3(v0, v0) - dot3(vc, vc)) / reach
 
     def _across(self, at: Vector, norm2: Scalar, z: Scalar) -> tuple[Scalar, Scalar]:
-        """x and g of the module docstring for v = `at`; 0 for the one given by a square root."""
+        """Return the components x and g of v = `at` after its rotation about the inner axis.
+
+        x is along the common normal, g perpendicular to it and to the inner axis. If the axes
+        intersect, x is returned as 0; if they are parallel, g is returned as 0. The caller then
+        computes this component as a square root.
+        """
         x = g = 0.0
         if self.mu:
             x = (norm2 - self.mu**2 - dot3(at, at)) * (0.5 / self.mu)
@@ -179,7 +192,7 @@ class Normal:
         return x, g
 
     def _quartic(self, v: Swept, norm2: Scalar, z: Scalar, size: float) -> list[Any]:
-        """Up to four θ with x² + g² = v_x² + v_y², as `circle_roots` returns them."""
+        """Return the solutions θ for skew axes (up to four), in the format of `circle_roots`."""
         scale = 1.0 / size
         v0, vc, vs = ([scale * x for x in part] for part in v)
         norm2, z, mu = norm2 * scale**2, z * scale, self.mu * scale
@@ -192,10 +205,10 @@ class Normal:
 
 
 class SlidingArm:
-    """Solves an R-R-P arm for q₁, q₂, q₃ from the position of a point: v = v₀ + v_d q₃.
+    """Position solver of an R-R-P arm, where v = v₀ + v_d q₃ (symbols: see the module docstring).
 
-    Axes 1 and 2 must intersect or be parallel.  If they intersect, |v|² = |p|² gives two q₃; if
-    they are parallel, p_z = cos α v_z gives one.
+    Axes 1 and 2 must intersect or be parallel. If they intersect, |v|² = |p|² gives two q₃. If they
+    are parallel, p_z = cos α v_z gives one q₃.
     """
 
     def __init__(self, X1: Array, X2: Array, w: Array, size: float) -> None:
@@ -211,17 +224,22 @@ class SlidingArm:
 
     @property
     def solvable(self) -> bool:
-        """True if axes 1 and 2 intersect in one point, or are parallel and q₃ moves along them."""
+        """True if the position equations have a closed form.
+
+        Axes 1 and 2 must intersect in one point, or be parallel to each other and not perpendicular
+        to axis 3.
+        """
         normal = self.normal
         if normal.case == "parallel":
             return abs(self.vd[2]) > NEARLY
         return normal.case == "meet" and normal.sin != 0.0
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
-        """(q₁, q₂, q₃, exists) of four raw branches, or two if axes 1 and 2 are parallel.
+        """Return four solutions (q₁, q₂, q₃, exists), or two if axes 1 and 2 are parallel.
 
-        The larger q₃ comes first, and for each q₃ the branch with x ≥ 0 (parallel axes: g ≥ 0).
-        `exists` is always 0; `free` has q₁ and q₂ for targets that do not determine them.
+        The larger q₃ comes first. For each q₃ the solution with x ≥ 0 comes first (for parallel
+        axes: g ≥ 0). `exists` is always 0: targets out of reach are not detected here. `free`
+        contains the angles q₁ and q₂ to use if the target does not determine them.
         """
         p = [p[0], p[1], p[2] - self.h1]
         norm2, normal = dot3(p, p), self.normal
@@ -244,7 +262,10 @@ class SlidingArm:
         return found
 
     def raw_branch(self, p: Array, q: Array) -> Array:
-        """Index (N,) of the raw branch of q (N, 3); p (N, 3) is the position of the point at q."""
+        """Return the indices (N,) of configurations q (N, 3) among the solutions of `solve`.
+
+        p (N, 3) is the position of the point at q.
+        """
         at = [a + b * q[:, 2] for a, b in zip(self.v0, self.vd, strict=True)]
         turn = times((np.cos(q[:, 1]), np.sin(q[:, 1])), (at[0], at[1]))
         cos, sin = times(turn, back(constant_pair(self.normal.angle)))
@@ -256,10 +277,13 @@ class SlidingArm:
 
 
 class PositionArm:
-    """Solves an R-R-R arm for q₁, q₂, q₃ from the position of a point; see the module docstring."""
+    """Position solver of an R-R-R arm; see the module docstring."""
 
     def __init__(self, X1: Array, X2: Array, w: Array, size: float) -> None:
-        """X1, X2: frame 1 to axis 2 and frame 2 to axis 3; w: the point in frame 3."""
+        """Make the solver from the transforms X1 (frame 1 to axis 2) and X2 (frame 2 to axis 3).
+
+        w (3,) is the point, which is fixed in frame 3. `size` is the size of the arm (m).
+        """
         self.size = size
         a1, b1 = feet(X1)
         a2, b2 = feet(X2)
@@ -291,11 +315,11 @@ class PositionArm:
         )
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Pair, Scalar]]:
-        """(q₁, q₂, q₃, exists) of four raw branches for a target point p (three scalars).
+        """Return four solutions (q₁, q₂, q₃, exists) for a target point p (three scalars).
 
-        `exists` is ≥ 0 where a branch exists, but it does not detect every target out of reach:
-        approximate angles are returned then, and the caller has to check them.  `free` has q₁, q₂,
-        q₃ for targets that do not determine them.
+        `exists` is ≥ 0 where a solution exists. It may also be ≥ 0 if the target is out of reach.
+        The angles are then approximate, so the caller must check them. `free` contains the angles
+        to use if the target does not determine them.
         """
         p = [p[0], p[1], p[2] - self.h1]
         found = []
@@ -320,9 +344,9 @@ class PositionArm:
         return found
 
     def raw_branch(self, p: Array, q: Array) -> Array:
-        """Index (N,) of the raw branch of q (N, 3); p (N, 3) is the position of the point at q.
+        """Return the indices (N,) of configurations q (N, 3) among the solutions of `solve`.
 
-        Not defined for skew axes.
+        p (N, 3) is the position of the point at q. The indices are not defined for skew axes.
         """
         point = [p[:, 0], p[:, 1], p[:, 2] - self.h1]
         q1, q2, q3 = ((np.cos(x), np.sin(x)) for x in q.T)
@@ -334,12 +358,15 @@ class PositionArm:
         return 2 * i + j
 
     def lateral(self, p: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """A, B, C of A cos q₁ + B sin q₁ = C for a target p, if axes 2 and 3 are parallel."""
+        """Return (A, B, C) of the equation A cos q₁ + B sin q₁ = C, which q₁ must satisfy for p.
+
+        Axes 2 and 3 must be parallel.
+        """
         v = self._from_target([p[0], p[1], p[2] - self.h1])
         return self.normal._linear(v, self._w2, float(self.w[2]))
 
     def in_plane(self, p: Vector, q1: Pair) -> Scalar:
-        """Distance (m) of the point from axis 2 with joint 1 at q1."""
+        """Return the distance (m) of the target point p from axis 2 with joint 1 at q1."""
         y = swept(self._from_target([p[0], p[1], p[2] - self.h1]), q1)
         return length(y[0], y[1])
 
@@ -348,7 +375,7 @@ class PositionArm:
         return float(self.w @ self.w)
 
     def _from_target(self, p: Vector) -> Swept:
-        """y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁) as its constant, cosine and sine parts."""
+        """Return the constant, cosine and sine parts of y(q₁) = R₁ᵀ (Rz(−q₁) p − t₁)."""
         R, t = self.R1.T, self.t1.tolist()
         return (
             times_matrix(R, [-t[0], -t[1], p[2] - t[2]]),
@@ -358,9 +385,9 @@ class PositionArm:
 
 
 def feet(X: Array) -> tuple[float, float]:
-    """Coordinates (m) along two axes at which their common normal intersects them.
+    """Return the coordinates (m) along two axes at which their common normal intersects them.
 
-    X (4, 4) is the transform from the first axis to the second; both axes are z axes.
+    X (4, 4) is the transform from the first axis to the second. Both axes are z axes.
     """
     t, d = X[:3, 3], X[:3, 2]
     across = d[0] ** 2 + d[1] ** 2
@@ -371,15 +398,15 @@ def feet(X: Array) -> tuple[float, float]:
 
 
 def swept(v: Swept, theta: Pair) -> list[Scalar]:
-    """v(θ) = v₀ + v_c cos θ + v_s sin θ."""
+    """Return v(θ) = v₀ + v_c cos θ + v_s sin θ."""
     c, s = theta
     return [a + b * c + d * s for a, b, d in zip(*v, strict=True)]
 
 
 def _normal(X: Array) -> tuple[Array, Array]:
-    """Common normal and direction of the outer axis, both in the frame of the inner axis.
+    """Return the common normal and the outer axis direction, both in the frame of the inner axis.
 
-    X transforms from the outer to the inner axis; both origins are on the common normal.
+    X is the transform from the outer to the inner axis. Both origins are on the common normal.
     """
     return X[:3, :3].T @ X[:3, 3], X[2, :3]
 

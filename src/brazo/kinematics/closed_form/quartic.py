@@ -2,14 +2,14 @@
 
     f(θ) = Σ wₖ (aₖ + bₖ cos θ + cₖ sin θ)² + (a + b cos θ + c sin θ) = 0        up to four θ
 
-With t = tan((θ − θ₀)/2) it is a quartic in t whose leading coefficient is f(θ₀ + π).  θ₀ is
-chosen where that value is large, so no root is lost at infinity.  The quartic without its cubic
-term, y⁴ + p y² + q y + r, is the product of (y² + α y + β) and (y² − α y + γ) (Descartes 1637):
-α² is a root u ≥ 0 of
+With t = tan((θ − θ₀)/2), f is a quartic in t whose leading coefficient is f(θ₀ + π). θ₀ is chosen
+where this value is large, so that no root is lost at infinity. The quartic without its cubic term,
+y⁴ + p y² + q y + r, is the product of (y² + α y + β) and (y² − α y + γ) (Descartes 1637). α² is a
+root u ≥ 0 of
 
     u³ + 2 p u² + (p² − 4 r) u − q² = 0,
 
-and β, γ the roots of w² − (p + u) w + r.  Newton steps on f itself correct the angles.
+and β, γ are the roots of w² − (p + u) w + r. Halley steps on f correct the angles.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ _MISSING = 9.0  # sorted behind all angles
 def circle_roots(
     squares: Sequence[tuple[float, Sequence[Scalar]]], linear: Sequence[Scalar]
 ) -> list[tuple[Pair, Scalar]]:
-    """Four pairs (θ, real), in ascending order of θ in (−π, π]; θ is a root where real ≥ 0.
+    """Return four pairs (θ, real), in ascending order of θ in (−π, π]; θ is given as (cos, sin).
 
-    θ is given as (cos, sin).  `squares` has a weight wₖ and coefficients aₖ, bₖ, cₖ for each
-    squared term, `linear` the coefficients a, b, c; see f(θ) in the module docstring.
+    θ is a zero of f only where real ≥ 0; other θ come last. `squares` contains the weight wₖ and
+    the coefficients aₖ, bₖ, cₖ of each squared term, and `linear` the coefficients a, b, c (see
+    f(θ) in the module docstring).
     """
     f: list[Scalar] = [*linear, 0.0, 0.0, 0.0]
     for weight, (a, b, c) in squares:
@@ -65,7 +66,7 @@ def _value(f: Coefficients, theta: Pair) -> Scalar:
 
 
 def _corrected(f: Coefficients, theta: Pair) -> Pair:
-    """θ after one Halley step, which is stable also where two roots are close to each other."""
+    """Return θ after one Halley step towards a zero of f, also stable if two zeros are close."""
     c, s = theta
     value = _value(f, theta)
     double, twice = c * c - s * s, s * c
@@ -82,7 +83,7 @@ def _corrected(f: Coefficients, theta: Pair) -> Pair:
 
 
 def _rotated(f: Coefficients, shift: Pair) -> list[Scalar]:
-    """Coefficients of the same polynomial as a function of θ − shift."""
+    """Return the coefficients of the same polynomial as a function of θ − shift."""
     c, s = shift
     return [
         f[0],
@@ -95,7 +96,7 @@ def _rotated(f: Coefficients, shift: Pair) -> list[Scalar]:
 
 
 def _tangent_coefficients(f: Coefficients) -> list[Scalar]:
-    """a₀ to a₃ of the quartic in tan(θ/2), divided by the leading coefficient."""
+    """Return a₀ to a₃ of the quartic in tan(θ/2), divided by the leading coefficient."""
     # cos θ = (1 − t²)/(1 + t²), sin θ = 2t/(1 + t²), all times (1 + t²)².
     c4 = f[0] - f[1] + f[3]
     over = 1.0 / where(-absolute(c4), 1.0, c4)
@@ -108,7 +109,7 @@ def _tangent_coefficients(f: Coefficients) -> list[Scalar]:
 
 
 def _quartic(a: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
-    """Four pairs (t, real) of t⁴ + a₃ t³ + a₂ t² + a₁ t + a₀ = 0; t is a root where real ≥ 0."""
+    """Return four pairs (t, real); t is a root of t⁴ + a₃ t³ + a₂ t² + a₁ t + a₀ if real ≥ 0."""
     h = 0.25 * a[3]
     h2 = h * h
     p = a[2] - 6.0 * h2
@@ -141,7 +142,7 @@ def _quartic(a: Sequence[Scalar]) -> list[tuple[Scalar, Scalar]]:
 
 
 def _sorted(roots: list[tuple[Pair, Scalar]]) -> list[tuple[Pair, Scalar]]:
-    """The four roots sorted by angle, those that are not real last (a sorting network)."""
+    """Sort the four roots by angle; roots that are not real come last."""
     rows = [
         [where(real, atan2(theta[1], theta[0]), _MISSING), theta[0], theta[1], real]
         for theta, real in roots

@@ -1,28 +1,29 @@
 """SCARA arms with one redundant joint, such as R-R-R-P-R.
 
-They have four parallel revolute joints and a prismatic one, so three links lead to the wrist.  The
-target determines the heading ψ of the tool and the position W of the last axis; with the links l₁,
-l₂, l₃ (complex numbers, see `planar.py`, of lengths L₁, L₂, L₃) the joint angles must fulfil
+These arms have four parallel revolute joints and a prismatic joint, so three links lead to the
+wrist. The target determines the heading ψ of the tool and the position W of the last axis. With the
+links l₁, l₂, l₃ (complex numbers of lengths L₁, L₂, L₃, see `planar.py`) the joint angles must
+satisfy
 
     W = e^{iα} (l₁ + e^{iβ} (l₂ + e^{iγ} l₃)).
 
-The redundant joint is used in one of two ways:
+The redundancy is resolved by one of two methods:
 
-*Equal bends* (`solve`): links 2 and 3 bend by the same angle t; θ₂ = θ₃ = t for an arm that is
-straight at q = 0 (Urrea and Coltters).  With c = cos t,
+*Equal bends* (`solve`): links 2 and 3 bend by the same angle t. For an arm that is straight at q =
+0 this means θ₂ = θ₃ = t (Urrea and Coltters). With c = cos t,
 
     4 L₁ L₃ c² + 2 L₂ (L₁ + L₃) c + (L₁ − L₃)² + L₂² − |W|² = 0,
 
-which has up to four solutions: RIGHTY bends to the left (t > 0, elbows right of the line from axis
-1 to W), LEFTY to the right; OPEN has the larger root c, CURLED the smaller one.  Positions close to
-axis 1 cannot be reached with equal bends.
+which gives up to four solutions. RIGHTY bends to the left (t > 0, elbows right of the line from
+axis 1 to W), LEFTY bends to the right. OPEN has the larger root c, CURLED the smaller one.
+Positions close to axis 1 cannot be reached with equal bends.
 
 *Given heading* (`family_of`): the heading φ = α + β + γ of link 3 is given, and links 1 and 2 reach
-W − e^{iφ} l₃.  `nearest` searches all φ and both elbows for the solution within the limits that is
+W − e^{iφ} l₃. `nearest` searches all φ and both elbows for the solution within the limits that is
 closest to the current configuration.
 
-The tool rotates only about the vertical: the nearest such orientation is used and its angle to the
-target is reported as the orientation error, as for any SCARA.
+The tool rotates only about the vertical. The nearest orientation of this kind is used, and its
+angle to the target is the orientation error, as for any SCARA.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ FAMILY = "SCARA with one redundant joint"
 
 
 def recognise(chain: Chain) -> RedundantScara | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.n != 5:
         return Mismatch(FAMILY, f"it has {chain.n} joints, not five")
     joints = ParallelJoints.of(chain, 5)
@@ -103,7 +104,11 @@ class RedundantScara(ClosedForm):
         self.reach = (float(max(2 * max(L1, L2, L3) - L1 - L2 - L3, 0.0)), float(L1 + L2 + L3))
 
     def family_of(self, T: ArrayLike, heading: ArrayLike) -> Solutions:
-        """LEFTY and RIGHTY solutions for poses T (..., 4, 4), with link 3 at headings φ (...)."""
+        """Return the LEFTY and RIGHTY solutions for poses T (..., 4, 4) and headings φ (...).
+
+        φ (rad) is the heading of link 3: the sum of the rotations of the first three revolute
+        joints.
+        """
         T = np.asarray(T, dtype=float)
         heading = np.asarray(heading, dtype=float)
         batch = np.broadcast_shapes(T.shape[:-2], heading.shape)
@@ -123,10 +128,11 @@ class RedundantScara(ClosedForm):
     def nearest(
         self, T: ArrayLike, q0: ArrayLike, limits: ArrayLike | None = None
     ) -> tuple[Array, Array]:
-        """Solutions (..., n) within limits (n, 2) closest to q0, and whether they exist (...).
+        """Return the solutions (..., n) within limits (n, 2) closest to q0, and whether they exist.
 
-        The distance is the sum of the squared changes of the revolute joints.  It is minimised over
-        the heading φ on a grid of 1°, with every φ at which a joint is at a limit, and refined.
+        The distance is the sum of the squared changes of the revolute joints. It is minimised over
+        the heading φ on a grid of 1° and at every φ at which a joint is at a limit, and then
+        refined.
         """
         T = np.asarray(T, dtype=float)
         batch = T.shape[:-2]
@@ -152,10 +158,10 @@ class RedundantScara(ClosedForm):
         low, high = self.reach_equal_bends
         if within(distance, self.reach_equal_bends) >= 0:
             return None
-        free = f"; with unequal bends {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
+        free = f", with unequal bends {self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         return (
-            f"the last axis would be {distance:.4g} m from axis 1, the arm with equal bends "
-            f"(θ2 = θ3) reaches {low:.4g} to {high:.4g} m{free}"
+            f"the last axis would be {distance:.4g} m from axis 1; with equal bends (θ2 = θ3) "
+            f"the arm reaches {low:.4g} to {high:.4g} m{free}"
         )
 
     def formula(self, T: Pose, q0: list[Scalar], given: Scalar) -> list[Candidate]:
@@ -202,8 +208,10 @@ class RedundantScara(ClosedForm):
         return q[best, rows], np.isfinite(cost[best, rows])
 
     def _edges(self, W: Array, psi: Array, limits: Array) -> Array:
-        """Headings φ (N, M) at which a joint is at a limit, or links 1 and 2 at their max or min
-        reach."""
+        """Return headings φ (N, M) of link 3 at the ends of feasible ranges.
+
+        There a joint is at a limit, or links 1 and 2 are fully stretched or folded.
+        """
         l1, l2, l3 = self.l1, self.l2, self.l3
         ends = [
             [sign * end for end in limits[joint] if np.isfinite(end)]
@@ -229,8 +237,9 @@ class RedundantScara(ClosedForm):
     def _with_heading(
         self, W: Array, psi: Array, slide: Array, phi: Array, elbow: Array
     ) -> tuple[Array, Array]:
-        """q (N, K, 5) for headings φ (N, K), and whether it reaches the target (N, K).
+        """Return q (N, K, 5) for headings φ (N, K) of link 3, and whether q reaches the target.
 
+        The second result has shape (N, K). W, psi and slide (N,) are the results of `_wrists`.
         `elbow` is 0 for LEFTY, 1 for RIGHTY.
         """
         E = W[:, None] - np.exp(1j * phi) * self.l3
@@ -242,7 +251,11 @@ class RedundantScara(ClosedForm):
         return q, within(np.abs(E), reach_of(self.l1, self.l2)) >= 0
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar]:
-        """Last axis relative to the first, heading of the tool and slide (m) for a target T."""
+        """Return W, ψ and the slide (m) for a target pose T.
+
+        W is the position of the last axis relative to axis 1 in the plane, ψ the heading of the
+        tool, and the slide the displacement of the prismatic joint.
+        """
         home = self.chain.home
         R, _ = compose((T[0], [0.0] * 3), constant(np.linalg.inv(home)))
         psi = nearest_turn(R, self.joints.plane.a)
@@ -250,21 +263,21 @@ class RedundantScara(ClosedForm):
         return W, psi, slide
 
     def _wrists(self, T: Array) -> tuple[Array, Array, Array]:
-        """`_wrist` for targets T (N, 4, 4): complex W, heading (rad) and slide, each (N,)."""
+        """Return `_wrist` for targets T (N, 4, 4): complex W, heading (rad), slide; each (N,)."""
         entries = T[:, :3].reshape(-1, 12).T
         R = [entries[4 * i + j] for i in range(3) for j in range(3)]
         W, psi, slide = self._wrist((R, [entries[3], entries[7], entries[11]]))
         return W[0] + 1j * W[1], angle_of(psi), slide
 
     def _radius(self, c: float) -> float:
-        """|W| of equal bends with cosine c."""
+        """Return the distance (m) of the last axis from axis 1 for equal bends with cosine c."""
         L1, L2, L3 = np.abs(self.joints.links)
         square = 4 * L1 * L3 * c * c + 2 * L2 * (L1 + L3) * c + (L1 - L3) ** 2 + L2**2
         return float(np.sqrt(max(square, 0.0)))
 
 
 def _turns(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[Array, Array]:
-    """Angles α and β (..., 2) of `two_links` in rad, for complex W (...)."""
+    """Return the angles α and β (..., 2) of `two_links` in rad for complex W (...)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         ways = two_links(l1, l2, (np.real(W), np.imag(W)), of_angle(np.asarray(free, dtype=float)))
     alpha, beta = (
@@ -274,5 +287,5 @@ def _turns(l1: complex, l2: complex, W: Array, free: ArrayLike = 0.0) -> tuple[A
 
 
 def _back_unit(z: complex) -> Pair:
-    """(cos, sin) of the negative argument of a complex number."""
+    """Return (cos, sin) of the angle −arg z."""
     return z.real / abs(z), -z.imag / abs(z)

@@ -1,24 +1,24 @@
-"""SCARA arms: three parallel revolute joints and a prismatic one along them, in any order.
+"""SCARA arms: three parallel revolute joints and a prismatic joint along them, in any order.
 
-Examples are R-R-P-R and P-R-R-R.  A fifth joint at the end may be revolute and perpendicular to the
-others; it pitches the tool.
+Examples are R-R-P-R and P-R-R-R. The arm may have a fifth joint at its end, which is revolute and
+perpendicular to the others and pitches the tool.
 
-Seen along the axes (`planar.py`), the target's orientation determines the heading ψ of the last
-link and, with five joints, the pitch θ.  These place the third revolute axis at
+In the plane perpendicular to the axes (`planar.py`), the target orientation determines the heading
+ψ of the last link and, with five joints, the pitch θ. The third revolute axis is then at
 
     W = p − e^{iψ} (x(θ) − P₃),
 
-with p the target position, x the tool and P₃ the third axis at q = 0.  Two links reach W with the
-elbow on either side, the third revolute joint completes the heading and the prismatic joint sets
-the height.
+where p is the target position, x the tool and P₃ the third axis at q = 0. Two links reach W with
+the elbow on either side. The third revolute joint completes the heading, and the prismatic joint
+sets the height.
 
-Orientation: four joints rotate the tool only about the vertical, a fifth joint also pitches it.
-The position is always reached exactly.  The orientation is the feasible one with the smallest angle
-to the target's, and this angle is the orientation error of the branch.
+Orientation: four joints rotate the tool only about the vertical; a fifth joint also pitches it. The
+position is always reached exactly. The orientation is the feasible one with the smallest angle to
+the target orientation. This angle is the orientation error of the branch.
 
-Branches: LEFTY, the elbow is left of the line from axis 1 to the wrist, seen from the tip of axis
-1; RIGHTY, it is right of this line (the second joint bends to the left).  If the wrist is on axis
-1, joint 1 keeps its value of q0 (0 without q0).
+Branches: LEFTY means that the elbow is left of the line from axis 1 to the wrist, seen from the tip
+of axis 1. RIGHTY means that it is right of this line (the second joint bends to the left). If the
+wrist is on axis 1, joint 1 keeps its value from q0 (0 without q0).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ELBOW: Flag = ("arm", ("LEFTY", "RIGHTY"))
 
 
 def recognise(chain: Chain) -> Scara | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.n not in (4, 5):
         return Mismatch(FAMILY, f"it has {chain.n} joints, not four or five")
     joints = ParallelJoints.of(chain, 4)
@@ -98,7 +98,7 @@ class Scara(ClosedForm):
         if within(distance, self.reach) >= 0:
             return None
         return (
-            f"the {self.axis} axis would be {distance:.4g} m from axis 1, the arm reaches "
+            f"the {self.axis} axis would be {distance:.4g} m from axis 1; the arm reaches "
             f"{self.reach[0]:.4g} to {self.reach[1]:.4g} m"
         )
 
@@ -118,7 +118,11 @@ class Scara(ClosedForm):
         return found
 
     def _wrist(self, T: Pose) -> tuple[Pair, Pair, Scalar, Pair]:
-        """W relative to axis 1, heading ψ, slide (m) and pitch θ for a target T."""
+        """Return W, heading ψ, slide (m) and pitch θ for a target pose T.
+
+        W is the position of the last of the parallel revolute axes relative to axis 1, in the plane
+        perpendicular to them. The slide is the displacement of the prismatic joint.
+        """
         plane, home = self.joints.plane, self.chain.home
         R, p = T[0], T[1]
         R, _ = compose((R, [0.0] * 3), constant(np.linalg.inv(home)))

@@ -1,8 +1,9 @@
-"""Minimum of a function of one angle, for many functions at once.
+"""Minimisation of functions of one angle, for many functions at once.
 
-The best point of a grid over the circle is refined by finer grids around it.  The function returns
-infinity at infeasible angles, so the result is feasible if any tried angle is.  Feasible arcs
-that are narrower than the grid are found if `edges` contains their possible end points.
+The angle is searched on a grid over the circle. Finer grids around the best angle then refine it. A
+function returns infinity at infeasible angles, so the result is feasible if any evaluated angle is
+feasible. Feasible arcs that are narrower than the grid are found if `edges` contains their end
+points.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _LEVELS = 7  # each reduces the step by a factor of 16: from 1° to less than 1e
 def lowest_on_circle(
     f: Callable[[Array], Array], count: int, edges: Array | None = None, grid: int = 360
 ) -> tuple[Array, Array]:
-    """Angle and value (count,) of the minimum of each of `count` functions.
+    """Return the angle and value (count,) of the minimum of each of `count` functions.
 
-    f maps angles (count, K) to values (count, K), row i by function i.  `edges` (count, M) are
-    additional angles to try; the midpoints between them are tried too.
+    f maps angles (count, K) to values (count, K); row i belongs to function i. `edges` (count, M)
+    are additional angles to evaluate. The midpoints between them are evaluated too.
     """
     angles = np.broadcast_to(np.linspace(-math.pi, math.pi, grid, endpoint=False), (count, grid))
     if edges is not None:
@@ -41,7 +42,7 @@ def lowest_on_circle(
 
 
 def _pick(f: Callable[[Array], Array], angles: Array) -> tuple[Array, Array]:
-    """The best of the given angles (count, K) for each function, and its value."""
+    """Return the best angle in each row of `angles` (count, K), and its value."""
     values = f(angles)
     lowest = np.argmin(values, axis=1)[:, None]
     pick = (np.take_along_axis(part, lowest, axis=1)[:, 0] for part in (angles, values))

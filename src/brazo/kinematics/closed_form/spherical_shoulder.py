@@ -1,12 +1,12 @@
 """Six-joint arms with a spherical shoulder: the axes of the first three joints meet in a point.
 
-From the tool to the base this is an arm with a spherical wrist:
+Read from tool to base, this is an arm with a spherical wrist:
 
-    T⁻¹ = X₆⁻¹ S₆(−q₆) X₅⁻¹ … S₁(−q₁) X₀⁻¹,
+    T⁻¹ = X₆⁻¹ S₆(−q₆) X₅⁻¹ … S₁(−q₁) X₀⁻¹.
 
-so `spherical_wrist` solves the reversed arm for T⁻¹; order and signs of its joint values are then
-reversed.  The branch names are those of the reversed arm: its "arm" is the part from the tool to
-the shoulder, its "wrist" is the shoulder.
+`spherical_wrist` solves this reversed arm for T⁻¹. The order and the signs of its joint values are
+then reversed. The branch names are those of the reversed arm: its "arm" is the part from the tool
+to the shoulder, its "wrist" is the shoulder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NAME = "6R arm with a spherical shoulder"
 
 
 def recognise(chain: Chain) -> ClosedForm | Mismatch:
-    """The solver for an arm with a spherical shoulder, or the reason why it has none."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.n != 6 or not chain.revolute.all():
         return Mismatch(NAME, "six revolute joints are needed")
     inner = spherical_wrist.recognise(reversed_chain(chain))
@@ -36,7 +36,7 @@ def recognise(chain: Chain) -> ClosedForm | Mismatch:
 
 
 def reversed_chain(chain: Chain) -> Chain:
-    """The arm from its tool to its base; its joint values are −qₙ, …, −q₁."""
+    """Return the chain from the tool to the base; its joint values are −qₙ, …, −q₁."""
     return Chain(chain.kinds[::-1], np.array([invert(x) for x in chain.X[::-1]]), chain.coordinates)
 
 
@@ -61,9 +61,9 @@ class SphericalShoulder(ClosedForm):
 
     def why_unreachable(self, T: ArrayLike) -> str | None:
         why = self.inner.why_unreachable(invert(np.asarray(T, dtype=float)))
-        return None if why is None else f"for the arm reversed, from tool to base: {why}"
+        return None if why is None else f"for the reversed arm (from tool to base): {why}"
 
 
 def _negated(x: Scalar) -> Scalar:
-    """The negative of an angle, which may be given as (cos, sin)."""
+    """Return the negative of an angle, which is a scalar or a pair (cos, sin)."""
     return (x[0], -x[1]) if isinstance(x, tuple) else -x

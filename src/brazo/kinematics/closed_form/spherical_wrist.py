@@ -1,35 +1,36 @@
 """Six-joint arms with a spherical wrist: the axes of the last three joints meet in a point.
 
-The wrist axes may have any angles; the first three joints are R-R-R with any axes, or R-R-P (the
-Stanford arm).
+The wrist axes may have any angles to each other. The first three joints are R-R-R with any axes, or
+R-R-P (the Stanford arm).
 
-The wrist centre, where axes 4, 5 and 6 meet, is known from the target and depends only on q₁, q₂
-and q₃ (`position.py`, up to four solutions).  The remaining rotation is that of the wrist,
+The wrist centre, where axes 4, 5 and 6 meet, is known from the target. It depends only on q₁, q₂
+and q₃ (`position.py`, up to four solutions). The remaining rotation is that of the wrist,
 
-    R₃₆ = Rz(q₄) R₄ Rz(q₅) R₅ Rz(q₆),
+    R₃₆ = Rz(q₄) R₄ Rz(q₅) R₅ Rz(q₆).
 
-whose last entry is linear in cos q₅ and sin q₅.  This gives two values of q₅, each with one q₄ and
-one q₆.
+Its last entry is linear in cos q₅ and sin q₅. This gives two values of q₅, each with one q₄ and one
+q₆.
 
-Branch names of arms whose axes 2 and 3 are parallel: a₁ and a₂ are the directions of axes 1 and 2,
-f = a₂ × a₁ is the forward direction of the arm, o the offset of the wrist centre along a₂ from the
-common normal of axes 1 and 2, and s the component along f of the vector from axis 1 to the wrist
+Branch names of arms with parallel axes 2 and 3: a₁ and a₂ are the directions of axes 1 and 2, and f
+= a₂ × a₁ is the forward direction of the arm. o is the offset of the wrist centre along a₂ from the
+common normal of axes 1 and 2. s is the component along f of the vector from axis 1 to the wrist
 centre.
 
     LEFTY  s·o ≥ 0 (o = 0 counts as positive): seen from above and from axis 1 towards the wrist,
-           the plane of the arm passes on the left of axis 1; else RIGHTY
+           the plane of the arm passes on the left of axis 1; otherwise RIGHTY
     ABOVE  the elbow (axis 3) is above the line from shoulder to wrist: ((elbow − shoulder) ×
-           (wrist − shoulder))·a₂ has the sign of s; else BELOW
-    NOFLIP q₅ is in [0, π], measured from the position in which axes 4 and 6 are collinear; else
-           FLIP
+           (wrist − shoulder))·a₂ has the sign of s; otherwise BELOW
+    NOFLIP q₅ is in [0, π], measured from the position in which axes 4 and 6 are collinear;
+           otherwise FLIP
 
-R-R-P arms have the names of `point_arm.py`.  If axes 1 and 2 are parallel, LEFTY means that axis 2
+R-R-P arms have the names of `point_arm.py`. If axes 1 and 2 are parallel, LEFTY means that axis 2
 is left of the line from axis 1 to the wrist centre, seen from above, and ELBOW1 and ELBOW2 are the
-two solutions for q₃.  For all other arms the names number the solutions: ARM1 to ARM4, or ARM1 and
+two solutions for q₃. For all other arms the names number the solutions: ARM1 to ARM4, or ARM1 and
 ARM2 combined with ELBOW1 and ELBOW2.
 
-A singular target does not determine one of the joints, which keeps its value of q0 (0 without
-q0): q₄ if axes 4 and 6 are collinear, q₁ if the wrist centre is on axis 1, q₂ if it is on axis 2.
+A singular target does not determine one of the joints. This joint keeps its value from q0 (0
+without q0): q₄ if axes 4 and 6 are collinear, q₁ if the wrist centre is on axis 1, q₂ if it is on
+axis 2.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brazo.codegen import Across, Graph, GraphFunction
+from brazo.codegen import Graph, GraphFunction, Vectorized
 from brazo.codegen.ring import maximum, sqrt
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -73,7 +74,7 @@ WRIST: Flag = ("wrist", ("NOFLIP", "FLIP"))
 
 
 def recognise(chain: Chain) -> SphericalWrist | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     kinds = chain.kinds
     if len(kinds) != 6 or kinds[3:] != _REVOLUTE or kinds[:2] != _REVOLUTE[:2]:
         return Mismatch(FAMILY, f"it has {_joints(chain)}, not six revolute joints or RRPRRR")
@@ -91,9 +92,9 @@ def recognise(chain: Chain) -> SphericalWrist | Mismatch:
         return Mismatch(FAMILY, apart)
     solver = (SphericalWrist if chain.kinds[2] == "revolute" else SlidingElbow)(chain, a4, b5)
     if not solver.arm.solvable:
-        return Mismatch(FAMILY, "its first two axes are neither parallel nor do they intersect")
+        return Mismatch(FAMILY, "its first two axes are neither parallel nor intersecting")
     if not places(chain, solver.tool_to_wrist[:, 3]):
-        reason = "in no position can joints 1 to 3 move the wrist centre in all directions"
+        reason = "no configuration allows joints 1 to 3 to move the wrist centre in all directions"
         return Mismatch(FAMILY, reason)
     return solver
 
@@ -104,7 +105,7 @@ class SphericalWrist(ClosedForm):
     family = FAMILY
 
     def __init__(self, chain: Chain, a4: float, b6: float) -> None:
-        """a4 and b6 (m) are the coordinates of the wrist centre along axis 4 and along axis 6."""
+        """Make the solver; a4 and b6 (m) are coordinates of the wrist centre along axes 4 and 6."""
         self.chain = chain
         X3 = chain.X[3] @ translate(z=a4)
         self.X0_inverse = invert(chain.X[0])
@@ -121,10 +122,10 @@ class SphericalWrist(ClosedForm):
         p, R06 = self._targets(T)
         free = [of_angle(x) for x in q0[:4]]
         arms = self.arm.solve(p, free[:3])
-        # One function computes the wrist of an arm solution; `Across` applies it to all of them.
+        # One function computes the wrist of an arm solution; `Vectorized` applies it to all.
         pairs = [self.arm.turns(arm) for arm in arms]
         turns = [turn[i][k] for i in range(3) for k in (0, 1) for turn in pairs]
-        wrists = Across("wrists", self._wrists(), len(arms), shared=("hand",))
+        wrists = Vectorized("wrists", self._wrists(), len(arms), shared=("hand",))
         (found,) = p[0].graph.call(wrists, turns, [*R06, *free[3]])
         slots = []
         for k, (*arm, exists) in enumerate(arms):
@@ -135,9 +136,11 @@ class SphericalWrist(ClosedForm):
         return slots
 
     def _wrists(self) -> GraphFunction:
-        """Graph function that computes q₄, q₅, q₆, twice, from q₁, q₂, q₃ and the target rotation.
+        """Make the graph function (arm, hand) -> wrist, which solves the wrist.
 
-        Angles are (cos, sin).  `hand` has the rotation (9) and the value of q₄ at singular targets.
+        `arm` contains q₁, q₂ and q₃. `hand` contains the target rotation (9) and the value of q₄
+        for singular targets. `wrist` contains q₄, q₅ and q₆ of both solutions. All angles are
+        (cos, sin).
         """
         graph = Graph()
         turns, shared = graph.inputs("arm", 6), graph.inputs("hand", 11)
@@ -164,7 +167,7 @@ class SphericalWrist(ClosedForm):
             lean = np.rad2deg(self._wrist_lean(T))
             low, high = np.rad2deg(self._wrist_range())
             return (
-                f"the angle between axes 4 and 6 would be {np.min(lean):.1f}°, "
+                f"the angle between axes 4 and 6 would be {np.min(lean):.1f}°; "
                 f"this wrist allows {low:.1f}° to {high:.1f}°"
             )
         centres = self._wrist_centres(self.chain.fk(meridian(self.chain)))
@@ -172,18 +175,18 @@ class SphericalWrist(ClosedForm):
         return self.arm.why(p[0], reach, "wrist centre")
 
     def _targets(self, T: Pose) -> tuple[list[Scalar], list[Scalar]]:
-        """Wrist centre (3) and wrist rotation (9) of a target, in the frame of axis 1."""
+        """Return wrist centre (3) and wrist rotation (9) of a target, in the frame of axis 1."""
         wrist = compose(T, constant(self.tool_to_wrist))
         R, p = compose(constant(self.X0_inverse), wrist)
         return p, R
 
     def _wrist_centres(self, T: Array) -> Array:
-        """Wrist centres (N, 3) in the frame of axis 1, for tool poses (N, 4, 4)."""
+        """Return the wrist centres (N, 3) in the frame of axis 1 for tool poses (N, 4, 4)."""
         R, t = self.X0_inverse[:3, :3], self.X0_inverse[:3, 3]
         return (T @ self.tool_to_wrist[:, 3])[:, :3] @ R.T + t
 
     def _wrist_rotation(self, R06: list[Scalar], arm: list[Pair]) -> list[list[Scalar]]:
-        """The columns of R₃₆, from the target rotation R₀₆ and q₁, q₂, q₃ as (cos, sin)."""
+        """Return the columns of R₃₆ from the target rotation R₀₆ and q₁, q₂, q₃ as (cos, sin)."""
         columns = []
         for j in range(3):
             v = [R06[j], R06[3 + j], R06[6 + j]]
@@ -193,7 +196,7 @@ class SphericalWrist(ClosedForm):
         return columns
 
     def _wrist(self, R: list[list[Scalar]], free: Pair) -> list[tuple[Pair, Pair, Pair]]:
-        """(q₄, q₅, q₆) of the wrist rotation with columns R: first NOFLIP, then FLIP.
+        """Return (q₄, q₅, q₆) for a wrist rotation with columns R: first NOFLIP, then FLIP.
 
         q₄ is `free` if axes 4 and 6 are collinear.
         """
@@ -222,11 +225,14 @@ class SphericalWrist(ClosedForm):
         return found
 
     def _after_bend(self, q5: Pair, r: Array) -> list[Scalar]:
-        """R₄ Rz(q₅) r."""
+        """Return R₄ Rz(q₅) r."""
         return times_matrix(self.R4, turned(q5, r.tolist()))
 
     def _wrist_lean(self, T: Array) -> Array:
-        """Angles (rad) between axes 4 and 6 that a target T (1, 4, 4) requires, one per branch."""
+        """Return the angles (rad) between axes 4 and 6 that a target T (1, 4, 4) requires.
+
+        There is one angle per solution for the first three joints.
+        """
         p, R06 = self._targets(constant(T[0]))
         leans = []
         for found in self.arm.solve(p, [(1.0, 0.0)] * 3):
@@ -236,17 +242,17 @@ class SphericalWrist(ClosedForm):
         return np.array(leans)
 
     def _wrist_range(self) -> tuple[float, float]:
-        """Min and max angle (rad) between axes 4 and 6."""
+        """Return the min and max possible angle (rad) between axes 4 and 6."""
         first, second = np.arccos(np.clip([self.R4[2, 2], self.R5[2, 2]], -1, 1))
         return abs(first - second), min(first + second, 2 * np.pi - first - second)
 
 
 class SlidingElbow(SphericalWrist):
-    """A `SphericalWrist` whose third joint is prismatic."""
+    """Solver for an arm with a spherical wrist and a prismatic third joint."""
 
     family = "RRPRRR arm with a spherical wrist"
 
 
 def _joints(chain: Chain) -> str:
-    """Number and kinds of the joints for messages, e.g. `6 joints (RRPRRR)`."""
+    """Return the number and kinds of the joints for messages, e.g. `6 joints (RRPRRR)`."""
     return f"{chain.n} joints ({''.join(kind[0].upper() for kind in chain.kinds)})"

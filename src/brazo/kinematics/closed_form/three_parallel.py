@@ -1,28 +1,33 @@
 """Six-joint arms with parallel axes 2, 3, 4 and intersecting axes 5, 6, such as the UR5.
 
-Joints 2 to 4 move the following bodies in a plane perpendicular to the direction a of their axes,
-so two quantities depend only on the other joints.  Frame 6 has its origin where axes 5 and 6
-intersect; p and R are its position and rotation in the frame of axis 1, b is the direction a in the
+Joints 2 to 4 move the following bodies in a plane perpendicular to the direction a of their axes.
+Two quantities therefore depend only on the other joints. Frame 6 has its origin where axes 5 and 6
+intersect. p and R are its position and rotation in the frame of axis 1, b is the direction a in the
 frame of axis 5, and h, t₅, R₅ are constants:
 
-    a · Rz(−q₁) p = h + b · t₅              two q₁
-    a · Rz(−q₁) R = b · Rz(q₅) R₅ Rz(q₆)    its third entry gives two q₅, the others one q₆.
+    a · Rz(−q₁) p = h + b · t₅
+    a · Rz(−q₁) R = b · Rz(q₅) R₅ Rz(q₆)
 
-Joints 2 to 4 are a planar arm (`planar.py`): the direction of axis 5 gives ψ = q₂ + q₃ + q₄, which
-determines the position of axis 4, and two links reach it with the elbow on either side.
+The first equation gives two q₁. The third entry of the second equation, a row vector, gives two q₅.
+Its other two entries give one q₆ for each q₅.
 
-Branch names, as for arms with a spherical wrist: f = a × a₁ is the forward direction, o = h + b·t₅
-is the offset of the point where axes 5 and 6 intersect, and s is the component along f of the
+Joints 2 to 4 are a planar arm (`planar.py`). The direction of axis 5 gives ψ = q₂ + q₃ + q₄, which
+determines the position of axis 4. Two links reach this position with the elbow on either side.
+
+Branch names are those of arms with a spherical wrist. f = a × a₁ is the forward direction, o = h +
+b·t₅ is the offset of the point where axes 5 and 6 intersect, and s is the component along f of the
 vector from axis 1 to this point.
 
-    LEFTY  s·o ≥ 0 (o = 0 counts as positive), else RIGHTY
-    ABOVE  ((axis 3 − axis 2) × (axis 4 − axis 2)) · a has the sign of s, else BELOW
-    NOFLIP q₅ is in [0, π], measured from the position in which axis 6 is nearest to a, else FLIP
+    LEFTY  s·o ≥ 0 (o = 0 counts as positive), otherwise RIGHTY
+    ABOVE  ((axis 3 − axis 2) × (axis 4 − axis 2)) · a has the sign of s, otherwise BELOW
+    NOFLIP q₅ is in [0, π], measured from the position in which axis 6 is nearest to a,
+           otherwise FLIP
 
-A singular target does not determine one of the joints, which keeps its value of q0 (0 without q0):
-q₆ if axis 6 is parallel to axes 2 to 4, q₁ if axes 5 and 6 intersect on axis 1, q₂ if axis 4 is on
-axis 2.  Undetermined q₆ rotates axis 4 about axis 6; if this puts axis 4 out of reach, the q₆ is
-used with which axis 4 is at the limit of the reach.
+A singular target does not determine one of the joints. This joint keeps its value from q0 (0
+without q0): q₆ if axis 6 is parallel to axes 2 to 4, q₁ if axes 5 and 6 intersect on axis 1, q₂ if
+axis 4 is on axis 2. An undetermined q₆ rotates axis 4 about axis 6. If the value from q0 puts axis
+4 out of reach, q₆ is chosen such that axis 4 is at the limit of the reach.
+
 Reference: Hawkins, *Analytic inverse kinematics for the Universal Robots UR-5/UR-10 arms*, 2013.
 """
 
@@ -31,7 +36,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from brazo.codegen import Across, Graph, GraphFunction, Guarded
+from brazo.codegen import Graph, GraphFunction, Guarded, Vectorized
 from brazo.codegen.ring import absolute, maximum, minimum, sqrt, where
 from brazo.kinematics.chain import Chain
 from brazo.kinematics.closed_form.base import (
@@ -66,7 +71,7 @@ FAMILY = "6R arm with three parallel axes"
 
 
 def recognise(chain: Chain) -> ThreeParallel | Mismatch:
-    """The solver for an arm of this family, or the reason why the arm is not of this family."""
+    """Return the solver if the arm belongs to this family, otherwise the reason why it does not."""
     if chain.kinds != ("revolute",) * 6:
         kinds = "".join(kind[0].upper() for kind in chain.kinds)
         return Mismatch(FAMILY, f"it has {chain.n} joints ({kinds}), not six revolute joints")
@@ -98,7 +103,7 @@ class ThreeParallel(ClosedForm):
     )
 
     def __init__(self, chain: Chain, b6: float) -> None:
-        """b6 (m): coordinate along axis 6 of its intersection with axis 5."""
+        """Make the solver; b6 (m) is the position along axis 6 of its intersection with axis 5."""
         self.chain = chain
         X1, X2, X3, X4 = chain.X[1:5]
         X5 = chain.X[5] @ translate(z=b6)
@@ -131,11 +136,11 @@ class ThreeParallel(ClosedForm):
         A, B, C = self._lateral(p)
         roots = both_roots(A, B, C, free[0], 1e-12 * self.chain.size)
         exists = length(A, B) + ACCEPTED * self.chain.size - absolute(C)
-        # One function computes the planar arm of a wrist solution; `Across` applies it to all four.
+        # One function computes the planar arm of a wrist solution; `Vectorized` applies it to all.
         wrists = [(q1, *wrist) for q1 in roots for wrist in self._wrist(R, q1, free[2])]
         given_each = [[*q1, *q6, loose, along] for q1, _, q6, loose, along in wrists]
         each = [values[i] for i in range(6) for values in given_each]
-        arms = Across("plane_arms", self._plane_arm(), 4, shared=("target",))
+        arms = Vectorized("plane_arms", self._plane_arm(), 4, shared=("target",))
         turns, hands, insides = p[0].graph.call(arms, each, [*p, *R, *free[1]])
         found: list[Candidate] = []
         for k, (q1, q5, _, _, _) in enumerate(wrists):
@@ -151,9 +156,12 @@ class ThreeParallel(ClosedForm):
         return [found[4 * (i ^ lefty) + 2 * w + e] for i, e, w in order]
 
     def _plane_arm(self) -> GraphFunction:
-        """Graph function of a wrist solution and the target: joints 2 to 4 for both elbows, and q₆.
+        """Make the graph function (wrist, target) -> (turns, q6, inside) of one wrist solution.
 
-        `inside` is ≥ 0 where axis 4 is within reach.
+        `wrist` contains q₁, q₆, `loose` and `along` (see `_wrist`). `target` contains p, R and the
+        value of q₂ to use if the target does not determine it. `turns` contains the turns of joints
+        2 to 4 for both elbows. `inside` is ≥ 0 where axis 4 is within reach. All angles are
+        (cos, sin).
         """
         graph = Graph()
         each, shared = graph.inputs("wrist", 6), graph.inputs("target", 14)
@@ -169,7 +177,7 @@ class ThreeParallel(ClosedForm):
         return GraphFunction("plane_arm", graph, {"turns": turns, "q6": q6, "inside": [inside]})
 
     def _swing(self) -> GraphFunction:
-        """`_swung` as a graph function, which is called only where q₆ is undetermined (rare)."""
+        """Return `_swung` as a graph function, which is called only where q₆ is undetermined."""
         graph = Graph()
         x, given = graph.inputs("x", 6), graph.inputs("p", 7)
         q1, p, loose, along = (given[0], given[1]), given[2:5], given[5], given[6]
@@ -208,29 +216,32 @@ class ThreeParallel(ClosedForm):
                 ways.add(round(float(length(*self._planar(p, R, q1, q6)[0])), 6))
         texts = " or ".join(f"{d:.4g}" for d in sorted(ways))
         return (
-            f"axis 4 would be {texts} m from axis 2, the arm reaches {self.reach[0]:.4g} to "
+            f"axis 4 would be {texts} m from axis 2; the arm reaches {self.reach[0]:.4g} to "
             f"{self.reach[1]:.4g} m"
         )
 
     def _hand(self, T: Pose) -> tuple[list[Scalar], list[Scalar]]:
-        """Position p (3) and rotation R (9) of frame 6 in the frame of axis 1, for a target T."""
+        """Return the position p (3) and rotation R (9) of frame 6 in the frame of axis 1."""
         R, p = compose(constant(self.X0_inverse), compose(T, constant(self.tool_to_hand)))
         return p, R
 
     def _points(self, T: Array) -> Array:
-        """Intersections (N, 3) of axes 5 and 6 in the frame of axis 1, for tool poses (N, 4, 4)."""
+        """Return the intersections (N, 3) of axes 5 and 6 in the frame of axis 1.
+
+        T (N, 4, 4) are the tool poses.
+        """
         R, t = self.X0_inverse[:3, :3], self.X0_inverse[:3, 3]
         return (T @ self.tool_to_hand[:, 3])[:, :3] @ R.T + t
 
     def _lateral(self, p: Vector) -> tuple[Scalar, Scalar, Scalar]:
-        """A, B, C of A cos q₁ + B sin q₁ = C, which puts p at the arm's offset along a."""
+        """Return (A, B, C) of A cos q₁ + B sin q₁ = C, the equation that determines q₁."""
         x, y, z = self.a.tolist()
         return x * p[0] + y * p[1], x * p[1] - y * p[0], self.offset - z * p[2]
 
     def _wrist(self, R: Vector, q1: Pair, free: Pair) -> list[tuple[Pair, Pair, Scalar, Scalar]]:
-        """Two wrist solutions (q₅, q₆, loose, along): first NOFLIP, then FLIP.
+        """Return two wrist solutions (q₅, q₆, loose, along): first NOFLIP, then FLIP.
 
-        `loose` is ≥ 0 where the target does not determine q₆, which is `free` then; `along` is the
+        `loose` is ≥ 0 where the target does not determine q₆; q₆ is then `free`. `along` is the
         component of axis 6 along a.
         """
         a = turned(q1, self.a.tolist())
@@ -256,7 +267,11 @@ class ThreeParallel(ClosedForm):
         return found
 
     def _planar(self, p: Vector, R: Vector, q1: Pair, q6: Pair) -> tuple[Pair, Pair]:
-        """Position of axis 4 relative to axis 2 in the plane, and ψ, for a wrist solution."""
+        """Return the position of axis 4 relative to axis 2, and the angle ψ as (cos, sin).
+
+        The position is in the plane perpendicular to axes 2 to 4. ψ is the sum of the rotations of
+        joints 2 to 4. p and R are the position and rotation of frame 6 (see `_hand`).
+        """
         # The direction of axis 5: Rz(−q₁) R Rz(−q₆) R₅ᵀ z.
         z = turned(back(q6), self.R5[2].tolist())
         v = turned(back(q1), [sum_of(z, R[3 * i : 3 * i + 3]) for i in range(3)])
@@ -268,16 +283,17 @@ class ThreeParallel(ClosedForm):
         return (centre[0] - x, centre[1] - y), psi
 
     def _centre(self, p: Vector, q1: Pair) -> Pair:
-        """Intersection of axes 5 and 6 relative to axis 2, in the plane."""
+        """Return the intersection of axes 5 and 6 relative to axis 2, in the plane of `_planar`."""
         place = self.plane.pair(turned(back(q1), p))
         return place[0] - self.P2.real, place[1] - self.P2.imag
 
     def _swung(
         self, p: Vector, q1: Pair, W: Pair, psi: Pair, q6: Pair, loose: Scalar, along: Scalar
     ) -> tuple[Pair, Pair, Pair]:
-        """(W, ψ, q₆), changed where q₆ is undetermined and W, the place of axis 4, is out of reach.
+        """Return (W, ψ, q₆), adjusted where q₆ is undetermined and axis 4 is out of reach.
 
-        `loose` is ≥ 0 where q₆ is undetermined, `along` the component of axis 6 along a.
+        W is the position of axis 4 and ψ the sum of the rotations of joints 2 to 4 (see `_planar`).
+        `loose` is ≥ 0 where q₆ is undetermined. `along` is the component of axis 6 along a.
         """
         low, high = self.reach
         distance = length(*W)
@@ -303,5 +319,5 @@ class ThreeParallel(ClosedForm):
 
 
 def _signed(sign: float, turn: Pair) -> Pair:
-    """The angle `turn`, or its negative if `sign` is −1; as (cos, sin)."""
+    """Return the angle `turn`, or its negative if `sign` is −1, as (cos, sin)."""
     return turn if sign > 0 else back(turn)

@@ -1,8 +1,10 @@
-"""`CellEditor`: edits of the open cell that can be undone, while the simulation runs.
+"""`CellEditor`: undoable edits of the open cell while the simulation runs.
 
-An edit is a pair of functions from cell to cell.  The running simulation continues with the new
-cell (`Simulation.change_cell`): robots and bodies that stay keep their state.  A robot or body that
-would overlap something is refused, because the contact forces would throw it away.
+An element of a cell is a robot, free body, fixture, chute or frame.  An edit consists of two
+functions: one returns the changed cell, the other returns the cell without the change.  The
+simulation continues to run with the changed cell (`Simulation.change_cell`).  Robots and free
+bodies that exist before and after the edit keep their state.  An edit is rejected if it would put
+an element where it overlaps another element, because large contact forces would separate the two.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ LOOK = 0.05  # m, distance within which elements are compared
 
 
 class CellEditor:
-    """Edits the cell of a session.  Use on the lab's thread."""
+    """Applies undoable edits to the cell of a session.  Use only on the lab's thread."""
 
     def __init__(self, session: Session, history: History) -> None:
         self._session, self._history = session, history
@@ -41,8 +43,11 @@ class CellEditor:
     ) -> None:
         """Edit the cell and store the edit for undo.
 
-        `back` is the inverse of `change`.  `renamed` maps old names to new ones.  `placed` are the
-        elements that are put at their pose in the new cell; they must not overlap others there.
+        `change(cell)` returns the changed cell.  `back(cell)` returns the cell without the change.
+        `label` describes the edit to the user.  `renamed` maps old names of elements (robots, free
+        bodies, fixtures, chutes and frames) to new ones.  `placed` contains the names of the
+        elements that the edit adds or moves.  They are put at their pose in the changed cell.  If
+        one of them then overlaps another element, the edit is reverted and `BrazoError` is raised.
         """
         sim = self._session.sim
         forth = dict(renamed or {})
@@ -90,7 +95,12 @@ class CellEditor:
         placed: Collection[str],
         poses: Mapping[str, Array],
     ) -> None:
-        """Change the cell; new and moved bodies begin at `poses`, else at their start."""
+        """Switch the simulation from the cell `before` to the cell `after`.
+
+        `poses` maps names of free bodies to poses (4, 4).  Each new free body, and each free body
+        whose name is in `placed`, is put at its pose in `poses`, or at its pose in the cell `after`
+        if `poses` has no entry for it.  `label` and `renamed` are those of the edit.
+        """
         sim.change_cell(after, renamed, label)
         new = CellChange(before, after, renamed).placed_bodies
         for body in after.bodies:
@@ -99,9 +109,12 @@ class CellEditor:
 
 
 def blocked_by(sim: Simulation, name: str) -> str:
-    """Return a message if an element overlaps another by more than 1 mm; empty otherwise.
+    """Return an error message if the element `name` overlaps another element by more than 1 mm.
 
-    Fixtures may overlap each other and the floor: they never move.  So may the base of a robot.
+    Return "" if there is no such overlap.  Elements are the robots, free bodies, fixtures, chutes
+    and frames of the cell.  Fixtures and chutes may overlap each other, because they never move.
+    If `name` is a free body, it must not overlap the floor either; for other elements, the floor is
+    ignored.  Frames have no shape and are ignored.
     """
     kinds: dict[str, str] = {one.name: kind_of(one) for one in elements(sim.cell)}
     own = kinds.pop(name, "frame")

@@ -1,6 +1,6 @@
-"""The clock of the page: time display, and the handlers of play, pause, step, reset and speed.
+"""Time display of the page, and handlers of its play, pause, step, reset and speed controls.
 
-Displayed numbers are updated at most ten times per second while the simulation runs.
+The displayed values are updated at most ten times per second while the simulation runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ MOST_STEPS = 10_000
 
 
 class Clock:
-    """Controls the player of the shown simulation or replay, and publishes its time."""
+    """Handles the playback controls of the pages and publishes the simulation time.
+
+    It controls the player of the simulation or replay that is shown.
+    """
 
     def __init__(
         self,
@@ -50,21 +53,27 @@ class Clock:
         return self._session.shown.player
 
     def restart(self) -> None:
-        """Publish the time with the next frame; called after the simulation was replaced."""
+        """Clear the STOP indicator, and publish the time with the next update of the pages.
+
+        Called after the simulation was replaced.
+        """
         self._due, self._stop = 0.0, ""
 
     def stopped(self) -> None:
-        """Show that STOP was pressed, until a robot moves again; use from any thread."""
+        """Show the STOP indicator until a robot moves again; thread-safe."""
         self._due, self._stop = 0.0, "braking"
 
     def step(self, n: int) -> None:
-        """Pause, then make `n` steps, 1 to `MOST_STEPS`."""
+        """Pause, then advance by `n` simulation steps or replay rows, from 1 to `MOST_STEPS`."""
         if not 1 <= n <= MOST_STEPS:
-            raise BrazoError(f"cannot step {n} times; from 1 to {MOST_STEPS}")
+            raise BrazoError(f"cannot step {n} times: enter a number from 1 to {MOST_STEPS}")
         self._player.step(n)
 
     def reset(self) -> None:
-        """Reset to the start; continue to run if it was running."""
+        """Reset the simulation or replay to its start.
+
+        If it was running, it continues to run from the start.
+        """
         running = self._player.running
         self._player.reset()
         self._each_panel(lambda panel: panel.reset())
@@ -72,11 +81,16 @@ class Clock:
             self._player.play()
 
     def set_speed(self, speed: float) -> None:
-        """Set the ratio of simulated time to wall-clock time, 0 to 4."""
+        """Set the ratio of simulated time to wall-clock time, from 0 to 4."""
         self._player.speed = speed
 
     def update(self, snapshot: SceneSnapshot) -> None:
-        """Publish time, speed and number of collisions, and report an error of the player once."""
+        """Publish the time, playback speed, active faults and number of collisions.
+
+        The time and the collisions are those of `snapshot`.  While the simulation runs, values are
+        published at most ten times per second.  An error that stopped the simulation is shown to
+        the user once.
+        """
         now = time.monotonic()
         running = self._player.running
         if self._player.error is not None and self._player.error is not self._said:
@@ -108,5 +122,5 @@ class Clock:
 
 
 def _faults(sim: Shown) -> list[str]:
-    """Texts of the active faults of all robots; a replay has none."""
+    """Descriptions of the active faults of all robots; empty for a replay."""
     return [f.text for robot in sim.robots.values() for f in getattr(robot, "faults", ())]

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from brazo.lab.app.clock import Clock
 from brazo.lab.app.imported_files import ImportedFiles
 from brazo.lab.app.jobs import Jobs
-from brazo.lab.app.keeper import Keeper
 from brazo.lab.app.live import LiveSignals
+from brazo.lab.app.project_saving import ProjectSaving
 from brazo.lab.app.runs import Runs
 from brazo.lab.app.session import Session
 from brazo.lab.app.shared_points import SharedPoints
@@ -34,7 +34,10 @@ class Open(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PanelContext:
-    """The parts of a lab that panels use, on the lab's thread; `post` works from any thread."""
+    """The parts of a lab that panels use.
+
+    Only `post` may be called from any thread.  Use all other parts on the lab's thread.
+    """
 
     session: Session  # the open simulation or replay, and the selection
     scene: Scene
@@ -48,7 +51,7 @@ class PanelContext:
     unsaved: Unsaved
     history: History  # undo and redo: `history.do(Edit(label, apply, revert))`
     points: SharedPoints  # named points of the robots
-    keeper: Keeper  # the project that keeps the work
+    saving: ProjectSaving  # the project that keeps the work
     mover: Mover
     live: LiveSignals
     clock: Clock

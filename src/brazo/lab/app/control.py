@@ -1,4 +1,4 @@
-"""Publishes which page is in control, and handles requests for control."""
+"""`Control`: publishes which browser page is in control, and handles requests for control."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from brazo.lab.server.channel import PageChannel
 
 
 class Control:
-    """Publishes which page is in control.  Use on the lab's thread.
+    """Publishes which browser page is in control of the lab.
 
-    `changed()` is called when another page, or none, is in control.
+    `changed()` is called after control passed to another page or to no page.  Use only on the lab's
+    thread.
     """
 
     def __init__(self, channel: PageChannel, changed: Callable[[], None]) -> None:
@@ -23,7 +24,7 @@ class Control:
         channel.on_pages(self.show)
 
     def show(self) -> None:
-        """Publish the page in control, the page that requests control and the number of pages."""
+        """Publish the page in control, the page requesting control and the number of open pages."""
         driving = self._channel.driving
         self._channel.put(
             {

@@ -1,4 +1,4 @@
-"""Shows a session on the pages: the 3D scene, the clock and the visible panels."""
+"""`Display`: shows a session on the browser pages (3D scene, clock and visible panels)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOFTWARE_EVERY = 0.05
 
 
 class Display:
-    """Updates the pages when the session changes.  Use on the lab's thread."""
+    """Updates the browser pages when the session changes.  Use only on the lab's thread."""
 
     def __init__(
         self,
@@ -46,10 +46,10 @@ class Display:
         channel.put({"choices": choices(), "view/fov": FIELD_OF_VIEW_DEG})
         channel.on("panels-shown", self._panels_shown, list, free=True)
         channel.on("software-rendering", self._software_rendering, bool, free=True)
-        channel.allows = self._has_place
+        channel.allows = self._is_allowed
 
     def show(self, panels: list[Panel]) -> None:
-        """Show these panels and the open cell; called once, when the lab starts."""
+        """Show the given panels and the open cell; called once, when the lab starts."""
         self.panels = {panel.id: panel for panel in panels}
         self._due = dict.fromkeys(self.panels, 0.0)
         self._pending = set(self.panels)
@@ -57,7 +57,10 @@ class Display:
 
     @property
     def shown_panels(self) -> list[Panel]:
-        """The panels available for the open source; see `used_for` and `needs_robot`."""
+        """The panels that are available for the open simulation or replay.
+
+        The attributes `used_for` and `needs_robot` of a panel determine when it is available.
+        """
         kind = "cell" if self._session.replay is None else "replay"
         robots = bool(self._session.shown.robots)
         return [
@@ -67,14 +70,14 @@ class Display:
         ]
 
     def each_panel(self, call: Callable[[Panel], Any]) -> None:
-        """Call `call(panel)` for every panel, shown or not; errors are shown as notices."""
+        """Call `call(panel)` for every panel, including hidden ones; show errors to the user."""
         for panel in self.panels.values():
             self._notices.guard(lambda panel=panel: call(panel))
 
     # ---- changes ---------------------------------------------------------------------------
 
     def changed(self) -> None:
-        """Force a complete update with the next frame."""
+        """Request a complete update of the pages with the next frame."""
         self._dirty = True
 
     def cell_opened(self) -> None:
@@ -121,10 +124,12 @@ class Display:
             self._notices.guard(panel.selection_changed)
 
     def clicked(self, drawn: int, shift: bool = False) -> None:
-        """Handle a click on body `drawn` of `world.drawn`.
+        """Handle a click on the object `world.drawn[drawn]` in the 3D scene.
 
-        If no panel consumes the click, the robot and the joint that moves the link are selected.
-        A click on the selected joint deselects it.
+        `shift` is true if the Shift key was held.  A click on a robot link selects the robot and
+        the joint that moves the link, unless a panel handles the click.  A click on any other
+        object selects that object.  A second click on the same link or object deselects the joint
+        or the object.
         """
         shown = self._session.shown
         if drawn >= len(shown.world.drawn):
@@ -145,13 +150,16 @@ class Display:
     # ---- frames ----------------------------------------------------------------------------
 
     def wait(self, due: float) -> float:
-        """Time (s) until the next frame, which must not be before `due` (monotonic time, s)."""
+        """Return the time (s) to wait before the next call of `frame`.
+
+        `due` is the earliest time of the next frame (monotonic clock, s).
+        """
         running = self._session.shown.player.running
         awake = self._dirty or running or self._undrawn or self._late()
         return max(0.0, due - time.monotonic()) if awake else LOOK_EVERY
 
     def frame(self) -> None:
-        """Show the changes since the last frame."""
+        """Send the changes since the last frame to the pages."""
         sim = self._session.shown
         # The running flag detects a simulation stopped by an error, whose time no longer changes.
         now = (sim.time, self._session.version, sim.player.running)
@@ -183,7 +191,7 @@ class Display:
         panel.put(values)
 
     def _late(self) -> list[Panel]:
-        """The visible panels that have not shown the current state and are due at their rate."""
+        """Visible panels that do not show the current state yet and are due for an update."""
         if not self._pending:
             return []
         in_view = frozenset().union(*(page.shown for page in self._channel.pages))
@@ -193,7 +201,10 @@ class Display:
     # ---- helpers ---------------------------------------------------------------------------
 
     def _draw_state(self, snapshot: SceneSnapshot) -> None:
-        """Update bodies and overlays of the scene, if that is due."""
+        """Draw the bodies and overlays of a snapshot in the scene.
+
+        Does nothing if the minimum interval since the last update has not passed.
+        """
         now = time.monotonic()
         if now < self._draw_due:
             return
@@ -226,8 +237,8 @@ class Display:
             "view/tools": self._scene.tools,
         }
 
-    def _has_place(self, event: str) -> bool:
-        """Whether an event may be handled: false for the events of panels that are not shown."""
+    def _is_allowed(self, event: str) -> bool:
+        """Whether an event may be handled: False if its panel is not available now, else True."""
         panel = self.panels.get(event.partition("/")[0])
         return panel is None or panel in self.shown_panels
 
@@ -242,7 +253,7 @@ class Display:
 
 
 def _shipped_as(cell: Any) -> str:
-    """Entry of a cell in the list of shipped cells and robots; its name if it is not shipped."""
+    """Return `cell:NAME` or `robot:NAME` for a shipped cell or robot, else the cell's name."""
     shipped = choices()
     if cell.path is not None and cell.path.stem == cell.name and "library" in cell.path.parts:
         if cell.path.parent.name == "cells" and cell.name in shipped["cells"]:

@@ -1,8 +1,8 @@
-"""Imported files, kept in a folder; a temporary one is deleted when the lab closes.
+"""`ImportedFiles`: the folder of the files that a user imports into a lab.
 
 Robot files, cell files and the meshes they refer to share this folder, so that relative paths
-resolve.  A `.zip` is unpacked with its folders, which ROS descriptions require.  Nothing is written
-outside the folder, and the number and total size of its files are limited.
+resolve.  A `.zip` archive is unpacked with its folder structure, which ROS descriptions require.
+No file is written outside the folder.  The number and the total size of the files are limited.
 """
 
 from __future__ import annotations
@@ -48,9 +48,10 @@ _ZIP_ERRORS = (
 
 
 class ImportedFiles:
-    """The folder of imported files; created with the first file.
+    """Folder of imported files, created when the first file is stored.
 
-    `inside` is the folder in which it is created and stays; by default it is temporary.
+    `inside()` returns the parent folder in which the folder of imported files is created; the
+    folder is then permanent.  If `inside` is None, the folder is temporary, and `close` deletes it.
     """
 
     def __init__(self, inside: Callable[[], Path] | None = None) -> None:
@@ -62,35 +63,38 @@ class ImportedFiles:
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """Names of the robot and cell files that can be opened, newest first."""
+        """Names of the imported robot and cell files, newest first."""
         return tuple(reversed(self._offered))
 
     def path(self, name: str) -> Path:
-        """Path of a description; `name` must be one of `descriptions`."""
+        """Path of an imported robot or cell file; `name` must be one of `descriptions`."""
         if self._folder is None or name not in self._offered:
-            raise BrazoError(f"'{name}' is not an imported file")
+            raise BrazoError(f"'{name}' is not an imported file: import it first")
         return self._folder / name
 
     def file(self, name: str) -> Path:
-        """Path of an imported file, given by the name under which it was sent."""
+        """Path of an imported file; `name` is the file name that the page sent."""
         name = safe_name(name)
         if self._folder is None or name not in self._files:
-            raise BrazoError(f"'{name}' is not an imported file")
+            raise BrazoError(f"'{name}' is not an imported file: import it first")
         return self._folder / name
 
     def name_of(self, path: Path) -> str | None:
-        """Name of an imported file relative to the folder; None for any other path."""
+        """Return `path` relative to the import folder, as text; None if it is outside of it."""
         if self._folder is None or not path.resolve().is_relative_to(self._folder.resolve()):
             return None
         return path.resolve().relative_to(self._folder.resolve()).as_posix()
 
     def contents(self) -> dict[str, bytes]:
-        """Content of all imported files, by name."""
+        """Contents of all imported files: relative path -> bytes."""
         folder = self._folder
         return {} if folder is None else {n: (folder / n).read_bytes() for n in self._files}
 
     def renamed(self, upload: Upload) -> Upload:
-        """Return the upload, with a number in its name if that is the name of another content."""
+        """Return the upload, renamed if its name is taken by a file with different content.
+
+        A number is then added to the name: `arm-2.yaml`.
+        """
         given, number = Path(upload.name), 2
         while self._differs(upload):
             upload = replace(upload, name=f"{given.stem}-{number}{given.suffix}")
@@ -98,25 +102,31 @@ class ImportedFiles:
         return upload
 
     def has(self, name: str) -> bool:
-        """Whether a file or folder of this name was imported, in any case."""
+        """Whether a file or folder of this name was imported; case-insensitive."""
         wanted = name.casefold()
         return any(f"{one.casefold()}/".startswith(f"{wanted}/") for one in self._files)
 
     def take(self, upload: Upload) -> list[str]:
-        """Store a file, or the members of an archive; return the names of its descriptions."""
+        """Store an uploaded file, or the files of an uploaded .zip archive.
+
+        Returns the names of the robot and cell files among them.
+        """
         if upload.suffix == ARCHIVE:
             return self._unpack(upload)
         self._write(safe_name(upload.name), upload.content)
         return self._offer([safe_name(upload.name)])
 
     def add(self, files: Mapping[str, bytes]) -> list[str]:
-        """Store files by relative path; return the names of the descriptions among them."""
+        """Store files, given as relative path -> content.
+
+        Returns the names of the robot and cell files among them.
+        """
         for name, content in files.items():
             self._write(name, content)
         return self._offer(list(files))
 
     def shown(self, text: object) -> str:
-        """Message text without the path of the temporary folder, which the user does not know."""
+        """Return a message without the path of the import folder, which the user does not know."""
         if self._folder is None:
             return str(text)
         for folder in (self._folder, self._folder.resolve()):
@@ -132,7 +142,7 @@ class ImportedFiles:
     # ---- helpers ---------------------------------------------------------------------------
 
     def _differs(self, upload: Upload) -> bool:
-        """Whether a file of the same name with another content was imported."""
+        """Whether a file with the same name but different content was imported."""
         name = safe_name(upload.name)
         if self._folder is None or name not in self._files:
             return False
@@ -152,8 +162,8 @@ class ImportedFiles:
             self._folder = Path(tempfile.mkdtemp(prefix=IMPORT_PREFIX, dir=where))
         if self._bytes + len(content) > MAX_BYTES or len(self._files) >= MAX_FILES:
             raise BrazoError(
-                f"{name}: too much data; {MAX_FILES} files of {MAX_BYTES >> 20} MiB in total are "
-                "kept until the lab closes"
+                f"{name}: too much data; at most {MAX_FILES} files and {MAX_BYTES >> 20} MiB in "
+                "total can be imported: restart the lab to import more"
             )
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -167,19 +177,30 @@ class ImportedFiles:
         try:
             archive = zipfile.ZipFile(io.BytesIO(upload.content))
         except _ZIP_ERRORS as error:
-            raise BrazoError(f"{upload.name}: not a readable archive ({error})") from None
+            raise BrazoError(
+                f"{upload.name}: not a readable archive ({error}): create the .zip file again"
+            ) from None
         wanted = (*DESCRIPTIONS, *MESHES, *BESIDE)
         with archive:
             # `is_dir` of Python 3.11 raises for an empty name.
             members = [m for m in archive.infolist() if not m.filename.endswith("/")]
             if len(members) > MAX_FILES:
-                raise BrazoError(f"{upload.name}: {len(members)} files; at most {MAX_FILES}")
+                raise BrazoError(
+                    f"{upload.name}: contains {len(members)} files; the limit is {MAX_FILES}: "
+                    "remove files that the robot does not need"
+                )
             if sum(m.file_size for m in members) > MAX_BYTES:
-                raise BrazoError(f"{upload.name}: more than {MAX_BYTES >> 20} MiB when unpacked")
+                raise BrazoError(
+                    f"{upload.name}: larger than the limit of {MAX_BYTES >> 20} MiB when unpacked: "
+                    "remove files that the robot does not need"
+                )
             chosen = [m for m in members if PurePosixPath(m.filename).suffix.lower() in wanted]
-            names = {m: _inside(upload.name, m) for m in chosen}
+            names = {m: _safe_path(upload.name, m) for m in chosen}
             if not names:
-                raise BrazoError(f"{upload.name}: contains no supported file ({', '.join(wanted)})")
+                raise BrazoError(
+                    f"{upload.name}: contains no supported file; supported file types: "
+                    f"{', '.join(wanted)}"
+                )
             room = MAX_BYTES - self._bytes
             for member, name in names.items():
                 content = _content(upload.name, archive, member, room)
@@ -188,23 +209,34 @@ class ImportedFiles:
         return self._offer(list(names.values()))
 
 
-def _inside(archive: str, member: zipfile.ZipInfo) -> str:
-    """Safe relative path of an archive member; raise if it would lie outside the folder."""
+def _safe_path(archive: str, member: zipfile.ZipInfo) -> str:
+    """Return the relative path at which to store a member of an archive.
+
+    `archive` is the file name of the archive.  Raises `BrazoError` if the path is unsafe.
+    """
     path = PurePosixPath(member.filename.replace("\\", "/"))
     odd = path.is_absolute() or ".." in path.parts or ":" in member.filename
     link = stat.S_ISLNK(member.external_attr >> 16)
     if odd or link or len(path.parts) > MAX_DEPTH or not str(path).isprintable():
-        raise BrazoError(f"{archive}: '{member.filename[:80]!a}' would be outside the archive")
+        raise BrazoError(
+            f"{archive}: {member.filename[:80]!a} is not a safe path: it must be relative, not "
+            f"outside the archive, at most {MAX_DEPTH} levels deep, printable and not a link"
+        )
     return str(PurePosixPath(*(safe_name(part) for part in path.parts)))
 
 
-def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: int) -> bytes:
-    """Bytes of an archive member, unpacked in chunks; raise if there are more than `room`."""
-    where = f"{name}: {member.filename[:80]}"
+def _content(
+    archive_name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room: int
+) -> bytes:
+    """Return the content of an archive member, unpacked in chunks.
+
+    Raises `BrazoError` if the content cannot be read or is larger than `room` (bytes).
+    """
+    where = f"{archive_name}: {member.filename[:80]}"
     if member.compress_type not in METHODS:
         raise BrazoError(
-            f"{where}: compression method {member.compress_type}; members of an archive are "
-            f"{' or '.join(METHODS.values())}: pack it again as a plain zip"
+            f"{where}: compression method {member.compress_type} is not supported: create the "
+            f".zip file again with method {' or '.join(METHODS.values())}"
         )
     pieces, total = [], 0
     try:
@@ -215,9 +247,14 @@ def _content(name: str, archive: zipfile.ZipFile, member: zipfile.ZipInfo, room:
                     break
                 pieces.append(piece)
     except _ZIP_ERRORS as error:
-        raise BrazoError(f"{where}: cannot be read ({error})") from None
+        raise BrazoError(f"{where}: cannot be read ({error}): create the .zip file again") from None
     if total > room:
-        raise BrazoError(f"{where}: more than {MAX_BYTES >> 20} MiB when unpacked")
+        raise BrazoError(
+            f"{where}: all imported files together would be larger than the limit of "
+            f"{MAX_BYTES >> 20} MiB: restart the lab, then import the archive again"
+        )
     if total != member.file_size:
-        raise BrazoError(f"{where}: size differs from its directory entry")
+        raise BrazoError(
+            f"{where}: size differs from the size listed in the archive: create the .zip file again"
+        )
     return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""Temporary folders of jobs that write a file for the page; removed when the job has ended."""
+"""`JobFolders`: background jobs that write a file for the page into a temporary folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CLOSING = 10.0  # s, for cancelled jobs to stop writing
 
 
 class JobFolders:
-    """Starts jobs with a folder each."""
+    """Starts background jobs with one temporary folder each."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -27,9 +27,10 @@ class JobFolders:
         work: Callable[[Job, Path], Path],
         done: Callable[[Path], object],
     ) -> Job:
-        """Start a job; `work` returns a file in its folder, which `done` gets on the lab's thread.
+        """Start a job that writes a file into a temporary folder.
 
-        The file exists until `done` returns.
+        `work(job, folder)` runs in the background and returns the path of the file.  Then
+        `done(path)` is called on the lab's thread.  The folder is deleted after `done` returns.
         """
 
         def write(job: Job) -> Path:
@@ -53,7 +54,7 @@ class JobFolders:
         return jobs.start(title, write, hand_over)
 
     def close(self) -> None:
-        """Wait for cancelled jobs, and remove the folders that are left."""
+        """Wait up to `CLOSING` seconds for cancelled jobs, then delete the remaining folders."""
         with self._changed:
             self._changed.wait_for(lambda: all(self._written.values()), CLOSING)
         for folder in tuple(self._written):

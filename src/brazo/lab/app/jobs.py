@@ -1,15 +1,18 @@
 """Background jobs with progress and cancellation.
 
-    lab.jobs.start("Derive equations", work, done)      work(job) -> result, in its own thread
-    lab.jobs.start_process("Derive", derive, ("puma560",), done)     in its own process
+    lab.jobs.start("Derive equations", work, done)      runs work(job) in a thread
+    lab.jobs.start_process("Derive", derive, ("puma560",), done)     runs derive in a process
 
-`work` calls `job.tell(0.3, "mass matrix")` regularly, which raises `JobCancelled` if the user
-cancelled the job; the compiler checks this before each kernel, too.  The user sees the job as
-cancelled immediately, and its result is dropped, even if its thread needs some seconds to stop.
-Work without such checks should run in a process, which can be terminated at any time; if that is
-not possible, use `cancellable=False`.  `done(result)` is called on the lab's thread; an error is
-shown.  A cancelled job has no effect: after `job.settle()`, and once `done` is called, a job
-cannot be cancelled.
+`work` regularly calls `job.tell(0.3, "mass matrix")`, which raises `JobCancelled` if the user
+cancelled the job.  The code generator (`brazo.codegen`) makes the same check before it compiles
+each function.  A cancelled job is shown as cancelled immediately and its result is discarded, even
+if its thread needs some seconds to stop.
+
+Work that cannot call `job.tell` should run in a process, which can be terminated at any time.  If
+that is not possible, start the job with `cancellable=False`.
+
+`done(result)` is called on the lab's thread.  Errors of `work` and `done` are shown to the user.  A
+job can no longer be cancelled after `job.settle()` was called or `done` has started.
 """
 
 from __future__ import annotations
@@ -39,11 +42,11 @@ _STARTING = threading.Lock()
 
 
 class JobCancelled(Exception):
-    """Raised in the work of a job that the user cancelled."""
+    """Raised inside the work of a job after the user cancelled the job."""
 
 
 class Job:
-    """A background job; its work calls `tell`, the user interface calls `cancel`."""
+    """A background job.  Its work calls `tell`; the user interface calls `cancel`."""
 
     def __init__(
         self, number: int, title: str, changed: Callable[[], None], cancellable: bool = True
@@ -59,9 +62,10 @@ class Job:
         self._lock = threading.Lock()
 
     def tell(self, fraction: float | None = None, text: str = "") -> None:
-        """Report progress, 0 to 1, or None if unknown; raise `JobCancelled` if cancelled.
+        """Report progress: `fraction` is from 0 to 1, or None if unknown; `text` names the step.
 
-        Can be passed to functions that take a callback `progress(fraction, text)`.
+        Raises `JobCancelled` if the job is cancelled.  The method can be passed to functions that
+        take a callback `progress(fraction, text)`.
         """
         self.check()
         known = fraction is not None and math.isfinite(fraction)
@@ -80,14 +84,14 @@ class Job:
         return self._cancelled.is_set()
 
     def settle(self) -> None:
-        """Raise `JobCancelled` if the job is cancelled; otherwise it can no longer be cancelled."""
+        """Prevent any later cancellation; raise `JobCancelled` if the job is cancelled already."""
         with self._lock:
             self.check()
             self.cancellable = False
         self._changed()
 
     def cancel(self) -> None:
-        """Cancel the job if it is cancellable; its thread ends at its next check."""
+        """Cancel the job if it is cancellable; its thread ends at the next `check` or `tell`."""
         with self._lock:
             if not self.cancellable:
                 return
@@ -95,7 +99,7 @@ class Job:
         self.end("cancelled")
 
     def end(self, state: str, text: str = "") -> None:
-        """Set the final state; later calls have no effect."""
+        """Set the final state: done, failed or cancelled.  Later calls have no effect."""
         with self._lock:
             if self.state != "running":
                 return
@@ -103,7 +107,7 @@ class Job:
         self._changed()
 
     def shown(self) -> dict[str, Any]:
-        """Values that the pages show for this job."""
+        """State of this job as a dict for JSON, as sent to the pages."""
         return {
             "number": self.number,
             "title": self.title,
@@ -115,7 +119,10 @@ class Job:
 
 
 class Jobs:
-    """The jobs of a lab; `changed(jobs)` is called, from any thread, when one changes."""
+    """The background jobs of a lab.
+
+    `changed(jobs)` is called with the list of jobs when one of them changes, on any thread.
+    """
 
     def __init__(
         self,
@@ -137,7 +144,7 @@ class Jobs:
         done: Callable[[Any], Any] | None = None,
         cancellable: bool = True,
     ) -> Job:
-        """Start `work(job)` in a thread."""
+        """Run `work(job)` in a new thread, then `done(result)` on the lab's thread."""
         job = self._new(title, cancellable)
         thread = threading.Thread(
             target=self._run, args=(job, work, done), name=f"brazo job {title}", daemon=True
@@ -153,9 +160,11 @@ class Jobs:
         arguments: tuple[Any, ...] = (),
         done: Callable[[Any], Any] | None = None,
     ) -> Job:
-        """Start `function(progress, *arguments)` in a new process.
+        """Run `function(progress, *arguments)` in a new process.
 
-        The function must be defined at module level; arguments and result must be picklable.
+        The function reports its progress with `progress(fraction, text)`; see `Job.tell`.  When it
+        returns, `done(result)` is called on the lab's thread.  The function must be defined at
+        module level.  Its arguments and its result must be picklable.
         """
 
         def work(job: Job) -> Any:
@@ -164,7 +173,7 @@ class Jobs:
         return self.start(title, work, done)
 
     def cancel(self, number: int) -> None:
-        """Cancel a running job, or remove a finished one from the list."""
+        """Cancel the job with this number, or remove it from the list if it is finished."""
         with self._lock:
             job = self._jobs.get(number)
             if job is not None and job.state != "running":
@@ -175,7 +184,7 @@ class Jobs:
 
     @property
     def busy(self) -> bool:
-        """Whether the thread of any job is alive, including cancelled jobs."""
+        """Whether the thread of any job is still running, including threads of cancelled jobs."""
         return any(thread.is_alive() for thread in self._threads)
 
     def close(self) -> None:
@@ -246,7 +255,9 @@ def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ..
             try:
                 kind, *rest = ours.recv()
             except EOFError:
-                raise BrazoError(f"{job.title}: the process ended without a result") from None
+                raise BrazoError(
+                    f"{job.title}: the process crashed or was killed: start it again"
+                ) from None
             if kind == "progress":
                 job.tell(*rest)
             elif kind == "done":
@@ -261,7 +272,7 @@ def _in_process(job: Job, function: Callable[..., Any], arguments: tuple[Any, ..
 
 @contextlib.contextmanager
 def _without_main() -> Iterator[None]:
-    """Hide `__main__` from a new process, which would import it and run the user's script."""
+    """Context in which a new process does not import and run the user's `__main__` script."""
     with _STARTING:
         main = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")

@@ -1,9 +1,9 @@
 """`Lab`: one session with its scene, panels and server, and the threads that run them.
 
 The player's thread steps the simulation.  The network thread exchanges messages with the pages.
-The lab's thread (`worker.py`) runs the requests of pages and Python programs in order, and shows
-the result (`display.py`): the scene at up to 60 Hz, each panel at up to its own rate.  It sleeps
-while the simulation is paused and there are no requests.
+The lab's thread (`worker.py`) runs requests of pages and of Python programs in order.  It also
+updates the pages (`display.py`): the scene at up to 60 Hz, each panel at up to its own rate.  It
+sleeps while the simulation is paused and there are no requests.
 
 STOP has its own thread, so that it does not wait for other requests.
 """
@@ -22,11 +22,11 @@ from brazo.lab.app.control import Control
 from brazo.lab.app.display import Display
 from brazo.lab.app.imported_files import ImportedFiles
 from brazo.lab.app.jobs import Job, Jobs
-from brazo.lab.app.keeper import Keeper
 from brazo.lab.app.live import LiveSignals
 from brazo.lab.app.opening import ROBOT, choices
 from brazo.lab.app.panel import Panel
 from brazo.lab.app.project_opening import Opening, opening_of
+from brazo.lab.app.project_saving import ProjectSaving
 from brazo.lab.app.replay import RecordingReplay, ReplayRobot
 from brazo.lab.app.runs import Runs
 from brazo.lab.app.session import Selection, Session
@@ -51,11 +51,14 @@ IDLE = 3.0  # s without requests
 
 
 class Lab:
-    """A running lab; use from any thread.
+    """A running lab: a simulation or replay that is shown on browser pages; thread-safe.
 
-    `sim` is the simulation or replay shown, `selection` the selected robot and joint, `robot` the
-    selected robot, `runs` the folder of recordings.  With `keep`, or if `source` is a project
-    folder, the work is kept in a project (`brazo.project`).
+    Attributes: `sim` is the simulation or replay, `selection` the selected robot and joint, `robot`
+    the selected robot, and `runs` the folder of recordings.
+
+    Arguments: `source` is what to open first, as in `open`.  If `keep` is true or `source` is a
+    project folder, the user's work is saved in a project (`brazo.project`).  If `wait` is true, the
+    simulation starts when the first page connects.
     """
 
     def __init__(
@@ -123,7 +126,7 @@ class Lab:
         self.points = SharedPoints(self.history)
         session.on_rename(self.points.rename_robots)
         session.on_rename(self.points.rename_frames, every=True)
-        self.keeper = Keeper(
+        self.saving = ProjectSaving(
             self._keep, session, self.points, self.runs, channel, notices, self.post,
             self._server.download, lambda: self.display.panels.values(), self._open_asking,
         )  # fmt: skip
@@ -140,7 +143,7 @@ class Lab:
             unsaved=self.unsaved,
             history=self.history,
             points=self.points,
-            keeper=self.keeper,
+            saving=self.saving,
             mover=self.mover,
             live=self.live,
             clock=self.clock,
@@ -156,9 +159,9 @@ class Lab:
         channel.on_pages(self._page_came)
         channel.stop_again = self.halt
         session.listener = self.display
-        self.keeper.before_change(self._opening)
+        self.saving.before_change(self._opening)
         self.display.show(made)
-        self.keeper.after_change(self._opening)
+        self.saving.after_change(self._opening)
 
     # ---- for programs ------------------------------------------------------------------------
 
@@ -168,17 +171,17 @@ class Lab:
         return self._server.url
 
     def browser_url(self) -> str:
-        """URL to start a browser with; contains a single-use code instead of the token."""
+        """URL with which to start a browser; it has a single-use code instead of the token."""
         return self._server.browser_url()
 
     @property
     def note(self) -> str:
-        """Message about the start (for example another port); empty if there is none."""
+        """Message about the start of the lab, such as a changed port; empty if there is none."""
         return self._server.note
 
     @property
     def sim(self) -> Simulation | RecordingReplay:
-        """The simulation or replay shown."""
+        """The simulation or replay that is shown."""
         return self.session.shown
 
     @property
@@ -193,17 +196,18 @@ class Lab:
 
     @property
     def panels(self) -> dict[str, Panel]:
-        """The panels by id."""
+        """All panels: id -> panel."""
         return dict(self.display.panels)
 
     def open(self, source: Any, before: Callable[[], None] | None = None, ask: str = "") -> None:
-        """Open another cell, robot, file or simulation.
+        """Open another cell, robot, file or simulation; block until it is open.
 
-        `before` is called after the source is loaded; if it raises, nothing is opened.  `ask` is
-        the displayed name of the source; with it, a page asks for confirmation if unsaved work
-        would be lost.  Blocks until the source is open or the question is shown.
+        `before` is called when the source is loaded, before the current cell is closed.  If
+        `before` raises, the current cell stays open.  `ask` is the name of the source in a question
+        to the user.  If `ask` is not empty and unsaved work would be lost, a page asks the user for
+        confirmation, and this method returns as soon as the question is shown.
         """
-        opening = opening_of(source, self.keeper.keep, self.keeper.project)
+        opening = opening_of(source, self.saving.keep, self.saving.project)
 
         def change() -> None:
             if before is not None:
@@ -222,15 +226,22 @@ class Lab:
             raise
 
     def set_robot(self, robot: Any) -> None:
-        """Open a single robot, given as object, name or file; blocks until it is open."""
+        """Open a single robot, given as an object, a name or a file; block until it is open."""
         self.open(f"{ROBOT}{robot}" if isinstance(robot, str | Path) else robot)
 
     def set_q(self, q: Any, robot: str | None = None) -> None:
-        """Set the joint positions of a robot to q (n,), rad and m, at rest; blocks until done."""
+        """Set the joint positions of a robot to q (n,), in rad and m, with zero velocity.
+
+        `robot` is the name of a robot, by default the selected one.  Blocks until the positions are
+        set.
+        """
         self.do(lambda: self._set_q(q, robot or self.selection.robot))
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Show a message on the pages, of kind `info`, `warn` or `error`; on the lab's thread."""
+        """Show a message on the pages; call only on the lab's thread.
+
+        `kind` is `info`, `warn` or `error`.
+        """
         self.notices.say(text, kind)
 
     def stop_motion(self) -> None:
@@ -239,21 +250,21 @@ class Lab:
         self._stop_now()
 
     def halt(self) -> str | None:
-        """Brake all robots and pause programs; from any thread.
+        """Brake all robots and pause programs; thread-safe.
 
         Returns a message for the user if nothing was moving, otherwise None.
         """
         return self._brakes.apply(self.sim)
 
     def stop(self) -> None:
-        """Close the lab, release its port, finish its recordings; a second call has no effect."""
+        """Close the lab, release its port and finish its recordings; later calls do nothing."""
         if self._worker.closed:
             return
         self._worker.close()
         self._stopper.close()
         self.jobs.close()
         self.unsaved.close()
-        self.notices.guard(self.keeper.close)
+        self.notices.guard(self.saving.close)
         for panel in self.panels.values():
             panel.closed()
         self.imported.close()
@@ -264,11 +275,11 @@ class Lab:
         self.runs.finish()
 
     def post(self, call: Callable[[], None]) -> None:
-        """Queue a call for the lab's thread."""
+        """Queue a call for the lab's thread and return immediately."""
         self._worker.post(call)
 
     def do(self, call: Callable[[], None]) -> None:
-        """Run a call on the lab's thread; blocks until it returns, and raises its exception."""
+        """Run a call on the lab's thread; block until it returns, and re-raise its exception."""
         self._worker.do(call)
 
     def _set_q(self, q: Any, robot: str) -> None:
@@ -278,24 +289,24 @@ class Lab:
 
     def _change(self, opening: Opening) -> None:
         try:
-            self.keeper.before_change(opening)
+            self.saving.before_change(opening)
         except BaseException:
             self._abandon(opening)
             raise
         self.history.clear()  # its edits refer to the cell that is closed
         self.session.change(opening.sim, opening.own)
-        self.keeper.after_change(opening)
+        self.saving.after_change(opening)
         self._begin()
 
     def _abandon(self, opening: Opening) -> None:
-        """Release a source that is not opened after all."""
+        """Release a loaded source that will not be opened."""
         if opening.own and opening.sim is not self.sim:
             opening.sim.player.close()
-        if opening.project is not None and opening.project is not self.keeper.project:
+        if opening.project is not None and opening.project is not self.saving.project:
             opening.project.release()
 
     def _open_asking(self, source: Any, name: str) -> None:
-        """Open a source in a background job; ask first if work would be lost."""
+        """Open a source in a background job; ask the user first if unsaved work would be lost."""
 
         def work(job: Job) -> None:
             self.open(source, job.settle, name)
@@ -307,7 +318,10 @@ class Lab:
         )
 
     def _begin(self) -> None:
-        """Start the simulation; a replay stays paused at its start."""
+        """Start the simulation, unless it waits for the first page.
+
+        A replay stays paused at its start.
+        """
         if not self._waits and self.session.replay is None:
             self.sim.player.play()
 
@@ -321,9 +335,9 @@ class Lab:
         shipped = choices()
         kind, _, rest = name.partition(":")
         if rest in shipped.get(f"{kind}s", ()):
-            keeper = self.keeper
+            saving = self.saving
             self.unsaved.before_opening(
-                rest, lambda: self._change(opening_of(name, keeper.keep, keeper.project))
+                rest, lambda: self._change(opening_of(name, saving.keep, saving.project))
             )
 
     def _clicked(self, drawn: int, shift: bool) -> None:
@@ -332,7 +346,7 @@ class Lab:
     def _unsaved_work(self) -> list[Work]:
         work = [one for panel in self.panels.values() for one in panel.unsaved()]
         # A project keeps everything that has files; a program that runs ends all the same.
-        return [one for one in work if not (one.files and self.keeper.keeps)]
+        return [one for one in work if not (one.files and self.saving.keeps)]
 
     def _each_panel(self, call: Callable[[Panel], Any]) -> None:
         self.display.each_panel(call)
@@ -365,19 +379,19 @@ class Lab:
         self.display.changed()
         self.notices.guard(request)
         self.channel.page = None
-        self.keeper.touched()
+        self.saving.touched()
 
     def _frame(self) -> None:
         if self.channel.driving.settle():
             self.notices.guard(self.control.show)
         self.notices.guard(self.display.frame)
-        self.notices.guard(self.keeper.poll)
+        self.notices.guard(self.saving.poll)
         if time.monotonic() - self._used > IDLE and not self.sim.moving:
             responsive.rest()
 
     def _wait(self, due: float) -> float:
         wait = self.display.wait(due)
-        saving = self.keeper.wait()
+        saving = self.saving.wait()
         if saving is not None:
             wait = min(wait, saving + 0.01)
         settling = self.channel.driving.wait()

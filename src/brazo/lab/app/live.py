@@ -1,15 +1,16 @@
 """The last minute of every signal, for live plots and displays.
 
-A background task copies one raw row every `EVERY` seconds of simulated time (about 6 µs, in one
-step out of ten).  The lab's thread takes the rows by swapping two blocks, which does not delay a
-step, and computes the signals (`brazo.simulation.signals`) for all new rows at once, without
-holding the lock.  The cost for the simulation loop does not depend on which plots are visible.
+A background task copies one row of raw engine data into a block every `EVERY` seconds of simulated
+time.  A copy takes about 6 µs, in one step out of ten.  The lab's thread exchanges the filled block
+for an empty one, which does not delay a step.  It then computes the signals
+(`brazo.simulation.signals`) of all new rows at once, without holding the lock.  The cost for the
+simulation loop does not depend on which plots are visible.
 
     live = context.live
     live.collect()                      on the lab's thread
     live.rows(first, ["t", "scara1.q.elbow"])
 
-Rows have consecutive numbers that are never reused; the rows `first` to `end - 1` are available.
+Rows have consecutive numbers that are never reused.  The rows `first` to `end - 1` are available.
 When time moves backwards or another simulation is opened, all rows are dropped and `epoch` is
 incremented.
 """
@@ -31,7 +32,7 @@ BLOCK = 500  # max number of uncollected rows; further rows are dropped
 
 
 class LiveSignals:
-    """Recent signals of the simulation.  Use on the lab's thread."""
+    """Signals of the last minute of the simulation.  Use only on the lab's thread."""
 
     def __init__(self, session: Session, post: Callable[[Callable[[], None]], None]) -> None:
         self._session, self._post = session, post
@@ -47,7 +48,7 @@ class LiveSignals:
         self.last_t = -np.inf
 
     def collect(self) -> None:
-        """Add the rows sampled since the last call."""
+        """Compute and store the signals of the rows sampled since the last call."""
         sim = self._session.sim
         task = self._task
         if task is None or task.sim is not sim or task.model is not sim.world.mj_model:
@@ -69,17 +70,21 @@ class LiveSignals:
             self._task.sim.tasks.remove(self._task)
 
     def rows(self, start: int, names: Sequence[str]) -> np.ndarray:
-        """Columns `names` of the available rows from number `start`, (rows, names)."""
+        """Values of the signals `names` in all rows from row number `start` on.
+
+        The result has one row per sample and one column per name.  Rows that are no longer stored
+        are omitted.
+        """
         begin = self._used - (self.end - max(start, self.first))
         return self._table[begin : self._used, [self._at[name] for name in names]]
 
     def window(self, seconds: float, names: Sequence[str]) -> np.ndarray:
-        """Columns `names` of the last `seconds`, (rows, names)."""
+        """Values of the signals `names` in the last `seconds`, with one column per name."""
         return self.rows(self.end - round(seconds / self.every), names)
 
     @property
     def every(self) -> float:
-        """Time between rows, s."""
+        """Simulated time between two rows (s)."""
         return self._task.every * self._task.sim.dt if self._task is not None else EVERY
 
     def _attach(self, sim: Simulation) -> None:
@@ -126,10 +131,11 @@ class LiveSignals:
 
 
 class _Sampler:
-    """Task that copies raw rows.
+    """Simulation task that copies rows of raw engine data.
 
-    The first half of a row is the state before a step; the second half, the quantities that the
-    step computed, is copied at the next tick.  Between two samples steps are made in batches.
+    The simulation calls `tick` before a step.  The first half of a row is the state before this
+    step.  The second half contains the quantities that the step computes, and is copied in the next
+    call of `tick`.  The simulation may run the steps between two samples as one batch.
     """
 
     background = True
@@ -171,7 +177,10 @@ class _Sampler:
             self.due = t
 
     def take(self) -> RawRows:
-        """Return the block of sampled rows and continue in the other; the lock must be held."""
+        """Return the block of sampled rows and continue with the spare block.
+
+        The caller must hold the simulation's lock.
+        """
         self._block, self._spare = self._spare, self._block
         if self._half:  # an incomplete row is sampled again in the next step
             self.due = 0.0

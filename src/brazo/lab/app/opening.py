@@ -1,4 +1,4 @@
-"""Open what a user names in the lab (cell, robot, recording) and rebuild edited simulations."""
+"""Open cells, robots and recordings by name or path, and rebuild edited simulations."""
 
 from __future__ import annotations
 
@@ -46,14 +46,15 @@ __all__ = [
 
 
 def is_recording(source: Any) -> bool:
-    """Whether `source` is a path with the suffix of a recording; it need not exist."""
+    """Whether `source` is a path with the suffix of a recording; the file need not exist."""
     return isinstance(source, str | Path) and str(source).lower().endswith(READABLE)
 
 
 def all_mistakes(path: Path, first: BrazoError) -> list[str]:
-    """All errors in a robot or cell file that could not be opened.
+    """Messages of all errors in a robot or cell file that could not be opened.
 
-    Falls back to the message of `first`, the error that was raised, if no others can be found.
+    `first` is the error that was raised.  Only its message is returned if the other errors cannot
+    be listed.
     """
     try:
         if path.suffix.lower() not in (".yaml", ".yml"):
@@ -65,11 +66,12 @@ def all_mistakes(path: Path, first: BrazoError) -> list[str]:
 
 
 def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
-    """New simulation of an edited cell that continues from the current state of `sim`.
+    """Return a simulation of the edited cell `cell` that continues from the current state of `sim`.
 
-    The cell must have the same robots and bodies; its time step, gravity and integrator may
-    differ.  Controllers, payloads, faults and speed are kept.  Motions, tasks and recordings are
-    not: call `require_idle` first.
+    `cell` must have the same robots and bodies as the cell of `sim`; its time step and gravity may
+    differ.  `mode` is the mode of the new simulation, "contact" or "exact" (see `Simulation`).
+    Controllers, gains, payloads, faults and playback speed are kept.  Motions, tasks and recordings
+    are lost, so call `require_idle` first.
     """
     with sim.lock:
         controllers = {
@@ -90,7 +92,10 @@ def rebuilt(sim: Simulation, cell: Cell, mode: str) -> Simulation:
 
 
 def gains_of(sim: Simulation) -> dict[str, dict[str, np.ndarray]]:
-    """Gains of the controllers by robot; binding a controller to a new robot resets them."""
+    """Copy the controller gains of all robots: robot -> gain name -> values.
+
+    Binding a controller to a new robot resets its gains; `set_gains` restores these copies.
+    """
     return {
         name: {gain: controller.gains[gain].copy() for gain in controller.gains}
         for name, robot in sim.robots.items()
@@ -99,7 +104,10 @@ def gains_of(sim: Simulation) -> dict[str, dict[str, np.ndarray]]:
 
 
 def set_gains(sim: Simulation, gains: dict[str, dict[str, np.ndarray]]) -> None:
-    """Set gains of the robots that `sim` has."""
+    """Set the controller gains that `gains_of` returned.
+
+    Robots that `sim` does not contain are ignored.
+    """
     for name, values in gains.items():
         controller = sim.robots[name].controller if name in sim.robots else None
         if controller is not None:
@@ -110,13 +118,14 @@ def set_gains(sim: Simulation, gains: dict[str, dict[str, np.ndarray]]) -> None:
 def require_idle(sim: Simulation) -> None:
     """Raise `BrazoError` if a recording, program, motion or task is active.
 
-    Rebuilding the simulation would end it.  The message states what to stop first.
+    Call this before rebuilding the simulation, which would end the activity.  The message states
+    what to stop first.
     """
     if sim.recording:
-        raise BrazoError("a recording is running and would end: stop it first")
+        raise BrazoError("a recording is running: stop it first")
     program = program_in(sim)
     if program is not None and not program.done:
-        raise BrazoError("a program is running and would end: stop it first")
+        raise BrazoError("a program is running: stop it first")
     for name, robot in sim.robots.items():
         if robot.moving:
             raise BrazoError(f"{name} is moving: wait until it stops, or stop it first")
@@ -124,9 +133,9 @@ def require_idle(sim: Simulation) -> None:
         # Finished tasks are removed in the next step, so a paused simulation may still list them.
         over = getattr(task, "done", False) or getattr(task, "over", False)
         if not (over or getattr(task, "background", False)):
+            what = getattr(task, "what", type(task).__name__)
             raise BrazoError(
-                f"a task is running ({type(task).__name__}) and would end: "
-                "wait until it is done, or stop it first"
+                f"a task is running ({what}): wait until it is done, or press STOP first"
             )
 
 

@@ -1,8 +1,10 @@
-"""`Panel`: base class of the panels.  The lab discovers one in each `panels/<name>/panel.py`.
+"""`Panel`: base class of the panels.  The lab loads one panel from each `panels/<name>/panel.py`.
 
-A panel is HTML that consists of custom elements (see `brazo.lab.panels.common.html`), each bound to
-a name.  `html` is called once per cell, `values` is sent on the channel when the state changes, and
-handlers are called for events of the user:
+A panel is HTML that consists of custom elements (see `brazo.lab.panels.common.html`).  Each element
+is bound to a named value or event.  `html` returns the content of the panel and is called when a
+cell is opened.  `values` returns the values to show; they are sent to the pages over the channel
+(`PageChannel`, a websocket) when the state changes.  Handlers are called when the user operates an
+element:
 
     class ClockPanel(Panel):
         id, title, icon, side = "clock", "Clock", "clock", "right"
@@ -60,7 +62,7 @@ class Panel:
         self.session = context.session
 
     def description(self) -> Values:
-        """Description of the panel that a page needs to create its tab."""
+        """Properties of the panel that a page needs to create its tab."""
         return {
             "id": self.id,
             "title": self.title,
@@ -73,11 +75,14 @@ class Panel:
     # ---- to override --------------------------------------------------------------------------
 
     def html(self) -> str:
-        """HTML content for the current simulation."""
+        """Return the HTML content of the panel for the current simulation."""
         return ""
 
     def values(self) -> Values:
-        """Values to show for the current state; called while the panel is visible on a page."""
+        """Return the values to show for the current state: name -> value.
+
+        Called while the panel is visible on a page.
+        """
         return {}
 
     def simulation_changed(self) -> None:
@@ -88,34 +93,42 @@ class Panel:
         """Called after `self.session.selection` changed."""
 
     def clicked(self, robot: str, joint: int, shift: bool) -> bool:
-        """Handle a click on a link in the scene; return True to prevent selection of its joint."""
+        """Handle a click on a link in the scene.
+
+        `joint` is the index of the joint that moves the link.  `shift` is true if the Shift key was
+        held.  Return True if the panel has handled the click; the joint is then not selected.
+        """
         return False
 
     def follow(self) -> None:
-        """Update what the panel draws in the scene; called for each new state, visible or not."""
+        """Update what the panel draws in the scene.
+
+        Called for each new state, even if the panel is hidden.
+        """
 
     def reset(self) -> None:
         """Called after the simulation was reset."""
 
     def driver_changed(self) -> None:
-        """Called after control passed to another page, or to none."""
+        """Called after control passed to another page, or to no page."""
 
     def stopped(self) -> None:
-        """Called after STOP; the panel must end every motion that it drives."""
+        """Called after STOP; the panel must end every motion that it commands."""
 
     def unsaved(self) -> list[Work]:
-        """Unsaved work of this panel; the user is asked before it is discarded."""
+        """Return the unsaved work of this panel; the user is asked before it is discarded."""
         return []
 
     def kept(self) -> Mapping[str, str]:
-        """Files of a project that keep the work of this panel: text by path in the folder.
+        """Return the project files that store the work of this panel: path -> text.
 
-        Called on the lab's thread about once a second after requests; must return quickly.
+        Paths are relative to the project folder.  Called on the lab's thread shortly after a
+        request; must return quickly.
         """
         return {}
 
     def restore(self, project: Project) -> None:
-        """Restore the work of this panel; called after the cell of a project was opened."""
+        """Restore the work of this panel from a project, after the project's cell was opened."""
 
     def cell_saved(self) -> None:
         """Called after the cell, including its robots, was saved to a file."""
@@ -124,7 +137,7 @@ class Panel:
         """Called after recordings were added to the folder of recordings."""
 
     def run_again(self) -> None:
-        """Called before a reset that starts the run again."""
+        """Called before the simulation is reset to run the program from its start."""
 
     def closed(self) -> None:
         """Called when the lab closes."""
@@ -133,13 +146,13 @@ class Panel:
 
     @property
     def sim(self) -> Simulation:
-        """The current simulation; raises for a replay."""
+        """The open simulation; raises `BrazoError` if a replay is open."""
         return self.session.sim
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Show a message, of kind `info`, `warn` or `error`.
+        """Show a message on the page whose event is being handled, or else on all pages.
 
-        It is shown on the page whose event is being handled, otherwise on all pages.
+        `kind` is `info`, `warn` or `error`.
         """
         self.context.notices.say(text, kind)
 
@@ -153,7 +166,7 @@ class Panel:
         still: bool = False,
         passive: bool = False,
     ) -> None:
-        """Call `handler(*arguments)` for an event of this panel; see `Channel.on`."""
+        """Call `handler(*arguments)` for an event of this panel; see `PageChannel.on`."""
         name = self.name(event)
         self.context.channel.on(
             name, handler, *kinds, free=free, now=now, still=still, passive=passive
@@ -169,10 +182,11 @@ class Panel:
         then: Callable[[], Any] = lambda: None,
         **how: bool,
     ) -> None:
-        """Store the value of an event in an attribute of `owner` (the panel), then call `then`.
+        """Store the value of an event in the attribute `attribute` of `owner`, then call `then()`.
 
-        The value is one of the words in `allowed`, or on or off; other words are ignored, because a
-        page may still show the choices of another state.
+        `owner` is the panel by default.  The value must be one of the words in `allowed`, or a bool
+        if `allowed` is None.  Other words are ignored, because a page may still show outdated
+        choices.  `how` are options of `on`.
         """
 
         def store(value: Any) -> None:
@@ -185,10 +199,11 @@ class Panel:
     def on_number(
         self, event: str, handler: Callable[..., Any], *kinds: type, unit: Quantity = "number"
     ) -> None:
-        """Call `handler(*arguments, value)` when a number is entered in a field or dragged.
+        """Call `handler(*arguments, value)` when the user enters or drags a number.
 
-        A plain number is in the displayed `unit` (`deg`, `mm`, …); text may be an expression or
-        have a unit, as in robot files (`5cm`, `pi/4`, `30deg`).  `value` is in SI units.
+        `kinds` are the types of `arguments`.  `value` is in SI units.  A number without a unit is
+        in the displayed `unit` (`deg`, `mm`, …).  Text may be an expression or have a unit, as in
+        robot files (`5cm`, `pi/4`, `30deg`).
         """
 
         def typed(*given: Any) -> None:
@@ -205,29 +220,32 @@ class Panel:
     ) -> None:
         """Call `handler(upload)` when the user imports a file with one of these suffixes.
 
-        `most` is the max file size in bytes.
+        `most` is the maximum file size in bytes.
         """
         self.context.uploads.on(self.name(event), handler, suffixes, most)
 
     def put(self, values: Values) -> None:
-        """Send values immediately, without waiting for the next `values()`."""
+        """Send values to the pages now, without waiting for the next call of `values`."""
         self.context.channel.put({self.name(name): value for name, value in values.items()})
 
     def drop(self, name: str) -> None:
-        """Remove the values and handlers of a name and of all names below it (`name/…`)."""
+        """Remove the values and handlers of `name` and of all names that start with `name/`."""
         self.context.channel.drop(self.name(name))
 
     def refresh(self) -> None:
-        """Send `html` again; text being entered in a field with the same label is kept."""
+        """Send the HTML content again.
+
+        Text that the user is entering is kept in a field with the same label.
+        """
         self.context.channel.put({f"panel/{self.id}": self.html()})
 
     def download(self, name: str, content: bytes | str | Path) -> None:
-        """Send a file to the page whose event is being handled, otherwise to the page in control.
+        """Send a file to a page, whose browser saves it as `name`.
 
-        The browser saves it under `name`.
+        The file is sent to the page whose event is being handled, or else to the page in control.
         """
         self.context.download(name, content)
 
     def name(self, name: str) -> str:
-        """Full name on the channel of a name of this panel."""
+        """Convert a name that is local to this panel to its full name on the channel."""
         return name[1:] if name.startswith("/") else f"{self.id}/{name}"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def as_program(robot: str, points: Sequence[Point], cell: str) -> str:
-    """YAML text of a program that contains the points and moves through them."""
+    """Return the YAML text of a program that defines the points and moves through them."""
     from brazo.program.program import Program
 
     steps = through(points)
@@ -20,7 +20,7 @@ def as_program(robot: str, points: Sequence[Point], cell: str) -> str:
 
 
 def through(points: Iterable[Point]) -> list[Step]:
-    """Steps that move through points by name."""
+    """Return one joint move to each point, in order; the moves refer to the points by name."""
     from brazo.program.steps import MoveJoints
 
     return [MoveJoints(to=point.name) for point in points]

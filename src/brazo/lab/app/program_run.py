@@ -1,4 +1,4 @@
-"""Find the active program, and resume a paused one when all its robots are at rest."""
+"""Find the active program, and resume a paused program when all its robots are at rest."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ NEAR = 1e-9  # rad and m, tolerance for a robot that has not been moved
 
 
 def program_in(sim: Simulation) -> Execution | None:
-    """The active program of a simulation, or None."""
+    """The active program of a simulation; None if there is none."""
     from brazo.program import Execution
 
     return next((task for task in sim.tasks if isinstance(task, Execution)), None)
 
 
 def describe_run(execution: Execution) -> str:
-    """Text with the state of an unfinished program and the current step of each robot."""
+    """Describe an unfinished program, for example `Program pick is paused at step 3 of 8`."""
     status = "paused" if execution.paused else "running"
     states = [state for state in execution.states.values() if state.status != "done"]
     alone = len(execution.states) == 1
@@ -37,9 +37,10 @@ def describe_run(execution: Execution) -> str:
 
 
 class Rests:
-    """Task that stores the positions where the robots of a paused program came to rest.
+    """Task that stores the joint positions at which the robots of a paused program came to rest.
 
-    A robot that was jogged since must return there before the program can resume.
+    A robot that was jogged afterwards must return to its stored position before the program
+    resumes.
     """
 
     background = True
@@ -64,7 +65,11 @@ class Rests:
         return True
 
     def away(self, sim: Simulation) -> dict[str, np.ndarray]:
-        """Stored positions (n,) of the robots whose reference has moved away from them."""
+        """Robots that are no longer at their stored position: robot name -> stored position (n,).
+
+        A robot is in the result if its reference position, not its actual position, differs from
+        the stored one.
+        """
         return {
             name: q
             for name, q in self._places.items()
@@ -75,7 +80,7 @@ class Rests:
 class GoOn:
     """Task that resumes a paused program when all its robots are at rest.
 
-    With `once`, the program pauses again after one robot completes a step.  `failed(why)` is
+    If `once` is true, the program pauses again after one robot completes a step.  `failed(why)` is
     called if the program cannot resume.
     """
 
@@ -85,7 +90,7 @@ class GoOn:
         self._off = False
 
     def pause(self) -> None:
-        """Do not resume the program; called by STOP."""
+        """Cancel the pending resume of the program; called by STOP."""
         self._off = True
 
     def tick(self, sim: Simulation) -> bool:

@@ -1,4 +1,8 @@
-"""Open the cell of a project, and find the project of a source."""
+"""Open a source, and find the project that stores the user's work on it.
+
+A source is a project, a shipped cell or robot, a file or a Python object.  The work consists of the
+user's edits of the cell, points, programs, trajectories and other data of the panels.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from brazo.world import Cell
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A simulation or replay to show, and the project that keeps the work on it."""
+    """A loaded simulation or replay, and the project that stores the user's work on it."""
 
     sim: Simulation | RecordingReplay
     own: bool = True  # whether the lab made the simulation
@@ -31,16 +35,21 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """The source of a project as something to open: the work kept in the project is discarded."""
+    """Request to open a project from its source and to discard the work stored in it.
+
+    The source of a project is the cell, robot or file from which the project was created.
+    """
 
     project: Project
 
 
 def opening_of(source: Any, keep: bool, held: Project | None = None) -> Opening:
-    """Open a source; with `keep`, the project of a name or file keeps the work.
+    """Load a source and find the project that stores the user's work on it.
 
-    A project folder is always kept.  Objects made in Python and recordings have no project.
-    `held` is the project that the lab has open.
+    If the source is a project, the work is stored in that project.  If it is a shipped cell or
+    robot, or a file, the work is stored in an untitled project if `keep` is true, and otherwise not
+    stored.  Python objects and recordings have no project.  `held` is the project that the lab has
+    open now.
     """
     if isinstance(source, Project):
         return open_project(source, held)
@@ -57,14 +66,16 @@ def opening_of(source: Any, keep: bool, held: Project | None = None) -> Opening:
 
 
 def open_project(project: Project, held: Project | None = None, fresh: bool = False) -> Opening:
-    """Open the cell of a project with its controllers; with `fresh`, the cell of its source.
+    """Load the cell and the controllers of a project, and lock the project.
 
-    Nothing is deleted here: a source that cannot be opened costs no work.
+    If `fresh` is true, the original cell is loaded from the source of the project, with default
+    controllers.  The stored work is not deleted here, so none is lost if the source cannot be
+    opened.  `held` is the project that the lab has open now.
     """
     if held is not None and held.folder.resolve() == project.folder.resolve():
         project = held
     elif not project.acquire():
-        raise BrazoError(f"{project.folder}: open in another lab; close it there first")
+        raise BrazoError(f"{project.folder}: the project is open in another lab; close it there")
     try:
         return _started_over(project) if fresh else _opened(project)
     except BaseException:
@@ -92,7 +103,7 @@ def _opened(project: Project) -> Opening:
     if origin is None or head.edited:
         cell = project.cell()
         if head.digest and digest and digest != head.digest:
-            note = f"{head.source} changed since; the edited cell of the project is used"
+            note = f"{head.source} has changed; the edited cell of the project is used"
     else:
         cell = origin
     chosen = controllers_in(cell, project.controllers())
@@ -103,13 +114,20 @@ def _opened(project: Project) -> Opening:
             raise
         sim = Simulation(cell)  # raises if the cell itself is the reason
         aside = project.set_aside(CONTROLLERS).name
-        unfit = f"{CONTROLLERS} does not fit the robots ({error}); it is kept as {aside}"
+        unfit = (
+            f"{CONTROLLERS} does not match the robots ({error}); default controllers are used, "
+            f"and the file is kept as {aside}"
+        )
         note = f"{note}; {unfit}" if note else unfit
     return Opening(sim, True, project, digest or head.digest, note)
 
 
 def _named(source: Any) -> str:
-    """Name under which an untitled project is kept; empty if there is none."""
+    """Return the text that identifies a source in a project, or "" if it has no project.
+
+    The text is `cell:NAME`, `robot:NAME` or an absolute path.  Recordings and Python objects have
+    no project.
+    """
     if not isinstance(source, str | Path) or is_recording(source):
         return ""
     name, shipped = str(source), choices()

@@ -30,9 +30,10 @@ _MEANING: dict[str, tuple[float, object]] = {
 
 
 def read_quantity(given: float | str, unit: Quantity) -> float:
-    """Value in SI units of a number, or of text with an optional unit or expression.
+    """Convert a number, or text with an optional unit or expression, to a value in SI units.
 
-    A plain number is in `unit`.  Raises `BrazoError` for invalid text.
+    A number without a unit is in `unit`; an angle that contains `pi` is in rad.  Raises
+    `BrazoError` for invalid text.
     """
     scale, dimension = _MEANING[unit]
     if not isinstance(given, str):
@@ -51,7 +52,7 @@ def read_quantity(given: float | str, unit: Quantity) -> float:
 
 
 def fixed(value: float, digits: int) -> str:
-    """Fixed-point text with `digits` decimals, a Unicode minus sign, and no negative zero."""
+    """Format a number with `digits` decimals, a Unicode minus sign and no negative zero."""
     text = f"{value:.{digits}f}"
     if text.startswith("-"):
         return text[1:] if not text.strip("-0.") else f"−{text[1:]}"

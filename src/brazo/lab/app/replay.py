@@ -1,12 +1,12 @@
-"""`RecordingReplay`: a recording with the interface of a simulation; its state is read from a file.
+"""`RecordingReplay`: shows a recording through the interface of a simulation.
 
 A step advances by one row.  Joints, grippers and free bodies are placed as recorded; the engine
 computes only the poses of the links and the contacts.  Forces are not computed: contacts have zero
 force, and the recorded forces are in the signals.  If a recording has more than `MOST_ROWS` rows,
 only every second, third, … row is shown.
 
-Positions and references are read on opening (8 bytes per value and row).  Other signals are read
-on first use and cached, so that only the signals in use take up memory.
+Positions and references are read on opening (8 bytes per value and row).  Other signals are read on
+first use and cached, so that only the signals in use take up memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NEAR = 1e-5  # m, max deviation of the tool from its recorded position before a 
 
 
 class ReplayRobot(ShownRobot):
-    """A robot of a replay, at the state of the current row; its drive torque is zero."""
+    """A robot of a replay, in the state of the current row; its drive torques are zero."""
 
     def __init__(self, name: str, arm: Robot, world: WorldRobot) -> None:
         self.name, self.arm, self.world = name, arm, world
@@ -45,21 +45,25 @@ class ReplayRobot(ShownRobot):
 
     @property
     def reference(self) -> Reference:
-        """Recorded reference position, at zero velocity; the start position if not recorded."""
+        """Recorded reference position, with zero velocity and acceleration.
+
+        If the reference was not recorded, it is the start position.
+        """
         rest = np.zeros(self.n)
         return Reference(self.q_ref.copy(), rest, rest.copy())
 
 
 class _ReplayRobots(dict[str, ReplayRobot]):
     def __missing__(self, name: str) -> ReplayRobot:
-        raise BrazoError(f"no robot named '{name}' in this cell; robots: {', '.join(self)}")
+        known = ", ".join(self) or "none"
+        raise BrazoError(f"no robot named '{name}' in this cell; robots: {known}")
 
 
 class RecordingReplay:
-    """Replay of a recording, given by path or in memory; `cell` replaces the recorded cell.
+    """Replay of a recording; `recording` is the path of a file or a `Recording`.
 
-    `notes` lists possible differences from the recorded run: a missing or changed cell file, a
-    robot with other dimensions.
+    `cell` replaces the recorded cell.  `notes` lists possible differences from the recorded run,
+    such as a missing or changed cell file, or a robot with other dimensions.
     """
 
     recording = None  # a replay is not recorded
@@ -70,7 +74,7 @@ class RecordingReplay:
         self.title = self.path.name
         if source.rows < 2:
             raise BrazoError(
-                f"{self.path}: a replay needs at least two rows; there are {source.rows}"
+                f"{self.path}: a replay needs at least two rows; the recording has {source.rows}"
             )
         shown, notes = recorded_cell(source, self.path, cell)
         self.notes = [*source.notes, *notes]
@@ -107,14 +111,14 @@ class RecordingReplay:
 
     @property
     def world(self) -> World:
-        """The world, in the state of the current row."""
+        """The world of the physics engine, in the state of the current row."""
         with self.lock:
             self._settle()
         return self._world
 
     @property
     def exported(self) -> Path | Recording:
-        """The recording that is shown, as exports take it: its file, or the rows in memory."""
+        """The recording to export: the path of its file, or the `Recording` that was given."""
         if self._given is None:
             return self.path
         return self._given
@@ -153,7 +157,7 @@ class RecordingReplay:
 
     @property
     def stride(self) -> int:
-        """Number of rows of the file per row shown."""
+        """Number of recorded rows per row shown; 1 if all rows are shown."""
         return self._stride
 
     @property
@@ -168,7 +172,7 @@ class RecordingReplay:
         self.go_to(int(near))
 
     def go_to(self, row: int) -> None:
-        """Go to a row; the index is limited to the valid range."""
+        """Go to the row with index `row`, limited to the valid range."""
         with self.lock:
             self._row = min(max(row, 0), self.rows - 1)
         self.player.speed = self.player.speed  # restarts the schedule of the player at this row
@@ -180,7 +184,11 @@ class RecordingReplay:
                 self.step_locked()
 
     def step_locked(self, most: int = 1) -> int:
-        """Advance by one row; pause the player at the last one."""
+        """Advance by one row, and pause the player at the last row.
+
+        The caller must hold the lock.  Returns the number of steps, which is always 1; `most` is
+        ignored.
+        """
         if self._row + 1 < self.rows:
             self._row += 1
         if self._row + 1 >= self.rows:
@@ -195,7 +203,7 @@ class RecordingReplay:
         """Do nothing: events are not added to a replay."""
 
     def _settle(self) -> None:
-        """Set the world to the state of the current row; the lock must be held."""
+        """Set the world to the state of the current row; the caller must hold the lock."""
         row = self._row
         if row == self._placed:
             return
@@ -216,18 +224,24 @@ class RecordingReplay:
         return self._source.time
 
     def table(self, names: Sequence[str], rows: slice = slice(None)) -> np.ndarray:
-        """Values of signals in all rows shown, or in a slice of them, (rows, names)."""
+        """Values of signals in all rows shown, or in the slice `rows` of these rows.
+
+        The result has one row per sample and one column per name.
+        """
         if not names:
             return np.empty((len(self._t[rows]), 0))
         return np.column_stack([column[rows] for column in self._columns(names)])
 
     def present(self, names: Sequence[str]) -> np.ndarray:
-        """Values of signals in the current row, (names,)."""
+        """Values of signals in the current row, as an array with one value per name."""
         row = self._row
         return np.array([column[row] for column in self._columns(names)])
 
     def ranges(self, names: Sequence[str]) -> np.ndarray:
-        """Min and max of signals over all rows, (2, names); cached."""
+        """Minima (row 0) and maxima (row 1) of signals over all rows shown; one column per name.
+
+        The results are cached.
+        """
         for name, column in zip(names, self._columns(names), strict=True):
             if name not in self._ranges:
                 self._ranges[name] = np.fmin.reduce(column), np.fmax.reduce(column)
@@ -259,7 +273,7 @@ class RecordingReplay:
         return found
 
     def _check_robots(self) -> None:
-        """Add a note for each robot whose tool deviates from its recorded position."""
+        """Add a note to `notes` for each robot whose tool deviates from its recorded position."""
         for name, robot in self.robots.items():
             names = [f"{name}.tool.{axis}" for axis in "xyz"]
             if not all(one in self.columns for one in names):
@@ -271,15 +285,15 @@ class RecordingReplay:
                 far = max(far, float(np.linalg.norm(robot.tool()[:3, 3] - tool[row])))
             if far > NEAR:
                 self.notes.append(
-                    f"{name} differs from the run: its tool is up to {1e3 * far:.3g} mm"
-                    " from its recorded position. Its file or base has changed since, or it was "
-                    "edited in the lab."
+                    f"{name} differs from the run: its tool is up to {1e3 * far:.3g} mm from the "
+                    "recorded position. The robot file or the base pose was changed after the run, "
+                    "or the robot was edited in the lab."
                 )
         self._row = 0
 
 
 class _Player(Player):
-    """Player that restarts at the first row when played at the last one."""
+    """Player that restarts at the first row if it is started at the last row."""
 
     def __init__(self, replay: RecordingReplay) -> None:
         super().__init__(replay)
@@ -300,7 +314,10 @@ def _source_of(recording: str | Path | Recording) -> tuple[ColumnSource, Path]:
 
 
 def _file_names(source: ColumnSource, cell: Cell) -> dict[str, str]:
-    """Map from signal names in the lab to signal names in the file."""
+    """Return a dict from the names of signals in the lab to their names in the file.
+
+    A recording of a single robot may omit the robot's name; the names in the lab include it.
+    """
     names = list(source.units)
     if len(cell.robots) != 1 or any(one.startswith(f"{cell.robots[0].name}.") for one in names):
         return {name: name for name in names}

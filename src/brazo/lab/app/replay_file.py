@@ -1,8 +1,9 @@
 """Export of a recording as a self-contained HTML file with a 3D replay.
 
-The page can rotate, zoom, seek and jump to events, and works offline.  The scene is drawn as in the
-lab.  In each frame, joints, grippers and free bodies are placed as recorded; the engine computes
-only the poses of the bodies.  viser's serializer stores the frames in viser's single-file client.
+In the exported page, the user can rotate and zoom the view, seek, and jump to events.  The page
+works offline.  The scene is drawn as in the lab.  In each frame, joints, grippers and free bodies
+are placed as recorded; the engine computes only the poses of the bodies.  viser's serializer stores
+the frames in viser's single-file client.
 """
 
 from __future__ import annotations
@@ -45,11 +46,17 @@ def write_replay(
     progress: Progress | None = None,
     cell: Cell | str | None = None,
 ) -> None:
-    """Write the HTML file; `cell` replaces the cell of the recording."""
+    """Write the replay of the recording `source` to the HTML file `path`.
+
+    `progress(fraction)` is called regularly.  `cell` replaces the recorded cell.
+    """
     from brazo.simulation import Simulation
 
     if source.rows < 2:
-        raise BrazoError(f"{path}: a replay needs at least two rows; there are {source.rows}")
+        raise BrazoError(
+            f"cannot write {path}: a replay needs at least two rows; the recording has "
+            f"{source.rows}"
+        )
     sim = Simulation(recorded_cell(source, path, cell)[0])
     world = ReplayWorld(sim.world, source.units, path)
     times, rows = frame_rows(source)
@@ -66,13 +73,17 @@ def write_replay(
     finally:
         server.stop()
     with replacing(Path(path)) as temporary:
-        temporary.write_text(_dressed(page, source, float(times[-1])), encoding="utf-8")
+        temporary.write_text(_completed(page, source, float(times[-1])), encoding="utf-8")
     if progress is not None:
         progress(1.0)
 
 
 def frame_rows(source: ColumnSource) -> tuple[np.ndarray, np.ndarray]:
-    """Times of the frames (k,), s from the start of the run, and the row (k,) shown in each."""
+    """Choose the k frames of a replay.
+
+    Returns the times of the frames (k,), in s from the start of the run, and the index of the row
+    that each frame shows (k,).
+    """
     t = elapsed(source)
     length = float(t[-1])
     count = int(min(np.ceil(length * FRAMES_A_SECOND), FRAMES)) + 1
@@ -82,7 +93,10 @@ def frame_rows(source: ColumnSource) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _start(sim: Simulation) -> tuple[Any, Any]:
-    """Start a local server and draw the cell in it; viser needs a server to create a scene."""
+    """Start a local server, draw the cell in its scene, and return the server and the scene.
+
+    viser can create a scene only on a server.
+    """
     from brazo.lab.scene.scene import Scene
     from brazo.lab.server.lab_server import LabServer
     from brazo.lab.server.requests import Requests
@@ -103,12 +117,15 @@ def _start(sim: Simulation) -> tuple[Any, Any]:
     return server, scene
 
 
-def _dressed(page: str, source: ColumnSource, length: float) -> str:
-    """viser's page with the title and events of the run and a strict content security policy."""
+def _completed(page: str, source: ColumnSource, duration: float) -> str:
+    """Return viser's page with the title, the events of the run and a content security policy.
+
+    `duration` is the duration of the replay (s).
+    """
     about = source.about
     title = about.get("title") or about.get("cell") or about.get("robot") or "Run"
     start = next(float(block[0][0]) for block in source.read([source.time]))
-    data = {"title": title, "start": start, "length": length, "events": _listed(source.events)}
+    data = {"title": title, "start": start, "length": duration, "events": _listed(source.events)}
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     overlay = (
         resources.files("brazo.lab.app").joinpath("replay_file.html").read_text(encoding="utf-8")

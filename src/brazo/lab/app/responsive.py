@@ -1,14 +1,14 @@
 """Interpreter settings that reduce the latency of threads, in particular of STOP.
 
 A thread waits for the GIL for one switch interval (5 ms by default) per busy thread, and a STOP
-passes through two threads.
+passes through two threads.  The lab therefore sets a shorter switch interval.
 
 A garbage collection pauses every thread, for about 1 µs per object that it visits.  An open lab has
-more than 100 000 objects, therefore the objects that exist when it opens and those that survive a
-full collection are excluded from later ones (`gc.freeze`), and full collections are frequent: each
-visits only what was created since the last one.  Frozen objects that have become garbage are
-collected by `rest`, which the lab calls while it is idle and nothing moves, and at the latest after
-`LATEST` full collections.
+more than 100 000 objects.  The objects that exist when it opens, and those that survive a full
+collection, are therefore excluded from later collections (`gc.freeze`).  Full collections are
+frequent and visit only the objects created since the previous full collection.  Frozen objects that
+have become garbage are collected by `rest`, which the lab calls while it is idle and nothing moves.
+If the lab is never idle, they are collected after `LATEST` full collections.
 
 The settings apply to the process and are restored when its last lab closes.
 """
@@ -32,7 +32,7 @@ _collections = 0  # full collections since frozen objects were visited
 
 
 def begin() -> None:
-    """Apply the settings; called when a lab opens."""
+    """Apply the settings of this module; called when a lab opens."""
     global _labs, _before, _thresholds, _collections
     with _lock:
         _labs += 1
@@ -46,7 +46,7 @@ def begin() -> None:
 
 
 def end() -> None:
-    """Restore the settings after the last lab has closed."""
+    """Restore the original settings when the last lab of the process closes."""
     global _labs
     with _lock:
         _labs -= 1
@@ -58,7 +58,10 @@ def end() -> None:
 
 
 def rest() -> None:
-    """Collect frozen garbage if it is due; called while the lab is idle."""
+    """Collect all garbage, including frozen objects, if `DUE` full collections have skipped them.
+
+    Called while the lab is idle.
+    """
     if _collections >= DUE:
         with _lock:
             _collect_all()

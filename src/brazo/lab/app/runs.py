@@ -1,8 +1,8 @@
-"""The recordings of the lab, kept in one folder of the user and named by cell and time.
+"""`Runs`: the folder of the lab's recordings, which are named by cell and start time.
 
 A recording is written to `CELL-DATE-TIME.parquet.part` and converted to `.parquet` when the lab
-closes; the `.part` file of a killed lab is readable, too.  Recordings are deleted only by the
-user.  The lab warns when they take more than `LIMIT` bytes.
+closes.  If the process is killed, the `.part` file is still readable.  Recordings are deleted only
+by the user.  The lab warns when they take more than `LIMIT` bytes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from brazo.errors import BrazoError
 from brazo.files import lock_is_held
 from brazo.folders import RUNS, runs_folder
-from brazo.private import check_private, make_private
+from brazo.permissions import check_private, make_private
 from brazo.recording.part_file import PART, claimed, part_of
 from brazo.recording.stream import finish_part
 from brazo.recording.summary import summary_of
@@ -33,7 +33,7 @@ _ENDINGS = (".parquet", ".parquet" + PART)
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A recording in the folder."""
+    """A recording in the folder of recordings."""
 
     name: str  # file name
     path: Path  # .parquet, or .parquet.part if not finished
@@ -47,7 +47,7 @@ class StoredRun:
 
     @property
     def title(self) -> str:
-        """Cell, start time and duration, for messages."""
+        """Cell, start time and duration as text, for messages."""
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.started))
         return f"{self.cell}, {when}, {self.seconds:.2f} s"
 
@@ -57,7 +57,10 @@ class Interrupted(Exception):
 
 
 class Runs:
-    """The folder of recordings; by default `brazo.folders.runs_folder()`."""
+    """The folder of recordings.
+
+    `folder` is its path, by default `brazo.folders.runs_folder()`.
+    """
 
     def __init__(self, folder: str | Path | None = None) -> None:
         self._given = None if folder is None else Path(folder).expanduser()
@@ -70,26 +73,35 @@ class Runs:
 
     @property
     def folder(self) -> Path:
-        """Path of the folder, which may not exist yet."""
+        """Path of the folder of recordings, which may not exist yet."""
         try:
             return self._given or self._project or runs_folder()
         except RuntimeError:  # no home folder
             raise BrazoError(
-                f"no home folder for recordings: set {RUNS} to a folder, or "
-                "start the lab with --runs DIR"
+                "no home folder for recordings: start the lab with --runs DIR, or set the "
+                f"environment variable {RUNS} to a folder"
             ) from None
 
     def use(self, folder: Path | None) -> None:
-        """Use the folder of a project unless one was given; None returns to the default one."""
+        """Use the recordings folder of a project; None selects the default folder.
+
+        Has no effect if a folder was given to the constructor.
+        """
         self._project = folder
 
     def new(self, cell: str) -> Path:
-        """Unused path for a recording that starts now; creates the folder."""
+        """Return an unused path for a recording that starts now; create the folder if necessary."""
         folder = self.folder
         try:
             make_private(folder)
         except BrazoError as error:
-            raise BrazoError(f"cannot save recordings: {error} (--runs DIR or {RUNS})") from None
+            # The variable has no effect on the folder of a project or of the option.
+            own = self._given is None and self._project is None
+            variable = f", or set the environment variable {RUNS}" if own else ""
+            raise BrazoError(
+                f"cannot save recordings: {error}; start the lab with --runs DIR to choose another "
+                f"folder{variable}"
+            ) from None
         stem = f"{file_name(cell)[:LONGEST]}-{time.strftime(_TIME)}"
         path, k = folder / f"{stem}.parquet", 2
         while path.exists() or part_of(path).exists():
@@ -97,7 +109,7 @@ class Runs:
         return path
 
     def add(self, path: Path) -> None:
-        """Register a recording of this lab."""
+        """Register a recording of this lab; its .parquet file `path` may not exist yet."""
         self.made.append(path)
 
     def drop_empty(self, path: Path) -> bool:
@@ -127,17 +139,17 @@ class Runs:
         return sum(entry.stat().st_size for entry in self._entries())
 
     def over_limit(self) -> str:
-        """Message if the recordings take more than `LIMIT` bytes; empty otherwise."""
+        """Return a warning if the recordings take more than `LIMIT` bytes; empty otherwise."""
         size = self.size()
         if size <= LIMIT:
             return ""
         return (
-            f"recordings take {in_bytes(size)}, more than {in_bytes(LIMIT)}: delete some "
+            f"recordings take {in_bytes(size)}, more than {in_bytes(LIMIT)}: delete recordings "
             f"({self.folder})"
         )
 
     def delete(self, run: StoredRun) -> None:
-        """Delete the file of a recording; raise if it is being written."""
+        """Delete the file of a recording; raise `BrazoError` if it is still being written."""
         try:
             if run.path.name.endswith(PART):
                 with claimed(run.path):
@@ -147,9 +159,10 @@ class Runs:
             raise BrazoError(f"{run.path}: cannot be deleted: {error.strerror}") from None
 
     def finish(self) -> None:
-        """Convert the recordings of this lab to .parquet files.
+        """Convert the recordings made by this lab to .parquet files.
 
-        Once `interrupted()` returns True, the others remain readable .part files.
+        The function in the attribute `interrupted` is called repeatedly.  If it returns True, the
+        conversion stops, and the remaining recordings stay .part files, which are readable.
         """
 
         def progress(_: float) -> None:
@@ -168,7 +181,7 @@ class Runs:
                 self.problems.append(str(error))
 
     def kept(self) -> Iterator[Path]:
-        """Existing files of this lab's recordings, .parquet or .part."""
+        """Paths of the existing recordings made by this lab, .parquet or .part."""
         for path in self.made:
             yield from (p for p in (path, part_of(path)) if p.exists())
 
@@ -189,7 +202,7 @@ class Runs:
 
 
 def in_bytes(size: float) -> str:
-    """Size in bytes as text with a suitable unit and at least two digits: 402 kB, 1.6 MB."""
+    """Format a size in bytes with a suitable unit and at least two digits: 402 kB, 1.6 MB."""
     if size < 1000:
         return f"{size:.0f} bytes"
     unit = next(u for u in ("kB", "MB", "GB") if (size := size / 1000) < 999.5 or u == "GB")

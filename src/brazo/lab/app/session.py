@@ -1,4 +1,4 @@
-"""`Session`: the simulation or replay open in a lab, its ownership, and the selection."""
+"""`Session`: the simulation or replay that is open in a lab, and the selection."""
 
 from __future__ import annotations
 
@@ -22,9 +22,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The selected robot and, if a link is selected, the index of the joint that moves it.
+    """The selected robot, joint and element of a cell.
 
-    `element` is the selected element of the cell: this robot, or a body, fixture, chute or frame.
+    `joint` is the index of the joint that moves the selected link; None if no link is selected.
+    `element` is the name of the selected robot, body, fixture, chute or frame; empty if none is
+    selected.
     """
 
     robot: str
@@ -33,20 +35,23 @@ class Selection:
 
 
 class Listener(Protocol):
-    """Callbacks for changes of a session, called after the change."""
+    """Callbacks of a session; each is called after the change."""
 
     def cell_opened(self) -> None:
-        """Another cell or recording was opened."""
+        """Called after another cell or recording was opened."""
 
     def cell_edited(self) -> None:
-        """Robots, dimensions or settings of the open cell were edited."""
+        """Called after robots, dimensions or settings of the open cell were edited."""
 
     def selection_changed(self) -> None:
-        """The selection changed."""
+        """Called after the selection changed."""
 
 
 class Session:
-    """The open simulation or replay; modify it on the lab's thread, read it from any thread."""
+    """The open simulation or replay, and the selection.
+
+    Modify a session only on the lab's thread.  It can be read on any thread.
+    """
 
     listener: Listener
 
@@ -60,28 +65,32 @@ class Session:
 
     @property
     def sim(self) -> Simulation:
-        """The open simulation; raises for a replay."""
+        """The open simulation; raises `BrazoError` if a replay is open."""
         if isinstance(self.shown, RecordingReplay):
-            raise BrazoError("robots cannot be moved in a replay")
+            raise BrazoError("robots cannot be moved in a replay: open a cell first")
         return self.shown
 
     @property
     def replay(self) -> RecordingReplay | None:
-        """The open replay; None for a simulation."""
+        """The open replay; None if a simulation is open."""
         return self.shown if isinstance(self.shown, RecordingReplay) else None
 
     @property
     def robot(self) -> SimRobot:
-        """The selected robot; raises for a replay."""
+        """The selected robot; raises `BrazoError` if a replay is open."""
         return self.sim.robots[self.selection.robot]
 
     @property
     def shown_robot(self) -> SimRobot | ReplayRobot:
-        """The selected robot, simulated or replayed."""
+        """The selected robot of the simulation or replay."""
         return self.shown.robots[self.selection.robot]
 
     def change(self, shown: Simulation | RecordingReplay, own: bool) -> None:
-        """Open another simulation or replay; with `own`, its player is closed on release."""
+        """Open another simulation or replay and release the current one.
+
+        `own` is true if the lab created `shown`.  In this case, the player of `shown` is closed
+        when `shown` is released later; otherwise, the player is only paused.
+        """
         old, self.shown = self.shown, shown
         if old is not shown:
             self._release(old)
@@ -92,9 +101,9 @@ class Session:
         self.listener.cell_opened()
 
     def replace(self, sim: Simulation, selected: str = "") -> None:
-        """Continue with a rebuilt simulation of the same cell; keep view and selection.
+        """Continue with a rebuilt simulation of the same cell; keep the view and the selection.
 
-        `selected` is the robot to select if the selected one no longer exists.
+        `selected` is the robot to select if the currently selected robot no longer exists.
         """
         running = self.shown.player.running
         self._release(self.shown)
@@ -107,9 +116,10 @@ class Session:
             sim.player.play()
 
     def edited(self, renamed: Mapping[str, str] | None = None) -> None:
-        """Notify the listener that the cell was edited in place; `renamed` maps old names to new.
+        """Notify the listener that the open cell was edited.
 
-        A selected robot or element that no longer exists is deselected.
+        `renamed` maps old names of elements to new ones.  A selected element that no longer exists
+        is deselected.  If the selected robot no longer exists, the first robot is selected.
         """
         before, robots = self.selection, self.shown.robots
         new = renamed or {}
@@ -131,17 +141,18 @@ class Session:
             self.listener.selection_changed()
 
     def on_rename(self, listener: Callable[[Mapping[str, str]], None], every: bool = False) -> None:
-        """Call `listener(renamed)` with the new names of robots, by old name, also by undo.
+        """Call `listener(renamed)` after each rename of robots, also if undo causes it.
 
-        With `every`, also for bodies, fixtures, chutes and frames.  It is called before the panels
-        are informed of the edited cell.
+        `renamed` maps old names to new ones.  If `every` is true, the listener is also called for
+        renamed bodies, fixtures, chutes and frames.  The listener is called before the panels are
+        notified of the edited cell.
         """
         self._renamed.append((listener, every))
 
     def select(self, robot: str, joint: int = -1) -> None:
         """Select a robot and one of its joints; no joint if the index is out of range.
 
-        An unknown robot is ignored.
+        The call is ignored if the robot does not exist.
         """
         if robot in self.shown.robots:
             n = self.shown.robots[robot].n
@@ -149,7 +160,10 @@ class Session:
             self.listener.selection_changed()
 
     def select_element(self, name: str) -> None:
-        """Select a robot, body, fixture, chute or frame; an empty or unknown name deselects."""
+        """Select a robot, body, fixture, chute or frame by its name.
+
+        An empty or unknown name clears the selected element.
+        """
         if name in self.shown.robots:
             self.select(name)
             return
@@ -158,19 +172,21 @@ class Session:
         self.listener.selection_changed()
 
     def place(self, robot: SimRobot, q: Any) -> None:
-        """Set the joint positions of a simulated robot to q (n,), rad and m, at rest."""
+        """Set the joint positions of a robot to q (n,), in rad and m, with zero velocity."""
         try:
             q = np.array(q, dtype=float)
         except (TypeError, ValueError):
-            raise BrazoError(f"q: {robot.name}: expected {robot.n} numbers") from None
-        if q.shape != (robot.n,) or not np.isfinite(q).all():
-            raise BrazoError(f"q has shape {q.shape}: {robot.name} needs ({robot.n},), all finite")
+            raise BrazoError(f"q: expected {robot.n} numbers for {robot.name}") from None
+        if q.shape != (robot.n,):
+            raise BrazoError(f"q has shape {q.shape}; expected ({robot.n},) for {robot.name}")
+        if not np.isfinite(q).all():
+            raise BrazoError(f"q of {robot.name}: every value must be finite")
         with self.sim.lock:
             robot.world.set_state(q)
             robot.control.restart()
 
     def require_running(self) -> None:
-        """Raise `BrazoError` if the simulation is paused: a motion would not start."""
+        """Raise `BrazoError` if the simulation is paused, because a motion would not start."""
         if not self.shown.player.running:
             raise BrazoError("the simulation is paused: press Play, then try again")
 
@@ -183,7 +199,7 @@ class Session:
         return Selection(first, None, first)
 
     def _release(self, sim: Simulation | RecordingReplay) -> None:
-        """Close the player of a simulation created by the session; pause that of a given one."""
+        """Close the player of `sim` if the lab created `sim`; otherwise only pause the player."""
         if self._own:
             sim.player.close()
         else:
@@ -191,16 +207,18 @@ class Session:
 
 
 def with_new_names(found: Mapping[str, T], renamed: Mapping[str, str]) -> dict[str, T]:
-    """Values by robot after robots were renamed.
+    """Return a copy of `found` (robot name -> value) with the keys of renamed robots changed.
 
-    What a deleted robot left under a new name gets the old name, so that undo returns it.
+    `renamed` maps old names to new ones.  `found` also contains the values of deleted robots, for
+    undo.  If a robot gets the name of a deleted robot, the value of the deleted robot is stored
+    under the old name of the renamed robot.  When the rename is undone, both values change back.
     """
     names = {new: old for old, new in renamed.items()} | dict(renamed)
     return {names.get(robot, robot): value for robot, value in found.items()}
 
 
 def as_shown(source: Any) -> Simulation | RecordingReplay:
-    """Simulation of a cell, robot, world, name or file, or replay of a recording.
+    """Return a simulation of a cell, robot, world, name or file, or a replay of a recording.
 
     A `Simulation` or `RecordingReplay` is returned unchanged.
     """

@@ -1,4 +1,4 @@
-"""`SharedPoints`: the named points of the open cell, which all panels share, with undo."""
+"""`SharedPoints`: the named points of the open cell, shared by all panels, with undoable edits."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from brazo.project.history import History
 
 
 class SharedPoints:
-    """Points by robot.  Use on the lab's thread.
+    """Named points of each robot of the open cell.  Use only on the lab's thread.
 
-    Change them with `edit`, so that the change can be undone and every panel is informed.
+    Change points only with `edit`, so that the change can be undone and all panels are notified.
     """
 
     def __init__(self, history: History) -> None:
@@ -22,11 +22,14 @@ class SharedPoints:
         self._renamed: list[Callable[[str, str, str], None]] = []
 
     def of(self, robot: str) -> Points:
-        """Points of a robot."""
+        """Points of a robot; empty if none were taught."""
         return self._robots.setdefault(robot, Points())
 
     def edit(self, label: str, robot: str, change: Callable[[Points], object]) -> None:
-        """Change the points of a robot; `label` is shown to undo it."""
+        """Call `change(points)` with the points of a robot, and store the change for undo.
+
+        `label` describes the change to the user.
+        """
         points = self.of(robot)
 
         def make(call: Callable[[], object]) -> None:
@@ -47,20 +50,23 @@ class SharedPoints:
         )
 
     def replace(self, points: Mapping[str, Iterable[Point]]) -> None:
-        """Use the points of another project, without undo."""
+        """Replace all points by those of another project, without undo."""
         self._robots = {robot: Points(some) for robot, some in points.items()}
 
     def rename_robots(self, renamed: Mapping[str, str]) -> None:
-        """Give the points of robots to their new names, by old name."""
+        """Keep the points of renamed robots; `renamed` maps old robot names to new ones."""
         self._robots = with_new_names(self._robots, renamed)
 
     def rename_frames(self, renamed: Mapping[str, str]) -> None:
-        """Keep poses in the frames of elements that were renamed, by old name."""
+        """Update the frame names of taught poses after elements of the cell were renamed.
+
+        `renamed` maps old element names to new ones.
+        """
         for points in self._robots.values():
             points.rename_frames(renamed)
 
     def lists(self) -> dict[str, list[Point]]:
-        """All points by robot."""
+        """All points: robot name -> points.  Robots without points are omitted."""
         return {robot: list(points) for robot, points in self._robots.items() if len(points)}
 
     def on_change(self, listener: Callable[[str], None]) -> None:
@@ -68,5 +74,5 @@ class SharedPoints:
         self._listeners.append(listener)
 
     def on_rename(self, listener: Callable[[str, str, str], None]) -> None:
-        """Call `listener(robot, old, new)` after a point was renamed, also by undo."""
+        """Call `listener(robot, old, new)` after a point was renamed, including by undo."""
         self._renamed.append(listener)

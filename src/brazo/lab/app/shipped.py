@@ -1,4 +1,4 @@
-"""Shipped cells, robots and programs with the first sentence of their descriptions."""
+"""List of the shipped cells, robots and programs, with a short description of each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from brazo.world.cell_file import cell_directory
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[str, list[dict[str, Any]]]:
-    """Rows by `cells`, `robots` and `programs`: id, name and about."""
+    """List the shipped cells, robots and programs.
+
+    Returns a list of entries under each of the keys `cells`, `robots` and `programs`.  An entry has
+    the keys `id`, `name` and `about`.
+    """
     named = choices()
     return {
         "cells": _listed(CELL, named["cells"], cell_directory()),
@@ -39,5 +43,5 @@ _END = re.compile(r"(?<![ .][A-Z])[.:;] ")
 
 
 def _sentence(text: str) -> str:
-    """First sentence, or clause, of a text."""
+    """First sentence of a text, up to the first full stop, colon or semicolon."""
     return _END.split(text, maxsplit=1)[0].rstrip(".")

@@ -1,4 +1,4 @@
-"""Groups of related signals, such as all joint positions of a robot, its tool or its torques."""
+"""Groups of related signals, such as all joint positions or all torques of a robot."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _DECIMALS = {
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Signals with a common title; pages refer to the group by `id`."""
+    """Related signals with a common title; pages refer to the group by `id`."""
 
     id: str
     owner: str  # a robot, or `CELL`
@@ -45,7 +45,10 @@ class Group:
 
 
 def groups_of(columns: Iterable[str], robots: Iterable[str]) -> dict[str, Group]:
-    """Groups of the signals `columns` by id, in the order of the signals; the time is omitted."""
+    """Group signals by robot and quantity: group id -> group, in the order of the signals.
+
+    `columns` are the names of the signals.  The first is the time and is omitted.
+    """
     found: dict[str, tuple[str, str, list[str]]] = {}
     robots = tuple(robots)
     for name in list(columns)[1:]:
@@ -79,7 +82,7 @@ def _places(name: str, robots: tuple[str, ...]) -> list[tuple[str, str, str]]:
 
 
 def is_of_robot(name: str) -> bool:
-    """Whether a signal belongs to a robot, but omits its name: `q.elbow`."""
+    """Whether `name` is the name of a robot signal without the robot's name, e.g. `q.elbow`."""
     head, dot, _ = name.partition(".")
     return bool(dot) and (head in _OF_ROBOT or head == "tool")
 
@@ -87,8 +90,9 @@ def is_of_robot(name: str) -> bool:
 def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
     """Label of a signal in a legend.
 
-    In a group, the last component of the name; otherwise the name, without the robot if there is
-    only one.
+    `group` is the group that the legend shows, or None if it shows single signals.  The label of a
+    signal in a group is the last component of its name.  The label of a single signal is its whole
+    name, without the robot's name if there is only one robot.
     """
     if name.startswith("distance."):
         return name.removeprefix("distance.")
@@ -100,5 +104,5 @@ def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
 
 
 def decimals(unit: str) -> int:
-    """Number of decimals for values in a displayed unit."""
+    """Number of decimals to show for a value in `unit`."""
     return _DECIMALS.get(unit, 3)

@@ -1,4 +1,4 @@
-"""STOP: a dedicated thread that waits for the button, and the braking of a simulation."""
+"""STOP: a dedicated thread that handles the STOP button, and the braking of a simulation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log.addFilter(Repeats())
 
 
 class Stopper:
-    """Calls `stop` on a dedicated thread as soon as `press` is called."""
+    """Calls `stop()` on a dedicated thread each time `press` is called."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
@@ -27,11 +27,11 @@ class Stopper:
         self._thread.start()
 
     def press(self) -> None:
-        """Trigger a stop; returns immediately."""
+        """Trigger a call of `stop` and return immediately."""
         self._pressed.set()
 
     def close(self) -> None:
-        """End the thread."""
+        """End the dedicated thread."""
         self._closed = True
         self._pressed.set()
         self._thread.join()
@@ -49,7 +49,7 @@ class Stopper:
 
 
 class Brakes:
-    """Brakes robots within their limits; use from any thread."""
+    """Brakes the robots of a simulation within their limits; thread-safe."""
 
     def __init__(self) -> None:
         self._stop_all = StopAll()

@@ -1,4 +1,4 @@
-"""Undo and redo on the pages: handles the events, and publishes what can be undone and redone."""
+"""`Undo`: handles the undo and redo events of the pages, and publishes which edits they affect."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from brazo.project.history import History
 
 
 class Undo:
-    """Connects a history of edits to the pages.  Use on the lab's thread."""
+    """Connects a history of edits to the undo and redo controls.  Use only on the lab's thread."""
 
     def __init__(self, history: History, channel: PageChannel, notices: Notices) -> None:
         self._history, self._channel, self._notices = history, channel, notices
@@ -18,12 +18,12 @@ class Undo:
         self._show()
 
     def undo(self) -> None:
-        """Revert the newest edit and report it."""
+        """Revert the newest edit and show its label to the user."""
         if label := self._history.undo():
             self._notices.say(f"Undone: {label}")
 
     def redo(self) -> None:
-        """Apply the edit that was undone last and report it."""
+        """Apply the edit that was undone last and show its label to the user."""
         if label := self._history.redo():
             self._notices.say(f"Redone: {label}")
 

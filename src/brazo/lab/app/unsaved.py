@@ -1,9 +1,9 @@
 """Unsaved work, and the dialog shown before it is discarded.
 
 Each panel lists its unsaved work (`Panel.unsaved`): taught points, trajectories, dimensions, gains,
-a running program.  Before something else is opened, a page asks the user to save (one file, or
-several in a .zip), discard or cancel.  There is no dialog if nothing would be lost, nor for
-programs that call `Lab.open` without `ask`.
+a running program.  Before another cell, robot or file is opened, a page asks the user to save the
+work (as one file, or several in a .zip), to discard it, or to cancel.  There is no dialog if no
+work would be lost, or if a program calls `Lab.open` without `ask`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Files = Mapping[str, str | bytes]
 class Work:
     """One item of unsaved work: its title in the dialog, and the files that save it.
 
-    If the files take time to create, `files` is a function `files(job)` that runs in a job.  A
-    running program has no files: it can only be discarded.
+    If creating the files takes time, `files` is a function `files(job)` that runs in a background
+    job.  A running program has no files and can only be discarded.
     """
 
     title: str
@@ -48,7 +48,7 @@ class _Question:
 
 
 class Unsaved:
-    """The unsaved work of a lab.  Use on the lab's thread."""
+    """The unsaved work of a lab.  Use only on the lab's thread."""
 
     def __init__(
         self,
@@ -78,9 +78,9 @@ class Unsaved:
         proceed: Callable[[], None],
         cancelled: Callable[[], None] | None = None,
     ) -> None:
-        """Call `proceed` to open `name`; ask first if unsaved work would be lost.
+        """Call `proceed` to open the source `name`; ask first if unsaved work would be lost.
 
-        `cancelled` is called if the user cancels.
+        `cancelled` is called instead if the user cancels.
         """
         lost = [one for one in self.work() if not one.kept]
         title = "Unsaved work" if any(one.files for one in lost) else f"Open {name}?"
@@ -96,12 +96,12 @@ class Unsaved:
         save: str = "Save and continue",
         discard: str = "Discard",
     ) -> None:
-        """Call `proceed` when the user saves or discards the work `lost`, or now if it is empty.
+        """Ask the user to save or discard the work `lost`, then call `proceed`.
 
-        `cancelled` is called if the user cancels, saving fails, another question replaces this
-        one, or there is no page to ask.  `sentence` and `title` are text and heading of the
-        dialog, `save` and `discard` the labels of its buttons.  The save button is omitted if no
-        work has files.
+        If `lost` is empty, `proceed` is called immediately.  `cancelled` is called instead of
+        `proceed` if the user cancels, saving fails, another question replaces this one, or no page
+        is open.  `sentence` and `title` are the text and the heading of the dialog.  `save` and
+        `discard` are the labels of its buttons.  The save button is omitted if no work has files.
         """
         self._drop()  # a new question replaces the open one
         if not lost:
@@ -132,7 +132,10 @@ class Unsaved:
     # ---- answers ---------------------------------------------------------------------------
 
     def _asked(self) -> Page | None:
-        """The page whose event is being handled, otherwise the page in control."""
+        """Page that shows the dialog: the sender of the current event, or else the page in control.
+
+        None if neither exists.
+        """
         channel = self._channel
         drivers = (page for page in channel.pages if channel.driving.drives(page.key))
         return channel.page or next(drivers, None)
@@ -195,7 +198,7 @@ class Unsaved:
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
-    """Safe file name that is not in `taken`."""
+    """Return `name` as a safe relative path; add a number to it if the path is in `taken`."""
     path = PurePosixPath(*map(safe_name, PurePosixPath(name).parts))
     found, k = path, 2
     while str(found) in taken:
@@ -204,7 +207,7 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 
 
 def packed(files: Files) -> bytes:
-    """Bytes of a .zip archive of the files."""
+    """Return a .zip archive of the files, as bytes."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
         for name, content in files.items():

@@ -1,4 +1,4 @@
-"""The lab's thread: runs queued calls in order, and updates the display between them."""
+"""`Worker`: the lab's thread, which runs queued calls and updates the display between them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ RATE = 60.0  # Hz, max frame rate
 
 
 class Worker:
-    """Runs `call(request)` for each request, and `frame()` at up to `RATE` Hz.
+    """The lab's thread.  Runs `call(request)` for each request, and `frame()` at up to `RATE` Hz.
 
-    `wait(due)` returns the max time to sleep (s), given the time `due` of the next frame.
+    `wait(due)` returns how long (s) the thread may wait for the next request.  `due` is the
+    earliest time of the next call of `frame` (monotonic clock, s).
     """
 
     def __init__(
@@ -41,11 +42,11 @@ class Worker:
         self._thread.start()
 
     def post(self, call: Callable[[], None]) -> None:
-        """Queue a call; returns immediately."""
+        """Queue a call for the thread and return immediately."""
         self._requests.put(call)
 
     def do(self, call: Callable[[], None]) -> None:
-        """Run a call on the thread; blocks until it returns, and raises its exception."""
+        """Run a call on the thread; block until it returns, and re-raise its exception."""
         done = threading.Event()
         errors: list[BaseException] = []
 

@@ -1,1 +1,1 @@
-"""Panels of the lab, one folder each; `brazo.lab.app.panel` defines the base class."""
+"""Panels of the lab, one folder per panel.  Their base class is in `brazo.lab.app.panel`."""

@@ -1,4 +1,4 @@
-"""Discovery of the panels: one in each folder beside this file."""
+"""Discovery of the panels: each folder next to this file contains one, except `common`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from brazo.lab.app.panel import Panel
 
 
 def panel_types() -> tuple[type[Panel], ...]:
-    """Return the panel classes of all folders (`<name>/panel.py`), in the order of the tabs."""
+    """Return the panel classes defined in `<folder>/panel.py`, in the order of the tabs."""
     found: dict[str, type[Panel]] = {}
     for folder in pkgutil.iter_modules([str(Path(__file__).parent)]):
         if not folder.ispkg or folder.name == "common":

@@ -1,6 +1,7 @@
-"""Colours of the parts: their own, mixed with a highlight if their body is selected or marked.
+"""Colours of the drawn parts of a cell.
 
-Changes are sent only for the parts they affect.
+A part is drawn in its own colour, mixed with a highlight colour if its body is selected or marked.
+Only colours that changed are sent to the pages.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ SEE_THROUGH = 0.35
 
 
 class Colors:
-    """Colours and opacity of the solids; `solids[i]` are the handles of the parts of body i."""
+    """Colours and opacity of the drawn parts; `solids[i]` are the viser handles of body i."""
 
     def __init__(self, solids: Sequence[Sequence[Any]]) -> None:
         self.solids = solids
@@ -38,13 +39,13 @@ class Colors:
                     solid.opacity = SEE_THROUGH if on else None
 
     def mark(self, bodies: Mapping[int, Color]) -> None:
-        """Mark bodies, by index, with colours; all other bodies are unmarked."""
+        """Highlight bodies in given colours: body index -> colour.  Replaces all earlier marks."""
         if bodies != self._marked:
             self._marked = dict(bodies)
             self._send()
 
     def select(self, bodies: frozenset[int]) -> None:
-        """Highlight the bodies with these indices as selected; replaces the last selection."""
+        """Highlight the bodies with these indices as selected, instead of the last selection."""
         if bodies != self._selected:
             self._selected = bodies
             self._send()

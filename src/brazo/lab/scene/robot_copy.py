@@ -1,4 +1,4 @@
-"""`RobotCopy`: a further drawing of a robot in the scene, at any joint positions."""
+"""`RobotCopy`: an additional drawing of a robot in the scene, at any joint positions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class RobotCopy:
-    """Drawing of a robot below the scene node `name`; without a color in the colors of its parts.
+    """Drawing of a robot below the scene node `name`.
 
-    Use on the lab's thread.
+    `color` is the colour of all parts; if it is None, each part has its own colour.  Use only on
+    the lab's thread.
     """
 
     def __init__(
@@ -59,12 +60,18 @@ class RobotCopy:
         self._shown = np.full((len(self._nodes), 4, 4), np.nan)
 
     def place(self, base: np.ndarray, q: np.ndarray) -> None:
-        """Draw it with its base at a pose (4, 4) in the world and joint positions q (n,)."""
+        """Draw the robot at joint positions q (n,).
+
+        `base` (4, 4) is the pose of the robot's base in the world frame.
+        """
         if moves := self.moves(base, q):
             hooks.move(self._server, moves)
 
     def moves(self, base: np.ndarray, q: np.ndarray) -> list[hooks.Pose]:
-        """Return the poses of the nodes that changed, to be sent together with others."""
+        """Return the poses of the nodes that moved since the last call, for the caller to send.
+
+        The arguments are those of `place`, which sends the poses itself.
+        """
         from brazo.lab.scene.scene import STILL
 
         poses = base @ self.arm.frames(q)
@@ -74,7 +81,7 @@ class RobotCopy:
 
     @property
     def visible(self) -> bool:
-        """Whether it is drawn."""
+        """Whether the robot is drawn."""
         return self._root.visible
 
     @visible.setter

@@ -1,12 +1,12 @@
 """`Scene`: draws a world with one scene node per body, its parts as children, and the floor.
 
-The scene has no state of time or user input: it receives poses and sends those that changed.
+The scene has no clock of its own: it is given poses, and sends those that changed to the pages.
 Nodes are placed directly in the world frame, without a chain of parents, so that the drawn poses
 are those of the physics.  A pose that changed by no more than `STILL` since it was last sent is not
 sent, so a cell at rest causes no traffic.
 
-Each cell gets a root node with a new, unique name.  If a name is reused, viser's client keeps the
-pose of the old node, because a new node at the origin is sent without a pose.
+Each cell gets a root node with a new, unique name.  If a name were reused, viser's client would
+keep the pose of the old node, because a new node at the origin is sent without a pose.
 """
 
 from __future__ import annotations
@@ -47,7 +47,11 @@ STILL = 2e-6  # min change of a pose that is sent: m, or an element of the rotat
 
 
 class Scene:
-    """The 3D scene of a cell on the pages; `clicked(body, shift)` is called for clicked links."""
+    """The 3D scene of a cell on the browser pages.
+
+    `clicked(body, shift)` is called when the user clicks a body.  `body` is its index in
+    `world.drawn`; `shift` is whether the Shift key was pressed.
+    """
 
     def __init__(self, server: viser.ViserServer, clicked: Callable[[int, bool], Any]) -> None:
         self.server = server
@@ -83,7 +87,7 @@ class Scene:
         )
 
     def show(self, sim: Shown) -> None:
-        """Draw the cell of `sim` in its current state, in place of the one drawn before."""
+        """Draw the cell of `sim` in its current state, and remove the cell drawn before."""
         world = sim.world
         with sim.lock:  # `poses` uses a shared workspace of the world
             poses = world.poses()
@@ -125,7 +129,10 @@ class Scene:
         self.place(poses)
 
     def place(self, poses: np.ndarray) -> bool:
-        """Set the poses (k, 4, 4) of the bodies of `world.drawn`; return whether any were sent."""
+        """Set the poses (k, 4, 4) of all bodies in `world.drawn`, and send those that changed.
+
+        Returns whether any pose was sent.
+        """
         if self._displaced is not None:
             which, T = self._displaced
             poses = poses.copy()
@@ -138,16 +145,17 @@ class Scene:
         return bool(len(changed))
 
     def displace(self, bodies: Sequence[int], T: np.ndarray | None) -> None:
-        """Draw some bodies of `world.drawn` displaced by T (4, 4) in the world, until None.
+        """Draw some bodies displaced by T (4, 4) in the world frame; None ends the displacement.
 
-        For an element that is being dragged: its physical pose changes when it is released.
+        `bodies` are indices in `world.drawn`.  Used while the user drags a robot, body or fixture:
+        its physical pose changes only when the user releases the mouse button.
         """
         which = np.array([i for i in bodies if i < len(self.names)], int)
         self._displaced = None if T is None or not len(which) else (which, np.array(T))
 
     @property
     def part_count(self) -> int:
-        """Number of solids that are framed: all that are drawn but the ground."""
+        """Number of drawn solids without the ground; a page fits its camera view to them."""
         ground = f"{self.root}/s"
         return self.parts_beside + sum(
             len(solids)
@@ -165,9 +173,10 @@ class Scene:
         self._floor.visible = visible
 
     def add_axes(self, name: str, length: float, visible: bool = True) -> viser.FrameHandle:
-        """Add a coordinate frame of red, green and blue rods of this length (m).
+        """Add the scene node `name`, drawn as red, green and blue axes of this length (m).
 
-        viser's own frames have colours with too little contrast in a dark theme.
+        viser's own frames are not used, because their colours have too little contrast in a dark
+        theme.
         """
         scene = self.server.scene
         handle = scene.add_frame(name, show_axes=False, visible=visible)
@@ -225,7 +234,7 @@ class Scene:
             self.tools[name] = node
 
     def _add_frames(self, sim: Shown) -> None:
-        """Draw the frames of the cell with their names."""
+        """Draw the user frames of the cell with their names."""
         self.frames = {}
         for i, frame in enumerate(sim.cell.frames):
             name = f"{self.root}/frame-{i}-{node_name(frame.name)}"
@@ -264,12 +273,12 @@ def tip_of(sim: Shown, robot: str) -> int:
 
 
 def node_name(name: str) -> str:
-    """Name without characters that are special in the scene tree, such as a slash."""
+    """Replace characters that are special in names of scene nodes, such as a slash, by `_`."""
     return re.sub(r"[^\w.-]+", "_", name)
 
 
 def placed(names: Sequence[str], T: np.ndarray) -> list[hooks.Pose]:
-    """Convert poses (k, 4, 4) to viser's tuples of name, position and wxyz quaternion."""
+    """Convert poses (k, 4, 4) to viser's tuples of node name, position and wxyz quaternion."""
     positions = T[:, :3, 3].tolist()
     turns = wxyz_from_matrix(T[:, :3, :3]).tolist()
     return [(n, tuple(p), tuple(w)) for n, p, w in zip(names, positions, turns, strict=True)]

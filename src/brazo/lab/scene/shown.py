@@ -1,4 +1,4 @@
-"""Protocols of what the lab can show: a simulation, or the replay of a recording."""
+"""Protocols for what the lab can show: a simulation, or the replay of a recording."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class ShownRobot(Protocol):
 
     @property
     def torque(self) -> np.ndarray:
-        """Torques and forces of the drives (n,), N m and N."""
+        """Drive torques and forces of the joints (n,), in N m and N."""
         return self.world.drive_torque.copy()
 
     @property
     def reference(self) -> Reference:
-        """Reference of the joints: position, velocity and acceleration."""
+        """Reference position, velocity and acceleration of the joints."""
         ...
 
     @property
@@ -65,12 +65,12 @@ class Shown(Played, Protocol):
 
     @property
     def player(self) -> Player:
-        """The player that runs it in real time."""
+        """The player that runs the simulation or replay in real time."""
         ...
 
     @property
     def cell(self) -> Cell:
-        """The cell."""
+        """The cell that is simulated or replayed."""
         ...
 
     @property
@@ -80,7 +80,7 @@ class Shown(Played, Protocol):
 
     @property
     def robots(self) -> Mapping[str, ShownRobot]:
-        """The robots by name."""
+        """All robots: name -> robot."""
         ...
 
     @property

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SceneSnapshot:
-    """State of a simulation or replay at one time."""
+    """State of a simulation or replay at one time, as drawn in one frame."""
 
     time: float  # s
     poses: np.ndarray  # (k, 4, 4) of the bodies in `world.drawn`
@@ -25,14 +25,17 @@ class SceneSnapshot:
 
     @classmethod
     def of(cls, sim: Shown) -> SceneSnapshot:
-        """Snapshot of the current state."""
+        """Take a snapshot of the current state of `sim`."""
         with sim.lock:
             world = sim.world
             references = {name: robot.reference.q for name, robot in sim.robots.items()}
             return cls(sim.time, world.poses(), references, world.contacts())
 
     def collisions(self) -> int:
-        """Number of pairs in unintended contact: robot-robot, robot-fixture, self-collision."""
+        """Number of pairs of parts that touch unintentionally.
+
+        A contact is unintended if a robot touches a fixture, another robot or itself.
+        """
         contacts = self.contacts
         if not len(contacts):
             return 0

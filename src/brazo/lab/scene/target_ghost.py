@@ -1,4 +1,4 @@
-"""`TargetGhost`: a robot at a target or an IK solution, transparent, while the user looks at it."""
+"""`TargetGhost`: a transparent preview of a robot at a target or at an IK solution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VIOLET, OPACITY = (151, 84, 203), 0.4
 
 
 class TargetGhost:
-    """The ghost of one robot at a time.  Use on the lab's thread."""
+    """Transparent preview of one robot at a time.  Use only on the lab's thread."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -25,11 +25,14 @@ class TargetGhost:
 
     @property
     def visible(self) -> bool:
-        """Whether a ghost is drawn."""
+        """Whether the preview is drawn."""
         return self._current() is not None and self._copy is not None and self._copy.visible
 
     def show(self, arm: Robot, base: np.ndarray, q: np.ndarray) -> None:
-        """Draw a robot with its base at a pose (4, 4) and joint positions q (n,)."""
+        """Draw the preview of a robot at joint positions q (n,).
+
+        `base` (4, 4) is the pose of the robot's base in the world frame.
+        """
         copy = self._current()
         if copy is None or copy.arm is not arm:
             if copy is not None:
@@ -41,7 +44,7 @@ class TargetGhost:
         copy.visible = True
 
     def hide(self) -> None:
-        """Remove the ghost from view."""
+        """Hide the preview."""
         copy = self._current()
         if copy is not None:
             copy.visible = False

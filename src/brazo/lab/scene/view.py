@@ -1,4 +1,4 @@
-"""`View`: the overlays, the floor's grid, and the highlight of the selected link."""
+"""`View`: the overlays, the floor's grid, and the highlight of the selected link or element."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from brazo.lab.server.channel import PageChannel
 
 
 class View:
-    """The overlays of a lab's scene.  Use on the lab's thread."""
+    """The overlays, floor grid and highlights of a lab's scene.  Use only on the lab's thread."""
 
     def __init__(self, scene: Scene, channel: PageChannel) -> None:
         self._scene, self._channel = scene, channel
@@ -27,7 +27,7 @@ class View:
         self._tell()
 
     def show(self, which: str, on: bool) -> None:
-        """Switch an overlay, or the floor's grid, on or off."""
+        """Switch the overlay `which`, or the floor's grid (`floor`), on or off."""
         if which == "floor":
             self.floor = on
             self._scene.floor_visible = on
@@ -40,7 +40,7 @@ class View:
         self._tell()
 
     def rebuilt(self, sim: Shown) -> None:
-        """Rebuild the active overlays; called after the scene was drawn again."""
+        """Build the active overlays for `sim`; called after the scene was drawn again."""
         self._sim = sim
         for overlay in self.overlays.values():
             overlay.forget()
@@ -51,7 +51,7 @@ class View:
             self._scene.floor_visible = False
 
     def update(self, snapshot: SceneSnapshot) -> None:
-        """Update the active overlays, each at up to its own rate."""
+        """Update the active overlays.  The rate of updates is limited by `Overlay.rate`."""
         now = time.monotonic()
         for which in self._built:
             if now >= self._due[which]:
@@ -60,7 +60,10 @@ class View:
                 overlay.update(snapshot)
 
     def highlight(self, sim: Shown, robot: str, joint: int | None, element: str = "") -> None:
-        """Highlight the link that a joint moves, or a selected body or fixture."""
+        """Highlight the link that the joint with index `joint` moves.
+
+        If `joint` is None, the body or fixture named `element` is highlighted instead.
+        """
         drawn = enumerate(sim.world.drawn)
         bodies = {i for i, one in drawn if one.name == element and one.kind != "robot"}
         if joint is not None and robot in sim.robots:
@@ -70,7 +73,11 @@ class View:
         self._scene.colors.select(frozenset(bodies))
 
     def link_of(self, sim: Shown, drawn: int) -> tuple[str, int | None]:
-        """Robot and joint index of body `drawn` of `world.drawn`, a link or finger."""
+        """Return the name of the robot of a link, and the index of the joint that moves the link.
+
+        `drawn` is the index of the link in `world.drawn`.  The joint is None for a link that is not
+        moved by a single joint, such as the base.  Gripper fingers count as the last link.
+        """
         robot = sim.world.drawn[drawn].name.partition("/")[0]
         own = sim.world.robots[robot].drawn.tolist()
         joints = sim.robots[robot].arm.model.body_joints

@@ -5,13 +5,15 @@ send requests to it.  These rules reject such requests, both HTTP and websocket:
 
     Host    must name this machine (else 421), which defeats DNS rebinding
     Origin  must be the lab's own page (else 403); required for websockets (browsers send it)
-    token   beyond the loopback, or if requested, the secret of the printed link must be sent once;
-            it is then kept in an HttpOnly cookie, which scripts cannot read (else 401)
-    user    without a token, the connection must belong to the user who runs the lab, or to root,
-            if the system reports the owner (else 403)
+    token   required if the lab is reachable from other machines, or if requested: the secret in
+            the printed link must be sent once (else 401); then it is kept in an HttpOnly cookie,
+            which scripts cannot read
+    user    if no token is required, the connection must belong to the user who runs the lab or to
+            root (else 403); not checked if the system does not report the owner
 
-The browser is not started with the token, because every user can read the command lines of
-processes, but with a single-use code that expires after a minute and works only for the same user.
+The lab starts the browser with a single-use code instead of the token, because every user of the
+machine can read the command lines of processes.  The code expires after a minute and works only for
+the same user.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from typing import Protocol
 from urllib.parse import parse_qs
 
 from brazo.hosts import is_loopback, names_this_machine
-from brazo.peers import REFUSAL, same_token
+from brazo.socket_owner import REFUSAL, same_token
 
 CODE_SECONDS = 60.0
 
@@ -36,7 +38,10 @@ class Headers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A response in place of the requested page; `headers` has target and cookie of a redirect."""
+    """HTTP response that is sent instead of the requested page: an error or a redirect.
+
+    For a redirect, `headers` contains its target and a cookie.
+    """
 
     status: HTTPStatus
     reason: str
@@ -45,7 +50,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class LabAccess:
-    """The access rules of a lab that listens on `host`; `token` is None if none is required."""
+    """Access rules of a lab that listens on `host`; `token` is None if no token is required."""
 
     host: str
     cookie: str = "brazo"
@@ -54,13 +59,17 @@ class LabAccess:
 
     @classmethod
     def on(cls, host: str, port: int, token: bool = False) -> LabAccess:
-        """Rules for a lab on this address; with a new token beyond the loopback, or if `token`."""
+        """Create the access rules of a lab at this address.
+
+        A token is generated, and required, if other machines can reach the address or if `token` is
+        true.
+        """
         made = None if is_loopback(host) and not token else secrets.token_urlsafe(24)
         # Cookies are shared by all ports of a host, so each lab needs its own cookie name.
         return cls(host, f"brazo-{port}", made)
 
     def code(self) -> str:
-        """New single-use code for a browser of the same user, valid for `CODE_SECONDS`."""
+        """Create a single-use code for a browser of the same user, valid for `CODE_SECONDS`."""
         code = secrets.token_urlsafe(24)
         self.codes[code] = time.monotonic() + CODE_SECONDS
         return code
@@ -72,16 +81,20 @@ class LabAccess:
         websocket: bool,
         foreign: Callable[[], bool] = lambda: False,
     ) -> Refusal | None:
-        """Check a request for `target`; None if it is allowed, otherwise the response to send.
+        """Check a request for `target`; return None if it is allowed, else the response to send.
 
-        `foreign()` returns whether the connection belongs to another user.
+        `websocket` is whether the request opens a websocket.  `foreign()` returns whether the
+        connection belongs to another user of the machine.
         """
         hosts = headers.get_all("Host")
         if len(hosts) != 1 or not names_this_machine(hosts[0], self.host):
-            return Refusal(HTTPStatus.MISDIRECTED_REQUEST, "this lab does not serve this host name")
+            return Refusal(
+                HTTPStatus.MISDIRECTED_REQUEST,
+                "this host name is not allowed: open the link that the lab printed",
+            )
         origins = headers.get_all("Origin")
         if origins != [f"http://{hosts[0]}"] and (websocket or origins):
-            return Refusal(HTTPStatus.FORBIDDEN, "this lab accepts only requests of its own page")
+            return Refusal(HTTPStatus.FORBIDDEN, "requests from other web pages are not allowed")
         if self.token is None:
             return Refusal(HTTPStatus.FORBIDDEN, REFUSAL) if foreign() else None
         if self._has_cookie(headers):
@@ -93,7 +106,9 @@ class LabAccess:
         ):
             cookie = f"{self.cookie}={self.token}; Path=/; HttpOnly; SameSite=Lax"
             return Refusal(HTTPStatus.SEE_OTHER, "welcome", {"Location": "/", "Set-Cookie": cookie})
-        return Refusal(HTTPStatus.UNAUTHORIZED, "open the link with the token that the lab printed")
+        return Refusal(
+            HTTPStatus.UNAUTHORIZED, "no valid access token: open the link that the lab printed"
+        )
 
     def _has_cookie(self, headers: Headers) -> bool:
         pairs = [p.strip().partition("=") for h in headers.get_all("Cookie") for p in h.split(";")]

@@ -1,24 +1,25 @@
-"""`PageChannel`: the lab's websocket to its pages; named values to the page, named events from it.
+"""`PageChannel`: the websocket between the lab and its browser pages.
 
-Values (`"tool/x" -> "412.3"`) are shown by the elements of the page bound to that name.  Elements
-are updated in place, so that scroll position, selection and partly entered text are kept.  A page
-receives the newest values that changed since the last transmission; a slow page skips values in
-between.  Notices and downloads are queued instead, and sent before the values.
+The lab sends named values (`"tool/x" -> "412.3"`).  The elements of a page that are bound to a name
+show its value.  Elements are updated in place, so that scroll position, selection and partly
+entered text are kept.  A page receives the newest values that changed since the last transmission;
+a slow page skips values in between.  Notices and downloads are queued instead, and sent before the
+values.
 
-Events are JSON lists such as `["pendant/step", 3, 12.5]`.  An event is handled only if the number
-and types of its arguments are those that its handler declared, and if it was sent by the page in
-control.  Handlers run on the lab's thread.  There are two exceptions: `free` events are accepted
-from every page; handlers of `now` events (STOP, the renewal of a hold-to-run button) run on the
-network thread, so that they do not wait, and must return quickly.
+Pages send named events, which are JSON lists such as `["pendant/step", 3, 12.5]`.  An event is
+handled only if the number and types of its arguments match those that its handler declared, and if
+it was sent by the page in control.  Handlers run on the lab's thread.  There are two exceptions:
+`free` events are accepted from every page; handlers of `now` events (STOP, the renewal of a
+hold-to-run button) run on the network thread, so that they do not wait, and must return quickly.
 
-STOP (`halt`) cancels the events that are still queued, and stops again after an event that was
-being handled at that time.  Events declared `still`, and free events, cause no motion and are
-handled nevertheless.
+STOP (`halt`) cancels the events that are still queued.  If an event is being handled at that time,
+the robots are stopped again after it.  Events declared `still` and `free` events cause no motion
+and are not cancelled.
 
-If a page repeats a free event before it is handled, only the newest one is kept.  Events of the
+If a page repeats a `free` event before it is handled, only the newest one is kept.  Events of the
 page in control take precedence over those of other pages and are never dropped: while the queue is
-full, that page is not read.  At most `MAX_PAGES` pages can be open; the page in control is always
-admitted.
+full, no further events are read from that page.  At most `MAX_PAGES` pages can be open; the page in
+control is always admitted.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ _KEY = re.compile(r"[\w-]{16,64}", re.ASCII)
 
 
 class Typed(str):
-    """Argument type of events: the input of a field, a number or text."""
+    """Type of an event argument that is a number or text, as entered in an input field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class _Wanted:
 
 
 class PageChannel:
-    """Sends values to all pages and receives events of the page in control."""
+    """Sends values to all pages and receives events from the page in control."""
 
     def __init__(self, requests: Requests, driving: Driving | None = None) -> None:
         self._requests = requests  # calls for the lab's thread
@@ -95,32 +96,34 @@ class PageChannel:
         still: bool = False,
         passive: bool = False,
     ) -> None:
-        """Call `handler(*arguments)` for events of this name with arguments of these types.
+        """Call `handler(*arguments)` for events of this name with arguments of the types `kinds`.
 
         `float` accepts any finite number, `Typed` a number or text.  The contents of `list` and
-        `dict` are not checked.  `free` accepts the event from every page, not only from the page
-        in control.  `now` calls the handler immediately, on the network thread.  `still` declares
-        that the event causes no motion, so that STOP does not cancel it.  `passive` declares that
-        the user did not request it (a plot loads its data, the pointer passes a row), so that the
-        error message of the panel stays.
+        `dict` are not checked.
+
+        - `free`: accept the event from every page, not only from the page in control.
+        - `now`: call the handler immediately, on the network thread.
+        - `still`: the event causes no motion, so STOP does not cancel it.
+        - `passive`: the user did not cause the event (for example, a plot loads its data), so
+          the event does not clear the error message of the panel.
         """
         self._wanted[event] = _Wanted(handler, kinds, free, now, still or free, passive)
 
     def halt(self) -> None:
-        """Cancel the queued requests because STOP was pressed; from any thread."""
+        """Cancel the queued requests because STOP was pressed; thread-safe."""
         with self._lock:
             self.stops += 1
         for callback in self._halts:
             callback()
 
     def on_halt(self, callback: Callable[[], object]) -> None:
-        """Call `callback` at every STOP, immediately and on the thread that called `halt`."""
+        """Register `callback`, which is called at every STOP on the thread that called `halt`."""
         self._halts.append(callback)
 
     def unless_stopped(self, call: Callable[[], None]) -> Callable[[], None]:
         """Wrap a request so that it is skipped if STOP is pressed before it runs.
 
-        If STOP is pressed while it runs, `stop_again` is called after it.
+        If STOP is pressed while the request runs, `stop_again` is called after the request.
         """
         stops = self.stops
 
@@ -143,13 +146,13 @@ class PageChannel:
     def on_refused(self, callback: Callable[[], None]) -> None:
         """Call `callback` on the lab's thread when a scene action of a view-only page was refused.
 
-        That page has already moved the object that its user dragged; the callback must send the
+        The page has already moved the object that its user dragged, so the callback must send the
         actual pose again.
         """
         self._undoers.append(callback)
 
     def refuse(self, key: str) -> None:
-        """Notify a page that its action was refused (view only); from any thread."""
+        """Notify the page `key` that its action was refused (view only); thread-safe."""
         page = self._pages.get(key)
         if page is not None:
             page.refuse()
@@ -157,7 +160,7 @@ class PageChannel:
             self._requests.put(callback, callback)
 
     def put(self, values: Mapping[str, Any]) -> None:
-        """Send values (of JSON types) to all pages; unchanged values are not sent."""
+        """Send values of JSON types to all pages: name -> value.  Unchanged values are not sent."""
         with self._lock:
             changed = {k: v for k, v in values.items() if self._values.get(k, self) != v}
             self._values |= changed
@@ -166,7 +169,7 @@ class PageChannel:
             page.send_soon(changed)
 
     def drop(self, name: str) -> None:
-        """Remove the values and handlers of a name and of all names below it (`name/…`)."""
+        """Remove the values and handlers of `name` and of all names that start with `name/`."""
 
         def other(one: str) -> bool:
             return one != name and not one.startswith(f"{name}/")
@@ -176,7 +179,7 @@ class PageChannel:
             self._wanted = {k: v for k, v in self._wanted.items() if other(k)}
 
     def get(self, name: str) -> Any:
-        """Current value of a name; None if there is none."""
+        """Current value of a name; None if the name has no value."""
         return self._values.get(name)
 
     @property
@@ -186,7 +189,7 @@ class PageChannel:
             return tuple(self._pages.values())
 
     async def serve(self, connection: ServerConnection) -> None:
-        """Serve the connection of one page until it closes."""
+        """Handle the websocket connection of one page until it closes."""
         key = key_of(connection)
         if len(self._pages) >= MAX_PAGES and not self.driving.holds(key):
             await connection.close(CloseCode.TRY_AGAIN_LATER, full("pages"))
@@ -194,7 +197,7 @@ class PageChannel:
         connection.protocol.max_message_size = MAX_EVENT_BYTES
         page = self._enter(key or secrets.token_urlsafe(18), connection)
         if page is None:
-            await connection.close(SAME_PAGE_TWICE, "this page is open already")
+            await connection.close(SAME_PAGE_TWICE, "a page with this key is open already")
             return
         sender = asyncio.create_task(page.send())
         self._changed()
@@ -275,7 +278,7 @@ class PageChannel:
 
 
 class Page:
-    """One open page, with the queue of its unsent values and the task that sends them."""
+    """One open browser page, with its queue of unsent values and the task that sends them."""
 
     def __init__(
         self, key: str, number: int, connection: ServerConnection, first: dict[str, Any]
@@ -328,18 +331,21 @@ class Page:
 
 
 def full(what: str) -> str:
-    """Message for a page or connection that is rejected because the limit is reached."""
-    return f"too many {what}: the maximum is {MAX_PAGES}; close one, then reload"
+    """Message for a connection that is rejected because too many pages or 3D views are open.
+
+    `what` is the plural of what is open.
+    """
+    return f"too many open {what}: the maximum is {MAX_PAGES}; close one, then reload"
 
 
 def topic_of(event: str) -> str:
-    """Id of the panel of an event; empty for events of the lab itself."""
+    """Id of the panel to which an event belongs; empty for events of the lab itself."""
     panel, slash, _ = event.partition("/")
     return panel if slash else ""
 
 
 def key_of(connection: ServerConnection) -> str:
-    """Key in the URL of a page's connection; empty if it is missing or malformed."""
+    """Page key in the URL of a connection; empty if the key is missing or malformed."""
     request = connection.request
     query = urlsplit(request.path).query if request is not None else ""
     key = parse_qs(query).get("page", [""])[-1]

@@ -1,12 +1,13 @@
-"""Control of the lab: several pages may be open, but only one is in control; the others view only.
+"""Control of the lab: several browser pages may be open, but only one of them is in control.
 
-The first page that connects gets control.  Another page may request control; the page in control
-(the driver) hands it over or keeps it, and loses it if it does not answer within `ANSWER_TIME`.  A
-driver that disconnects (reload, connection loss) keeps control for `RETURN_TIME`; then control
-passes to the page that requested it, otherwise to the page that has been connected longest.
+The other pages are view-only.  The first page that connects gets control.  Another page may request
+control; the page in control (the driver) hands it over or keeps it.  If the driver does not answer
+within `ANSWER_TIME`, it loses control.  A driver that disconnects (reload, connection loss) keeps
+control for `RETURN_TIME`.  Then control passes to the page that requested it, otherwise to the page
+that has been connected longest.
 
-A page identifies itself with a secret key of its own choice on both of its connections, the lab's
-and viser's, so that their messages can be attributed to one page.  Other pages see only its number.
+A page chooses a secret key and sends it on both of its connections, the lab's and viser's, so that
+the lab can attribute their messages to one page.  Other pages see only the number of the page.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ RETURN_TIME = 4.0  # s, for the reconnection of the page in control
 
 
 class Driving:
-    """The open pages by key, and which of them is in control; use from any thread."""
+    """The open pages, identified by their keys, and which of them is in control; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -33,7 +34,7 @@ class Driving:
         self._asked = 0.0
 
     def join(self, key: str) -> int:
-        """Register a page that connected; return its number."""
+        """Register a page that connected; return the page's number."""
         with self._lock:
             self._count += 1
             self._numbers[key] = self._count
@@ -59,15 +60,15 @@ class Driving:
         return key in self._numbers
 
     def drives(self, key: str) -> bool:
-        """Whether this page is connected and in control."""
+        """Whether the page `key` is connected and in control."""
         return key != "" and key == self._driver and key in self._numbers
 
     def holds(self, key: str) -> bool:
-        """Whether this page has control, including while it is briefly disconnected."""
+        """Whether the page `key` has control, including while it is briefly disconnected."""
         return key != "" and key == self._driver
 
     def ask(self, key: str) -> None:
-        """Request control for a page; ignored while another request is open.
+        """Request control for the page `key`; ignored while another request is pending.
 
         Control passes at once if the page in control is disconnected.
         """
@@ -78,8 +79,9 @@ class Driving:
                     self._pass(key)
 
     def hand_over(self, key: str) -> None:
-        """Pass control to the requesting page, otherwise to the one connected longest.
+        """Pass control from the page `key` to the page that requested it.
 
+        If no page requested control, it passes to the page that has been connected longest.
         Ignored unless the page `key` is in control.
         """
         with self._lock:
@@ -89,13 +91,13 @@ class Driving:
                     self._pass(self._asking or others[0])
 
     def keep(self, key: str) -> None:
-        """Reject the open request for control; ignored unless the page `key` is in control."""
+        """Reject the pending request for control; ignored unless the page `key` is in control."""
         with self._lock:
             if self.drives(key):
                 self._asking = ""
 
     def wait(self) -> float | None:
-        """Time (s) until control passes automatically; None if no timeout is active."""
+        """Time (s) until control passes automatically; None if no timeout is running."""
         with self._lock:
             ends = []
             if self._asking:
@@ -105,7 +107,7 @@ class Driving:
             return max(0.0, min(ends) - self._clock()) if ends else None
 
     def settle(self) -> bool:
-        """Pass control if a timeout has expired; return whether it passed."""
+        """Pass control to another page if a timeout has expired; return whether control passed."""
         with self._lock:
             if self.wait() != 0.0:
                 return False
@@ -114,12 +116,12 @@ class Driving:
 
     @property
     def driver(self) -> int:
-        """Number of the page in control; 0 if none is."""
+        """Number of the page in control; 0 if no page is in control."""
         return self._numbers.get(self._driver, 0)
 
     @property
     def asking(self) -> int:
-        """Number of the page that requests control; 0 if none does."""
+        """Number of the page that requests control; 0 if no page requests it."""
         return self._numbers.get(self._asking, 0)
 
     @property

@@ -1,11 +1,11 @@
 """Run viser with the lab's page, and check every message before viser receives it.
 
 - `start` runs viser on a given socket, together with the lab's page, access checks and websockets.
-- `MessageGuard` filters messages, because viser sets any attribute of a widget that a client
-  names, buffers any upload and opens a public tunnel on request.
+- `MessageGuard` filters the messages of clients.  Without it, a client could set any attribute of a
+  widget, upload files of any size and open a public tunnel.
 
-The uses of undocumented parts of viser are in `brazo.internals.viser`, and in
-`server/page/viewer.js` for the client.
+Undocumented parts of viser are used only in `brazo.internals.viser` and, for the client, in
+`server/page/viewer.js`.
 """
 
 from __future__ import annotations
@@ -61,13 +61,12 @@ def start(
     driving: Driving,
     refused: Callable[[str], None],
 ) -> Any:
-    """Run viser on a listening socket.
+    """Run viser on a listening socket, and return the `viser.ViserServer`.
 
-    `answer` checks and answers every HTTP request first.  `own` maps paths to the handlers of the
-    lab's own websockets.  `refused(key)` is called when a message of a view-only page is refused.
-    Connections that exceed `LIMITS` are closed, unless their page is in control.
-
-    Returns the `viser.ViserServer`.
+    `answer` is called for every HTTP request and returns the response; None for a websocket that
+    may be opened.  `own` maps paths to the handlers of the lab's own websockets.  `refused(key)` is
+    called when a message of a view-only page is refused.  Connections that exceed `LIMITS` are
+    closed, unless their page is in control.
     """
     guard = MessageGuard(driving, refused)
     gate = Gate(LIMITS, lambda connection: driving.drives(key_of(connection)))
@@ -79,7 +78,10 @@ def start(
     next_view = 0.0  # s, time of the event loop
 
     async def spaced() -> None:
-        """Wait for the turn of a new view: sending the scene to many at once would delay STOP."""
+        """Wait until the next 3D view may start.
+
+        Sending the scene to many views at once would delay STOP.
+        """
         nonlocal next_view
         now = asyncio.get_running_loop().time()
         begin, next_view = max(now, next_view), max(now, next_view) + VIEW_SPACING
@@ -120,7 +122,7 @@ def start(
 
 
 class MessageGuard:
-    """Passes only messages that viser's client could send for the widgets and nodes it shows.
+    """Filter that passes only messages that viser's client can send for its widgets and nodes.
 
     A view-only page may send its camera pose and answers to queries, but nothing that changes the
     state.
@@ -133,7 +135,7 @@ class MessageGuard:
         self._refused = refused
 
     def watch(self, connection: ServerConnection) -> None:
-        """Filter the messages of a connection; close it on a malformed message."""
+        """Filter the messages of a connection; close the connection on a malformed message."""
         receive, key = connection.recv, key_of(connection)
 
         async def recv(*args: Any, **kwargs: Any) -> Any:
@@ -143,7 +145,7 @@ class MessageGuard:
                     message = msgspec.msgpack.decode(raw if isinstance(raw, bytes) else b"")
                     passes = self.admits(connection, key, message)
                 except (msgspec.DecodeError, ValueError, TypeError, KeyError, AttributeError):
-                    await connection.close(1008, "not a message of the lab's page")
+                    await connection.close(1008, "malformed message: reload the page")
                     raise ConnectionClosedError(None, None) from None
                 if passes:
                     return raw

@@ -26,9 +26,9 @@ PORTS_TO_TRY = 100
 
 
 class LabServer:
-    """viser with access checks and the lab's page, channel and file transfers.
+    """Web server of the lab: viser with access checks, the lab's page, channel and transfers.
 
-    `note` is a message if another port than the given one is used, otherwise empty.
+    `note` is a message if the requested port was busy and another one is used; otherwise empty.
     """
 
     def __init__(self, host: str, port: int, requests: Requests, token: bool = False) -> None:
@@ -50,9 +50,10 @@ class LabServer:
         return self._address() + (f"/?token={self.access.token}" if self.access.token else "")
 
     def browser_url(self) -> str:
-        """URL to start a browser with; contains a single-use code instead of the token.
+        """URL with which to start a browser; it contains a single-use code instead of the token.
 
-        Every user of the machine can read the command lines of its processes.
+        The token must not be in a command line, because every user of the machine can read it
+        there.
         """
         return self._address() + (f"/?code={self.access.code()}" if self.access.token else "")
 
@@ -61,9 +62,9 @@ class LabServer:
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
     def download(self, name: str, content: bytes | str | Path) -> None:
-        """Send a file to the page whose event is being handled, otherwise to the page in control.
+        """Send a file to a page, whose browser saves it as `name`.
 
-        The browser saves it under `name`.
+        The file is sent to the page whose event is being handled, or else to the page in control.
         """
         offer = self.downloads.offer(name, content)
         asked = self.channel.page
@@ -87,9 +88,12 @@ def own_address() -> str:
 
 
 def listen(host: str, port: int) -> tuple[socket.socket, int]:
-    """Listening socket and its port: `port`, or the next free one; 0 lets the system choose."""
+    """Open a listening socket on `port` or the next free port; return the socket and its port.
+
+    If `port` is 0, the system chooses a free port.
+    """
     if not 0 <= port <= 65535:
-        raise BrazoError(f"port {port}: a port is a number from 0 to 65535")
+        raise BrazoError(f"port {port}: must be from 0 to 65535")
     check_name(host, host)
     try:
         family, kind, proto, _, address = socket.getaddrinfo(
@@ -98,7 +102,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
     except OSError as error:
         raise BrazoError(
             f"host {host!r} is unknown ({error.strerror}): "
-            "give 127.0.0.1, or an address of this machine"
+            "use 127.0.0.1 or another address of this machine"
         ) from None
     last = port if port == 0 else min(port + PORTS_TO_TRY, 65536) - 1
     for candidate in range(port, last + 1):
@@ -116,9 +120,9 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
                 continue
             raise BrazoError(
                 f"cannot listen on {host!r} ({error.strerror}): "
-                "give 127.0.0.1, or an address of this machine"
+                "use 127.0.0.1 or another address of this machine"
             ) from None
         return sock, sock.getsockname()[1]
     raise BrazoError(
-        f"no free port from {port} to {last} on {host}: give another one, or 0 for any"
+        f"no free port from {port} to {last} on {host}: choose another port, or 0 for any free port"
     )

@@ -1,4 +1,4 @@
-"""Notices: messages shown on the pages, including those of errors."""
+"""`Notices`: messages shown on the browser pages, including error messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ log.addFilter(Repeats())
 
 
 class Notices:
-    """Shows messages on the pages.  Use on the lab's thread."""
+    """Shows messages on the browser pages.  Use only on the lab's thread."""
 
     def __init__(self, channel: PageChannel) -> None:
         self._channel = channel
@@ -25,9 +25,9 @@ class Notices:
         channel.on_pages(self._page_came)
 
     def say(self, text: str, kind: str = "info") -> None:
-        """Show a message, of kind `info`, `warn` or `error`.
+        """Show a message on the page whose event is being handled, or else on all pages.
 
-        It is shown on the page whose event is being handled, otherwise on all pages.
+        `kind` is `info`, `warn` or `error`.
         """
         self._count += 1
         notice = {"number": self._count, "text": printable(text), "kind": kind}
@@ -40,14 +40,14 @@ class Notices:
             page.tell("notice", notice)
 
     def announce(self, text: str, kind: str = "info") -> None:
-        """Show a message on all pages; if there is none, on the first one that connects."""
+        """Show a message as `say` does; if no page is open, on the first page that connects."""
         if self._channel.pages:
             self.say(text, kind)
         else:
             self._waiting = [*self._waiting, (text, kind)][-MAX_NOTICES:]
 
     def guard(self, call: Callable[[], Any]) -> None:
-        """Run a call; show an exception as a notice instead of raising it."""
+        """Run `call`; if it raises an exception, show the exception as an error message."""
         try:
             call()
         except BrazoError as error:

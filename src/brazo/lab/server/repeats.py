@@ -1,4 +1,4 @@
-"""Log filter that combines repeated messages into at most one line with a count per second."""
+"""Log filter that replaces repeated messages by one line per second with their count."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ MAX_KINDS = 100  # max number of kinds of messages tracked
 
 
 class Repeats(logging.Filter):
-    """Passes the first record of a kind; those of the next `period` seconds are counted.
+    """Log filter that passes one record of each kind per `period` (s), and counts the others.
 
-    A summary line with the count is logged at the end of the period.  Records are of the same kind
-    if they have the same format string and, for logged exceptions, the same exception type and
-    line of code.  Control characters in a traceback are escaped.
+    At the end of the period, a summary line with the count is logged.  Records are of the same kind
+    if they have the same format string and, for logged exceptions, the same exception type and line
+    of code.  Control characters in a traceback are escaped.
     """
 
     def __init__(self, period: float = PERIOD) -> None:
@@ -58,7 +58,7 @@ class Repeats(logging.Filter):
             count, last = kind.count, kind.last
             kind.count, kind.quiet_until = 0, time.monotonic() + self._period
         assert last is not None
-        line = f"{last.getMessage()} ({count} more times in the last {self._period:g} s)"
+        line = f"{last.getMessage()} ({count} more in the last {self._period:g} s)"
         if last.exc_info:
             line += f": {last.exc_info[1]!r}"
         record = logging.LogRecord(

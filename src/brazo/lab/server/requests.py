@@ -1,8 +1,9 @@
 """`Requests`: the queue of calls for the lab's thread.
 
-Calls of the lab itself and of the page in control have priority, are run in order and never
-dropped.  Requests of other pages are queued separately: only the newest of each kind per page, the
-pages in turn, and at most `RATE` per second, so that they cannot take up the lab's thread.
+Calls of the lab itself and of the page in control have priority.  They are run in order and never
+dropped.  Requests of other pages are queued separately, with only the newest request of each kind
+per page.  The pages take turns, and at most `RATE` of these requests are run per second, so that
+they do not block the lab's thread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MAX_CALLS = 10_000
 
 
 class Requests:
-    """Queue with two priorities; put calls from any thread, take them on the lab's thread."""
+    """Queue of calls with two priorities.  Any thread puts calls; the lab's thread takes them."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -29,7 +30,10 @@ class Requests:
         self._budget = RateLimit(RATE, BURST)
 
     def put(self, call: Call, kind: Hashable = None) -> None:
-        """Queue a call; it replaces a queued call of the same `kind`, unless that is None."""
+        """Queue a call with high priority.
+
+        If `kind` is not None, the call replaces a queued call of the same kind.
+        """
         with self._changed:
             self._calls[object() if kind is None else kind] = call
             self._changed.notify()
@@ -37,7 +41,7 @@ class Requests:
     def put_other(self, page: Hashable, kind: Hashable, call: Call) -> None:
         """Queue a request of a page that is not in control, with low priority.
 
-        It replaces a queued request of the same page and kind.
+        The request replaces a queued request of the same page and kind.
         """
         with self._changed:
             self._others.setdefault(page, {})[kind] = call
@@ -49,7 +53,7 @@ class Requests:
             self._others.pop(page, None)
 
     def take(self, timeout: float) -> Call | None:
-        """Remove and return the next call; None if there is none within `timeout` (s)."""
+        """Remove and return the next call; None if no call arrives within `timeout` (s)."""
         end = time.monotonic() + timeout
         with self._changed:
             while True:
@@ -74,7 +78,10 @@ class Requests:
 
     @property
     def crowded(self) -> bool:
-        """Whether the queue is full; until it is not, no message of the page in control is read."""
+        """Whether the queue of high-priority calls is full.
+
+        While it is full, no messages are read from the page in control.
+        """
         return len(self._calls) >= MAX_CALLS
 
     def __len__(self) -> int:

@@ -1,10 +1,10 @@
 """`Shell`: answers HTTP requests with viser's client, extended by the lab's scripts and styles.
 
-Scripts and styles of the page are in `server/page/`, those of a panel in its folder.  Their URLs
-are their paths relative to `brazo/lab`, with the prefix `/lab/`.
+Scripts and styles of the page are in `server/page/`; those of a panel are in the panel's folder.
+Their URLs are their paths relative to `brazo/lab`, with the prefix `/lab/`.
 
-The page loads resources only from the lab, which the content security policy enforces.
-`script-src` must allow inline code, because viser's client consists of it, but not `eval`.
+The content security policy allows the page to load resources only from the lab.  `script-src` must
+allow inline code, which viser's client contains, but does not allow `eval`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from websockets.http11 import Request, Response
 from brazo.lab.server import hooks
 from brazo.lab.server.access import LabAccess, Refusal
 from brazo.lab.server.transfers import Downloads, disposition
-from brazo.peers import refuses_user
+from brazo.socket_owner import refuses_user
 
 LAB = Path(__file__).parents[1]
 CHANNEL_PATH = "/channel"
@@ -59,7 +59,7 @@ class _File:
 
 
 class Shell:
-    """Answers the HTTP requests to the lab's port."""
+    """Answers the HTTP requests that arrive at the lab's port."""
 
     def __init__(self, access: LabAccess, downloads: Downloads) -> None:
         self._access = access
@@ -69,7 +69,7 @@ class Shell:
             self._files[address] = _pack(path.suffix, path.read_bytes())
 
     def answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        """Response to a request; None if it may open a websocket."""
+        """Response to an HTTP request; None if the request may open a websocket."""
         headers = request.headers
         websocket = any("websocket" in v.lower() for v in headers.get_all("Upgrade"))
         refusal = self._access.check(
@@ -86,7 +86,7 @@ class Shell:
                 path == "/" and hooks.SUBPROTOCOL in protocols
             ):
                 return None
-            return _refuse(Refusal(HTTPStatus.BAD_REQUEST, "reload the page: the lab was updated"))
+            return _refuse(Refusal(HTTPStatus.BAD_REQUEST, "the lab was updated: reload the page"))
         if path.startswith("/file/"):
             return self._hand_out(path)
         if path not in self._files:
@@ -100,13 +100,15 @@ class Shell:
     def _hand_out(self, path: str) -> Response:
         offer = self._downloads.fetch(path)
         if offer is None:
-            return _refuse(Refusal(HTTPStatus.NOT_FOUND, "this file no longer exists"))
+            return _refuse(
+                Refusal(HTTPStatus.NOT_FOUND, "this download has expired: request the file again")
+            )
         extra = {"Content-Disposition": disposition(offer.name)}
         return _respond(HTTPStatus.OK, "application/octet-stream", offer.content, "", extra)
 
 
 def dress(page: str) -> str:
-    """Replace title, icon and metadata in viser's client page by the lab's head."""
+    """Return viser's client page with the lab's title, icon, metadata, scripts and styles."""
     page = re.sub(r"<link\s+rel=\"icon\".*?/>", "", page, count=1, flags=re.DOTALL)
     page = re.sub(r"<meta name=\"(theme-color|description)\"[^>]*>", "", page)
     dressed = re.sub(r"<title>.*?</title>", lambda _: HEAD, page, count=1, flags=re.DOTALL)

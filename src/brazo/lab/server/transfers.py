@@ -1,11 +1,13 @@
-"""File transfer between the lab and a page.
+"""File transfer between the lab and a browser page.
 
 Download: `Downloads.offer` keeps a file under a random address until it is fetched or expires, and
-the page is sent that address.  Upload: `Uploads.serve` handles a separate websocket.  The page
-sends event, file name and size (`["robots/upload", "arm.yaml", 812]`), then the content in pieces.
-A file that is too large, has a suffix that the panel does not accept, or comes from a page that is
-not in control is rejected with a message before its content is received.  Whether the page is in
-control and the panel is shown is checked again afterwards, because either may have changed.
+the lab sends that address to the page.  Upload: `Uploads.serve` handles a separate websocket.  The
+page sends event, file name and size (`["robots/upload", "arm.yaml", 812]`), then the content in
+pieces.
+
+An upload is rejected with a message before its content is received if the file is too large, if the
+panel does not accept its suffix, or if the page is not in control.  Whether the page is in control
+and the panel is shown is checked again after the transfer, because either may have changed.
 """
 
 from __future__ import annotations
@@ -41,14 +43,14 @@ _ODD = re.compile(r"[^\w .()+-]")
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An uploaded file: its name, without folders and special characters, and its content."""
+    """An uploaded file: its content, and its name without folders and special characters."""
 
     name: str
     content: bytes
 
     @property
     def suffix(self) -> str:
-        """Suffix of the name in lower case, such as `.yaml`."""
+        """Suffix of the file name in lower case, such as `.yaml`."""
         return Path(self.name).suffix.lower()
 
     def text(self) -> str:
@@ -63,7 +65,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A file offered for download; `until` is its expiry (s, of the clock of `Downloads`)."""
+    """A file offered for download; `until` is its expiry time (s, on the clock of `Downloads`)."""
 
     name: str
     content: bytes
@@ -71,7 +73,7 @@ class Offer:
 
 
 class Downloads:
-    """Files offered for download, by address; use from any thread."""
+    """Files offered for download, each under its own address; thread-safe."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -79,7 +81,7 @@ class Downloads:
         self._lock = threading.Lock()
 
     def offer(self, name: str, content: bytes | str | Path) -> dict[str, str]:
-        """Offer a file (bytes, text or path); return the address and name to send to a page."""
+        """Offer a file (bytes, text or path) for download; return its `address` and `name`."""
         if isinstance(content, Path):
             content = content.read_bytes()
         data = content.encode() if isinstance(content, str) else content
@@ -93,7 +95,7 @@ class Downloads:
         return {"address": address, "name": name}
 
     def fetch(self, address: str) -> Offer | None:
-        """Remove and return the file at an address; None if it does not exist or has expired."""
+        """Remove and return the file at an address; None if there is no file or it has expired."""
         with self._lock:
             found = self._offers.pop(address, None)
             return found if found is not None and found.until > self._clock() else None
@@ -107,7 +109,7 @@ class _Accepted:
 
 
 class Uploads:
-    """Receives files from the page in control."""
+    """Receives uploaded files from the page in control."""
 
     def __init__(
         self,
@@ -128,17 +130,18 @@ class Uploads:
         suffixes: tuple[str, ...],
         most: int = MAX_UPLOAD_BYTES,
     ) -> None:
-        """Call `handler(upload)` on the lab's thread for files with one of the suffixes.
+        """Call `handler(upload)` on the lab's thread when a page uploads a file for this event.
 
-        `most` is the max file size in bytes.
+        The file must have one of the `suffixes` and at most `most` bytes.
         """
         self._accepted[event] = _Accepted(handler, suffixes, min(most, MAX_UPLOAD_BYTES))
 
     async def serve(self, connection: ServerConnection) -> None:
-        """Receive one file on a connection."""
+        """Receive one file on a websocket connection."""
         if self._under_way >= MAX_UPLOADS and not self._driving.holds(key_of(connection)):
             await connection.close(
-                CloseCode.TRY_AGAIN_LATER, f"too many uploads: the maximum is {MAX_UPLOADS}"
+                CloseCode.TRY_AGAIN_LATER,
+                f"too many uploads at once, at most {MAX_UPLOADS}: try again later",
             )
             return
         self._under_way += 1
@@ -160,10 +163,13 @@ class Uploads:
             await connection.close()
 
     def _accepted_by(self, key: str, event: str) -> _Accepted:
-        """Registered handler for files of this event; raise if the page may not upload them."""
+        """Return the handler and limits of uploads for `event`.
+
+        Raise if no open panel accepts them, or if the page `key` is not in control.
+        """
         accepted = self._accepted.get(event)
         if accepted is None or not self._allows(event):
-            raise BrazoError("no panel accepts files")
+            raise BrazoError("no open panel accepts this file")
         if not self._driving.drives(key):
             raise BrazoError("view only: request control to import files")
         return accepted
@@ -174,19 +180,25 @@ class Uploads:
                 await _next(connection), type=tuple[str, str, int]
             )
         except msgspec.DecodeError:
-            raise BrazoError("the upload has no name or size") from None
+            raise BrazoError(
+                "invalid upload: its file name or size is missing; reload the page"
+            ) from None
         accepted = self._accepted_by(key_of(connection), event)
         name = safe_name(name)
         if Path(name).suffix.lower() not in accepted.suffixes:
             raise BrazoError(f"{name}: expected a file ending in {', '.join(accepted.suffixes)}")
         if not 0 <= size <= accepted.most:
-            raise BrazoError(f"{name}: {size / 1e6:.1f} MB; at most {accepted.most / 1e6:.0f} MB")
+            raise BrazoError(
+                f"{name}: {size / 1e6:.1f} MB; at most {accepted.most / 1e6:.0f} MB are allowed"
+            )
         pieces, total = [], 0
         while total < size:
             piece = await _next(connection)
             total += len(piece)
             if isinstance(piece, str) or total > size:
-                raise BrazoError(f"{name}: the size differs from the announced one")
+                raise BrazoError(
+                    f"{name}: the received size differs from the announced size: upload it again"
+                )
             pieces.append(piece)
         self._accepted_by(key_of(connection), event)
         return event, Upload(name, b"".join(pieces))
@@ -197,16 +209,18 @@ async def _next(connection: ServerConnection) -> str | bytes:
         async with asyncio.timeout(PIECE_TIME):
             return await connection.recv()
     except TimeoutError:
-        raise BrazoError(f"no data of the upload for {PIECE_TIME:g} s") from None
+        raise BrazoError(
+            f"upload cancelled: no data for {PIECE_TIME:g} s; upload the file again"
+        ) from None
 
 
 def safe_name(name: str) -> str:
-    """File name without folders and special characters, at most 120 characters."""
+    """Remove folders and special characters from a file name; keep at most 120 characters."""
     last = re.split(r"[/\\]", name)[-1]
     clean = _ODD.sub("_", last).strip(" .")[-120:]
     return clean or "file"
 
 
 def disposition(name: str) -> str:
-    """Content-Disposition header with which a browser saves a file under this name."""
+    """Value of the Content-Disposition header that makes a browser save a file as `name`."""
     return f"attachment; filename*=UTF-8''{quote(name)}"

@@ -17,18 +17,21 @@ LEAST = 0.05  # N; smaller forces are not drawn
 
 
 class ForceArrow:
-    """Arrow in the scene.  Use on the lab's thread only."""
+    """Arrow in the scene that shows a force at the tool.  Use only on the lab's thread."""
 
     def __init__(self) -> None:
         self._lines: Any = None
         self._drawn: np.ndarray | None = None
 
     def forget(self) -> None:
-        """Drop the handle of the arrow after the scene was rebuilt without it."""
+        """Drop the scene handle of the arrow, because the scene was rebuilt without it."""
         self._lines = self._drawn = None
 
     def show(self, scene: Scene, robot: SimRobot, force: np.ndarray | None) -> None:
-        """Draw a force (3,) in N, in the robot's base frame, at the tool; None hides the arrow."""
+        """Draw a force (3,), in N in the robot's base frame, as an arrow at the tool.
+
+        None hides the arrow.
+        """
         if force is None or float(np.linalg.norm(force)) < LEAST:
             if self._drawn is not None:
                 self._drawn, self._lines.visible = None, False
@@ -50,9 +53,10 @@ class ForceArrow:
 
 
 def arrow(at: np.ndarray, force: np.ndarray, size: float) -> np.ndarray:
-    """Line segments (5, 2, 3) of an arrow whose tip is at a point.
+    """Line segments (5, 2, 3), in m, of an arrow with its tip at the point `at` (3,).
 
-    The length grows with the force and saturates at `REACH * size`.
+    The arrow points along `force` (3,), in N.  Its length grows with the force and saturates at
+    `REACH * size`, where `size` is the size of the cell (m).
     """
     strength = float(np.linalg.norm(force))
     direction = force / strength

@@ -3,9 +3,10 @@
 Differences from `Lab`:
 
 - It has the panels of a station.
-- The cell is fixed and the simulation cannot be paused.  Only STOP stops the robot: the follower
-  enters HOLD; at the master, the enable switch counts as released, for every input device, until
-  the operator releases it and presses it again.
+- The cell cannot be changed and the simulation cannot be paused.  Use STOP to stop the robot.
+- STOP at the follower enters the state HOLD: the robot brakes and stays at rest.  After STOP at the
+  master, the enable switch of every input device counts as released until the operator releases it
+  and presses it again.
 - A row above the scene always shows the state of the link.  The page is grey if the link is dead.
 """
 
@@ -22,13 +23,13 @@ from brazo.lab.app.panel import Panel
 from brazo.lab.app.quantities import fixed
 from brazo.lab.stations.status import StationStatus, Watch
 from brazo.simulation import Simulation
-from brazo.teleop.bilateral.account import Account
+from brazo.teleop.bilateral.energy_balance import EnergyBalance
 
 STATUS_PERIOD = 0.1  # s, period of the status row
 
 
 class StationLab(Lab):
-    """Lab at one end of a link; base class of `MasterLab` and `FollowerLab`."""
+    """Lab at one end of a teleoperation link; base class of `MasterLab` and `FollowerLab`."""
 
     role: ClassVar[str]
 
@@ -49,21 +50,25 @@ class StationLab(Lab):
         self._teller.start()
 
     def status(self) -> StationStatus:
-        """Return the current status of link and follower.  Requires the simulation's lock."""
+        """Return the current status of the link and the follower.
+
+        The simulation's lock must be held.
+        """
         raise NotImplementedError
 
     def time(self) -> float:
-        """Return the seconds since the station started: the time base of its log."""
+        """Return the time (s) since the station started, which is also the time in its log."""
         raise NotImplementedError
 
-    def account(self) -> Account | None:
-        """Return the energy account of the bilateral scheme; None without a scheme."""
+    def energy_balance(self) -> EnergyBalance | None:
+        """Return the energy balance of the bilateral scheme; None if there is no scheme."""
         return None
 
     def halt(self) -> str | None:
         """Stop the station's own robot.
 
-        Returns None if it was stopped, else a message that explains why there was nothing to stop.
+        Returns None if the robot was stopped, otherwise a message that explains why there was
+        nothing to stop.
         """
         raise NotImplementedError
 
@@ -77,7 +82,7 @@ class StationLab(Lab):
             self.post(self._tell)
 
     def _tell(self) -> None:
-        """Send the values of the row above the scene."""
+        """Send the values of the status row above the scene."""
         self._beat += 1
         with self.sim.lock:
             state = self.status()
@@ -115,4 +120,6 @@ class StationLab(Lab):
         raise BrazoError("a station cannot be paused; STOP (space bar) stops its robot")
 
     def _open_shipped(self, name: str) -> None:
-        raise BrazoError("a station has one robot: start another station for another robot")
+        raise BrazoError(
+            "the cell of a station cannot be changed: start another station to use another one"
+        )

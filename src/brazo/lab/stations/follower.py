@@ -1,8 +1,8 @@
 """Page of the follower station: state of the robot, its mapping, and local joint motion.
 
 While no master is engaged, the joints can be moved from the page at reduced speed.  A master that
-engages during a motion waits until the robot is at rest.  STOP enters HOLD, also while a master
-commands the robot: the robot brakes, and the master must disengage and engage again.
+engages during such a motion waits until the robot is at rest.  STOP enters HOLD, even while a
+master commands the robot: the robot brakes, and the master must disengage and engage again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from brazo.lab.panels.view.panel import ViewPanel
 from brazo.lab.stations.base import StationLab
 from brazo.lab.stations.link_panel import LinkPanel
 from brazo.lab.stations.status import StationStatus, follower_status
-from brazo.teleop.bilateral.account import Account
+from brazo.teleop.bilateral.energy_balance import EnergyBalance
 from brazo.teleop.stations import FollowerStation
 
 
@@ -75,17 +75,19 @@ class FollowerPanel(Panel):
 
     def _by_hand(self) -> list[str]:
         if not self.station.by_hand:
-            return [note("Force-controlled: only a master can move it.")]
+            return [note("This robot is force-controlled: only a master can move it.")]
         return [
             buttons(button("Home", "home", icon="restart"), button("Hold here", "rest")),
-            note("25 % of full speed, only while no master is engaged."),
+            note("Moves at 25 % of full speed, and only while no master is engaged."),
         ]
 
     def _following(self) -> list[str]:
         if not self.station.by_hand:
             return []
         return [
-            row("Tracking error", text("behind", "mm"), title="Tool to its target"),
+            row(
+                "Tracking error", text("behind", "mm"), title="Distance of the tool from its target"
+            ),
             row("Speed", text("share", "% of full")),
         ]
 
@@ -95,7 +97,7 @@ class FollowerPanel(Panel):
         return [
             row("Kind", "pose to pose" if self.station.by_hand else "force coupling"),
             row("Scale k", text("scale")),
-            row("Master X, Y, Z", text("directions", wide=True), title="become the follower's"),
+            row("Master X, Y, Z", text("directions", wide=True), title="Follower axes"),
         ]
 
     def values(self) -> Values:
@@ -130,7 +132,7 @@ class FollowerPanel(Panel):
 
 
 class FollowerLab(StationLab):
-    """Page of a `FollowerStation`.  Stopping the page also closes the station."""
+    """Lab of a `FollowerStation`.  Stopping the lab also closes the station."""
 
     role = "follower"
 
@@ -160,12 +162,12 @@ class FollowerLab(StationLab):
     def time(self) -> float:
         return self.station.log.now()
 
-    def account(self) -> Account | None:
-        return self.station.account
+    def energy_balance(self) -> EnergyBalance | None:
+        return self.station.energy_balance
 
     def halt(self) -> str | None:
         if self.sim.player.error is not None:
-            return "The simulation is stopped: nothing moves."
+            return "The simulation has stopped, so no robot is moving."
         self.station.stop("on the page")
         with self.sim.lock:
             for name, robot in self.session.sim.robots.items():
@@ -179,9 +181,10 @@ class FollowerLab(StationLab):
 
 
 def directions_in_words(S: np.ndarray) -> str:
-    """Follower axes to which the master's X, Y, Z map, e.g. `Y, −Z, −X`.
+    """Text with the follower axes to which the master's X, Y and Z axes map, such as `Y, −Z, −X`.
 
-    `S` (3, 3) has the mapped axes as its columns; one not parallel to an axis gives `rotated`.
+    The columns of `S` (3, 3) are the directions of the master's X, Y and Z axes at the follower.  A
+    column that is not parallel to a follower axis is shown as `rotated`.
     """
     return ", ".join(_axis(column) for column in S.T)
 

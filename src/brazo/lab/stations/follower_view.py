@@ -1,8 +1,8 @@
-"""The follower in the scene of the master's page: its robot and cell beside the master arm.
+"""The follower in the scene of the master's page: its robot and cell, drawn beside the master arm.
 
-The follower names the shipped cell or robot that it consists of; a cell of the user is given to the
-page.  The robot is drawn at the joint positions that the follower reports, and not at all before
-the first report.
+If the follower's cell or robot is shipped with brazo, the follower reports the name of that cell or
+robot.  Any other cell must be passed to the master's page as a file or object.  The robot is drawn
+at the joint positions that the follower reports, and is not drawn before the first report.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from brazo.teleop.stations.scene_name import is_scene_name
 from brazo.world import Cell
 
 GAP = 0.15  # between master and follower, over the sum of their sizes
-UNKNOWN = "its cell is not known here: start the master with --follower FILE"
+UNKNOWN = "the follower's cell is unknown: start the master with --follower FILE"
 
 
 class FollowerView:
-    """Drawing of the follower.  Use on the lab's thread; `source` is a cell or robot of the user.
+    """Drawing of the follower's robot and cell.  Use only on the lab's thread.
 
-    `drawn(parts)` is called with the number of its parts when they were added to the scene.
+    `source` is the follower's cell or robot; None to use the one that the follower reports.
+    `drawn(parts)` is called with the number of drawn parts after they were added to the scene.
     """
 
     def __init__(
@@ -57,7 +58,7 @@ class FollowerView:
 
     @property
     def base(self) -> np.ndarray:
-        """Pose (4, 4) of the base of the follower's robot in its cell."""
+        """Pose (4, 4) of the base of the follower's robot in the frame of the follower's cell."""
         assert self._cell is not None
         return next(one.base for one in self._cell.robots if one.name == self._robot)
 
@@ -67,7 +68,11 @@ class FollowerView:
         return self._copy is not None and self._root == self._scene.root
 
     def follow(self, scene: Any, q: tuple[float, ...] | None) -> None:
-        """Draw the follower with reported joint values; `scene` is what it reports of its cell."""
+        """Draw the follower at the reported joint positions q (n,); None keeps the last drawing.
+
+        `scene` is what the follower reports about its cell: a mapping with the keys `name` and
+        `robot`, or None before the report.
+        """
         if self._asked is None and isinstance(scene, dict):
             name, robot = scene.get("name"), scene.get("robot")
             if is_scene_name(name) and isinstance(robot, str):
@@ -77,7 +82,9 @@ class FollowerView:
         if self.arm is None or q is None:
             return
         if len(q) != self.arm.n:
-            self.problem = f"the follower reports {len(q)} joints; its cell has {self.arm.n}"
+            self.problem = (
+                f"the follower reports {len(q)} joint values; the robot to draw has {self.arm.n}"
+            )
             return
         if not self.visible:
             self._draw(np.array(q))
@@ -85,7 +92,11 @@ class FollowerView:
         self._copy.place(self._offset @ self.base, np.array(q))
 
     def load(self, source: Any, robot: str) -> None:
-        """Load the follower's cell in the background: a name, a path, a `Cell` or a `Robot`."""
+        """Load the follower's cell in the background.
+
+        `source` is a name, a path, a `Cell` or a `Robot`.  `robot` is the name of the follower's
+        robot; if the cell has no such robot, its first robot is used.
+        """
         self._asked, self.problem = source, ""
 
         def work() -> None:
@@ -95,7 +106,7 @@ class FollowerView:
                 arm = arm_of(chosen, cell.gravity)
                 arm.frames(chosen.start)  # compiles
             except (BrazoError, IndexError) as error:
-                text = str(error)
+                text = str(error) if isinstance(error, BrazoError) else "the cell has no robot"
                 self._post(lambda: self._failed(text))
                 return
             self._post(lambda: self._loaded(cell, chosen.name, arm))
@@ -154,7 +165,7 @@ class FollowerView:
 
 
 def _solids(cell: Cell) -> list[tuple[str, Part, np.ndarray]]:
-    """Name, part and pose (4, 4) of what is fixed in a cell."""
+    """Name, part and pose (4, 4) of each part of the fixtures and chutes of a cell."""
     fixtures = [*cell.fixtures, *(chute.fixture for chute in cell.chutes)]
     return [(one.name, part, one.pose @ part.pose) for one in fixtures for part in one.parts]
 
@@ -164,7 +175,10 @@ def _box(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _above(low: np.ndarray, high: np.ndarray, size: float) -> np.ndarray:
-    """Return the place (3,) of a label over a box."""
+    """Return the position (3,), in m, of a label above the box with corners `low` and `high`.
+
+    The distance to the box is proportional to `size` (m).
+    """
     return np.array([*(low + high)[:2] / 2, high[2] + 0.05 * size])
 
 

@@ -1,7 +1,7 @@
 """Panel with the link statistics, the contact force, the energies and the events of a station.
 
-Master and follower share it.  The values are those known at this end of the link; see
-`brazo.lab.stations.status`.
+The pages of the master and of the follower both have this panel.  It shows the values known at its
+own end of the link; see `brazo.lab.stations.status`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from brazo.lab.stations.base import StationLab
 SCALE = 40.0  # N, full scale of a force bar
 ROWS = 12
 SLOW = 0.9  # real-time factor below which the panel shows the warning `SOFT`
-SOFT = "Real-time factor {:.2f}: the reflected force is too soft."
+SOFT = "Real-time factor {:.2f}, below 0.9: contacts feel too soft."
 
 
 class LinkPanel(Panel):
-    """Link statistics, contact force, energies and events."""
+    """Panel with link statistics, contact force, energies and events of a station."""
 
     id, title, icon, side, order = "link", "Link", "teleop", "right", 10
     rate = 10.0
@@ -40,17 +40,21 @@ class LinkPanel(Panel):
                 section(
                     "Link",
                     row("Peer", text("peer", wide=True)),
-                    row("Round trip", text("trip", "ms"), title="Minimum of the last pings"),
+                    row(
+                        "Round trip",
+                        text("trip", "ms"),
+                        title="Minimum round-trip time of the last pings",
+                    ),
                     row(
                         "Last message",
                         text("heard", "ms ago"),
                         '<brazo-heartbeat name="/station/now"></brazo-heartbeat>',
-                        title="Since the last valid frame; heartbeats every 100 ms",
+                        title="Time since the last valid frame; heartbeats every 100 ms",
                     ),
                     row(
                         "Command age",
                         text("age", "ms"),
-                        title="Newest valid command, at the follower",
+                        title="Age of the newest valid command at the follower",
                     ),
                     row("Commands", text("rate", "/s"), "·", text("received")),
                     row(
@@ -58,7 +62,7 @@ class LinkPanel(Panel):
                         text("lost"),
                         "·",
                         text("dropped"),
-                        title="Missing sequence numbers · invalid frames",
+                        title="Missing sequence numbers · rejected frames",
                     ),
                 ),
                 section(
@@ -81,17 +85,17 @@ class LinkPanel(Panel):
         )
 
     def energies(self) -> str:
-        """Section with the energies of the bilateral scheme; empty without a scheme."""
-        account = self.station_lab.account()
-        if account is None:
+        """HTML section with the energies of the bilateral scheme; empty if there is no scheme."""
+        energy_balance = self.station_lab.energy_balance()
+        if energy_balance is None:
             return ""
         return section(
-            f"Energy · {account.scheme}",
+            f"Energy · {energy_balance.scheme}",
             _bar("energy/0", "Master", unit="J", most=2.0),
             _bar("energy/1", "Follower", unit="J", most=2.0),
             _bar("energy/2", "Total", unit="J", most=2.0),
-            row("Buffered", text("buffered", "ms"), title="Duration of the received samples"),
-            row("Delay", text("delay", "ms"), title="Round trip, from the scheme's packets"),
+            row("Buffered", text("buffered", "ms"), title="Received samples that are not used yet"),
+            row("Delay", text("delay", "ms"), title="Round-trip time of the scheme's packets"),
             f'<p class="pendant-why" role="status">{text("soft", wide=True)}</p>',
         )
 
@@ -115,30 +119,33 @@ class LinkPanel(Panel):
             "dropped": str(state.dropped),
             **{f"force/{i}": f for i, f in enumerate(force)},
             "force-about": (
-                "On the follower's tool, N, base frame."
+                "Force on the follower's tool (N), in its base frame."
                 if state.wrench is not None
-                else "Unknown: no message from the follower."
+                else "Unknown: no message from the follower yet or link lost."
             ),
             "history": rows[::-1][:ROWS],
         }
         return shown | self._account()
 
     def _account(self) -> Values:
-        account = self.station_lab.account()
-        if account is None:
+        energy_balance = self.station_lab.energy_balance()
+        if energy_balance is None:
             return {}
         factor = self.station_lab.sim.player.real_time_factor
         return {
-            "energy/0": account.master,
-            "energy/1": account.follower,
-            "energy/2": account.together,
-            "buffered": fixed(1e3 * account.buffered, 1),
-            "delay": _ms(account.round_trip, 1),
+            "energy/0": energy_balance.master,
+            "energy/1": energy_balance.follower,
+            "energy/2": energy_balance.together,
+            "buffered": fixed(1e3 * energy_balance.buffered, 1),
+            "delay": _ms(energy_balance.round_trip, 1),
             "soft": SOFT.format(factor) if factor < SLOW else "",
         }
 
     def _rate(self, received: int) -> float:
-        """Return the command rate (1/s), averaged over intervals of at least 1 s of real time."""
+        """Return the rate of commands (1/s), averaged over at least 1 s of real time.
+
+        `received` is the number of commands so far.
+        """
         t = self.station_lab.time()
         before = getattr(self, "_counted", (t, received, 0.0))
         if t < before[0] or received < before[1]:

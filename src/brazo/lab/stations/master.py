@@ -3,7 +3,7 @@
 The operator moves the handle with the gizmo in the scene, with keys or with the buttons of the
 panel.  The force reflected by the follower is drawn as an arrow at the handle and as bars in the
 Link panel.  The mapping belongs to the follower: the page shows the settings that the follower
-reports and sends it requests for changes.
+reports, and sends requests for changes to the follower.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from brazo.lab.app.context import PanelContext
     from brazo.robot import Robot
     from brazo.simulation.robot import SimRobot
-    from brazo.teleop.bilateral.account import Account
+    from brazo.teleop.bilateral.energy_balance import EnergyBalance
 
 STEP = 5e-3  # s, time step of the simulation that only displays the arm
 KEYS = (("ArrowUp", "ArrowDown"), ("ArrowLeft", "ArrowRight"), ("PageUp", "PageDown"))
@@ -64,7 +64,7 @@ AXES = {
     for axis in "xyz"
     for sign in "+-"
 }
-NOTHING_HELD = "Nothing was running here; the follower's own STOP always stops its robot."
+NOTHING_HELD = "The master was not engaged. To stop the follower, press STOP on its own page."
 GRIPPER = {"open": "Open", "closed": "Closed"}
 PAD_ACTIONS = (
     {"key": "clutch", "label": "Clutch", "button": 4, "event": "clutch", "hold": True},
@@ -125,7 +125,9 @@ class MasterPanel(Panel):
         received = section(
             "Follower (reported)",
             *(row(f"Tool {axis.upper()}", text(f"tool/{axis}", "mm")) for axis in "xyz"),
-            row("Joints", text("joints", wide=True), title="°, linear joints in mm"),
+            row(
+                "Joints", text("joints", wide=True), title="Rotary joints in °, linear joints in mm"
+            ),
             caution("follower"),
         )
         return "".join([*self._control(), section("Joints", *joints), received])
@@ -133,7 +135,7 @@ class MasterPanel(Panel):
     def _control(self) -> list[str]:
         if self.hand is None:
             device = self.station.device.name
-            about = note(f"Input device: {device}. This page shows it; STOP releases it.")
+            about = note(f"Input device: {device}. STOP releases its enable switch.")
             why = f'<p class="pendant-why" role="status">{text("why", wide=True)}</p>'
             return [section("Input", about, why)]
         axes = [
@@ -157,7 +159,7 @@ class MasterPanel(Panel):
                 "Only the button, or E, recovers from HOLD.",
             ),
             toggle(
-                "clutch", "Clutch", title="The handle moves, the follower does not (C)."
+                "clutch", "Clutch", title="Move the handle without the follower (C)."
             ),
             section(
                 "Handle",
@@ -174,7 +176,7 @@ class MasterPanel(Panel):
                 row(
                     "Scale k",
                     number("scale", label="Scale k", digits=2),
-                    title="Master motion / follower motion: above 1 finer, below 1 coarser",
+                    title="Master motion / follower motion; larger values give finer motion",
                 ),
                 row(
                     "Master X →",
@@ -184,8 +186,8 @@ class MasterPanel(Panel):
                     "Master Y →",
                     select("axis/y", AXES, label="Master Y", event="axis", args=["y"]),
                 ),
-                row("Master Z →", text("axis/z", wide=True), title="Determined by the other two"),
-                buttons(button("As in the paper", "crossed"), button("Same axes", "same")),
+                row("Master Z →", text("axis/z", wide=True), title="Determined by master X and Y"),
+                buttons(button("Default axes", "crossed"), button("Same axes", "same")),
             ),
         ]  # fmt: skip
 
@@ -231,14 +233,14 @@ class MasterPanel(Panel):
         return ", ".join(f"{fixed(x, 1)}{unit}" for x, unit in zip(values, units, strict=True))
 
     def _why(self, state: StationStatus) -> str:
-        """Message that explains why the follower does not move and what the operator should do."""
+        """Message that explains why the follower does not move and what the operator can do."""
         if self._gizmo.reason:
             return self._gizmo.reason
         if self.station.blocked:
             return f"the handle does not move: {self.station.blocked}"
         hint = resume_hint(self.station.device)
         if state.link == "dead":
-            return f"no link; when it is restored: {hint}"
+            return f"no link; when the link is restored: {hint}"
         if state.state == "HOLD":
             return f"HOLD; to resume: {hint}"
         if self.station.stopped:
@@ -303,9 +305,9 @@ class MasterPanel(Panel):
             self.hand.grip = float(which == "closed")
 
     def _set_axis(self, axis: str, axis_key: str) -> None:
-        """Map the master's X or Y to a follower axis such as "+z".
+        """Request to map the master axis `axis` ("x" or "y") to a follower axis such as "+z".
 
-        The other two axes are adjusted so that the mapping stays right-handed.
+        The other master axes are remapped so that the mapping stays right-handed.
         """
         if axis not in ("x", "y") or axis_key not in AXES:
             return
@@ -325,15 +327,17 @@ class MasterPanel(Panel):
     def _ask(self, name: str, value: Any) -> None:
         assert self.hand is not None
         if self.master_lab.status().link not in ("up", "late"):
-            raise BrazoError(f"no link: cannot change the follower's {name}")
+            raise BrazoError(
+                f"no link: cannot change the follower's {name} setting; try again later"
+            )
         self.hand.ask(name, value)
 
 
 class MasterLab(StationLab):
-    """Page of a `MasterStation` with a master arm.  Stopping the page also closes the station.
+    """Lab of a `MasterStation` with a master arm.  Stopping the lab also closes the station.
 
-    The follower is drawn beside the master if it consists of a shipped cell or robot, or if
-    `follower` gives its cell: a name, a path, a `Cell` or a `Robot`.
+    `follower` is the follower's cell: a name, a path, a `Cell` or a `Robot`.  The follower is drawn
+    beside the master if `follower` is given, or if the follower reports a shipped cell or robot.
     """
 
     role = "master"
@@ -347,7 +351,9 @@ class MasterLab(StationLab):
         follower: Any = None,
     ) -> None:
         if station.robot is None:
-            raise BrazoError("a master's page shows the master arm: give the station one")
+            raise BrazoError(
+                "the master's page needs a master arm: create the station with a robot"
+            )
         self.station, self.follower_source = station, follower
         station.asks_scene = follower is None
         sim = station.sim or _stage(station.robot, station.q)
@@ -367,29 +373,32 @@ class MasterLab(StationLab):
     def time(self) -> float:
         return self.station.log.now()
 
-    def account(self) -> Account | None:
-        return self.station.account
+    def energy_balance(self) -> EnergyBalance | None:
+        return self.station.energy_balance
 
     @property
     def scale(self) -> float:
-        """Scale k reported by the follower; 1 before the first report."""
+        """Motion scale k reported by the follower; 1 before the first report."""
         return float(self.station.settings.get("scale", 1.0))
 
     @property
     def directions(self) -> np.ndarray:
-        """Direction matrix S (3, 3) reported by the follower; the paper's before that."""
+        """Direction matrix S (3, 3) reported by the follower; `DIRECTIONS` before the first report.
+
+        Its columns are the follower axes to which the master's axes map.
+        """
         received: Any = self.station.settings.get("directions")
         return DIRECTIONS if received is None else np.array(received, dtype=float).reshape(3, 3)
 
     def felt(self) -> np.ndarray | None:
-        """Force on the operator's hand (3,), in N and in the master's axes; None if unknown.
+        """Force (3,) on the operator's hand, in N in the master's axes; None if unknown.
 
-        With a bilateral scheme, the force that the scheme applies to the handle; otherwise the
-        contact force of the follower, mapped back to the master.
+        With a bilateral scheme, it is the force that the scheme applies to the handle.  Otherwise
+        it is the contact force of the follower, mapped back to the master.
         """
-        account = self.station.account
-        if account is not None:
-            return np.array(account.force)
+        energy_balance = self.station.energy_balance
+        if energy_balance is not None:
+            return np.array(energy_balance.force)
         wrench = self.status().wrench
         return None if wrench is None else self.directions.T @ wrench[:3] / self.scale
 
@@ -403,14 +412,14 @@ class MasterLab(StationLab):
 
 
 def _stage(robot: Robot, q: np.ndarray) -> Simulation:
-    """Simulation that only displays the arm, with initial joint positions q."""
+    """Create a simulation that only displays the arm, with initial joint positions q (n,)."""
     sim = Simulation(replace(as_cell(robot), step=STEP), {robot.name: IDEAL})
     sim.robots[robot.name].world.set_state(q)
     return sim
 
 
 class _Shown:
-    """Sample source that keeps the displayed arm at the joint positions of the station."""
+    """Motion source that keeps the displayed arm at the joint positions of the station."""
 
     moving = True
 
@@ -422,10 +431,6 @@ class _Shown:
         return Sample(self._station.q, self._rest, self._rest)
 
 
-def _key(axis_key: str) -> str:
-    """Key of `AXES` for a label such as `−Z`; empty for a rotated axis."""
-    return (
-        ("-" if axis_key.startswith("−") else "+") + axis_key[-1].lower()
-        if len(axis_key) <= 2
-        else ""
-    )
+def _key(label: str) -> str:
+    """Convert an axis label such as `−Z` to a key of `AXES`; the label `rotated` gives ""."""
+    return ("-" if label.startswith("−") else "+") + label[-1].lower() if len(label) <= 2 else ""

@@ -1,5 +1,5 @@
-// What the pages of teleoperation have besides the lab's: the strip above the scene that says what is
-// known of the link, the veil over a scene whose link is dead, bars, and what is held by keys.
+// Teleoperation pages, in addition to the lab's page: a strip above the scene with the state of the link,
+// an overlay over the scene when the link is lost, bars, and hold-to-run keys.
 import { drives, send, value, watch, watchOnline } from "../server/page/channel.js";
 import { element, fixed, overScene } from "../server/page/dom.js";
 import { Tied } from "../server/page/elements.js";
@@ -7,11 +7,11 @@ import { addKeys } from "../server/page/help.js";
 import { typing } from "../server/page/keys.js";
 import { look } from "../server/page/shell.js";
 
-const STALE = 3000; // ms without a word of the station: then what is shown is old, whatever it says
+const STALE = 3000; // ms without a message of the station, after which its last state counts as outdated
 const RENEW = 50; // ms
 const ROLES = { master: "Master", follower: "Follower" };
 const LINKS = { up: "link up", late: "link late", dead: "LINK LOST", waiting: "no link yet" };
-const ENDED = "STOPPED"; // what a dead page says whose own station came to an end
+const ENDED = "STOPPED"; // shown if the page's own station has ended
 const root = document.documentElement;
 
 // ---- above the scene --------------------------------------------------------------------------
@@ -29,11 +29,11 @@ function buildStrip() {
   overScene(veil);
   document.querySelector(".brazo-main").before(strip);
 
-  let heardAt = performance.now();
+  let receivedAt = performance.now();
   let now = null;
   const show = () => {
     if (!now) return;
-    const frozen = performance.now() - heardAt > STALE;
+    const frozen = performance.now() - receivedAt > STALE;
     const kind = frozen ? "dead" : now.link;
     const about = frozen ? "no message from the station" : now.about;
     root.dataset.stationLink = kind;
@@ -47,18 +47,18 @@ function buildStrip() {
     put(dead.lastChild, about);
   };
   watch("station/role", (name) => put(role, ROLES[name] ?? name));
-  watch("station/now", (news) => {
-    heardAt = performance.now();
-    now = news;
+  watch("station/now", (given) => {
+    receivedAt = performance.now();
+    now = given;
     show();
   });
   watchOnline(show);
   setInterval(show, 500);
 }
 
-// The shell speaks of a lab and of simulation time; here it is a station, and its list, its terminal and
-// the line below the scene count the seconds since it began.
-function speakAsStation() {
+// Replaces texts of the shell about a lab and simulation time: the status line shows the time since the
+// station started, as the list of events and the terminal do.
+function adaptTexts() {
   const offline = document.querySelector(".brazo-offline");
   put(offline, "The station does not answer: it has ended, or cannot be reached. The page shows the last received state. Reconnecting…");
   const simulated = document.querySelector(".brazo-status .time");
@@ -78,7 +78,7 @@ watch("station/role", (role) => {
     root.dataset.station = role;
     document.title = `brazo · ${ROLES[role] ?? role}`;
     buildStrip();
-    speakAsStation();
+    adaptTexts();
   }
 });
 
@@ -103,7 +103,7 @@ class FollowerState extends Tied {
     this.append(element("span", "lamp"), element("b"), element("p"));
   }
   told({ state, cause, link, about, stopped }) {
-    // A follower knows its own state when the master is gone; a master does not know the follower's.
+    // Without a link a follower knows its own state, but a master does not know the follower's.
     const own = root.dataset.station === "follower";
     const known = Boolean(state) && (own || link !== "dead");
     this.dataset.state = known ? state : "unknown";
@@ -113,7 +113,7 @@ class FollowerState extends Tied {
   }
 }
 
-// <brazo-heartbeat name="/station/now">: blinks with every word of the station, while its link is up.
+// <brazo-heartbeat name="/station/now">: blinks with the messages of the station while its link is up.
 class Heartbeat extends Tied {
   build() {
     this.className = "station-heart";
@@ -138,9 +138,9 @@ class Bar extends Tied {
     this.setAttribute("role", "meter");
     this.setAttribute("aria-label", this.getAttribute("label"));
   }
-  told(news) {
-    const known = typeof news === "number";
-    const now = known ? news : 0;
+  told(given) {
+    const known = typeof given === "number";
+    const now = known ? given : 0;
     this.toggleAttribute("unknown", !known);
     const share = Math.max(-1, Math.min(1, now / this.most));
     const [from, width] = this.signed ? [50 + 50 * Math.min(share, 0), 50 * Math.abs(share)] : [0, 100 * Math.abs(share)];
@@ -155,10 +155,10 @@ customElements.define("brazo-follower-state", FollowerState);
 customElements.define("brazo-heartbeat", Heartbeat);
 customElements.define("brazo-bar", Bar);
 
-// ---- what is held -----------------------------------------------------------------------------
+// ---- hold-to-run ------------------------------------------------------------------------------
 
-// While the mouse is down in the scene the page says so, again and again: a drag of the handle counts
-// only while the dragging page is connected.
+// While the mouse button is down in the scene, an event is sent periodically: a drag of the handle has an
+// effect only while the dragging page is connected.
 let grasping = 0;
 function grasp(event) {
   if (!(event.target instanceof HTMLCanvasElement) || event.button !== 0) return;
@@ -175,7 +175,7 @@ addEventListener("pointerdown", grasp, true);
 for (const end of ["pointerup", "pointercancel", "blur", "pagehide"]) addEventListener(end, letGo, true);
 document.addEventListener("visibilitychange", () => document.hidden && letGo());
 
-// Keys hold the buttons that name them; they mean nothing else here.
+// A key holds the button with its name as `key`; these keys have no other function on this page.
 /** @returns {any} */
 function heldBy(event) {
   if (root.dataset.station !== "master" || typing(event)) return null;

@@ -7,7 +7,8 @@ Unknown values are never shown as if they were known.  The state of a link is on
     late      last message older than that, but within the timeout of the link
     dead      connection lost, or the control loop of this end has stopped
 
-The follower's state is shown only if it is this end's own or if the link is up or late.
+At the follower, the state of the follower is always shown.  At the master, it is shown only while
+the link is up or late.
 """
 
 from __future__ import annotations
@@ -34,7 +35,10 @@ DROPPED = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StationStatus:
-    """Status as known at one end; times in s, NaN if unknown."""
+    """Status of the link and of the follower, as known at one end of the link.
+
+    Times are in s, NaN if unknown.
+    """
 
     link: LinkState
     about: str  # message that describes the link
@@ -55,7 +59,7 @@ class StationStatus:
 
 
 class Watch:
-    """State machine of the link: remembers whether a peer ever connected and when it was lost."""
+    """State of the link over time: whether a peer ever connected, and when the link was lost."""
 
     def __init__(self) -> None:
         self._ever = False
@@ -64,8 +68,9 @@ class Watch:
     def judge(self, heard: float | None, heartbeat: float, silence: float) -> LinkState:
         """Update and return the state of the link.
 
-        `heard` is the age of the last message (s), None without a connection; `heartbeat` is the
-        heartbeat period (s), `silence` the age (s) beyond which the peer counts as lost.
+        `heard` is the age of the last message (s); None if there is no connection.  `heartbeat` is
+        the heartbeat period (s).  `silence` is the age of the last message (s) above which the link
+        is dead.
         """
         if heard is not None and heard <= silence:
             self._ever, self._dead_since = True, None
@@ -78,22 +83,25 @@ class Watch:
 
     @property
     def gone(self) -> float:
-        """Seconds since the link was lost."""
+        """Time (s) since the link was lost; 0 if the link is not lost."""
         return 0.0 if self._dead_since is None else time.monotonic() - self._dead_since
 
 
 def follower_status(station: FollowerStation, watch: Watch) -> StationStatus:
-    """Status as known at the follower.  Requires the simulation's lock."""
+    """Update `watch` and return the status of link and follower, as known at the follower.
+
+    The simulation's lock must be held.
+    """
     link, safety = station.link, station.follower.safety
     heard = link.heard
     state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
     step, counts = station.step, link.counts
     error = station.sim.player.error
     about = {
-        "waiting": f"no master yet; listening at {link.url}",
+        "waiting": f"no master has connected yet; listening at {link.url}",
         "up": f"'{link.master}' is connected",
         "late": f"'{link.master}': last message {1e3 * (heard or 0.0):.0f} ms ago",
-        "dead": f"no master for {watch.gone:.1f} s",
+        "dead": f"connection to the master lost {watch.gone:.1f} s ago",
     }[state]
     if error is not None:
         state, about = "dead", f"the simulation stopped: {error}"
@@ -118,7 +126,7 @@ def follower_status(station: FollowerStation, watch: Watch) -> StationStatus:
 
 
 def master_status(station: MasterStation, watch: Watch) -> StationStatus:
-    """Status as known at the master."""
+    """Update `watch` and return the status of link and follower, as known at the master."""
     link = station.link
     heard = link.heard if link.connected else None
     state = watch.judge(heard, link.rules.heartbeat, link.rules.silence)
@@ -129,7 +137,10 @@ def master_status(station: MasterStation, watch: Watch) -> StationStatus:
         "waiting": link.trouble or f"connecting to {link.url}",
         "up": f"connected to '{link.follower}'",
         "late": f"'{link.follower}': last message {1e3 * (heard or 0.0):.0f} ms ago",
-        "dead": f"'{link.follower}' has not answered for {watch.gone:.1f} s; it stops by itself",
+        "dead": (
+            f"'{link.follower}' has not answered for {watch.gone:.1f} s; "
+            "its robot stops automatically"
+        ),
     }[state]
     if state == "dead" and link.turned_away:
         about = f"'{link.follower}' rejects this master: {link.trouble}"

@@ -1,18 +1,20 @@
 """Simulation steps in machine code, bit-identical to those in Python.
 
-A step in Python takes as long as the physics engine itself, although most steps are plain
-arithmetic on fixed memory.  `NativeSteps` makes such steps from the controllers to the recorded
-row, several in one call if nothing is due between them.  It leaves to Python
+The Python code of a step takes as long as the physics engine itself, although most steps are plain
+arithmetic on fixed memory.  `NativeSteps` makes such steps ("native steps") in machine code, from
+the controllers to the recorded row.  It makes several steps in one call if no Python code has to
+run between them.  Two cases remain in Python:
 
 * whole steps with a part that has no native implementation: exact mode, friction computed by
-  formula, loops of a Delta, welding grippers, controllers in Python, active faults;
+  formula, loops of a Delta, welding grippers, controllers in Python, ideal positioning, faults of
+  encoders and commands;
 * the second half of a step with an event: a contact begins or ends, a gripper grasps or releases
-  a body, the engine warns.
+  a body, or the engine issues a warning.
 
     steps           interface for the simulation
-    batch_code      controllers, rows, references
-    world_code      a step of the world, and whether it was quiet
-    world_table, robot_record    the memory they use
+    batch_code      machine code of controllers, recorded rows and references
+    world_code      machine code of a step of the world, and the detection of events
+    world_table, robot_record    the memory that the machine code uses
 """
 
 from brazo.simulation.native.steps import NativeSteps, native_steps_check

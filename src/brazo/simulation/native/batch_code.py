@@ -1,15 +1,16 @@
-"""Machine code for simulation steps; `steps` prepares the memory it uses.
+"""Machine code for batches of simulation steps; the module `steps` prepares the memory it uses.
 
     brazo_steps(batch) -> 0
 
-The order is that of a step in Python: controllers → row "before" → world → row "after" → next
-references.  The call returns early
+The order within a step is the same as in Python: controllers → recorded values before the step →
+world → recorded values after the step → next references.  The call returns early
 
-    before a step in which a controller gives no finite torque
+    before a step in which a controller computes a torque that is not finite
     after a step in which a condition of a task does not hold
-    after a step that was not quiet (see `world_code`); the caller makes its part after the engine
+    after the engine's part of a step with an event (see `world_code`)
 
-`done` is the number of steps made; `half` is 1 if the last one has to be completed.
+The field `done` of `batch` is the number of steps made.  The field `half` is 1 if the last step had
+an event: then the caller has to complete this step.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _TIME_UTC = 1
 
 @lru_cache(maxsize=1)
 def batch_code() -> tuple[MachineCode, int]:
-    """Return the machine code and the address of its entry; compiled once per machine."""
+    """Return the compiled code of this module and the address of the function `brazo_steps`."""
     module = Module()
     add_world(module)
     for name, text in (
@@ -99,7 +100,7 @@ def _steps() -> str:
 
 
 def _next() -> str:
-    """Return the code of `Sampled.advance`: next reference; after the last, the rest position."""
+    """Return LLVM code that writes the next reference of each robot, as `Sampled.advance`."""
     f = Flow("define internal void @brazo_next(ptr %s)")
     robots = f.get("ptr", "%s", BATCH.robots)
     with f.each(f.get("i64", "%s", BATCH.robot_count)) as i:
@@ -118,7 +119,7 @@ def _next() -> str:
 
 
 def _conditions() -> str:
-    """Return the code that checks whether the numbers of all conditions are above 0."""
+    """Return LLVM code of a function that returns true if all conditions of tasks hold."""
     f = Flow("define internal i1 @brazo_conditions(ptr %s)")
     first = f.get("ptr", "%s", BATCH.conditions)
     with f.each(f.get("i64", "%s", BATCH.condition_count)) as i:
@@ -133,7 +134,7 @@ def _conditions() -> str:
 
 
 def _lap() -> str:
-    """Return the code that stores the time of the C library's `timespec_get`: s, then ns."""
+    """Return LLVM code that stores the current time (s, ns), read with `timespec_get`."""
     f = Flow("define internal void @brazo_lap(ptr %s, i64 %place)")
     to = f.item(f.get("ptr", "%s", BATCH.laps), "%place", 2 * WORD)
     f.call("i32", f.get("ptr", "%s", BATCH.clock), f"ptr {to}", f"i32 {_TIME_UTC}")
@@ -142,9 +143,9 @@ def _lap() -> str:
 
 
 def _controllers() -> str:
-    """Return the code that writes the torques of all robots.
+    """Return LLVM code that computes and writes the torques of all robots.
 
-    It returns false and changes nothing if a torque is not finite.
+    If a torque is not finite, the generated function returns false and writes no torques.
     """
     f = Flow("define internal i1 @brazo_controllers(ptr %s)")
     robots, count = f.get("ptr", "%s", BATCH.robots), f.get("i64", "%s", BATCH.robot_count)
@@ -187,7 +188,7 @@ def _controllers() -> str:
 
 
 def _before() -> str:
-    """Return the code of `RawRows.before`."""
+    """Return LLVM code that stores the state before a step, as `RawRows.before`."""
     f = Flow("define internal void @brazo_before(ptr %s, ptr %world)")
     row = f.get("i64", "%s", BATCH.row)
     now = f.load("double", f.get("ptr", "%world", WORLD.time))
@@ -207,7 +208,7 @@ def _before() -> str:
 
 
 def _after() -> str:
-    """Return the code of `RawRows.after`."""
+    """Return LLVM code that stores the results of a step, as `RawRows.after`."""
     f = Flow("define internal void @brazo_after(ptr %s, ptr %world)")
     model, data = (f"ptr {f.get('ptr', '%world', place)}" for place in (WORLD.model, WORLD.data))
     f.call("void", f.get("ptr", "%s", BATCH.sum_contacts), model, data)
@@ -219,7 +220,11 @@ def _after() -> str:
 
 
 def _copies(f: Flow, row: str, count: int, records: int) -> None:
-    """Add the code that copies arrays of the engine into a row of their columns."""
+    """Add code to `f` that copies arrays of the engine into row `row` of the recorded columns.
+
+    `count` and `records` are indices of fields of `BATCH`: the number of arrays to copy, and the
+    address of the table that lists them.
+    """
     first = f.get("ptr", "%s", records)
     with f.each(f.get("i64", "%s", count)) as i:
         one = f.item(first, i, WORD * len(COPY))

@@ -1,4 +1,7 @@
-"""Record of one robot for native steps: addresses of its controller, state and reference."""
+"""Record of one robot in the memory that steps in machine code ("native steps") read.
+
+It contains the addresses of the controller's kernel, the state of the robot and its reference.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from brazo.simulation.robot import SimRobot
 
 
 class RobotRecord:
-    """Writer of a robot's record; updates it when the controller or motion is replaced."""
+    """Writer of the record of one robot, which native steps read."""
 
     def __init__(self, robot: SimRobot, words: np.ndarray, place: int) -> None:
         self._robot = robot
@@ -26,7 +29,7 @@ class RobotRecord:
         words[ROBOT.n], words[ROBOT.place] = robot.n, 8 * place
 
     def ready(self) -> bool:
-        """Update the record; return False if the robot needs steps in Python."""
+        """Update the record; return False if steps of this robot must be made in Python."""
         robot = self._robot
         if not robot.control.plain:
             return False
@@ -44,7 +47,10 @@ class RobotRecord:
         return True
 
     def begin(self) -> bool:
-        """Write the remaining references; return False if they are not known in advance."""
+        """Write the address and number of the remaining reference rows.
+
+        Return False if the references are not known in advance, as with a live source.
+        """
         words, motion = self._words, self._motion
         if type(motion) is Sampled:
             following, table = motion.following, motion.table
@@ -83,7 +89,10 @@ class RobotRecord:
         return True
 
     def _take_controller(self, controller: Controller, motion: Motion) -> bool:
-        """Write the addresses of a controller's kernel and data; return False if there is none."""
+        """Write the addresses of the controller's kernel and data.
+
+        Return False if the controller has no machine code.
+        """
         robot, words = self._robot, self._words
         live, torque = robot.world.live, robot.world.torque
         if not isinstance(controller, CompiledController) or live is None:
@@ -113,7 +122,10 @@ class RobotRecord:
         return True
 
     def _take_drives(self, drives: Drives, motion: Motion) -> bool:
-        """Write the addresses of the kernel of real drives; return False if there is none."""
+        """Write the addresses of the kernel and data of the drive model.
+
+        Return False if the drive model has no machine code.
+        """
         control, world, words = self._robot.control, self._robot.world, self._words
         if drives.kernel.address is None or world.live is None:
             return False

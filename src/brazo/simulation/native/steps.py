@@ -36,20 +36,20 @@ __all__ = ["NativeSteps", "native_steps_check"]
 
 
 def native_steps_check() -> Check:
-    """Check whether native steps can be made on this machine."""
+    """Check whether this machine can run simulation steps in machine code; return the result."""
     try:
         if not native():
-            return Check("native steps", "none: no machine code is made; steps are in Python")
+            return Check("native steps", "none: machine code is not used; steps run in Python")
     except BrazoError as error:
         return Check("native steps", str(error), ok=False)
     why = unusable() or (None if _clock() else "the C library has no timespec_get")
     if why is not None:
-        return Check("native steps", f"none, steps are in Python: {why}", ok=False)
-    return Check("native steps", "simulation steps are made in machine code")
+        return Check("native steps", f"none, simulation steps run in Python: {why}", ok=False)
+    return Check("native steps", "simulation steps run in machine code")
 
 
 class NativeSteps:
-    """Native steps of one simulation."""
+    """Makes steps of one simulation in machine code."""
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
@@ -64,11 +64,12 @@ class NativeSteps:
         self._conditions: list[Condition] = []
 
     def make(self, most: int, timed: bool) -> int:
-        """Make up to `most` steps, the first of which has run its tasks; return their number.
+        """Make up to `most` steps in machine code; return the number of steps made.
 
-        Return 0 if the step has to be made in Python.  If `incomplete` is set afterwards, the part
-        of the last step after the engine still has to be completed.  If `timed`, the parts of the
-        first step are timed.
+        The tasks of the first step must have been called already.  The result is 0 if the first
+        step has to be made in Python.  If `incomplete` is True afterwards, the last step ended
+        after the physics engine, and the caller has to complete it.  If `timed` is True, the first
+        step is timed (see `parts`).
         """
         sim, words, table = self._sim, self._words, self._table
         if sim.world.mj_data is not self._data:
@@ -100,7 +101,7 @@ class NativeSteps:
         return words[BATCH.done]
 
     def _end(self, table: WorldTable, recorder: RunRecorder | None) -> None:
-        """Update world, recorder and robots after the steps."""
+        """Update world, recorder and robots after a batch of native steps."""
         made = self._words[BATCH.done]
         if made:
             table.stepped(made)
@@ -111,16 +112,19 @@ class NativeSteps:
 
     @property
     def incomplete(self) -> bool:
-        """Whether the last step still has to be completed."""
+        """Whether the last step ended after the physics engine and must be completed in Python."""
         return bool(self._words[BATCH.half])
 
     def parts(self) -> tuple[float, float, float]:
-        """Control, recording and engine times (s) of the timed step, if it is complete."""
+        """Return the times (s) that the timed step spent on control, recording and the engine.
+
+        The times are valid only if the timed step was completed in machine code.
+        """
         start, acted, kept, moved, written = (s + 1e-9 * ns for s, ns in self._laps.tolist())
         return acted - start, (kept - acted) + (written - moved), moved - kept
 
     def _attach(self) -> None:
-        """Attach to the arrays of a newly compiled world."""
+        """Prepare native steps for a newly compiled world: store the addresses of its arrays."""
         sim = self._sim
         world = sim.world
         self._data, self._table, self._block = world.mj_data, None, None
@@ -146,7 +150,7 @@ class NativeSteps:
         self._table = table
 
     def _take_conditions(self, conditions: list[Condition]) -> bool:
-        """Use the conditions of the tasks; return False if one has no machine code."""
+        """Set the conditions that native steps check; return False if one has no machine code."""
         if conditions != self._conditions:
             found = _conditions(conditions)
             if found is None:
@@ -158,7 +162,10 @@ class NativeSteps:
         return True
 
     def _take(self, block: RawRows) -> bool:
-        """Write to the columns of a new block; return False if only Python can compute its rows."""
+        """Set the block of raw rows into which native steps record.
+
+        Return False if the rows of this block can only be filled in Python.
+        """
         if not block.plain:
             return False
         words = self._words
@@ -178,7 +185,7 @@ class NativeSteps:
 
 
 def _conditions(conditions: list[Condition]) -> tuple[np.ndarray, object] | None:
-    """Return the records of conditions, and the arrays that they point to.
+    """Return the table of conditions that native steps read, and the arrays it points to.
 
     Return None if a condition has no machine code.
     """
@@ -204,7 +211,10 @@ def _copies(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _clock() -> int | None:
-    """Address of the C library's `timespec_get` with 64-bit seconds; None if unavailable."""
+    """Return the address of the C function `timespec_get`; None if the C library has none.
+
+    On Windows the variant with 64-bit seconds is used.
+    """
     try:
         if os.name == "nt":
             return ctypes.cast(ctypes.CDLL("ucrtbase")._timespec64_get, ctypes.c_void_p).value

@@ -1,13 +1,15 @@
-"""Machine code for a step of the world: `World.advance` as long as no event occurs.
+"""Machine code for a step of the world: `WorldStepper.advance` for steps without events.
 
-    @brazo_advance(world) -> i1       drives, last steps, engine; whether the step was *quiet*
+    @brazo_advance(world) -> i1
 
-A step is quiet if the engine gave no warning, no contact level changed and no grasp changed.  Then
-there is no event to report.  Sums are computed in the same order as by `PatternReader` and
-`GraspReader`, so all results are bit-identical.  A comparison of two doubles that are too close to
-decide here counts as not quiet and is left to Python.
+The function writes the gripper forces, stores the state for a possible dump, makes one step of the
+physics engine and returns whether the step was *quiet*.  A step is quiet if the engine gave no
+warning, no contact level changed and no grasp changed: then there is no event to report.  Sums are
+computed in the same order as in `PatternReader` and `GraspReader`, so all results are
+bit-identical.  If the angle of a grasp is too close to its limit, the function returns False, and
+Python evaluates the grasp.
 
-The records are written by `world_table`.
+The module `world_table` writes the records that this code reads.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ ZERO = hex_double(0.0)
 
 
 def add_world(module: Module) -> None:
-    """Add the functions to a module."""
+    """Add the functions of this file to an LLVM module."""
     add_copy(module)
     module.definitions["brazo_drive"] = _drive()
     module.definitions["brazo_contacts"] = _contacts()
@@ -78,7 +80,7 @@ def _advance() -> str:
 
 
 def _drive() -> str:
-    """Return the code of `WorldGripper.drive` for all grippers."""
+    """Return LLVM code that does the same as `WorldGripper.drive`, for all grippers."""
     f = Flow("define internal void @brazo_drive(ptr %world)")
     grippers = f.get("ptr", "%world", WORLD.grippers)
     with f.each(f.get("i64", "%world", WORLD.gripper_count)) as i:
@@ -103,16 +105,20 @@ def _drive() -> str:
 
 
 def _clip(f: Flow, x: str, greatest: str) -> str:
-    """Clip x to ±`greatest`: `min(max(x, −greatest), greatest)`, with Python's comparisons."""
+    """Return the LLVM value of `x` clipped to ±`greatest`.
+
+    The result is bit-identical to Python's `min(max(x, -greatest), greatest)`.
+    """
     least = f.emit(f"fneg double {greatest}")
     x = f.choose(f.binary("fcmp ogt double", least, x), "double", least, x)
     return f.choose(f.binary("fcmp olt double", greatest, x), "double", greatest, x)
 
 
 def _contacts() -> str:
-    """Return the code of `PatternReader.read`.
+    """Return LLVM code that does the same as `PatternReader.read`.
 
-    Its result is 1 if a pad presses on a body, 0 if not, −1 if a level changed.
+    The generated function returns 1 if a gripper pad presses on a body, 0 if not, and −1 if a
+    contact level changed.
     """
     f = Flow("define internal i64 @brazo_contacts(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
@@ -158,15 +164,20 @@ def _contacts() -> str:
 
 
 def _entry(f: Flow, table: str, k: str) -> str:
-    """Load the entry of two geoms from a table of 32-bit integers."""
+    """Return the LLVM value of entry `k` of `table`.
+
+    The table has a 32-bit integer for each pair of geoms.
+    """
     at = f.item(f.get("ptr", "%world", getattr(WORLD, table)), k, 4)
     return f.emit(f"sext i32 {f.load('i32', at)} to i64")
 
 
 def _level(f: Flow, pair: str, level: str, serial: str, matched: object) -> None:
-    """Compare the level of a pair with its last level; a higher one is a change.
+    """Emit code that compares the contact level of a pair of parts with that of the last step.
 
-    An equal level is counted once per pair, so that a lower level shows as a missing match.
+    If the level is higher, the generated function returns −1.  Pairs with an equal level are
+    counted in `matched`.  If a level is lower, this count is too small, which is detected at the
+    end of the function.
     """
     known = f.load("i8", f.at(f.get("ptr", "%world", WORLD.levels), pair))
     before = f.emit(f"zext i8 {known} to i64")
@@ -180,9 +191,10 @@ def _level(f: Flow, pair: str, level: str, serial: str, matched: object) -> None
 
 
 def _grips() -> str:
-    """Return the code of `GraspReader.grip` for all grippers.
+    """Return LLVM code that does the same as `GraspReader.grip`, for all grippers.
 
-    Its result is 1 if any gripper holds a body, 0 if none does, −1 on a change.
+    The generated function returns 1 if any gripper holds a body, 0 if none does, and −1 if a grasp
+    changed.
     """
     f = Flow("define internal i64 @brazo_grips(ptr %world)")
     touches, pushes = f.get("ptr", "%world", WORLD.touches), f.get("ptr", "%world", WORLD.pushes)
@@ -231,7 +243,11 @@ def _grips() -> str:
 
 
 def _lies_well() -> str:
-    """Return the code of `GraspReader._lies_well`: 1 or 0, −1 if too close to decide."""
+    """Return LLVM code that does the same as `GraspReader._lies_well`.
+
+    The generated function returns 1 if the angle is within the limit, 0 if not, and −1 if it is too
+    close to the limit to decide.
+    """
     f = Flow("define internal i64 @brazo_lies_well(ptr %grip, ptr %gripper)")
     kind = f.get("i64", "%grip", GRIP.kind)
     with f.when(f.binary("icmp eq i64", kind, BALL)):

@@ -1,7 +1,7 @@
 """Memory that the machine code of `world_code` reads and writes, for one compiled world.
 
-Addresses of the engine's arrays are written once; `ready` updates what may change between two steps
-(grasps, contact levels, the ring of the last steps).
+Addresses of the engine's arrays are written once.  `ready` updates the entries that may change
+between two steps: grasps, contact levels and the ring buffer of the last states.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_SOLIDS = 2000  # limit, because a table of all their pairs is stored
 
 
 class WorldTable:
-    """The records of one world, valid until it is edited."""
+    """Memory of one world for native steps; it becomes invalid when the world is edited."""
 
     def __init__(self, world: World, view: EngineView) -> None:
         self.world, self.data = world, world.mj_data
@@ -79,7 +79,7 @@ class WorldTable:
         return address(self.words)
 
     def ready(self) -> bool:
-        """Update all records; return False if the next step has to be made in Python."""
+        """Update all entries; return False if the next step has to be made in Python."""
         world, words = self.world, self.words
         observer, box = world.observer, world.stepper.last_steps
         if not observer.plain or not roomy(self.data):
@@ -100,13 +100,13 @@ class WorldTable:
         return True
 
     def stepped(self, steps: int) -> None:
-        """Update the world after native steps."""
+        """Update the world's contact time and buffer of last states after `steps` native steps."""
         if self._box is not None:
             self._box.following += steps
         self.world.stepper.stepped(self._numbers[WORLD.start])
 
     def _write_observed(self) -> None:
-        """Write contact levels and grasps as known to the observer."""
+        """Write the contact levels and grasps of the last observed step."""
         observer = self.world.observer
         self._revision = observer.revision
         if observer.wanted is not self._wanted:
@@ -123,7 +123,7 @@ class WorldTable:
 
 
 def world_table(world: World) -> WorldTable | None:
-    """Return the records of a world; None if its steps can only be made in Python."""
+    """Return the `WorldTable` of a world; None if its steps can only be made in Python."""
     if world.mode != "contact" or world.compiled.friction.by_formula:
         return None
     if len(world.labels) > MOST_SOLIDS:
@@ -133,7 +133,10 @@ def world_table(world: World) -> WorldTable | None:
 
 
 class _Slots:
-    """Slots: a number for each combination of a gripper pad and a body, to sum their contacts."""
+    """Numbering of all combinations of a gripper pad and a body.
+
+    The number of a combination is called its slot.  Contacts and forces are summed per slot.
+    """
 
     def __init__(self, readers: list[GraspReader], solids: int, reader: ContactReader) -> None:
         self.bodies = len(readers[0].bodies) if readers else 0
@@ -150,7 +153,11 @@ class _Slots:
         return (2 * gripper + side) * self.bodies + body
 
     def write(self, rows: Array, gripper: int, reader: GraspReader, sensordata: Array) -> None:
-        """Write the records of one gripper, one row per body."""
+        """Fill the table `rows` of the gripper with index `gripper`; it has one row per body.
+
+        A row contains the slots of the two pads, the address of the sensor of the finger direction,
+        and the kind of shape.
+        """
         sensors = reader.gripper.sensors
         assert sensors is not None
         for k, (name, (body, _)) in enumerate(reader.bodies.items()):
@@ -164,7 +171,7 @@ class _Slots:
 
 
 def _addresses(view: EngineView) -> dict[str, int]:
-    """Return the entries of a world's record that come from the engine."""
+    """Return addresses and sizes of the physics engine's data; the keys are fields of `WORLD`."""
     named = ("model", "data", "time", "contact_count", "contacts", "forces", "contact_size", "dist")
     named += ("geoms", "force_at", "warnings", "warning_size")
     found = {name: getattr(view, name) for name in named}
@@ -172,7 +179,10 @@ def _addresses(view: EngineView) -> dict[str, int]:
 
 
 def _write_pairs(table: Array, reader: ContactReader, classes: frozenset[str]) -> None:
-    """Write the pair of parts of any two geoms; -1 for contact classes without subscribers."""
+    """Write into `table`, for any two geoms, the index of the pair of parts they belong to.
+
+    The entry is -1 if the contact class of the two geoms is not in `classes`.
+    """
     rank, part = reader.rank, reader.part
     turned = rank[:, None] > rank[None, :]
     pair = np.where(

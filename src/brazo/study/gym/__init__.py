@@ -7,7 +7,7 @@
     many = gymnasium.make_vec("brazo/Reach-v0", 1024, robot="puma560")
     cell = gymnasium.make("brazo/CellReach-v0", cell="cooperative", robot="scara1")
 
-`brazo.study.gym:brazo/Reach-v0` registers and makes one in a single call.
+The id `brazo.study.gym:brazo/Reach-v0` registers and makes an environment in a single call.
 """
 
 from brazo.errors import BrazoError
@@ -27,7 +27,7 @@ REACH, CELL_REACH = "brazo/Reach-v0", "brazo/CellReach-v0"
 
 
 def register() -> None:
-    """Register the environments; importing this module does it."""
+    """Register the environments; called when this module is imported."""
     here = "brazo.study.gym"
     # The environments count their steps themselves, as a batch of them has to.
     if REACH not in _gymnasium.registry:

@@ -1,8 +1,8 @@
-"""The reach task of a robot in a cell, with contacts: bodies, chutes and other robots.
+"""Reach task of a robot in a cell, with contacts: bodies, chutes and other robots.
 
-The action is a joint velocity, whose integral is the reference of the robot's controller.  The
-other robots hold their poses.  Each environment has a simulation; Gymnasium's `SyncVectorEnv` and
-`AsyncVectorEnv` run several.
+The action is a joint velocity; its integral is the reference of the robot's controller.  The other
+robots hold their poses.  Each environment has its own simulation.  Gymnasium's `SyncVectorEnv` and
+`AsyncVectorEnv` run several environments.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Array = np.ndarray
 
 
 class CellReachEnv(Env):
-    """A robot of a cell; `cell` is a name, a path or a `Cell`, `robot` its name in the cell.
+    """Environment of a robot in a cell; `cell` is a name, a path or a `Cell`.
 
-    `options` as for `ReachTask`, apart from `action`, `substeps` and `start`.  Goals are in the
-    robot's base frame.
+    `robot` is the name of the robot in the cell.  `options` are those of `ReachTask`, except
+    `action`, `substeps` and `start`.  Goals are in the robot's base frame.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
@@ -55,7 +55,7 @@ class CellReachEnv(Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode with the cell at time 0; `options` may have the goal (3,) in m."""
+        """Start an episode with the cell at time 0; `options` may contain the goal (3,) in m."""
         super().reset(seed=seed)
         self.sim.reset()
         self._source = _Velocity(self.task, self.sim.dt)
@@ -64,7 +64,7 @@ class CellReachEnv(Env):
         return self._observation(), self._info(False)
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move for `dt` seconds."""
+        """Move the robot for `dt` seconds."""
         self._source.qd = self.task.command(action)
         self.sim.step(self._periods)
         self._count += 1
@@ -82,7 +82,7 @@ class CellReachEnv(Env):
 
 
 class _Velocity:
-    """A reference that moves with a velocity within the limits of the joints."""
+    """Joint reference that moves with the velocity `qd` and stays within the joint limits."""
 
     def __init__(self, task: ReachTask, dt: float) -> None:
         self._task, self._dt = task, dt

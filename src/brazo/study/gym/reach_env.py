@@ -1,4 +1,4 @@
-"""Reach environments without contacts: one robot, and many in one native call."""
+"""Reach environments without contacts: a single robot, or many robots in one native call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray
 
 
 def task_spaces(task: ReachTask) -> tuple[spaces.Box, spaces.Box]:
-    """Observation and action space of a task."""
+    """Return the observation and action spaces of a task."""
     return (
         spaces.Box(-BOUND, BOUND, (task.observation_size,), np.float32),
         spaces.Box(-1.0, 1.0, (task.robot.n,), np.float32),
@@ -26,12 +26,12 @@ def task_spaces(task: ReachTask) -> tuple[spaces.Box, spaces.Box]:
 
 
 class ReachEnv(Env):
-    """One robot; `options` as for `ReachTask`."""
+    """Environment of one robot; `options` are those of `ReachTask`."""
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
 
     def __init__(self, robot: Any = "puma560", **options: Any) -> None:
-        self.task = ReachTask(robot, **_taken(options))
+        self.task = ReachTask(robot, **_task_options(options))
         self.observation_space, self.action_space = task_spaces(self.task)
         self.q, self.qd = self.task.start.copy(), np.zeros(self.task.robot.n)
         self.goal, self._count = self.task.tool(self.q), 0
@@ -39,7 +39,7 @@ class ReachEnv(Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode; `options` may have the goal (3,) in m."""
+        """Start an episode; `options` may contain the goal (3,) in m."""
         super().reset(seed=seed)
         self.q, self.qd = self.task.start.copy(), np.zeros(self.task.robot.n)
         self.goal, self._count = read_goal(self.task, self.np_random, options), 0
@@ -47,7 +47,7 @@ class ReachEnv(Env):
         return self.task.observation(self.q, self.qd, self.goal), _info(distance, False)
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move for `dt` seconds."""
+        """Move the robot for `dt` seconds."""
         self.q, self.qd = self.task.advance(self.q, self.qd, action)
         self._count += 1
         reward, distance, reached = self.task.reward(self.q, self.goal, action)
@@ -58,9 +58,10 @@ class ReachEnv(Env):
 
 
 class ReachVectorEnv(VectorEnv):
-    """Many robots in one native call; each moves bit for bit as a `ReachEnv` with its seed.
+    """Vector environment of many robots in one native call.
 
-    The environments of finished episodes start again in the next step, which ignores their action.
+    Each robot moves exactly (bit for bit) like a `ReachEnv` with the same seed.  After an episode
+    has ended, the next step starts a new episode and ignores the action.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (as Gymnasium declares it)
@@ -71,7 +72,7 @@ class ReachVectorEnv(VectorEnv):
     def __init__(self, num_envs: int = 1, robot: Any = "puma560", **options: Any) -> None:
         if not isinstance(num_envs, int) or num_envs < 1:
             raise BrazoError(f"num_envs = {num_envs!r}; it must be an integer of at least 1")
-        self.task, self.num_envs = ReachTask(robot, **_taken(options)), num_envs
+        self.task, self.num_envs = ReachTask(robot, **_task_options(options)), num_envs
         self.single_observation_space, self.single_action_space = task_spaces(self.task)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -130,17 +131,17 @@ class ReachVectorEnv(VectorEnv):
 
 
 def read_goal(task: ReachTask, rng: np.random.Generator, options: dict[str, Any] | None) -> Array:
-    """The goal of the options of `reset`, or a random one."""
+    """Return the goal (3,) in m from the options of `reset`, or a random goal."""
     if not options or "goal" not in options:
         return task.goal(rng)
     goal = np.asarray(options["goal"], dtype=float)
     if goal.shape != (3,) or not np.isfinite(goal).all():
-        raise BrazoError(f"the goal has shape {goal.shape}; expected 3 finite numbers (m)")
+        raise BrazoError(f"goal = {options['goal']!r}; expected 3 finite numbers (m)")
     return goal
 
 
-def _taken(options: dict[str, Any]) -> dict[str, Any]:
-    """The options without those that Gymnasium adds."""
+def _task_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Remove the option `render_mode`, which Gymnasium adds, and return the other options."""
     options.pop("render_mode", None)
     return options
 
@@ -150,6 +151,6 @@ def _info(distance: float, reached: bool) -> dict[str, Any]:
 
 
 def _infos(distance: Array, reached: Array) -> dict[str, Any]:
-    """Information of all environments, with masks, as Gymnasium's vector environments return it."""
+    """Return the info of all environments, with masks, in the format of Gymnasium vector envs."""
     every = np.ones(len(distance), dtype=bool)
     return {"distance": distance, "_distance": every, "success": reached, "_success": every}

@@ -1,18 +1,19 @@
-"""The reach task for any number of robots at once: goals, observations, rewards, motion.
+"""Reach task for any number of robots at once: goals, observations, rewards, motion.
 
-The tool has to come within `tolerance` of a goal position.  Goals are tool positions of random
-joint positions about the start pose, hence reachable.
+The tool has to come within `tolerance` of a goal position.  A goal is the tool position at random
+joint positions near the start pose, so it is reachable.
 
     action        (n,) from −1 to 1: joint velocities as a fraction of the drives' max speeds, or
                   torques as a fraction of their max torques
     observation   q (−1 to 1 within the limits), q̇ / max speed, (goal − tool) / scale, tool / scale
     reward        −distance / scale − 0.01 |action|² / n each step, +1 when the goal is reached
 
-where scale is the distance of the tool from the first axis at the start pose, at least 0.1 m.  An
+Here scale is the distance of the tool from the first axis at the start pose, at least 0.1 m.  An
 episode ends when the goal is reached (terminated) or after `steps` steps (truncated).
 
-With velocity actions the torques are those of computed torque, M k (v − q̇) + C q̇ + G, within the
-limits of the drives.  All robots move in one native call; joint limits are inelastic stops.
+With velocity actions the torques are those of computed torque control, M k (v − q̇) + C q̇ + G,
+within the limits of the drives.  All robots move in one native call; joint limits are inelastic
+stops.
 """
 
 from __future__ import annotations
@@ -44,16 +45,17 @@ Action = Literal["velocity", "torque"]
 
 
 class ReachTask:
-    """The task for one robot model; arrays have a leading dimension, one entry per robot.
+    """Reach task for one robot model; arrays have a leading dimension, one entry per robot.
 
     Parameters
     ----------
     robot : name, path or `Robot`.
     action : "velocity" or "torque".
-    dt, substeps : time of a step (s) and Runge–Kutta steps in it.
+    dt, substeps : time of a step (s), and the number of Runge–Kutta steps in it.
     steps : max steps of an episode.
     tolerance : distance (m) at which the goal is reached.
-    spread : max distance of the joints from the start pose at a goal, rad; a tenth of it in m.
+    spread : a random goal is the tool position at joint positions that differ from the start pose
+        by at most this value (rad); for prismatic joints by a tenth of it (m).
     start : the start pose, by name or (n,); default: the first pose of the robot file.
     """
 
@@ -90,7 +92,7 @@ class ReachTask:
         if action == "torque" and not np.isfinite(limits).all():
             bad = self.robot.joint_names[int(np.flatnonzero(~np.isfinite(limits))[0])]
             raise BrazoError(
-                f"torque actions need limits of the drives: joint '{bad}' of {self.robot.name} has "
+                f"torque actions need torque limits: joint '{bad}' of {self.robot.name} has "
                 "no max_torque; add it to the robot file, or use action='velocity'"
             )
         self.command_scale = limits if action == "torque" else self.speeds
@@ -98,11 +100,11 @@ class ReachTask:
         self.observation_size = 2 * self.robot.n + 6
 
     def tool(self, q: Array) -> Array:
-        """Tool positions (..., 3)."""
+        """Return the tool positions (..., 3) in m."""
         return self.robot.fk(q)[..., :3, 3]
 
     def goal(self, rng: np.random.Generator) -> Array:
-        """A random goal (3,)."""
+        """Return a random goal (3,) in m."""
         low = np.maximum(self.start - self.reach, self.low)
         high = np.minimum(self.start + self.reach, self.high)
         for _ in range(MAX_DRAWS):
@@ -110,13 +112,13 @@ class ReachTask:
             if np.linalg.norm(goal - self.tool(self.start)) > self.tolerance:
                 return goal
         raise BrazoError(
-            f"no goal of {self.robot.name} is further than tolerance = {self.tolerance:g} m from "
-            f"the start in {MAX_DRAWS} draws with spread = {self.spread:g}; use a smaller "
+            f"no goal of {self.robot.name} found: with spread = {self.spread:g}, all {MAX_DRAWS} "
+            f"random goals are within tolerance = {self.tolerance:g} m of the start; use a smaller "
             "tolerance or a larger spread"
         )
 
     def observation(self, q: Array, qd: Array, goal: Array) -> Array:
-        """Observations (..., size) as float32."""
+        """Return the observations (..., size) as float32."""
         middle, half = 0.5 * (self.low + self.high), 0.5 * (self.high - self.low)
         bounded = np.isfinite(half) & (half > 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -126,24 +128,24 @@ class ReachTask:
         return np.clip(np.concatenate(parts, axis=-1), -BOUND, BOUND).astype(np.float32)
 
     def reward(self, q: Array, goal: Array, action: Array) -> tuple[Array, Array, Array]:
-        """Rewards, distances (m) and whether the goal is reached, (...) each."""
+        """Return rewards (...), distances (...) in m, and whether the goal is reached (...)."""
         distance = np.linalg.norm(goal - self.tool(q), axis=-1)
         reached = distance < self.tolerance
         effort = EFFORT * (np.asarray(action, dtype=float) ** 2).mean(axis=-1)
         return reached - distance / self.scale - effort, distance, reached
 
     def command(self, action: Any) -> Array:
-        """The velocities or torques (..., n) of actions, which are clipped to −1 to 1."""
+        """Return velocities or torques (..., n) for actions; actions are clipped to [−1, 1]."""
         given = np.asarray(action, dtype=float)
         if given.shape[-1:] != (self.robot.n,) or np.isnan(given).any():
             raise BrazoError(
-                f"the action has shape {given.shape}; "
-                f"expected (..., {self.robot.n}) numbers, −1 to 1"
+                f"the action has shape {given.shape}; expected shape (..., {self.robot.n}), "
+                "numbers from −1 to 1 without NaN"
             )
         return np.clip(given, -1.0, 1.0) * self.command_scale
 
     def advance(self, q: Array, qd: Array, action: Any) -> tuple[Array, Array]:
-        """q and qd after one step."""
+        """Return q and qd (..., n) after one step with the given action."""
         x = np.concatenate([q, qd], axis=-1)
         h = np.array([self.dt / self.substeps])
         x = self._loop(self.substeps, x=x, command=self.command(action), h=h).x

@@ -1,7 +1,7 @@
 """CMA-ES on the logarithms of positive factors (Hansen, The CMA evolution strategy, 2016).
 
-The state follows from the scores of all batches, so that a search continues from its stored trials
-alone; a state read from a file would have to be unpickled, which can run foreign code.
+The state follows from the scores of all batches, so a search can be continued from its stored
+trials alone.  A state read from a file would have to be unpickled, which can run foreign code.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CmaEs:
         )
 
     def ask(self, count: int, seed: int) -> list[dict[str, float]]:
-        """`count` new candidates, the same for the same seed and scores so far."""
+        """Return `count` new candidates; the same seed and scores give the same candidates."""
         self._optimizer.reseed_rng(seed)
         return [self._factors(self._optimizer.ask()) for _ in range(count)]
 
@@ -46,7 +46,7 @@ class CmaEs:
             self._optimizer.tell(list(zip(points, scores.tolist(), strict=True)))
 
     def _point(self, factors: Mapping[str, float]) -> np.ndarray:
-        """Factors as a point of the unit cube."""
+        """Return the factors as a point of the unit cube."""
         values = np.array([factors[name] for name in self._names])
         return np.clip(0.5 * (1.0 + np.log(values) / np.log(self._span)), 0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""Conditions under which candidate gains are simulated, and the harder ones of the final check."""
+"""Conditions under which candidate gains are simulated, and harder ones for the final check."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ HARDER = 1.5  # payload, mass error and start error of the final check, as a mul
 
 
 def tuning_cases(robot: Robot, dt: float = 1e-3, delay: float | None = None) -> list[Case]:
-    """The default cases: payload, wrong masses, a start off the reference, a delay.
+    """Return the default cases: payload, wrong masses, a start error, a delay.
 
-    The payload is a tenth of the robot's mass, `delay` (s) by default one control period.
+    The payload is a tenth of the robot's mass.  `delay` (s) is one control period by default.
     """
     return [
         Case(),
@@ -36,7 +36,7 @@ def tuning_cases(robot: Robot, dt: float = 1e-3, delay: float | None = None) -> 
 
 
 def harder(cases: Sequence[Case], dt: float) -> list[Case]:
-    """The cases of the final check: larger deviations, and one more period of delay each."""
+    """Return the cases of the final check: larger deviations and one more period of delay."""
     return [
         replace(
             case,
@@ -50,7 +50,7 @@ def harder(cases: Sequence[Case], dt: float) -> list[Case]:
 
 
 def plant_variants(cases: Sequence[Case], dt: float) -> list[PlantVariant]:
-    """The distinct robots (payload, masses, delay) of the cases, for their linear models."""
+    """Return the distinct plants (payload, mass, delay) of the cases, for their linear models."""
     found: dict[tuple[float, float, int], PlantVariant] = {}
     for case in cases:
         delay = round(case.delay / dt)
@@ -60,7 +60,7 @@ def plant_variants(cases: Sequence[Case], dt: float) -> list[PlantVariant]:
 
 
 def loop_conditions(robot: Robot, cases: Sequence[Case], dt: float) -> LoopConditions:
-    """The cases as conditions of one batch of closed loops, the last dimension (cases,)."""
+    """Return the cases as conditions for one batch of closed loops, with one entry per case."""
     for name in ("payload_com", "payload_known"):
         if len({getattr(case, name) for case in cases}) > 1:
             raise BrazoError(f"tune: all cases must have the same {name}")
@@ -105,13 +105,16 @@ def loop_conditions(robot: Robot, cases: Sequence[Case], dt: float) -> LoopCondi
 
 
 def starts(robot: Robot, cases: Sequence[Case], q: np.ndarray) -> np.ndarray:
-    """Starts (cases, n): the reference q plus the start error, of alternating sign."""
+    """Return the start positions (cases, n): the reference q plus or minus the start error.
+
+    The sign alternates between joints.
+    """
     signs = np.where(np.arange(robot.n) % 2, -1.0, 1.0)
     return q + np.array([case.start_error for case in cases])[:, None] * signs
 
 
 def _mass(robot: Robot) -> float:
-    """Mass of the links of a robot (kg)."""
+    """Return the mass (kg) of the links of a robot."""
     model: Any = robot.model
     if model.closed_loops:
         from brazo.dynamics.delta import DeltaDynamics

@@ -1,13 +1,15 @@
-"""Simulation of many gain sets at once, their scores, and the check of one set.
+"""Simulation of many gain sets at once, their scores, and the stability check of one set.
 
-A score is a metric relative to that of the starting gains, so it has no unit and joints of any size
-have the same weight; 1 is as good as the start:
+A score is a metric divided by the same metric with the starting gains.  Scores have no unit, so
+joints of any size have the same weight, and a score of 1 is as good as the starting gains:
 
-    error         mean over joints and tool of the RMS error
-    energy        energy of all drives                 peak_torque, jerk     mean over the joints
+    error         RMS error, mean over joints and tool
+    energy        energy of all drives
+    peak_torque   peak torque, mean over the joints
+    jerk          RMS jerk, mean over the joints
 
-averaged over all tasks and cases.  Sets whose linear loop is unstable in one of the cases of the
-check have a much larger score.
+Scores are averaged over all tasks and cases.  A gain set gets a much larger score if its linear
+loop is unstable in a case of the stability check.
 """
 
 from __future__ import annotations
@@ -41,7 +43,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class StabilityCheck:
-    """Result of the check of one gain set."""
+    """Result of the stability check of one gain set."""
 
     stable: bool
     reason: str  # "" if it is stable
@@ -49,7 +51,10 @@ class StabilityCheck:
 
 
 class Evaluation:
-    """Runs of one robot and controller, which is bound to the robot and dt."""
+    """Evaluation of gain sets of one controller on one robot.
+
+    The controller is already bound to the robot and the period dt.
+    """
 
     def __init__(
         self,
@@ -79,7 +84,10 @@ class Evaluation:
         duration: float | None = None,
         every: int = 0,
     ) -> ClosedLoopRuns:
-        """Closed loops (sets, cases) of gain sets (sets, size), in one native call."""
+        """Simulate gain sets (sets, size) in all cases in one native call.
+
+        Return the runs (sets, cases).  `every` is as for `Robot.closed_loop`.
+        """
         return self.robot.closed_loop(
             self.controller,
             reference,
@@ -94,7 +102,7 @@ class Evaluation:
         )
 
     def scores(self, gains: Mapping[str, Array], objectives: Sequence[str]) -> Array:
-        """Scores (sets, objectives) of gain sets (sets, size)."""
+        """Return the scores (sets, objectives) of gain sets (sets, size)."""
         total: Any = 0.0
         for reference, base in zip(self.references, self._baseline, strict=True):
             total = total + self._scores(reference, base, gains, objectives)
@@ -102,7 +110,10 @@ class Evaluation:
         return total + (UNSTABLE * self._growth(gains, total[:, 0] < FAILED))[:, None]
 
     def _growth(self, gains: Mapping[str, Array], wanted: Array) -> Array:
-        """Spectral radius of each gain set in the mask `wanted` whose loop is unstable, else 0."""
+        """Return the spectral radius (sets,) of each unstable gain set, and 0 for other sets.
+
+        Only the sets in the mask `wanted` are checked.
+        """
         found = np.zeros(len(wanted))
         try:
             some = {name: values[wanted] for name, values in gains.items()}
@@ -115,7 +126,7 @@ class Evaluation:
 
     @cached_property
     def loops(self) -> LinearLoops:
-        """The linear loops of the harder cases, at points of all references."""
+        """Linearised closed loops of the cases of the final check, at points of all references."""
         points = [operating_points(r) for r in (*self.references, *self.held_out)]
         q = np.unique(np.concatenate(points).round(12), axis=0)
         return LinearLoops(self.robot, q, self.dt, plant_variants(self._harder, self.dt))
@@ -146,24 +157,25 @@ class Evaluation:
         return np.stack(found, axis=-1)
 
     def _scale(self, reference: Array) -> dict[str, Array]:
-        """Metrics of the starting gains, mean over the cases in which they do not diverge."""
+        """Return the metrics of the starting gains, averaged over cases that do not diverge."""
         start = {name: value[None] for name, value in self.controller.gain_values().items()}
         runs = self.runs(reference, start, self.cases)
         good = np.isnan(runs.failed_at[0])
         if not good.any():
             raise BrazoError(
                 f"tune: {self.controller.name} on {self.robot.name} diverges in all cases with the "
-                "starting gains; start from smaller ones (wn), or from a rule"
+                "starting gains; use smaller starting gains, e.g. with a smaller wn"
             )
         return {name: values[0][good].mean(axis=0) for name, values in runs.metrics.items()}
 
     # ---- check -----------------------------------------------------------------------------
 
     def check(self, gains: Mapping[str, Any]) -> StabilityCheck:
-        """Whether a gain set is stable beyond the cases of the search.
+        """Check whether a gain set is stable beyond the cases of the search.
 
-        The linear loop at points of all references with each robot of the harder cases; then
-        simulations of these cases on all references, and of the return to rest from a start error.
+        The cases are those of `harder`.  First the linear loop is checked at points of all
+        references, with the plant of each case.  Then the cases are simulated on all references.
+        Finally the robot must come to rest after a start error in each case.
         """
         controller, tests = with_gains(self.controller, gains), self._harder
         linear = self.loops.stability(controller)
@@ -185,7 +197,11 @@ class Evaluation:
         return StabilityCheck(True, "", linear.radius)
 
     def _restless(self, gains: Mapping[str, Array], cases: Sequence[Case]) -> str | None:
-        """Name of the first case in which the robot does not come to rest after a step, or None."""
+        """Return the name of the first case in which the robot does not come to rest, or None.
+
+        The robot starts with a position error and holds a constant reference.  Cases with noise are
+        skipped.
+        """
         quiet = [case for case in cases if not (case.position_noise or case.velocity_noise)]
         if not quiet:
             return None
@@ -201,7 +217,10 @@ class Evaluation:
 
 
 def relative(metrics: Mapping[str, Array], base: Mapping[str, Array], objective: str) -> Array:
-    """A score (...) of metrics (..., n), relative to those of the starting gains."""
+    """Return the score (...) of one objective for metrics (..., n).
+
+    `base` has the metrics of the starting gains.
+    """
 
     def ratio(name: str) -> Array:
         return metrics[name] / np.maximum(base[name], _TINY)
@@ -215,12 +234,12 @@ def relative(metrics: Mapping[str, Array], base: Mapping[str, Array], objective:
 
 
 def check_objectives(objectives: Sequence[str]) -> list[str]:
-    """The objectives, or an error."""
+    """Return the objectives as a list; raise BrazoError if one is unknown or given twice."""
     found = [objectives] if isinstance(objectives, str) else list(objectives)
     for one in found:
         one_of(one, OBJECTIVES, "tune: objective")
     if not found or len(set(found)) < len(found):
-        raise BrazoError("tune: give each objective once, and at least one")
+        raise BrazoError("tune: give at least one objective, and each objective only once")
     return found
 
 

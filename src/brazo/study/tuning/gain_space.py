@@ -1,4 +1,4 @@
-"""The search space: positive gains as multiples of starting values, on a logarithmic scale."""
+"""Search space of a tuning: positive gains as multiples of starting values, on a log scale."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ SECONDARY = ("tf", "kt")  # filter and anti-windup of a PID: tuned only if they 
 
 
 class GainSpace:
-    """Factors on the gains of a bound controller: one for each joint's entry, or one per gain.
+    """Search space: factors by which the gains of a bound controller are multiplied.
 
-    The factors are from 1/span to span; gains that are 0 stay 0.
+    There is one factor per joint and gain, or one per gain.  A factor is from 1/span to span.
+    Gains that are 0 stay 0.
     """
 
     def __init__(
@@ -46,8 +47,8 @@ class GainSpace:
             positive = self.start[name] > 0.0
             if not positive.any():
                 raise BrazoError(
-                    f"tune: gain '{name}' is 0, and its multiples too; give it a value to start "
-                    f"from, e.g. {controller.name}({name}=...)"
+                    f"tune: gain '{name}' is 0 and cannot be scaled; give it a starting value, "
+                    f"e.g. {controller.name}({name}=...)"
                 )
             if not per_joint:
                 self.parameters[name] = name, positive
@@ -58,11 +59,11 @@ class GainSpace:
 
     @property
     def names(self) -> list[str]:
-        """The gains that are tuned."""
+        """Names of the gains that are tuned."""
         return list(dict.fromkeys(gain for gain, _ in self.parameters.values()))
 
     def gains(self, trials: Sequence[Mapping[str, float]]) -> dict[str, np.ndarray]:
-        """Gains (trials, size) by name, of factors by parameter."""
+        """Return the gains (trials, size) by name; a trial maps parameter names to factors."""
         found = {name: np.tile(self.start[name], (len(trials), 1)) for name in self.names}
         for parameter, (gain, mask) in self.parameters.items():
             factors = np.array([trial[parameter] for trial in trials])
@@ -70,7 +71,7 @@ class GainSpace:
         return found
 
     def factors(self, gains: Mapping[str, Any]) -> dict[str, float]:
-        """Factors of the given gains, clipped to the search space."""
+        """Return the factors that give `gains`, by parameter name, clipped to the search space."""
         found = {}
         for parameter, (gain, mask) in self.parameters.items():
             ratio = 1.0
@@ -82,7 +83,7 @@ class GainSpace:
         return found
 
     def distributions(self) -> dict[str, Any]:
-        """The space for Optuna."""
+        """Return the search space as Optuna distributions."""
         from optuna.distributions import FloatDistribution
 
         one = FloatDistribution(1.0 / self.span, self.span, log=True)

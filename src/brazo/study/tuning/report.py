@@ -1,4 +1,4 @@
-"""HTML report of a tuning: gains and errors before and after, the search, the trade-offs."""
+"""HTML report of a tuning: gains and errors before and after, search, trade-offs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def write_tuning_report(result: Tuning, path: str | Path) -> Path:
-    """Write the report."""
+    """Write the HTML report of a tuning."""
     parts = [
         _header(result),
         _errors(result),
@@ -44,7 +44,7 @@ def _title(result: Tuning) -> str:
 
 
 def verdict(result: Tuning) -> str:
-    """The result in one sentence."""
+    """Return the result of a tuning in one sentence."""
     if not result.improved:
         return "No better stable gains were found; the starting gains are unchanged."
     share = 100.0 * result.improvement
@@ -72,7 +72,7 @@ def _header(result: Tuning) -> str:
 
 
 def error_rows(result: Tuning) -> list[tuple[str, ...]]:
-    """RMS errors on the held-out trajectories: name, before, after, change."""
+    """Return RMS errors on the held-out trajectories: name, before, after, change."""
     names = ["tool", *result.robot.joint_names]
     kinds = ["prismatic", *result.robot.joint_kinds]
     before, after = (_rms(each) for each in (result.before, result.after))
@@ -85,7 +85,7 @@ def error_rows(result: Tuning) -> list[tuple[str, ...]]:
 
 
 def gain_rows(result: Tuning) -> list[tuple[str, ...]]:
-    """Gains before and after: label, unit, before, after, ratio."""
+    """Return gains before and after: label, unit, before, after, ratio."""
     rows = []
     for parameter in result.controller.parameters():
         old, new = (each.gains[parameter.name] for each in (result.before, result.after))
@@ -101,7 +101,7 @@ def gain_rows(result: Tuning) -> list[tuple[str, ...]]:
 
 
 def comparison_rows(result: Tuning) -> list[tuple[str, ...]]:
-    """Start, tuned gains and design rules: error, energy, delay margin, check."""
+    """Return rows for start, tuned gains and design rules: error, energy, delay margin, check."""
     sets = [result.before, *([result.after] if result.improved else []), *result.rules]
     peak = max(float(np.nan_to_num(_rms(each)[0])) for each in sets if each.check.stable)
     factor = display_unit("m", peak)[1]
@@ -118,7 +118,7 @@ def comparison_rows(result: Tuning) -> list[tuple[str, ...]]:
 
 
 def comparison_head(result: Tuning) -> tuple[str, ...]:
-    """Column titles of `comparison_rows`."""
+    """Return the column titles of `comparison_rows`."""
     sets = [result.before, result.after, *result.rules]
     peak = max(float(np.nan_to_num(_rms(each)[0])) for each in sets if each.check.stable)
     unit = display_unit("m", peak)[0]

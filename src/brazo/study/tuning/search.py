@@ -1,4 +1,4 @@
-"""Setup of a tuning: robot, controller, trajectories and cases; and gain sets measured on them."""
+"""`TuningSearch`, the setup of a tuning, and `GainSet`, a gain set with its results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Task = str | Path | Callable[[Robot], Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GainSet:
-    """Gains, their scores in the search and their metrics on the held-out trajectories."""
+    """Gain set with its scores in the search and its metrics on the held-out trajectories."""
 
     name: str
     gains: dict[str, np.ndarray]
@@ -60,7 +60,7 @@ class TuningSearch:
         made = make_controller(choice)
         if not isinstance(made, CompiledController):
             raise BrazoError(
-                f"tune: {made.name} is a controller in Python; tuning needs a compiled one "
+                f"tune: {made.name} is a controller in Python; tuning needs a compiled controller "
                 "(brazo.control.CompiledController)"
             )
         self.controller = made
@@ -70,7 +70,7 @@ class TuningSearch:
             raise BrazoError("tune: no cases; give at least one, e.g. [Case()]")
         if self.delay > (MAX_DELAY - 1) * dt:
             raise BrazoError(
-                f"tune: delay = {self.delay:g} s; max {(MAX_DELAY - 1) * dt:g} s, "
+                f"tune: delay = {self.delay:g} s; it must be at most {(MAX_DELAY - 1) * dt:g} s, "
                 f"{MAX_DELAY - 1} control periods"
             )
         self.tasks, self.held_out = _listed(tasks, "tasks"), _listed(held_out, "held_out")
@@ -81,18 +81,21 @@ class TuningSearch:
 
     @property
     def delay(self) -> float:
-        """The longest delay of the cases (s)."""
+        """Longest delay (s) of the cases."""
         return max(case.delay for case in self.cases)
 
     def rule_gains(self) -> dict[str, dict[str, np.ndarray]]:
-        """Gains of the design rules that apply, by rule."""
+        """Return the gains of the applicable design rules, by rule."""
         return {
             rule: design_gains(rule, self.controller, self.delay)
             for rule in rules_for(self.controller)
         }
 
     def first_candidates(self, space: GainSpace) -> list[dict[str, float]]:
-        """The start, the start with other bandwidths, and the design rules."""
+        """Return the factors of the first candidates of the search.
+
+        These are the start gains, the start gains with other bandwidths, and the design rules.
+        """
         found = [space.factors({})]
         if {"kp", "kd"} <= set(space.names):
             powers = {"kp": 2, "kd": 1, "ki": 3}
@@ -106,7 +109,10 @@ class TuningSearch:
         return found + [space.factors(gains) for gains in self.rule_gains().values()]
 
     def fingerprint(self, space: GainSpace, objectives: list[str], numbers: list[Any]) -> str:
-        """A key that is equal only for the same search."""
+        """Hash of the inputs of the search, which identifies its trials.
+
+        `numbers` contains further options of the search.
+        """
         e = self.evaluation
         content = {
             "robot": _robot_text(self.robot),
@@ -127,7 +133,10 @@ class TuningSearch:
         check: StabilityCheck | None = None,
         margins: bool = True,
     ) -> GainSet:
-        """A gain set with its check and its metrics on the held-out trajectories."""
+        """Return a gain set with its stability check and its metrics on held-out trajectories.
+
+        The check is computed if `check` is None.  The delay margin is NaN unless `margins` is True.
+        """
         whole = {**self.controller.gain_values(), **gains}
         one = {key: np.asarray(value, dtype=float) for key, value in whole.items()}
         batch = {key: np.broadcast_to(value, (1, *value.shape)) for key, value in one.items()}

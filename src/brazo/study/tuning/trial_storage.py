@@ -1,13 +1,13 @@
 """Trials of a search in Optuna: the sampler, and a storage from which a search continues.
 
-Candidates are asked for in batches.  The sampler works on trials in memory and is created for
-each batch from the seed and the number of the batch; a complete batch is then added to the storage.
-A search that was killed therefore continues with the first batch that is not complete, with the
-same candidates as without the interruption.
+Candidates are requested in batches.  The sampler uses trials in memory and is created for each
+batch from the seed and the number of the batch.  A complete batch is then added to the storage.  A
+search that was killed therefore continues with the first incomplete batch, with the same candidates
+as without the interruption.
 
-A database may come from someone else.  Optuna unpickles the state of its CMA-ES, and snapshots in
-Redis, which can run any code: CMA-ES is therefore not that of Optuna (see `cma_es`), only known
-attributes of trials are read, and Redis is rejected.
+A database may come from someone else.  Optuna unpickles the state of its CMA-ES sampler, and
+snapshots in Redis, which can run any code.  Therefore another CMA-ES is used (see `cma_es`), only
+known attributes of trials are read, and Redis is rejected.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _GENERATION = "NSGAIISampler:generation"  # an integer, the only attribute a sam
 
 
 class TrialStorage:
-    """The trials of one search.  `url` is None (in memory) or that of a database."""
+    """Trials of one search; `url` is the URL of a database, or None (in memory)."""
 
     def __init__(self, url: str | None, name: str, objectives: int, fingerprint: str) -> None:
         self.url, self.name, self._directions = url, name, ["minimize"] * objectives
@@ -38,11 +38,11 @@ class TrialStorage:
             self._memory = optuna.create_study(directions=self._directions)
 
     def trials(self) -> list[Any]:
-        """The stored trials, in order."""
+        """Return the stored trials, in order."""
         return [] if self._stored is None else list(self._stored.get_trials(deepcopy=False))
 
     def remember(self, trials: Sequence[Any]) -> None:
-        """Add trials of an earlier call to those that the sampler uses."""
+        """Pass stored trials of an earlier call to the sampler."""
         with quiet() as optuna:
             self._memory.add_trials([_copy(optuna, trial) for trial in trials])
 
@@ -54,7 +54,7 @@ class TrialStorage:
         sampler: str,
         seed: int,
     ) -> list[Any]:
-        """`count` new trials; the first have the `given` parameters."""
+        """Return `count` new trials; the first trials have the `given` parameters."""
         with quiet() as optuna:
             for parameters in given:
                 self._memory.enqueue_trial(dict(parameters))
@@ -62,7 +62,10 @@ class TrialStorage:
             return [self._memory.ask(dict(space)) for _ in range(count)]
 
     def tell(self, trials: Sequence[Any], values: np.ndarray, known: int) -> None:
-        """Finish a batch; `known` of its first trials are in the storage already."""
+        """Finish a batch of trials with the scores `values` (trials, objectives), and store it.
+
+        The first `known` trials of the batch are already in the storage.
+        """
         with quiet() as optuna:
             done = [
                 self._memory.tell(trial, [float(v) for v in row])
@@ -81,7 +84,7 @@ class TrialStorage:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[Any]:
-    """Import Optuna and suppress its messages on the terminal within the context."""
+    """Import Optuna and suppress its messages on the terminal (context manager)."""
     try:
         import optuna
     except ImportError:

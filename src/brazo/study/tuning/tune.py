@@ -1,14 +1,14 @@
-"""`tune`: search gains that follow trajectories better, and stay stable when the robot differs.
+"""`tune`: search for gains that track trajectories better and are robust to model errors.
 
     result = brazo.study.tune("puma560", "PID", trials=600)
     result.after.errors["rms_error.tool"], result.improvement
     result.write("controllers.yaml")
 
-Candidates are proposed by Optuna or CMA-ES in batches; each batch is simulated in one native call
-for each task, all candidates in all cases.  The best candidates are then checked, best first: the
+Candidates are proposed by Optuna or CMA-ES in batches.  Each batch is simulated in one native call
+per task: all candidates in all cases.  The best candidates are then checked, best first: the
 eigenvalues of the linear loops, and simulations with larger deviations than those of the search.
-The first that passes is returned, or the starting gains if none is better; a set that fails is
-never returned.
+The first candidate that passes is returned, or the starting gains if none is better.  A set that
+fails is never returned.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Tuning:
 
     @property
     def improved(self) -> bool:
-        """Whether the gains changed."""
+        """Whether the gains were changed."""
         return self.after is not self.before
 
     @property
@@ -73,13 +73,13 @@ class Tuning:
         return 1.0 - float(self.after.errors[name] / self.before.errors[name])
 
     def write(self, path: str | Path) -> Path:
-        """Write controller and gains to a file of controllers; other robots in it remain."""
+        """Write controller and gains to a controller file; entries of other robots are kept."""
         from brazo.program.controller_file import write_controllers
 
         return write_controllers(path, {self.robot.name: self.controller})
 
     def to_html(self, path: str | Path) -> Path:
-        """Write a report: gains and errors before and after, the search, the check."""
+        """Write an HTML report: gains and errors before and after, the search, the check."""
         from brazo.study.tuning.report import write_tuning_report
 
         return write_tuning_report(self, path)
@@ -115,18 +115,18 @@ def tune(
     ----------
     robot, controller : names or objects; the gains of the controller are the start.
     tasks, held_out : trajectories of the search and of the comparison, as in `Study`.
-    rule : a design rule whose gains are checked and returned, instead of a search: see
+    rule : design rule whose gains are checked and returned instead of a search; see
         `brazo.control.design_rules`.
-    objectives : what is minimised: "error", "energy", "peak_torque", "jerk"; with several, `front`
-        has the trade-offs, and `after` the set with the smallest product.
+    objectives : quantities to minimise: "error", "energy", "peak_torque", "jerk"; with several,
+        `front` of the result has the trade-offs, and `after` the smallest product of scores.
     gains, per_joint, span : gains that are searched (default: all main gains that are not 0),
-        whether each joint has a factor of its own, and its range from 1/span to span.
+        whether each joint has its own factor, and the range of a factor from 1/span to span.
     cases : conditions in which every candidate is simulated; default `tuning_cases(robot)`.
-    trials, batch : number of candidates, and of those simulated together.
+    trials, batch : number of candidates, and number of candidates simulated together.
     duration, dt, substeps, seed : as in `Study`.
     sampler : "cmaes" (default for one objective), "nsga2" (for several), "tpe" or "random".
-    storage, name : URL of a database, e.g. "sqlite:///tuning.db", and the name in it; the same call
-        continues a search that was interrupted.
+    storage, name : URL of a database, e.g. "sqlite:///tuning.db", and the name of the search in it;
+        the same call continues an interrupted search.
     """
     search = TuningSearch(
         robot, controller, tasks, held_out, cases, duration, dt, substeps, threads
@@ -140,7 +140,9 @@ def tune(
     kind = sampler or ("cmaes" if len(chosen) == 1 else "nsga2")
     one_of(kind, SAMPLERS, "tune: sampler")
     if kind == "cmaes" and len(chosen) > 1:
-        raise BrazoError("tune: the sampler cmaes supports only one objective; use nsga2 or tpe")
+        raise BrazoError(
+            "tune: the sampler 'cmaes' supports only one objective; use 'nsga2' or 'tpe'"
+        )
     if rule is not None:
         return _by_rule(search, rule, chosen)
     space = GainSpace(search.controller, gains, per_joint, span)
@@ -159,7 +161,7 @@ def tune(
 
 
 class _Trials:
-    """The candidates of a search: factors and scores in the order of their numbers."""
+    """Candidates of a search: factors and scores, in the order of evaluation."""
 
     def __init__(
         self,
@@ -180,7 +182,7 @@ class _Trials:
     def run(
         self, trials: int, batch: int, progress: Callable[[TuneProgress], object] | None
     ) -> None:
-        """Compute candidates until there are `trials` after the given ones."""
+        """Evaluate the candidates `given` at creation, then `trials` new candidates in batches."""
         kept = self._store.trials()
         space, total = self._space.distributions(), len(self._given) + trials
         sizes = [len(self._given)] + [batch] * -(-trials // batch)
@@ -213,7 +215,7 @@ class _Trials:
         self.scores = np.concatenate([self.scores, scores])
 
     def _best(self) -> dict[str, float]:
-        """The best of the given candidates: where CMA-ES starts."""
+        """Return the best of the first candidates, from which CMA-ES starts."""
         return self._given[int(self.scores[: len(self._given)].prod(axis=1).argmin())]
 
 
@@ -244,8 +246,9 @@ def _result(
         if not before.check.stable:
             raise RunFailed(
                 f"tune: no stable gains found for {search.controller.name} on "
-                f"{search.robot.name} in {len(table.factors)} candidates; the starting gains: "
-                f"{before.check.reason}; use more trials, a smaller delay or other cases"
+                f"{search.robot.name} in {len(table.factors)} candidates; the starting gains "
+                f"fail the check: {before.check.reason}; use more trials, a smaller delay or "
+                "other cases"
             )
         after = before
     else:
@@ -265,7 +268,7 @@ def _result(
 
 
 def _by_rule(search: TuningSearch, rule: str, objectives: list[str]) -> Tuning:
-    """The gains of a design rule, if they are stable."""
+    """Return the result of a design rule; raise RunFailed if its gains fail the stability check."""
     values = design_gains(rule, search.controller, search.delay)
     after = search.measured(rule, values, _nothing(objectives))
     if not after.check.stable:
@@ -310,7 +313,7 @@ def _nothing(objectives: list[str]) -> dict[str, float]:
 
 
 def _front(scores: np.ndarray, ranked: list[int], stable: Callable[[int], bool]) -> list[int]:
-    """Stable candidates that no other stable one dominates, by the first objective."""
+    """Return the Pareto front of the stable candidates (indices), sorted by the first objective."""
     found: list[int] = []
     for i in sorted(ranked, key=lambda i: tuple(scores[i])):
         dominated = any((scores[j] <= scores[i]).all() for j in found)

@@ -1,8 +1,9 @@
 """Bilateral control: force reflection from follower to master over a link with delay.
 
-Schemes:    PositionForce (plain), WaveVariables (passive for every delay)
-One side:   ToolPort (a robot of a world), MasterLoop, FollowerLoop, TaskMap, Hand
-Both sides: Pair with a seeded DelayLine per direction; Trace, BilateralReport and figure of runs
+Schemes:    PositionForce (no delay compensation), WaveVariables (passive for any delay)
+One side:   ToolPort (force input of a robot), MasterLoop, FollowerLoop, TaskMap, Hand (operator)
+Both sides: Pair (two robots in one process), DelayLine (simulated network delay)
+Results:    Trace, BilateralReport and a figure of runs
 """
 
 from brazo.deprecation import renamed_names

@@ -1,12 +1,13 @@
-"""Simulated network delay within one process; seeded, so that runs are reproducible bit for bit.
+"""Simulated network delay within one process; runs with the same seed are bit-identical.
 
-    constant   every packet is delayed by T
-    scattered  every packet is delayed by T plus a random value in [−J, J]; packets can reorder
-    ordered    the same, but packets stay in order (as with TCP): gaps and bursts
-    drifting   the delay itself varies slowly between T − J and T + J
+Without jitter every packet is delayed by T.  With the jitter J there are three kinds of delay:
 
-Packets can also be lost or duplicated.  Times are exact: a packet is delivered by the first call at
-or after its arrival time.
+    scattered  T plus a random value in [−J, J] for each packet; packets can overtake each other
+    ordered    as scattered, but packets stay in order (as with TCP), with gaps and bursts
+    drifting   a delay that varies slowly between T − J and T + J
+
+Packets can also be lost or duplicated.  A packet is delivered by the first call of `receive` at or
+after its arrival time.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _EPSILON = 1e-9  # s, tolerance between sums of time steps and sums of delays
 
 
 class DelayLine:
-    """Packets in transit in one direction.
+    """Simulated network connection in one direction.
 
-    Delay T and jitter J are in s, `loss` and `twice` (duplicates) are fractions in [0, 1).
-    `wander` is the highest frequency (Hz) in the variation of a drifting delay.
+    `delay` (s), `jitter` (s) and `kind` are T, J and the kind of delay in the module description.
+    `loss` and `twice` are the fractions of lost and duplicated packets, in [0, 1).  `wander` is the
+    highest frequency (Hz) in the variation of a drifting delay.
     """
 
     def __init__(
@@ -46,7 +48,9 @@ class DelayLine:
         self.delay = positive(delay, "delay", zero=True)
         self.jitter = positive(jitter, "jitter", zero=True)
         if self.jitter > self.delay:
-            raise BrazoError(f"jitter {jitter:g} s exceeds the delay {delay:g} s")
+            raise BrazoError(
+                f"jitter is {jitter:g} s; it must not exceed the delay, which is {delay:g} s"
+            )
         one_of(kind, get_args(Kind), "kind")
         for share, what in ((loss, "loss"), (twice, "twice")):
             if not 0.0 <= share < 1.0:
@@ -72,7 +76,7 @@ class DelayLine:
             heapq.heappush(self._on_the_way, (arrival, self._count, packet))
 
     def receive(self, t: float) -> list[Packet]:
-        """Return the packets that have arrived by time t (s)."""
+        """Return the packets that have arrived since the last call, up to time t (s)."""
         found = []
         while self._on_the_way and self._on_the_way[0][0] <= t + _EPSILON:
             found.append(heapq.heappop(self._on_the_way)[2])

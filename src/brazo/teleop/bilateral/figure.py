@@ -1,4 +1,7 @@
-"""Figure comparing bilateral runs: position, force and energy over time, one column per run."""
+"""Figure that compares bilateral runs: position, force and energy over time.
+
+The figure has one column per run.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,13 @@ MASTER, FOLLOWER, BOTH = COLORS[0], COLORS[1], INK
 
 
 def figure(traces: Sequence[Trace], title: str = "") -> Any:
-    """Return a matplotlib figure of the runs.
+    """Return a matplotlib figure of one or more runs.
 
-    Vectors are projected on the direction of the operator's largest displacement.
+    Vectors are projected on the direction from the start to the farthest point of the operator's
+    reference.
     """
     if not traces or any(len(trace.t) < 2 for trace in traces):
-        raise BrazoError("a figure needs runs of at least two cycles")
+        raise BrazoError("a figure needs at least one run, and each run at least two cycles")
     with drawing():
         fig = new_figure(4.6 if title else 4.35, title, width=3.45 * max(len(traces), 2))
         axes = fig.subplots(3, len(traces), sharex="col", squeeze=False)
@@ -39,12 +43,15 @@ def figure(traces: Sequence[Trace], title: str = "") -> Any:
 
 
 def plot(traces: Sequence[Trace], path: str | Path, title: str = "") -> Path:
-    """Write the figure of the runs to a .png, .svg or .pdf file."""
+    """Write the figure of the runs to a .png, .svg or .pdf file; return its path."""
     return save(figure(traces, title), path)
 
 
 def _direction(trace: Trace) -> Array:
-    """Unit vector (3,) of the operator's largest displacement."""
+    """Return the unit vector (3,) from the start to the farthest point of the operator's reference.
+
+    The result is the z axis if the reference does not move.
+    """
     goal = trace.master.goal
     farthest = goal[int(np.argmax(np.linalg.norm(goal, axis=1)))]
     length = float(np.linalg.norm(farthest))
@@ -73,7 +80,7 @@ def _run(column: Any, trace: Trace) -> None:
     felt = -m.force @ along
     force.set_ylim(min(1.1 * felt.min(), -1.0), max(1.2 * felt.max(), 1.0))
     energy.set_xlabel("t [s]")
-    for ax, text in ((place, "way [mm]"), (force, "force [N]"), (energy, "energy put in [J]")):
+    for ax, text in ((place, "position [mm]"), (force, "force [N]"), (energy, "input energy [J]")):
         ax.set_ylabel(text)
         ax.yaxis.label.set_visible(False)
 
@@ -84,12 +91,12 @@ def _names(column: Any, trace: Trace) -> None:
     m, f = trace.master, trace.follower
     end, ink = 1e3 * along, BOTH if trace.energy.min() >= 0.0 else BAD
     for ax, lines in (
-        (place, (("hand wants", m.goal[-1] @ end, SOFT), ("master", m.x[-1] @ end, MASTER),
+        (place, (("reference", m.goal[-1] @ end, SOFT), ("master", m.x[-1] @ end, MASTER),
                  ("follower", f.x[-1] @ end, FOLLOWER))),
         (force, (("contact", -f.outside[-1] @ along, FOLLOWER),
                  ("felt", -m.force[-1] @ along, MASTER))),
         (energy, (("master", m.energy[-1], MASTER), ("follower", f.energy[-1], FOLLOWER),
-                  ("together", trace.energy[-1], ink))),
+                  ("total", trace.energy[-1], ink))),
     ):  # fmt: skip
         low, high = ax.get_ylim()
         label_lines(ax, [(name, float(np.clip(y, low, high)), color) for name, y, color in lines])
@@ -100,7 +107,7 @@ def _draw(ax: Any, trace: Trace, y: Array, color: str, ls: str = "-", lw: float 
 
 
 def _alike(axes: Any) -> None:
-    """Use the same y limits in every column."""
+    """Set the same y limits for all axes of a row."""
     limits = np.array([ax.get_ylim() for ax in axes])
     for ax in axes:
         ax.set_ylim(limits[:, 0].min(), limits[:, 1].max())

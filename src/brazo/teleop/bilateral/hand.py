@@ -1,9 +1,10 @@
-"""`Hand`: a simple operator model that pulls the master handle along a reference trajectory.
+"""`Hand`: operator model that pulls the master handle along a reference trajectory.
 
     F = K (x_wanted(t) − x) + D (ẋ_wanted(t) − ẋ)
 
-A relaxed human arm has a stiffness of a few hundred N/m and a damping of about 10 N s/m.  It yields
-to the reflected force and so closes the loop in which a bilateral scheme must be stable.
+A relaxed human arm has a stiffness of a few hundred N/m and a damping of about 10 N s/m.  The arm
+yields to the reflected force.  This closes the control loop in which a bilateral scheme must be
+stable.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from brazo.trajectory import Trajectory, quintic_via_points
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hand:
-    """Spring (N/m) and damper (N s/m) towards a trajectory (x, y, z in m from the start)."""
+    """Operator model: a spring (N/m) and a damper (N s/m) pull the handle along a trajectory.
+
+    The trajectory has the coordinates x, y and z (m), relative to the handle's start position.
+    """
 
     trajectory: Trajectory
     stiffness: float = 300.0
@@ -36,21 +40,28 @@ class Hand:
         positive(self.damping, "damping", zero=True)
 
     def wanted(self, t: float) -> tuple[Array, Array]:
-        """Return the reference position (3,) and velocity (3,) at time t."""
+        """Return the reference position (3,) and velocity (3,) at time t (s)."""
         sample = self.trajectory.sample(t)
         return sample.q, sample.qd
 
     def force(self, t: float, x: Array, v: Array) -> Array:
-        """Return the force (3,) on a handle at position x with velocity v."""
+        """Return the force (3,), N, on the handle at time t (s).
+
+        x (3,), m, is the position of the handle, relative to its start position, and v (3,), m/s,
+        is its velocity.
+        """
         return self.pull(*self.wanted(t), x, v)
 
     def pull(self, goal: Array, speed: Array, x: Array, v: Array) -> Array:
-        """Return the force (3,) towards the position `goal` that moves with velocity `speed`."""
+        """Return the force (3,), N, that pulls a handle from x towards `goal`.
+
+        `speed` (3,) is the velocity of `goal`, and v (3,) is the velocity of the handle, in m/s.
+        """
         return self.stiffness * (goal - x) + self.damping * (speed - v)
 
 
 def strokes(points: Any) -> Trajectory:
-    """Return a trajectory through rows of (t, x, y, z) in s and m, at rest at each row."""
+    """Return a trajectory that stops at each of the points (t, x, y, z), in s and m."""
     try:
         rows = np.array(points, dtype=float)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Control loop of each side: read the robot, evaluate the scheme, apply the force.
+"""Control loops of master and follower: read the robot, evaluate the scheme, apply the force.
 
     packet = MasterLoop(port, scheme, hand).step(t, received)
     packet = FollowerLoop(port, scheme, map).step(t, received)
@@ -22,7 +22,7 @@ from brazo.teleop.bilateral.tool_port import ToolPort
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopState:
-    """Sample of one side in one cycle, in the master's task space."""
+    """Values of one side (master or follower) in one cycle, in the master's task space."""
 
     t: float
     x: Array  # (3,) m, relative to the start position
@@ -34,7 +34,10 @@ class LoopState:
 
 
 class MasterLoop:
-    """Control loop of the master; without a `Hand`, external forces move the handle."""
+    """Control loop of the master.
+
+    `hand` is the operator model; if it is None, other forces have to move the handle.
+    """
 
     def __init__(self, port: ToolPort, scheme: Scheme, hand: Hand | None = None) -> None:
         self.port, self.scheme, self.hand = port, scheme, hand
@@ -57,7 +60,7 @@ class MasterLoop:
 
 
 class FollowerLoop:
-    """Control loop of the follower."""
+    """Control loop of the follower; `task_map` converts its motion to the master's task space."""
 
     def __init__(self, port: ToolPort, scheme: Scheme, task_map: TaskMap | None = None) -> None:
         self.port, self.scheme, self.map = port, scheme, task_map or TaskMap()

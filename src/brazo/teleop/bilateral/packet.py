@@ -1,19 +1,21 @@
-"""Packets of a bilateral link, and the selection of the valid ones.
+"""Packets of a bilateral link, and the receiver that selects the valid ones.
 
-A packet carries a sequence number that increases by one, the sender's time, position and velocity,
-the external force, and two accumulated sums: of the outgoing wave and of the energy sent.  Because
-it carries positions and sums rather than increments, each packet replaces all earlier ones.  Only
-the newest is needed: late, duplicated, reordered or lost packets change nothing, and no energy is
-counted twice.
+A packet contains a sequence number, the sender's time, position, velocity and external force, and
+two sums: the integral of the outgoing wave and the energy sent so far.  Because a packet contains
+positions and sums, not increments, it replaces all earlier packets.  Only the newest packet is
+needed: late, duplicated, reordered or lost packets have no lasting effect, and no energy is counted
+twice.
 
-Both sides must start their sums at the same event.  Each side has an `id`, which is larger after
-each restart, and reports in `peer` the id of the peer that its sums belong to.  A side that
-receives a new id restarts its sums for that peer, and uses only packets whose `peer` is its own id.
-Packets sent before a restart of either side are therefore ignored.
+Both sides must start their sums at the same event.  Each side has an `id`, which increases with
+each restart.  The field `peer` of a packet is the id that the other side had when the sender
+started its sums.  A side that receives a new id of the other side restarts its own sums.  A side
+uses a packet only if the packet's `peer` is the current id of this side.  Packets sent before a
+restart of either side are therefore ignored.
 
-The delay is measured in two ways.  `one_way` needs synchronised clocks (one process, or a link that
-converts `sent`).  The round trip does not, because a packet reports which packet of the peer was
-received last and how long ago:
+The delay is measured in two ways.  `one_way` requires synchronised clocks (one process, or a link
+that converts `sent` to the local clock).  The round trip requires no synchronisation: `echo` is the
+sending time of the last packet that the sender received, and `held` is the time from the arrival of
+that packet until this packet is sent,
 
     round trip = now − echo − held.
 """
@@ -43,7 +45,10 @@ def _zeros() -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Packet:
-    """One sample of one side, in the master's task space; units m, m/s, N, J."""
+    """Message from one side of a bilateral link to the other, in the master's task space.
+
+    Units are m, m/s, N and J.
+    """
 
     seq: int  # starts at 1, increases by one
     sent: float  # s, clock of the sender
@@ -58,7 +63,7 @@ class Packet:
     held: float = 0.0  # s since that packet was received
 
     def numbers(self) -> tuple[float, ...]:
-        """Return the packet as a tuple of 19 floats (17 without an echo), for transmission."""
+        """Return the packet as a tuple of 19 floats, or of 17 floats if `echo` is nan."""
         values = (
             float(self.seq), self.sent, float(self.id), float(self.peer),
             *self.x.tolist(), *self.v.tolist(), *self.f.tolist(), *self.wave.tolist(), self.energy,
@@ -67,7 +72,7 @@ class Packet:
 
     @classmethod
     def read(cls, numbers: Sequence[float]) -> Packet:
-        """Return the packet encoded by 17 or 19 numbers; raise an error if they are invalid."""
+        """Return the packet that `Packet.numbers` encoded; raise an error for invalid numbers."""
         try:
             given = [float(x) for x in numbers]
         except (TypeError, ValueError, OverflowError):
@@ -79,14 +84,22 @@ class Packet:
         if not all(map(math.isfinite, given)):
             raise BrazoError("a packet contains a number that is not finite")
         seq, sent, id_, peer = given[:4]
-        for value, what, least in ((seq, "number", 1.0), (id_, "id", 1.0), (peer, "peer", 0.0)):
+        for value, what, least in (
+            (seq, "sequence number", 1.0),
+            (id_, "id", 1.0),
+            (peer, "peer", 0.0),
+        ):
             if not (least <= value <= MOST and value.is_integer()):
                 raise BrazoError(
-                    f"a packet's {what} must be an integer from {least:g}; got {value}"
+                    f"a packet's {what} must be an integer of at least {least:g} and at most 2^53; "
+                    f"got {value:g}"
                 )
-        for values, most in ((given[4:13], LARGEST), ([sent, *given[13:]], LARGEST_SUM)):
+        for values, most, what in (
+            (given[4:13], LARGEST, "position, velocity or force"),
+            ([sent, *given[13:]], LARGEST_SUM, "time, wave integral or energy"),
+        ):
             if any(abs(value) > most for value in values):
-                raise BrazoError(f"a packet contains a number outside ±{most:g}")
+                raise BrazoError(f"a packet contains a {what} outside ±{most:g} (SI units)")
         x, v, f, wave = (np.array(given[i : i + 3]) for i in (4, 7, 10, 13))
         if given[16] < 0.0:
             raise BrazoError(
@@ -98,7 +111,7 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Measured delay in s; nan before the first packet."""
+    """Measured delays of received packets, in s; nan before the first packet."""
 
     one_way: float = math.nan  # of the newest packet on arrival
     least: float = math.nan
@@ -108,12 +121,17 @@ class Delay:
 
 
 class Inflow:
-    """Receiver of one side: keeps the newest packet and counts all packets by outcome.
+    """Receiver of one side: keeps the newest valid packet and counts the packets.
 
-    Keys of `counts`: "used"; "late" (older than the newest); "twice" (duplicate); "before" (from
-    before the last restart of the peer); "unpaired" (sums of another pairing); "refused" (the
-    energy decreases, which a correct sender never does); "missing" (skipped sequence numbers,
-    including those that arrive late).
+    Keys of `counts`:
+
+        used        accepted as the newest packet
+        late        older than the newest packet
+        twice       duplicate of the newest packet
+        before      sent before the last restart of the peer
+        unpaired    the packet's `peer` is not the id of this side
+        refused     its energy is lower than that of the newest packet: an error of the sender
+        missing     skipped sequence numbers, including those of packets that arrive late
     """
 
     def __init__(self, id: int = 1) -> None:
@@ -125,7 +143,7 @@ class Inflow:
         self._least, self._greatest = math.inf, -math.inf
 
     def take(self, t: float, packets: Sequence[Packet]) -> bool:
-        """Process new packets; return whether the peer is new or was restarted."""
+        """Process packets received at time t (s); return True if the peer is new or restarted."""
         before = self.peer
         for packet in packets:
             if packet.id > self.peer:
@@ -153,13 +171,16 @@ class Inflow:
         return ""
 
     def echo(self, t: float) -> tuple[float, float]:
-        """Return `echo` and `held`, from which the peer computes the round trip."""
+        """Return the fields `echo` and `held` (s) for a packet that is sent at time t (s).
+
+        They are nan and 0 if no packet was received yet.
+        """
         if self.latest is None:
             return math.nan, 0.0
         return self.latest.sent, t - self._came
 
     def delay(self, t: float) -> Delay:
-        """Return the delay as measured up to time t."""
+        """Return the delays measured up to time t (s)."""
         if self.latest is None:
             return Delay()
         return Delay(

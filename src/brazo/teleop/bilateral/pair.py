@@ -1,11 +1,11 @@
-"""`Pair`: both sides in one process, connected by one seeded delay line per direction.
+"""`Pair`: master and follower in one process, connected by one delay line per direction.
 
     pair = Pair(World("teleop-wall"), WaveVariables(), Hand(strokes([...])), delay=0.2, jitter=0.1)
     trace = pair.run(6.0)
     print(trace.report().text())
 
-A pair is also a task of a simulation (`sim.tasks.add(pair)`) whose master and follower have no
-controller of their own.  The recording of the simulation then contains the motion of the robots.
+A pair can also be a task of a simulation: `sim.tasks.add(pair)`.  The two robots must have no
+controller in the simulation.  The recording then contains the motion of both robots.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from brazo.world import World
 class Pair:
     """Bilateral teleoperation between two robots of one world.
 
-    The delay (s, one way) and the options of `DelayLine` apply to both directions.  The return
-    direction uses the next seed.
+    `delay` (s) is the one-way delay, and `line` are further keyword arguments of `DelayLine`.  Both
+    directions use the same values, except for the random seed: it is `seed` from master to follower
+    and `seed` + 1 from follower to master.
     """
 
     def __init__(
@@ -47,7 +48,9 @@ class Pair:
     ) -> None:
         master, follower = robots
         if master == follower:
-            raise BrazoError(f"'{master}' cannot follow itself; name two robots")
+            raise BrazoError(
+                f"robots: master and follower are both '{master}'; specify two different robots"
+            )
         self.world = world
         self.master = MasterLoop(ToolPort(world, master), scheme, hand)
         self.follower = FollowerLoop(ToolPort(world, follower), scheme, task_map)
@@ -56,7 +59,7 @@ class Pair:
         self.tracer = Tracer()
 
     def tick(self, sim: object = None) -> None:
-        """Run one cycle of both sides at the world's time, without stepping the world."""
+        """Run one cycle of master and follower at the current time, without stepping the world."""
         t = self.world.time
         self.there.send(t, self.master.step(t, self.back.receive(t)))
         self.back.send(t, self.follower.step(t, self.there.receive(t)))
@@ -64,7 +67,7 @@ class Pair:
         self.tracer.add(self.master.now, self.follower.now)
 
     def run(self, until: float) -> Trace:
-        """Step the world until a time (s) and return the trace since the start."""
+        """Step the world until its time is `until` (s); return the trace of all cycles so far."""
         if not np.isfinite(until):
             raise BrazoError(f"until = {until}: expected a finite time in seconds")
         while self.world.time < until - 0.5 * self.world.dt:

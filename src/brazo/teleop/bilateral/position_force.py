@@ -1,14 +1,14 @@
-"""Position–force: the plain scheme, without compensation of delay.
+"""Position–force scheme: bilateral control without compensation of delay.
 
 A spring and a damper pull the follower's tool to the received position of the master, and the
 contact force measured at the follower is applied to the master's handle,
 
     F_follower = K (x_m(t−T) − x) + B (ẋ_m(t−T) − ẋ),       F_master = f(t−T).
 
-With negligible delay this gives the best transparency.  With delay, the loop operator → wall →
-operator gains energy in every round trip: for an operator of stiffness K_h the loop gain is about K
-/ K_h, and above 1 the contact oscillates with growing amplitude.  A sample is held until a newer
-one arrives.
+where T is the delay of the link.  With negligible delay this scheme has the best transparency.
+With delay, the control loop through the wall and the operator gains energy in every round trip.
+For an operator of stiffness K_h the loop gain is about K/K_h; above 1 the contact oscillates with
+growing amplitude.  Received values are held until a newer packet arrives.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from brazo.teleop.bilateral.scheme import (
 
 
 class PositionForce:
-    """Position–force scheme: stiffness K (N/m), damping B (N s/m), max force of either side (N).
+    """Position–force scheme with stiffness K (N/m) and damping B (N s/m).
 
-    `id` is the initial id of both sides; see `packet`.
+    `force_limit` is the max force (N) on either robot.  `id` is the initial id of both sides; see
+    `brazo.teleop.bilateral.packet`.
     """
 
     name = "position-force"
@@ -51,13 +52,13 @@ class PositionForce:
         self._ends = {side: SchemeEnd(id) for side in ("master", "follower")}
 
     def restart(self, side: Side) -> None:
-        """Start a new coupling at one side."""
+        """Reset one side and increase its id, so that the two sides pair again."""
         self._ends[side] = SchemeEnd(self._ends[side].inflow.id + 1)
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
-        """Return the force on the handle (3,), N, and the packet to send."""
+        """Return the force (3,), N, on the handle and the packet to send; see `Scheme.master`."""
         end = self._ends["master"]
         end.step(t, x, received)
         known = end.inflow.latest
@@ -67,7 +68,7 @@ class PositionForce:
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
     ) -> tuple[ForceCommand, Packet]:
-        """Return the command of the follower and the packet to send."""
+        """Return the follower command and the packet to send; see `Scheme.follower`."""
         end = self._ends["follower"]
         end.step(t, x, received)
         known = end.inflow.latest
@@ -79,5 +80,5 @@ class PositionForce:
         return ForceCommand(end.force, end.origin + goal, speed), end.packet(v, f)
 
     def state(self, side: Side) -> EndState:
-        """Return energies and delays of one side."""
+        """Return energies, delays and packet counts of one side."""
         return self._ends[side].state()

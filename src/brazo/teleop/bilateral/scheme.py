@@ -1,13 +1,14 @@
-"""Interface of a bilateral scheme: two methods that take the time as an argument.
+"""Interface of a bilateral scheme: one method for the master and one for the follower.
 
-    force, packet   = scheme.master(t, x, v, received)         every cycle of the master's loop
-    command, packet = scheme.follower(t, x, v, f, received)    every cycle of the follower's
+    force, packet   = scheme.master(t, x, v, received)         in every cycle of the master
+    command, packet = scheme.follower(t, x, v, f, received)    in every cycle of the follower
 
-`x`, `v` and `f` (3,) are position, velocity and external force of the tool in the master's task
-space (`TaskMap` converts those of the follower).  `received` contains all packets that arrived
-since the last call, in any order.  The returned force is held until the next call.  The two methods
-share no other data, so they can run in one process or, each on its own object, in two.  Only
-displacements matter; each side measures them from its position at pairing.
+`t` is the time (s).  `x`, `v` and `f` (3,) are position, velocity and external force of the tool in
+the master's task space; `TaskMap` converts the values of the follower.  `received` contains all
+packets that arrived since the last call, in any order.  The returned force is held until the next
+call.  The two methods exchange data only by packets.  They can run in one process, or in two
+processes with one scheme object each.  Only displacements are used; each side measures them from
+its position at pairing, which is when it first receives a packet of the other side.
 
 Energy is measured at the tool, where force and displacement are both known exactly: a force F held
 from one call to the next does the work F·Δx.  `SchemeEnd` computes this energy for one side.
@@ -40,7 +41,10 @@ class ForceCommand:
 
 @dataclass(frozen=True, slots=True)
 class EndState:
-    """State of one side: energies (J) since pairing, delay and packet counts."""
+    """State of one side (master or follower): energies since pairing, delay, packet counts.
+
+    Energies are in J.
+    """
 
     energy: float  # put into the link by the robot of this side: −Σ F·Δx
     power: float  # W, mean over the last cycle
@@ -57,7 +61,7 @@ class EndState:
 
 
 class Scheme(Protocol):
-    """Scheme that couples two robots over a link with delay."""
+    """Bilateral control scheme that couples two robots over a link with delay."""
 
     name: str
     force_limit: float  # N, of either side
@@ -65,13 +69,19 @@ class Scheme(Protocol):
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
-        """Return the force (3,) on the master's handle and the packet to send."""
+        """Return the force (3,), N, on the master's handle and the packet to send.
+
+        Arguments as in the module description.
+        """
         ...
 
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
     ) -> tuple[ForceCommand, Packet]:
-        """Return the follower command and the packet to send; f (3,) is the contact force."""
+        """Return the follower command and the packet to send; f (3,) is the contact force (N).
+
+        Arguments as in the module description.
+        """
         ...
 
     def state(self, side: Side) -> EndState:
@@ -79,15 +89,16 @@ class Scheme(Protocol):
         ...
 
     def restart(self, side: Side) -> None:
-        """Reset one side, as after a clutch; the peer pairs again when it receives the new id.
+        """Reset one side and increase its id, for example when the operator releases the clutch.
 
-        Stored energy and packets in transit are discarded, which only removes energy.
+        The peer pairs again when it receives the new id.  Stored energy and packets in transit are
+        discarded, which only removes energy from the link.
         """
         ...
 
 
 class SchemeEnd:
-    """State common to all schemes: cycle time, numbering, newest packet, energy at the tool."""
+    """State of one side that all schemes need: cycle time, sequence numbers, packets, energy."""
 
     def __init__(self, id: int) -> None:
         self.period = math.nan  # s, expected time to the next call: running mean of the cycles
@@ -101,13 +112,14 @@ class SchemeEnd:
 
     @property
     def paired(self) -> bool:
-        """Whether the peer is known."""
+        """Whether a packet of the peer has been received."""
         return self.inflow.peer > 0
 
     def step(self, t: float, x: Array, received: Sequence[Packet]) -> tuple[float, Array, bool]:
-        """Finish the cycle that ends at t.
+        """Finish the cycle that ends at time t (s), with the tool at x (3,).
 
-        Returns its length (s), its displacement (3,) and whether the sums restart.
+        Return the length of the cycle (s), the displacement (3,) of the tool in the cycle (m), and
+        True if the sums start again, because this is the first cycle or the peer is new.
         """
         first = math.isnan(self.t)
         if not (first or t > self.t):
@@ -127,7 +139,11 @@ class SchemeEnd:
         return dt, moved, fresh or first
 
     def packet(self, v: Array, f: Array, wave: Array | None = None, energy: float = 0.0) -> Packet:
-        """Return the next packet to send."""
+        """Return the next packet to send, with velocity v (3,), m/s, and force f (3,), N.
+
+        `wave` (3,) is the integral of the outgoing wave, by default 0, and `energy` (J) is the
+        energy sent so far.
+        """
         self._seq += 1
         inflow = self.inflow
         echo, held = inflow.echo(self.t)
@@ -145,7 +161,7 @@ class SchemeEnd:
         coupling: float = 0.0,
         buffered: float = 0.0,
     ) -> EndState:
-        """Return the state of this side, with the energies that the scheme provides."""
+        """Return the state of this side; the arguments are the same-named fields of `EndState`."""
         inflow = self.inflow
         peer = inflow.peer
         return EndState(
@@ -155,6 +171,6 @@ class SchemeEnd:
 
 
 def limited(force: Array, most: float) -> Array:
-    """Return the force, scaled to a norm of at most `most`."""
+    """Return the force (3,), scaled down if its norm exceeds `most` (N)."""
     length = math.sqrt(float(force @ force))
     return force if length <= most else force * (most / length)

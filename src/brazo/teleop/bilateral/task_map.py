@@ -1,12 +1,12 @@
 """`TaskMap`: motion and forces of the follower's tool, expressed in the master's task space.
 
-Displacements are mapped as elsewhere in teleoperation, Δx_follower = S Δx_master / k, from the
-positions of both tools at engagement.  Forces are mapped by the transpose and a gain g,
+Displacements from the tool positions at engagement are mapped by Δx_follower = S Δx_master / k, as
+in `IncrementMap`.  Forces are mapped by the transpose of S and a gain g,
 
     F_master = g Sᵀ F_follower,        power_master = g k · power_follower.
 
-The default g = 1/k preserves power: a follower that moves half as far pushes twice as hard as its
-master.  Any other g > 0 is passive as well, because it scales all energies by the same factor.
+The default g = 1/k preserves power: a follower that moves half as far as the master pushes twice as
+hard.  Any other g > 0 is passive as well, because it scales all energies by the same factor.
 """
 
 from __future__ import annotations
@@ -35,5 +35,5 @@ class TaskMap:
         return self.force_gain * (self.increments.directions.T @ force)
 
     def force_to_follower(self, force: Array) -> Array:
-        """Convert a force (3,) in the master's task space to the follower."""
+        """Convert a force (3,) in the master's task space to a force at the follower."""
         return (self.increments.directions @ force) / self.force_gain

@@ -1,15 +1,17 @@
-"""`ToolPort`: a robot of a world as a force source at its tool.
+"""`ToolPort`: commands a force at the tool of a robot of a world.
 
     τ = G(q) + Jᵀ (F, K_r r − D_r ω) + posture
 
-Gravity is compensated, so the tool floats without a force.  F (3,) acts on the tool point, in base
-axes.  If the tool can rotate, a spring holds its initial orientation.  If the robot is redundant,
-posture springs act in the null space.  These terms are a `CartesianImpedance` with no stiffness
-along x, y and z.  Robot and controller are passive between F and the tool velocity: M q̈ + C q̇ =
-Jᵀ F with Ṁ − 2C skew-symmetric, and springs and dampers only store or dissipate energy.
+F (3,) is the commanded force on the tool point, in base axes.  Gravity is compensated, so the tool
+floats if F = 0.  If the tool can rotate, a spring K_r and a damper D_r hold its initial
+orientation: r is the rotation vector from the current to the initial orientation, and ω is the
+angular velocity.  If the robot is redundant, posture springs act in the null space.  A
+`CartesianImpedance` without stiffness along x, y and z computes these terms.  The robot with this
+controller is passive from F to the tool velocity: M q̈ + C q̇ = Jᵀ F with Ṁ − 2C skew-symmetric,
+and springs and dampers only store or dissipate energy.
 
-The contact force is taken from the physics engine: the sum over all contacts of moving bodies, in
-base axes.
+The contact force comes from the physics engine: it is the sum over all contacts of the robot's
+moving bodies, in base axes.
 """
 
 from __future__ import annotations
@@ -36,11 +38,16 @@ HOLD = 20.0  # rad/s, bandwidth of the springs that hold orientation and posture
 
 
 class ToolPort:
-    """Position, velocity and contact force of a tool in the base frame, and a force input."""
+    """Tool of a robot: reads its position, velocity and contact force, and applies a force.
+
+    All values are in the base frame of the robot.
+    """
 
     def __init__(self, world: World, name: str) -> None:
         if name not in world.robots:
-            raise BrazoError(f"no robot named '{name}'; robots: {', '.join(world.robots)}")
+            raise BrazoError(
+                f"no robot named '{name}'; robots: {', '.join(world.robots) or 'none'}"
+            )
         self.world = world
         self.robot: WorldRobot = world.robots[name]
         given = next(one for one in world.cell.robots if one.name == name)
@@ -56,17 +63,17 @@ class ToolPort:
         self._state, self._joint_force = _state_kernel(equations), _force_kernel(equations)
 
     def state(self) -> tuple[Array, Array]:
-        """Return position and velocity (3,) of the tool."""
+        """Return the position (3,), m, and velocity (3,), m/s, of the tool in the base frame."""
         # Copies, because the engine's arrays are strided and the compiled entry needs contiguous
         # ones.
         return self._state(self.robot.q.copy(), self.robot.qd.copy())
 
     def contact(self) -> Array:
-        """Return the total contact force (3,) on the robot, in base axes."""
+        """Return the total contact force (3,), N, on the robot, in base axes."""
         return self._touch.force()
 
     def push(self, force: Array) -> None:
-        """Apply a force (3,) to the tool by the drives, held until the next call."""
+        """Set the drive torques for a force (3,), N, at the tool; held until the next call."""
         q, qd = self.robot.q.copy(), self.robot.qd.copy()
         self._impedance.torque(self.world.time, q, qd, self._start)
         tau = self._impedance.wanted + self._joint_force(q, force)
@@ -74,7 +81,7 @@ class ToolPort:
         self.robot.torque[:] = tau
 
     def pull(self, force: Array) -> None:
-        """Apply an external force (3,) to the tool's body, in base axes."""
+        """Apply an external force (3,), N, in base axes, to the link that carries the tool."""
         self.world.mj_data.xfrc_applied[self.robot.tip_id, :3] = self._R @ force
 
     def _holding(self) -> CartesianImpedance:

@@ -1,8 +1,8 @@
-"""Trace of a bilateral run as arrays, and the figures of merit computed from it.
+"""Recorded arrays of a bilateral run, and the figures of merit computed from them.
 
 tracking     |x_follower(t) − x_master(t − T)| with the best-fitting delay T
 fidelity     force at the operator compared with the contact force, at the end of the run
-passivity    min energy that both robots together had put into the link; ≥ 0 if passive
+passivity    min over time of the energy that both robots have put into the link; ≥ 0 if passive
 rest         remaining motion of the master in the last part of the run
 """
 
@@ -22,7 +22,11 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class EndTrace:
-    """One side over the run, in the master's task space."""
+    """Recorded values of one side (master or follower), in the master's task space.
+
+    Row k of each array belongs to cycle k, and m is the number of cycles.  `LoopState` and
+    `EndState` explain the values.
+    """
 
     x: Array  # (m, 3) m
     v: Array
@@ -45,7 +49,7 @@ class EndTrace:
 )
 @dataclass(frozen=True, slots=True)
 class BilateralReport:
-    """Figures of merit of a run, in SI units."""
+    """Figures of merit of a bilateral run, in SI units."""
 
     scheme: str
     delay: float  # s one way, as set
@@ -65,7 +69,7 @@ class BilateralReport:
     max_force: float  # N, max contact force
 
     def text(self) -> str:
-        """Return the figures as text."""
+        """Return the figures of merit as a text of several lines."""
         low, mean, high = (1e3 * x for x in self.one_way)
         return "\n".join(
             (
@@ -86,7 +90,7 @@ class BilateralReport:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """Recorded run; row k is the cycle at t[k]."""
+    """A recorded bilateral run; row k of each array belongs to the cycle at t[k]."""
 
     scheme: str
     line: Mapping[str, float]
@@ -96,25 +100,29 @@ class Trace:
 
     @property
     def energy(self) -> Array:
-        """Energy (m,), J, that both robots together have put into the link."""
+        """Total energy (J) that both robots have put into the link, one value per cycle."""
         return self.master.energy + self.follower.energy
 
     @property
     def free(self) -> Array:
-        """Mask (m,) of the cycles before the first contact of the follower."""
+        """Boolean array, one value per cycle: True before the first contact of the follower."""
         return ~np.logical_or.accumulate(self.follower.outside.any(axis=1))
 
     def lag(self, most: float = 1.0) -> float:
-        """Return the lag (s, below `most`) for which the follower's path fits the master's best."""
+        """Return the lag (s) of the follower that minimises the tracking error.
+
+        Lags from 0 to `most` (s) are tried.
+        """
         dt = self.t[1] - self.t[0]
         steps = np.arange(0, max(int(most / dt), 1), 5)
         sums = [float(np.mean(self.tracking(n * dt) ** 2)) for n in steps]
         return float(steps[int(np.argmin(sums))] * dt)
 
     def tracking(self, lag: float) -> Array:
-        """Return `|x_follower(t) − x_master(t − lag)|` (k,), m, up to the follower's first contact.
+        """Return the tracking error `|x_follower(t) − x_master(t − lag)|` (k,), in m.
 
-        For times before the start, the initial position of the master is used.
+        Only the k cycles before the first contact of the follower are used.  Before the start of
+        the run the master is assumed to be at its initial position.
         """
         n = round(lag / (self.t[1] - self.t[0]))
         x = self.master.x
@@ -122,9 +130,15 @@ class Trace:
         return np.linalg.norm(self.follower.x - before, axis=1)[self.free]
 
     def report(self, last: float = 0.5) -> BilateralReport:
-        """Return the figures of merit; the last `last` seconds count as the end of the run."""
+        """Return the figures of merit of the run.
+
+        The forces and the remaining motion at the end are evaluated over the last `last` seconds.
+        """
         if len(self.t) < 2 or self.t[-1] - self.t[0] <= last:
-            raise BrazoError(f"a report needs a run longer than {last:g} s")
+            length = self.t[-1] - self.t[0] if len(self.t) else 0.0
+            raise BrazoError(
+                f"the run lasts {length:g} s; a report needs a run longer than {last:g} s"
+            )
         end = self.t > self.t[-1] - last
         lag = self.lag()
         error = self.tracking(lag)
@@ -152,7 +166,7 @@ class Trace:
 
 
 class Tracer:
-    """Recorder of the samples of a run."""
+    """Recorder of the `LoopState` of both sides in each cycle of a run."""
 
     def __init__(self) -> None:
         self._t: list[float] = []

@@ -1,37 +1,39 @@
-"""Wave variables: the link as an elastic line, passive for any delay.
+"""Wave variables: bilateral control that is passive for any delay.
 
-Each end of the line has a position y and pulls its robot, whose tool is at x, with the force F of a
-spring and a damper,
+The link is modelled as an elastic line.  Each end of the line has a position y and pulls the tool
+of its robot, which is at x, with the force F of a spring and a damper,
 
     F = K (y − x) + B (ẏ − ẋ),        in = (b ẏ + F)/√(2b),      out = (b ẏ − F)/√(2b),
 
-and the outgoing wave of one end is the incoming wave of the other after the delay (Anderson & Spong
-1989, Niemeyer & Slotine 1991).  The line delivers the power F·ẏ = ½ in² − ½ out² to its robot, so
-it cannot deliver more energy than it received: both ends together are passive for every delay.
+and the outgoing wave of one end is, after the delay, the incoming wave of the opposite end
+(Anderson & Spong 1989, Niemeyer & Slotine 1991).  Each end delivers the power F·ẏ = ½ in² − ½ out²
+to its robot.  The line therefore cannot deliver more energy than it received: it is passive for any
+delay.
 
 **Matching.**  A wave is not reflected at an end whose impedance equals that of the line.  The
 follower is therefore damped by D = b: in free motion it repeats the master's path after the delay,
 and the operator feels a drag b ẋ and no reflection.  At a rigid wall the line itself is compliant:
-with a one-way delay T the operator feels K, b/T and K in series.  B = b absorbs components faster
-than K/b.
+with a one-way delay T the operator feels the stiffnesses K, b/T and K in series.  A damping B = b
+absorbs the components of the motion that are faster than K/b (rad/s).
 
-**Varying delay.**  Repeated samples would add energy when the delay grows.  Therefore the sums ∫
-out dt and ∫ ½ out² dt are sent instead of samples (Niemeyer & Slotine 1998).  Let U and E be the
-received and unused parts of both.  The next cycle of length h uses
+**Varying delay.**  If samples of the wave were sent, repeating a sample while the delay grows would
+add energy.  Therefore the integrals ∫ out dt and ∫ ½ out² dt are sent (Niemeyer & Slotine 1998).
+Let U and E be the parts of the two integrals that were received but not yet used.  The next cycle,
+of length h, uses
 
     in = U · min(1/h, 2E/|U|²),
 
-which empties U and E together.  With one packet per cycle this is exactly the wave that was sent; a
-burst is replayed at the rate at which it was produced; a gap gives zero.  Since ½ in² h never
-exceeds E, no delay variation, loss, duplication or reordering adds energy.  Since U is used
-completely, the positions do not drift: at rest and without force both ends are at the same
-position.  A `smoothing` longer than h replaces h in 1/h.  It is a low-pass filter, which only
-removes energy, and it bridges short gaps.
+which uses up U and E at the same time.  With one packet per cycle this is exactly the wave that was
+sent.  A burst of packets is replayed at the rate at which it was produced, and a gap gives zero.
+Since ½ in² h never exceeds E, no delay variation, loss, duplication or reordering adds energy.
+Since U is used completely, the positions do not drift: at rest and without force both ends are at
+the same position.  A `smoothing` longer than h replaces h in 1/h.  It is a low-pass filter, which
+only removes energy, and it bridges short gaps.
 
 **Sampling.**  F is held over a cycle.  With A = ∫ in dt used in the cycle and Δy = (√(2b) A − F
-h)/b, the balance ½|A|²/h − ½|out h|²/h = F·Δy is exact for any cycle length.  The only sampled
-element left is the spring and damper between y and x; F is evaluated for the end of the cycle (B +
-K h instead of B), which compensates the hold.
+h)/b, the balance ½|A|²/h − ½|out h|²/h = F·Δy is exact for any cycle length.  The only
+part with a sampling error is the spring and damper between y and x.  To compensate for the hold, F
+is evaluated for the end of the cycle (B + K h instead of B).
 """
 
 from __future__ import annotations
@@ -56,11 +58,13 @@ _NOTHING = np.zeros(3)
 
 
 class WaveVariables:
-    """Wave-variable scheme: line impedance b, and stiffness K and damping B at its two ends.
+    """Wave-variable scheme: an elastic line between master and follower.
 
-    Units are N s/m for b and B and N/m for K.  `drag` is D, the damping of the follower itself; B
-    and D default to b.  `smoothing` is in s,
-    `force_limit` is the maximum force of either side (N), `id` the initial id of both sides.
+    `impedance` b (N s/m) is that of the line.  `stiffness` K (N/m) and `damping` B (N s/m) are
+    those of the spring and damper at each of its two ends.  `drag` D (N s/m) is the damping of the
+    follower's tool.  B and D default to b.  `smoothing` is the time constant (s) of the low-pass
+    filter.  `force_limit` is the max force (N) of the spring and damper at either end.  `id` is the
+    initial id of both sides.
     """
 
     name = "wave variables"
@@ -88,31 +92,31 @@ class WaveVariables:
         }  # fmt: skip
 
     def restart(self, side: Side) -> None:
-        """Start a new coupling at one side."""
+        """Reset one side and increase its id, so that the two sides pair again."""
         old = self._ends[side]
         self._ends[side] = WaveEnd(self, old.end.inflow.id + 1, old.drag)
 
     def master(
         self, t: float, x: Array, v: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
-        """Return the force on the handle (3,), N, and the packet to send."""
+        """Return the force (3,), N, on the handle and the packet to send; see `Scheme.master`."""
         return self._ends["master"].step(t, x, v, _NOTHING, received)
 
     def follower(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
     ) -> tuple[ForceCommand, Packet]:
-        """Return the command of the follower and the packet to send."""
+        """Return the follower command and the packet to send; see `Scheme.follower`."""
         end = self._ends["follower"]
         force, packet = end.step(t, x, v, f, received)
         return ForceCommand(force, end.end.origin + end.y, end.rate), packet
 
     def state(self, side: Side) -> EndState:
-        """Return energies and delays of one side."""
+        """Return energies, delays and packet counts of one side."""
         return self._ends[side].state()
 
 
 class WaveBuffer:
-    """Received and unused wave: the sum U and the energy E that was sent with it."""
+    """Part of the wave that was received but not yet used: its integral U and energy E."""
 
     def __init__(self, smoothing: float = 0.0) -> None:
         self.smoothing = smoothing  # s
@@ -131,19 +135,19 @@ class WaveBuffer:
         return U * min(1.0 / max(h, self.smoothing), 2.0 * E / length2)
 
     def use(self, A: Array, h: float) -> None:
-        """Record that A = ∫ in dt was used in h seconds."""
+        """Remove the integral A = ∫ in dt (3,), used during h seconds, from the buffer."""
         self._used = self._used + A
         self.spent += 0.5 * float(A @ A) / h
 
     @property
     def lasts(self) -> float:
-        """Time (s) for which the received but not yet used part of the wave lasts."""
+        """Time (s) in which the wave in the buffer will be used up if no packet arrives."""
         U, E = self._came - self._used, self.received - self.spent
         return 0.5 * float(U @ U) / E if E > 0.0 else 0.0
 
 
 class WaveEnd:
-    """One end of the elastic line."""
+    """End of the elastic line at one robot, with its spring and damper."""
 
     def __init__(self, line: WaveVariables, id: int, drag: float = 0.0) -> None:
         self.line, self.drag = line, drag
@@ -151,7 +155,7 @@ class WaveEnd:
         self._begin()
 
     def _begin(self) -> None:
-        """Reset the line to rest, with its end at the tool."""
+        """Reset this end of the line to rest, at the position of the tool."""
         self.buffer = WaveBuffer(self.line.smoothing)
         self.y, self.rate = np.zeros(3), np.zeros(3)  # end of the line, from origin
         self.sum, self.sent = np.zeros(3), 0.0  # outgoing wave and energy
@@ -163,7 +167,7 @@ class WaveEnd:
     def step(
         self, t: float, x: Array, v: Array, f: Array, received: Sequence[Packet]
     ) -> tuple[Array, Packet]:
-        """Run one cycle; return the force (3,) on the tool and the packet to send."""
+        """Run one cycle; return the force (3,), N, on the tool and the packet to send."""
         end = self.end
         dt, moved, fresh = end.step(t, x, received)
         if fresh:
@@ -178,7 +182,10 @@ class WaveEnd:
         return end.force, end.packet(v, f, self.sum, self.sent)
 
     def _close(self, dt: float, moved: Array) -> None:
-        """Update the energy balance of the finished cycle with its actual length (s)."""
+        """Update position, wave and energies for the finished cycle.
+
+        `dt` (s) is the length of the cycle and `moved` (3,), m, the displacement of the tool in it.
+        """
         b, F = self.line.impedance, self._pull
         # A cycle longer than planned uses no more of the wave than was planned.
         A = self._in * min(dt, self._planned)

@@ -1,9 +1,9 @@
 """Input devices of a master; each is read once per cycle.
 
-Script      a file of timed motions, for tests and repeatable sessions
-Keyboard    keys of a terminal
-Joystick    a gamepad or joystick of the operating system
-PageHandle     a handle dragged on a web page
+Script        a file of timed motions, for tests and repeatable sessions
+Keyboard      keys of a terminal
+Joystick      a gamepad or joystick connected to this computer
+PageHandle    a handle dragged on a web page
 """
 
 from brazo.deprecation import renamed_names

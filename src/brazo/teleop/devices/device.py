@@ -1,4 +1,4 @@
-"""Interface of a master's input device, which reports the master position every cycle."""
+"""Interface of the input devices of a master, which give the handle position every cycle."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from brazo.kinematics.orientation import matrix_from_rotvec
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HandState:
-    """Master position relative to the start, and the state of the buttons."""
+    """Input of the operator: handle position relative to the start, and state of the buttons."""
 
     moved: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) m
     turned: np.ndarray = field(default_factory=lambda: np.zeros(3))  # (3,) rotation vector
@@ -25,14 +25,14 @@ class HandState:
 
 
 class Device(Protocol):
-    """Input device that yields a `HandState` per cycle."""
+    """Input device of a master; `read` is called once per cycle."""
 
     name: str
 
     def read(self, t: float, state: int) -> HandState:
-        """Return the input at time t (s).
+        """Return the operator's input at time t (s).
 
-        `state` is the last reported state of the follower, 0 IDLE to 3 HOLD.
+        `state` is the last reported `SafetyState` of the follower, from 0 (IDLE) to 3 (HOLD).
         """
         ...
 
@@ -43,29 +43,29 @@ class Device(Protocol):
 
 @runtime_checkable
 class Halting(Protocol):
-    """Device with its own inputs to release on STOP."""
+    """Device that can release all its inputs on STOP."""
 
     def stop(self) -> bool:
-        """Release all inputs; return whether any was held.  Thread-safe."""
+        """Release all inputs and return whether any was held; thread-safe."""
         ...
 
 
 @runtime_checkable
 class Yielding(Protocol):
-    """Device whose position can be corrected when the arm cannot follow."""
+    """Device whose handle position can be corrected when the master arm cannot follow it."""
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
-        """Set the position (m) and the rotation vector (rad), both from the start."""
+        """Set the handle position (m) and rotation vector (rad), relative to the start pose."""
         ...
 
 
 def resume_hint(device: Device) -> str:
-    """Return the instruction to resume after HOLD or STOP, with the keys of the device."""
+    """Return the instruction to the operator for resuming after HOLD or STOP."""
     return getattr(device, "resume_hint", "release, then press and hold")
 
 
 def pose_of(hand: HandState, start: np.ndarray) -> np.ndarray:
-    """Return the pose (4, 4) of a handle with the start pose `start`."""
+    """Return the handle pose (4, 4) for an input; `start` (4, 4) is the start pose."""
     T = start.copy()
     T[:3, 3] += hand.moved
     T[:3, :3] = matrix_from_rotvec(hand.turned) @ start[:3, :3]
@@ -73,19 +73,22 @@ def pose_of(hand: HandState, start: np.ndarray) -> np.ndarray:
 
 
 def joint_units(robot: Any) -> list[str]:
-    """Return the unit of each joint value."""
+    """Return the unit of each joint of a robot, `rad` or `m`."""
     return ["rad" if kind == "revolute" else "m" for kind in robot.joint_kinds]
 
 
 class RateIntegrator:
-    """Integrator of velocities, for devices without position input: keys and sticks."""
+    """Integrator of velocities to a handle position, for keys and joysticks."""
 
     def __init__(self) -> None:
         self.moved, self.turned = np.zeros(3), np.zeros(3)
         self._t: float | None = None
 
     def go(self, t: float, velocity: np.ndarray, turning: np.ndarray) -> None:
-        """Integrate to time t (s) with these velocities, in m/s and rad/s."""
+        """Integrate the velocities from the last call to time t (s).
+
+        `velocity` (3,) is in m/s, and `turning` (3,) is the angular velocity in rad/s.
+        """
         # The time step is limited, so that a pause of the loop does not cause a jump.
         dt = 0.0 if self._t is None else min(max(t - self._t, 0.0), 0.05)
         self._t = t

@@ -1,12 +1,12 @@
-"""`Joystick`: a gamepad read from the joystick device of Linux.
+"""`Joystick`: a gamepad, read from a Linux joystick device file.
 
     left stick    x and y of the handle        right stick, up and down    z
-    button 0      hold: the enable switch      button 1    engage    button 2    clutch, while held
+    button 0      enable switch (hold)         button 1    engage    button 2    clutch (hold)
     button 4, 5   gripper open, closed
 
-The deflection of a stick commands a velocity.  It has a dead zone and is cubed, for fine control at
-small deflections.  The device delivers events of eight bytes: time (ms, 32 bits), value (16 bits,
-signed), type (1 button, 2 axis, 0x80 initial state), number.
+The deflection of a stick commands a velocity.  After a dead zone the deflection is cubed, for fine
+control at small deflections.  The device delivers events of eight bytes: time (ms, 32 bits), value
+(16 bits, signed), type (1 button, 2 axis, 0x80 initial state), number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _BUTTON, _AXIS = 1, 2
 
 
 class Joystick:
-    """Gamepad with the given device file."""
+    """Gamepad with the device file `path`; `speed` is the velocity (m/s) at full deflection."""
 
     name = "joystick"
     resume_hint = "release button 0, press button 1, then hold button 0"
@@ -39,7 +39,7 @@ class Joystick:
         except (OSError, AttributeError) as error:
             why = getattr(error, "strerror", None) or "not on this system"
             raise BrazoError(
-                f"{path}: no joystick ({why}); connect one, or give its device file"
+                f"{path}: no joystick ({why}); connect one, or specify its device file"
             ) from None
         self.path, self.speed = Path(path), speed
         self._rates = RateIntegrator()
@@ -52,7 +52,7 @@ class Joystick:
         self._held = b""
 
     def read(self, t: float, state: int) -> HandState:
-        """Return the state of the hand at time t (s)."""
+        """Return the operator's input at time t (s)."""
         self._t = t
         self._take_events()
         x, y, z = (_shaped(self._axes.get(axis, 0.0)) for axis in (1, 0, 4))
@@ -67,7 +67,7 @@ class Joystick:
         )
 
     def close(self) -> None:
-        """Release the device."""
+        """Close the device file."""
         os.close(self._file)
 
     def _take_events(self) -> None:
@@ -82,7 +82,7 @@ class Joystick:
                 self._buttons.clear()
                 self._axes.clear()
                 raise BrazoError(
-                    f"{self.path}: the joystick no longer exists ({error.strerror})"
+                    f"{self.path}: the joystick was disconnected ({error.strerror})"
                 ) from None
             if not data:
                 return
@@ -110,6 +110,6 @@ class Joystick:
 
 
 def _shaped(value: float) -> float:
-    """Apply the dead zone, then the cubic curve up to 1."""
+    """Apply the dead zone and the cubic curve to a stick deflection (-1 to 1)."""
     size = (abs(value) - DEAD) / (1.0 - DEAD)
     return 0.0 if size <= 0.0 else float(np.copysign(min(size, 1.0) ** 3, value))

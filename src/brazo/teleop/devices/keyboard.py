@@ -1,12 +1,12 @@
 """`Keyboard`: a master handle moved by the keys of a terminal.
 
     w s   away, towards      a d   left, right      r f   up, down      (x, y, z of the handle)
-    space   hold: the enable switch      e   engage      c   clutch on or off
-    o p   gripper open, closed      + -   finer, wider      x   leave
+    space   enable switch (hold)         e   engage      c   clutch on or off
+    o p   gripper open, closed      + -   smaller, larger follower motion      x   exit
 
-A terminal reports presses, not releases: a key counts as held while the keyboard repeats it
-(`HoldToRun`).  The first repeat follows after about half a second, the others quickly.  A key
-therefore counts as released 0.15 s after its last repeat, or 0.6 s after a single press.
+A terminal reports key presses, but no releases.  A key therefore counts as held while the keyboard
+repeats it (`HoldToRun`).  The first repeat follows after about half a second, later repeats follow
+quickly.  A key counts as released 0.15 s after its last repeat, or 0.6 s after a single press.
 
 If several keys are held, only the last one repeats.  The enable switch therefore stays held while
 any of the keys above is held: hold space, then press and hold the motion keys.  It is released when
@@ -44,7 +44,11 @@ LEAVE = "x\x03"
 
 
 class Keyboard:
-    """Keyboard input; `keys()` returns the keys pressed since the last call."""
+    """Master handle moved by keys at `speed` (m/s).
+
+    `keys()` returns the keys pressed since its last call; by default they are read from the
+    terminal.
+    """
 
     name = "keyboard"
     resume_hint = "release all keys, press e, then hold space"
@@ -63,7 +67,7 @@ class Keyboard:
         self._done = False
 
     def read(self, t: float, state: int) -> HandState:
-        """Return the state of the hand at time t (s)."""
+        """Return the operator's input at time t (s)."""
         self._t = t
         settings: list[tuple[str, Any]] = []
         for key in self._keys().lower():
@@ -105,13 +109,13 @@ class Keyboard:
         )
 
     def close(self) -> None:
-        """Release the terminal."""
+        """Restore the settings of the terminal."""
         if self._terminal is not None:
             self._terminal.close()
 
 
 class _Terminal:
-    """Terminal without echo and line buffering."""
+    """Reader of single key presses from the terminal, without echo and line buffering."""
 
     def __init__(self) -> None:
         if not sys.stdin.isatty():

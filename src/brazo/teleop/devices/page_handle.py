@@ -1,15 +1,16 @@
-"""`PageHandle`: a master handle moved by other code, such as a web page; thread-safe.
+"""`PageHandle`: a master handle moved by function calls, such as those of a web page; thread-safe.
 
-The handle approaches the commanded point with limited speed: a page reports a drag only a few times
-per second, and the mouse may jump between two reports.
+The handle approaches the commanded point with limited speed, because a page reports a drag only a
+few times per second and the mouse may jump between two reports.
 
-Every input that is held is a `HoldToRun` switch, so closing the page or losing its connection
-releases it.  The follower is enabled in three ways:
+Every input that is held is a `HoldToRun` switch, which is released when the page is closed or its
+connection is lost.  Three inputs enable the follower:
 
-    switch   a button or a key.  A new press requests engagement in any state
-    stick    the hold-to-run button of a gamepad, as the switch; its sticks move the handle
-    drag     the handle itself, while it is dragged.  Grasping it requests engagement, too, but
-             does not leave HOLD: after a fault the switch is required
+    switch   a button or a key; a new press requests engagement in any state
+    stick    the hold-to-run button of a gamepad, which acts like the switch; the sticks of the
+             gamepad move the handle
+    drag     dragging the handle; the start of a drag requests engagement, except in HOLD: after a
+             fault the switch is required
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ LONGEST_STEP = 0.05  # s, limits the motion after a pause of the loop
 
 
 class PageHandle:
-    """Handle moved by calls; inputs are released `deadman` seconds after their last renewal."""
+    """Master handle moved by function calls.
+
+    A held input is released if it is not renewed for `deadman` seconds, measured with `clock`.
+    """
 
     name = "browser"
     resume_hint = "release, then press and hold"
@@ -67,13 +71,20 @@ class PageHandle:
     # ---- commands -------------------------------------------------------------------------------
 
     def point(self, moved: np.ndarray, turned: np.ndarray | None = None) -> None:
-        """Set the target: position (m) and rotation vector (rad) from the start."""
+        """Set the target position (m) and rotation vector (rad), relative to the start pose.
+
+        If `turned` is None, the orientation is not changed.
+        """
         with self._lock:
             turn = self._turned if turned is None else np.array(turned, dtype=float)
             self._goal = (np.array(moved, dtype=float), turn)
 
     def push(self, axis: int, sign: int, fresh: bool = False) -> None:
-        """Report a motion key of x, y or z as held; `fresh` if it was just pressed."""
+        """Report that a motion key is held.
+
+        `axis` is 0, 1 or 2 for x, y or z, and `sign` is 1 or -1.  `fresh` is True for a
+        new press, False while the key stays pressed.
+        """
         key = self._keys[axis, sign]
         if fresh:
             key.press()
@@ -88,7 +99,10 @@ class PageHandle:
             key.release()
 
     def drag(self, on: bool) -> None:
-        """Start or end a drag of the handle; `renew_grasp` keeps it held."""
+        """Start a drag of the handle if `on` is True, otherwise end it.
+
+        During the drag, `renew_grasp` must be called repeatedly.
+        """
         with self._lock:
             if on and not self._dragging:
                 self._grasped = False
@@ -98,7 +112,7 @@ class PageHandle:
                 self._taken, self._goal = False, None
 
     def renew_grasp(self) -> None:
-        """Renew the grasp during a drag."""
+        """Report that the handle is still being dragged."""
         with self._lock:
             if self._dragging and not self._grasped:
                 self._grasped = True
@@ -107,7 +121,10 @@ class PageHandle:
                 self._grasp.renew()
 
     def press(self, fresh: bool) -> None:
-        """Report the enable switch as held; `fresh` if it was just pressed."""
+        """Report that the enable switch is held.
+
+        `fresh` is True for a new press, False while the switch stays pressed.
+        """
         with self._lock:
             if fresh:
                 self._switch.press()
@@ -120,9 +137,11 @@ class PageHandle:
         self._switch.release()
 
     def steer(self, deflection: Sequence[float], fresh: bool) -> None:
-        """Report the hold-to-run button of a gamepad as held; `fresh` if it was just pressed.
+        """Report that the hold-to-run button of a gamepad is held.
 
-        `deflection` (6,) of the sticks is from -1 to 1, linear then angular.
+        `deflection` (6,) contains the deflections of the sticks from -1 to 1: x, y, z, then
+        rotation about x, y, z.  `fresh` is True for a new press, False while the button stays
+        pressed.
         """
         with self._lock:
             if fresh:
@@ -139,7 +158,10 @@ class PageHandle:
         self._stick.release()
 
     def stop(self) -> bool:
-        """Release all inputs until they are pressed again; return whether any was held."""
+        """Release all inputs and return whether any was held.
+
+        An input that is still held has no effect until it is released and pressed again.
+        """
         with self._lock:
             held = self._taken or self._goal is not None
             for switch in (self._switch, self._stick, self._grasp, *self._keys.values()):
@@ -149,14 +171,14 @@ class PageHandle:
             return held
 
     def ask(self, name: str, value: Any) -> None:
-        """Request a setting of the follower."""
+        """Request that the follower's setting `name` be changed to `value`."""
         with self._lock:
             self._settings.append((name, value))
 
     # ---- device interface -----------------------------------------------------------------------
 
     def read(self, t: float, state: int) -> HandState:
-        """Return the state of the hand at time t (s)."""
+        """Return the operator's input at time t (s)."""
         with self._lock:
             dt = 0.0 if self._t is None else min(max(t - self._t, 0.0), LONGEST_STEP)
             self._t = t
@@ -180,12 +202,15 @@ class PageHandle:
             )
 
     def stay(self, moved: np.ndarray, turned: np.ndarray) -> None:
-        """Move the handle to the arm's position, because the arm could not follow."""
+        """Set the handle to a pose that the master arm can reach.
+
+        The position (m) and rotation vector (rad) are relative to the start pose.
+        """
         with self._lock:
             self._moved, self._turned = np.array(moved), np.array(turned)
 
     def close(self) -> None:
-        """Stop; pages have no further effect."""
+        """Release all inputs."""
         self.stop()
 
     def _go(self, dt: float) -> None:
@@ -208,7 +233,10 @@ class PageHandle:
 
 
 def _towards(at: np.ndarray, goal: np.ndarray, speed: float, dt: float) -> np.ndarray:
-    """Return the position after a step of dt seconds from `at` towards `goal`."""
+    """Return the position (3,) after moving from `at` towards `goal` for dt seconds.
+
+    `speed` is the max speed; close to the goal the motion is slower.
+    """
     offset = goal - at
     length = float(np.linalg.norm(offset))
     if length == 0.0:

@@ -1,4 +1,4 @@
-"""`Script`: a master handle moved by a file, for tests, demonstrations and long runs.
+"""`Script`: a master handle moved by a script file, for tests, demonstrations and long runs.
 
     again: true                                  # engage again after a HOLD, but not after STOP
     steps:
@@ -11,9 +11,10 @@
       - {at: 9s, grip: 1}
       - {at: 10s, release: true}
 
-Moves run from rest to rest in the given time (a quintic, s = 10 p³ − 15 p⁴ + 6 p⁵) and add up where
-they overlap.  The script ends shortly after its last step.  After STOP the handle keeps its
-position with the switch released until the end, because no operator can press it again.
+A move takes the time `for`.  At the fraction p of this time, the fraction s = 10 p³ − 15 p⁴ + 6 p⁵
+of the move is completed, so it starts and ends at rest.  Moves that overlap in time are added.  The
+script ends shortly after its last step.  After STOP the handle stays at its position with the
+enable switch released until the script ends.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _AFTER = 0.5  # s after the last step
 
 @dataclass(frozen=True, slots=True)
 class ScriptStep:
-    """One step of a script."""
+    """One step of a script, active from `at` to `until` (s)."""
 
     at: float
     until: float
@@ -48,7 +49,7 @@ class ScriptStep:
     plane: tuple[int, int] = (0, 1)
 
     def part(self, t: float) -> float:
-        """Return the completed fraction at time t, 0 to 1, from rest to rest."""
+        """Return the completed fraction of the motion at time t (s), from 0 to 1."""
         if t <= self.at:
             return 0.0
         p = min((t - self.at) / (self.until - self.at), 1.0) if self.until > self.at else 1.0
@@ -56,7 +57,10 @@ class ScriptStep:
 
 
 class Script:
-    """Device that plays a list of steps; needs no hardware."""
+    """Input device that executes a list of steps.
+
+    If `again` is True, the script engages again after a HOLD of the follower.
+    """
 
     def __init__(
         self, steps: tuple[ScriptStep, ...], again: bool = False, name: str = "script"
@@ -73,18 +77,18 @@ class Script:
 
     @property
     def resume_hint(self) -> str:
-        """Instruction that describes how motion resumes after a HOLD."""
+        """Text for the operator that explains how motion resumes after HOLD or STOP."""
         if self._stop:
             return "start the script again"
         return "the script releases and engages again" if self.again else "the script's next engage"
 
     def stop(self) -> bool:
-        """Release permanently; return whether this was the first call."""
+        """Release the enable switch permanently; return True on the first call."""
         before, self._stop = self._stop, True
         return not before
 
     def read(self, t: float, state: int) -> HandState:
-        """Return the state of the hand at time t (s)."""
+        """Return the scripted input at time t (s)."""
         if self._stopped is None:
             hand = self._read(t, state)
             if not self._stop:
@@ -133,11 +137,14 @@ class Script:
         )
 
     def close(self) -> None:
-        """Do nothing; a script holds no device."""
+        """Do nothing, because a script uses no hardware."""
         pass
 
     def _after_hold(self, t: float, state: int) -> bool:
-        """Return whether the switch is held; a HOLD of the follower releases it briefly."""
+        """Return whether the script holds the enable switch at time t (s).
+
+        If `state` is HOLD, it releases the switch briefly and requests engagement again.
+        """
         free, held = _AGAIN
         if t - self._tried < free:
             return False
@@ -162,7 +169,7 @@ def _script(root: Field, name: str) -> Script:
     given = root.mapping(("again", "steps"))
     again = "again" in given and given["again"].choice("true", "false") == "true"
     if "steps" not in given:
-        root.fail("no steps; expected steps: a list of {at: …, move: …}")
+        root.fail("'steps' is missing; expected a list such as steps: [{at: 1s, for: 2s, move: …}]")
     return Script(tuple(map(_step, given["steps"].items())), again, name)
 
 

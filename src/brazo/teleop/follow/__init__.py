@@ -1,4 +1,4 @@
-"""The follower's control loop: safety state machine, target tracking, contact wrench.
+"""Control of the follower: safety state machine, target tracking and contact wrench.
 
-All functions here take the time and the received messages as arguments, without I/O of their own.
+Time and received messages are arguments of all functions; the modules perform no I/O.
 """

@@ -1,9 +1,9 @@
 """`Follower`: computes the joint reference from the received commands, one cycle at a time.
 
-It combines the safety rules, the mapping and the joint limits.  It reads neither a clock nor a
-network: time and the view of the link are arguments, so every situation can be replayed exactly.
-If the mapping rejects a command or raises an error, the follower changes to HOLD and still returns
-a reference, because a moving arm must brake.
+A follower combines the safety rules, the mapping and the joint limits.  The time and the state of
+the link are arguments, so every situation can be reproduced exactly.  If the mapping rejects a
+command or raises an error, the follower changes to HOLD.  It still returns a reference, because a
+moving arm must brake.
 
     follower = Follower(limits, mapping, q0)
     step = follower.step(now, link.view())      # every cycle of the control loop
@@ -52,7 +52,11 @@ class FollowerStep:
 
 
 class Follower:
-    """Follower with the initial joint positions `q0` (n,)."""
+    """Controller of a follower robot: converts received commands to joint references.
+
+    `q0` (n,) are the initial joint positions and `now` (s) is the initial time.  `on_transition` is
+    called at every change of the safety state.
+    """
 
     def __init__(
         self,
@@ -80,7 +84,10 @@ class Follower:
         self.unused = 0  # number of commands that had expired when read
 
     def stop(self, now: float, detail: str = "") -> None:
-        """Brake to rest from any state; the master must release and engage again."""
+        """Change to HOLD from any state and brake to rest.
+
+        To resume, the operator must release the enable switch and engage again.
+        """
         self.safety.fault(now, Cause.STOP, detail)
         self._end()
         self.tracker.stop()
@@ -88,10 +95,12 @@ class Follower:
     def step(
         self, now: float, view: LinkView, obstacle: str = "", dt: float | None = None
     ) -> FollowerStep:
-        """Run one cycle and return the joint reference for time `now` (s).
+        """Run one cycle and return its result, with the joint reference for time `now` (s).
 
-        A non-empty `obstacle` is the reason why following must not start.  If the robot's time is
-        not real time (a simulation that runs slower), `dt` (s) is the robot time of this cycle.
+        `view` is the state of the link.  A non-empty `obstacle` is the reason why following must
+        not start.  `dt` (s) is the time by which the reference advances, for example the step of a
+        simulation that is slower than real time.  By default it is the time since the last cycle,
+        at most `LONGEST_STEP`.
         """
         if dt is None:
             dt = min(max(now - self._now, 0.0), LONGEST_STEP)
@@ -128,9 +137,11 @@ class Follower:
         wrench: Any = None,
         extra: tuple[float, ...] = (),
     ) -> LinkReport:
-        """Return the report of a step for the master.
+        """Return the report of a cycle, to be sent to the master.
 
-        `pose` is x, y, z (m) and a quaternion w, x, y, z.
+        `pose` contains x, y, z (m) and the quaternion w, x, y, z of the tool.  `wrench` (6,)
+        contains the contact force (N) and moment (N m).  `extra` are numbers for a bilateral
+        scheme.
         """
         return LinkReport(
             step.state,
@@ -148,7 +159,8 @@ class Follower:
     def set(self, setting: Setting) -> tuple[bool, str]:
         """Change a setting of the mapping; return whether it was accepted, and a message.
 
-        The setting `ask` changes nothing; the message then contains the current settings as JSON.
+        For the setting named `ask`, nothing is changed and the message contains the current
+        settings as JSON.
         """
         value = list(setting.value) if isinstance(setting.value, tuple) else setting.value
         if setting.name == ASK:
@@ -162,7 +174,7 @@ class Follower:
         return True, f"{setting.name} is {value}"
 
     def _watch(self, now: float, view: LinkView) -> None:
-        """Check the link for a new session, clock jumps and missing sequence numbers."""
+        """Report a new session, a clock jump or too many missing commands as a fault."""
         safety = self.safety
         if view.session != self._session:
             safety.fault(now, Cause.LINK, "" if not view.session else "another connection")
@@ -176,10 +188,13 @@ class Follower:
         if view.missing != self._missing:
             skipped, self._missing = view.missing - self._missing, view.missing
             if skipped >= safety.rules.gap:
-                safety.fault(now, Cause.GAP, f"{skipped} numbers")
+                safety.fault(now, Cause.GAP, f"{skipped} sequence numbers")
 
     def _take(self, now: float, latest: Received | None) -> Received | None:
-        """Return the newest command if it is new and still valid."""
+        """Return `latest` if it is a new command that has not expired, else None.
+
+        Such a command is also passed to the safety state machine.
+        """
         if latest is None or latest is self._newest or latest.command.session != self._session:
             return None
         self._newest = latest
@@ -219,7 +234,8 @@ class Follower:
     def _follow(self, now: float, new: Received, share: float) -> int:
         """Apply a command at the fraction `share` of full speed.
 
-        Return its sequence number, or 0 if it is implausible or cannot be followed.
+        Return the sequence number of the command, or 0 if the command is implausible or cannot be
+        followed.
         """
         try:
             jump = self._go_along(new, share)
@@ -236,7 +252,11 @@ class Follower:
         return new.command.seq
 
     def _go_along(self, new: Received, share: float) -> str:
-        """Set the joint target from a command; return why it is implausible, "" if it is not."""
+        """Set the joint target from a command.
+
+        Return the reason if the command is implausible, else an empty string.  Raise a `BrazoError`
+        if there is an obstacle to following at the start or the end of a clutch.
+        """
         assert self._used is not None and self._target is not None
         point = _point(new)
         # The duration follows from the master's clock, limited to the maximum age of data.
@@ -244,7 +264,7 @@ class Follower:
         dt = min(max(dt, 1e-6), self.safety.rules.stale)
         if new.clutch or self._clutched:
             if obstacle := self.mapping.obstacle(point, self._target):
-                return obstacle
+                raise BrazoError(obstacle)
             self.mapping.anchor(point, self._target)
             self._rates.start(self._target)
             self.tracker.target(self._target, None, share)

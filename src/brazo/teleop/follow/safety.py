@@ -1,4 +1,4 @@
-"""Safety state machine of the follower; without I/O, with the time as an argument.
+"""Safety state machine of the follower; it performs no I/O, and the time is an argument.
 
     IDLE ──engage──► ENGAGED ◄──► DEGRADED
        ▲   ◄─release──┘    │            │         ENGAGED   follows
@@ -6,18 +6,23 @@
        └ no motion             │  ▲               HOLD      brakes and stays at rest until an
                                └──┘ engage                  explicit new engagement
 
-Motion starts only with a fresh command that has the run flag (hold-to-run) and an engagement number
-higher than any received before the last stop, and only if a command without the run flag has been
-received since.  A stuck switch, or a master that reconnects with the switch held, causes no motion.
+Motion starts only if all of these conditions are met:
 
-Motion ends in IDLE when the operator releases the switch, and in HOLD after a fault: the newest
-valid command is older than `stale`, sequence numbers are missing, a clock jumped, the link is lost,
-the master position jumped or cannot be followed, or the control loop was late.  HOLD is guaranteed
-within `stale` plus the longest interval between two ticks: 150 ms with the defaults and a loop of
-at least 33 Hz.
+* a command without the run flag (enable switch released) was received since the last stop, which is
+  the last change to IDLE or HOLD;
+* a new command has the run flag and is not older than `degrade`;
+* its engagement number is higher than all numbers received before the last stop.
 
-STOP is stronger than a fault: it leads to HOLD from every state, and all commands sent before it,
-including a pending engagement, are void.
+A stuck switch, or a master that reconnects with the switch held, therefore causes no motion.
+
+When the operator releases the switch, the state changes to IDLE.  After a fault it changes to HOLD.
+Faults are: the newest valid command is older than `stale`, sequence numbers are missing, a clock
+jumped, the link is lost, the master position jumped or cannot be followed, or the control loop was
+late.  After the last valid command was sent, HOLD is guaranteed within `stale` plus the longest
+interval between two ticks.  With the defaults and a loop of at least 33 Hz this is 150 ms.
+
+STOP changes to HOLD from every state, while another fault does so only if the follower follows
+commands.  After STOP, all commands sent before it are ignored, including a pending engagement.
 
 Every change of state is a `Transition` with its cause, stored in `log` and passed to
 `on_transition`.
@@ -67,7 +72,11 @@ FAULTS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Age limits of commands; age in seconds since the newest valid command was sent."""
+    """Limits of the safety state machine.
+
+    `degrade`, `recover` and `stale` are limits of the age (s): the time since the newest valid
+    command was sent.
+    """
 
     degrade: float = 0.05  # older: reduce speed
     recover: float = 0.03  # younger: full speed again
@@ -80,7 +89,8 @@ class Rules:
     def over(cls, delay: float) -> Rules:
         """Return rules for a link with a one-way delay of up to `delay` seconds.
 
-        The delay is added to all age limits, so HOLD is guaranteed later by the same time.
+        The delay is added to all age limits, so the guaranteed time until HOLD increases by
+        `delay`.
         """
         positive(delay, "delay (s)", zero=True)
         plain = cls()
@@ -108,7 +118,7 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """Change of state."""
+    """Change of the safety state, with its time and cause."""
 
     t: float  # s
     before: SafetyState
@@ -123,7 +133,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Safety state of the current cycle, and the speed that it allows the follower."""
+    """Safety state of the current cycle and the allowed fraction of full speed."""
 
     state: SafetyState
     share: float  # fraction of full speed; 0 means brake and stay at rest
@@ -134,7 +144,7 @@ class Verdict:
 
 
 class Safety:
-    """Safety state of one follower; `now` is the time of any monotonic clock, in s."""
+    """Safety state machine of one follower; `now` (s) is the start time on a monotonic clock."""
 
     def __init__(
         self,
@@ -159,15 +169,19 @@ class Safety:
 
     @property
     def moving(self) -> bool:
-        """Whether commands are followed."""
+        """Whether the follower follows commands (ENGAGED or DEGRADED)."""
         return self.state in (SafetyState.ENGAGED, SafetyState.DEGRADED)
 
     def age(self, now: float) -> float:
-        """Return the age (s) of the newest valid command, infinite if there is none."""
+        """Return the age (s) of the newest valid command; infinite if there is none."""
         return now - self._sent
 
     def command(self, now: float, sent: float, run: bool, engagement: int) -> None:
-        """Process a valid command, sent at `sent` by the follower's clock (s)."""
+        """Process a valid command.
+
+        `sent` is its sending time (s) on the follower's clock, and `run` is True while the enable
+        switch is held.  An `engagement` number higher than before requests a new engagement.
+        """
         if not self._goes_forward(now):
             return
         self._sent = max(self._sent, min(sent, now))
@@ -184,9 +198,12 @@ class Safety:
             self._released = self._released or sent >= self._stopped
 
     def fault(self, now: float, cause: Cause, detail: str = "") -> None:
-        """Report a fault: it causes HOLD while following; STOP causes HOLD in every state."""
+        """Process a fault: change to HOLD if the follower follows commands.
+
+        The cause STOP changes to HOLD from every state.
+        """
         if cause not in FAULTS:
-            raise ValueError(f"{cause} is no fault")
+            raise ValueError(f"{cause} is not a fault")
         self._now = max(self._now, now)
         if cause is Cause.STOP:
             self._stopped = self._now
@@ -194,13 +211,16 @@ class Safety:
             self._stop(self._now, SafetyState.HOLD, cause, detail)
 
     def restart(self) -> None:
-        """Reset for a new master, or for the same master after its link was lost."""
+        """Discard the commands of the last connection; called when the connection changes."""
         self._sent = -math.inf
         self._run = self._released = False
         self._asked = None
 
     def tick(self, now: float, obstacle: str = "") -> Verdict:
-        """Return the permission at time `now` (s); a non-empty `obstacle` prevents engagement."""
+        """Update the state for time `now` (s) and return it with the allowed speed.
+
+        A non-empty `obstacle` is the reason why the follower must not engage.
+        """
         before = self._now
         if not self._goes_forward(now):
             return Verdict(self.state, 0.0)
@@ -230,7 +250,8 @@ class Safety:
             self.refusal = "release first, then press and hold"
         elif age > self.rules.degrade:
             self.refusal = (
-                f"commands are {1e3 * age:.0f} ms old; at most {1e3 * self.rules.degrade:.0f} ms"
+                f"commands are {1e3 * age:.0f} ms old; at most {1e3 * self.rules.degrade:.0f} ms "
+                "are allowed"
             )
         elif obstacle:
             self.refusal = obstacle
@@ -250,7 +271,7 @@ class Safety:
         return 1.0 + (rules.slowest - 1.0) * min(max(part, 0.0), 1.0)
 
     def _goes_forward(self, now: float) -> bool:
-        """Update the time; a clock that runs backwards is a fault."""
+        """Update the time; return False if the clock went back, which is a fault."""
         if now >= self._now:
             self._now = now
             return True

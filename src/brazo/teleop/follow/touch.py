@@ -1,9 +1,11 @@
 """`Touch`: total contact wrench on a robot of a world.
 
-The sum over all contacts of its moving bodies, as computed by the physics engine: the force F (N)
-and the moment about the tool point p (N m), in base axes,
+The wrench is the sum over all contacts of the robot's moving bodies, as computed by the physics
+engine.  It consists of the force F (N) and the moment N about the tool point p (N m), in base axes,
 
-    F = Σ f,        N = Σ (x − p) × f.
+    F = Σ f,        N = Σ (x − p) × f,
+
+where f is the force of a contact at the point x.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ Array = np.ndarray
 
 
 class Touch:
-    """Sum of the contact forces on one robot."""
+    """Reader of the total contact force and wrench on one robot."""
 
     def __init__(self, world: World, name: str) -> None:
         if name not in world.robots:
-            raise BrazoError(f"no robot named '{name}'; robots: {', '.join(world.robots)}")
+            raise BrazoError(
+                f"no robot named '{name}'; robots: {', '.join(world.robots) or 'none'}"
+            )
         self._world = world
         self._robot: WorldRobot = world.robots[name]
         self._R = np.array(self._robot.base[:3, :3])
@@ -29,7 +33,7 @@ class Touch:
         self._moving = moving.astype(float)
 
     def force(self) -> Array:
-        """Return the contact force (3,) on the robot, in N."""
+        """Return the total contact force (3,), N, on the robot, in base axes."""
         contacts = self._world.contacts()
         if not len(contacts):
             return np.zeros(3)
@@ -38,7 +42,10 @@ class Touch:
         return self._R.T @ ((share[:, 1] - share[:, 0]) @ contacts.force)
 
     def wrench(self) -> Array:
-        """Return force and moment (6,) on the robot, in N and N m."""
+        """Return the contact force (N) and its moment about the tool point (N m), in base axes.
+
+        The result has the shape (6,).
+        """
         contacts = self._world.contacts()
         if not len(contacts):
             return np.zeros(6)

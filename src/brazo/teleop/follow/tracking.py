@@ -1,16 +1,17 @@
-"""`JointTracker`: joints that follow a moving target within all limits and can always stop.
+"""`JointTracker`: joint motion that follows a moving target within all limits.
 
 The target is a position with velocity and acceleration.  It is extrapolated for at most `ahead`
-seconds, which bridges one late command.  For the remaining distance e, a joint requests the
-velocity
+seconds, which bridges one late command.  For the remaining distance e from its position to the
+target, a joint requests the velocity
 
-    q̇ = q̇_target + sign(e) min(k |e|, v_stop(c |e|)),   k = min(j/a, 20/s),   c = 0.3
+    q̇ = q̇_target + sign(e) min(k |e|, v_stop(c |e|)),   k = min(j/a, 20 s⁻¹),   c = 0.3
 
 and, while k |e| is the smaller of the two, the acceleration q̈ = q̈_target + k (q̇_target − q̇).
 v_stop(d) is the speed from which a joint stops within the distance d with acceleration a and jerk
-j, so that it does not overshoot a target that jumped.  `Jog` moves the joint at this velocity: it
-keeps the limits of velocity, acceleration and jerk exactly, and takes no step after which the joint
-could not stop within its position limits.  There is no lag at constant velocity or acceleration.
+j; with it, the joint does not overshoot a target that jumped.  `Jog` moves the joint at the
+requested velocity.  It keeps the limits of velocity, acceleration and jerk exactly, and ensures
+that the joint can always stop within its position limits.  There is no lag at constant velocity or
+acceleration.
 
 `TargetRates` estimates velocity and acceleration from the positions of successive commands.
 """
@@ -37,7 +38,10 @@ SHARE = 0.3  # of the acceleration for catching up; the rest is for the target's
 
 
 class JointTracker:
-    """Joint motion that follows targets, starting at rest at `q0` (n,)."""
+    """Joint motion that follows a target, starting at rest at `q0` (n,).
+
+    A target is extrapolated for at most `ahead` seconds.
+    """
 
     def __init__(self, limits: Limits, q0: Any, ahead: float = AHEAD) -> None:
         self.limits = limits
@@ -54,23 +58,26 @@ class JointTracker:
 
     @property
     def state(self) -> Sample:
-        """Current joint reference."""
+        """Current joint reference: q, qd and qdd."""
         return self._state
 
     @property
     def moving(self) -> bool:
-        """Whether any joint moves by more than rounding errors."""
+        """Whether any joint moves noticeably (above a small velocity or acceleration)."""
         now = self._state
         fast = (np.abs(now.qd) > STILL).any() or (np.abs(now.qdd) > STARTING).any()
         return bool(fast) and self._jog.moving
 
     @property
     def goal(self) -> Array | None:
-        """Current target position (n,); None without a target."""
+        """Current target position (n,); None if there is no target."""
         return self._goal
 
     def target(self, q: Any, qd: Any = None, share: float = 1.0, qdd: Any = None) -> None:
-        """Follow the target q (n,) with velocity qd (default 0) at a fraction of full speed."""
+        """Set the target position q (n,), its velocity qd and its acceleration qdd.
+
+        qd and qdd default to 0.  `share` limits the speed to a fraction of full speed.
+        """
         n = self.limits.n
         low, high = self.limits.position.T
         goal = np.clip(vector(q, n, "target"), low, high)
@@ -81,17 +88,17 @@ class JointTracker:
         self._goal, self._speed, self._age = goal, np.clip(speed, -self._most, self._most), 0.0
 
     def slow(self, share: float) -> None:
-        """Keep the target at another fraction of full speed, and stop extrapolating it."""
+        """Limit the speed to a fraction of full speed, and stop extrapolating the target."""
         self._most = min(positive(share, "share"), 1.0) * self.limits.speed
         self._speed, self._rate = np.zeros(self.limits.n), np.zeros(self.limits.n)
 
     def stop(self) -> None:
-        """Drop the target and brake to rest as fast as the limits allow."""
+        """Remove the target and brake to rest as fast as the limits allow."""
         self._goal = None
         self._jog.stop()
 
     def update(self, dt: float) -> Sample:
-        """Advance by dt seconds and return the new state."""
+        """Advance by dt seconds and return the new joint reference."""
         if self._goal is not None:
             self._jog.run(*self._asked(self._goal, dt))
         self._age += dt
@@ -99,7 +106,7 @@ class JointTracker:
         return self._state
 
     def _asked(self, goal: Array, dt: float) -> tuple[Array, Array]:
-        """Return the velocities (n,) to reach after dt seconds, and the accelerations (n,)."""
+        """Return the velocities (n,) and accelerations (n,) to reach after dt seconds."""
         # Extrapolated target; after `ahead` it is assumed to be at rest.
         then = self._age + dt
         t = min(then, self.ahead)
@@ -122,11 +129,11 @@ class JointTracker:
 
 
 class TargetRates:
-    """Velocity and acceleration of a target given as a sequence of positions.
+    """Filter that estimates velocity and acceleration from a sequence of positions.
 
-    A critically damped third-order filter (g-h-k).  It predicts with constant acceleration and
-    corrects by the prediction error, so there is no lag at constant acceleration.  Positions older
-    than a few `smooth` seconds have no influence.
+    This is a critically damped third-order filter (g-h-k).  It predicts with constant acceleration
+    and corrects by the prediction error, so there is no lag at constant acceleration.  `smooth` (s)
+    is the time constant with which old positions lose their influence.
     """
 
     def __init__(self, q: Any, smooth: float = SMOOTH) -> None:
@@ -139,7 +146,7 @@ class TargetRates:
         self.speed, self.acceleration = np.zeros(len(self._q)), np.zeros(len(self._q))
 
     def take(self, q: Any, dt: float) -> None:
-        """Update the filter with the position q (n,), dt seconds after the previous one."""
+        """Update the filter with the position q (n,), dt seconds after the last position."""
         v, a = self.speed, self.acceleration
         missed = np.asarray(q, float) - (self._q + dt * (v + 0.5 * dt * a))
         fade = math.exp(-dt / self.smooth)
@@ -149,10 +156,10 @@ class TargetRates:
 
 
 def stopping_speed(room: float, a: float, j: float) -> float:
-    """Return the maximum speed from which a joint stops within the distance `room`.
+    """Return the max speed from which a joint can stop within the distance `room`.
 
-    A stop from v needs the distance v √(v/j), or v/2 (v/a + a/j) if the acceleration limit a is
-    reached.
+    With the jerk limit j, a stop from the speed v needs the distance v √(v/j), or v/2 (v/a + a/j)
+    if the acceleration limit a is reached.
     """
     v = math.cbrt(room * room * j)
     if v <= a * a / j:

@@ -1,6 +1,7 @@
-"""The websocket link: wire format, both peers, clock offset, access rules, measured quality.
+"""The websocket link between master and follower.
 
-frames                       all messages of wire format 1
+wire_format                  all messages (frames) of wire format 1
 MasterLink, FollowerLink     the two peers, each in its own thread
-Inbox, LinkView, LinkReport  received frames, and the data exchanged with a control loop
+Inbox                        selection of valid received frames
+LinkView, LinkReport         data exchanged with the control loop of the follower
 """

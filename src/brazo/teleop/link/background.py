@@ -1,6 +1,6 @@
-"""An asyncio event loop in its own thread, so that a control loop never waits for the network.
+"""An asyncio event loop in a background thread, so that a control loop never waits for I/O.
 
-`InBackground` is the base class of objects whose work is one coroutine in such a thread.
+`InBackground` is the base class of objects that run one coroutine in such a thread.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Self
 
 
 class Background:
-    """Run one coroutine until `stop`; `call` is thread-safe."""
+    """Background thread with an event loop that runs one coroutine until `stop` is called."""
 
     def __init__(self, name: str, main: Callable[[Background], Coroutine[Any, Any, None]]) -> None:
         self._main = main
@@ -24,7 +24,10 @@ class Background:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self, timeout: float = 10.0) -> None:
-        """Start and wait until the coroutine sets `ready`; raise its error."""
+        """Start the thread and wait until the coroutine sets `ready`.
+
+        If the coroutine fails before, its error is raised here.
+        """
         self._thread.start()
         try:
             self.ready.result(timeout)
@@ -33,7 +36,10 @@ class Background:
             raise
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function in the event loop; does nothing if the loop has ended."""
+        """Call a function in the event loop; thread-safe.
+
+        This has no effect if the loop has ended.
+        """
         loop = self._loop
         if loop is not None:
             # The loop may close between the check and the call.
@@ -41,12 +47,12 @@ class Background:
                 loop.call_soon_threadsafe(function, *arguments)
 
     async def stopped(self) -> None:
-        """Wait, in the loop, until `stop` is called."""
+        """Wait until `stop` is called; to be awaited by the coroutine."""
         assert self._stopping is not None
         await self._stopping.wait()
 
     def stop(self, timeout: float = 5.0) -> None:
-        """Request the coroutine to end and wait for it."""
+        """Request the coroutine to end and wait at most `timeout` seconds for the thread."""
         if self._stopping is not None:
             self.call(self._stopping.set)
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -71,14 +77,17 @@ class Background:
 
 
 class InBackground:
-    """An object that works in the background from `start` to `close`; a context manager."""
+    """Base class of objects with a background thread that runs from `start` to `close`.
+
+    The object is also a context manager.
+    """
 
     def __init__(self, thread_name: str) -> None:
         self._thread_name = thread_name
         self._background: Background | None = None
 
     def start(self) -> Self:
-        """Start in the background; returns when it is ready, which includes listening."""
+        """Start the background thread and return when it is ready (a server: when it listens)."""
         if self._background is None:
             self._background = Background(self._thread_name, self._main)
             self._background.start()
@@ -97,10 +106,10 @@ class InBackground:
         self.close()
 
     async def _main(self, background: Background) -> None:
-        """Set `background.ready`, then work until `background.stopped`."""
+        """Coroutine of the thread: set `background.ready`, then run until `background.stopped`."""
         raise NotImplementedError
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> None:
-        """Call a function in the event loop; does nothing if it is not running."""
+        """Call a function in the event loop; this has no effect if the loop is not running."""
         if self._background is not None:
             self._background.call(function, *arguments)

@@ -1,8 +1,8 @@
-"""`LinkChannel`: one open connection after the handshake, common to both peers.
+"""`LinkChannel`: one open connection after the handshake; master and follower both use it.
 
-It numbers the sent frames, checks the received ones, answers pings and sends its own, and closes
+A channel numbers the sent frames, checks the received frames, sends and answers pings, and closes
 the connection when no valid frame has been received for too long.  Sending never blocks: a frame
-that the network does not accept is dropped, because a newer one follows.
+that the network does not accept is dropped, because a newer one will follow.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ QUIET.setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """Timing and limits of a link; the two peers may use different values."""
+    """Timing and limits of a link; master and follower may use different values."""
 
     heartbeat: float = 0.1  # s between pings
     silence: float = 0.5  # s without a valid frame until the connection is closed
@@ -63,7 +63,9 @@ class LinkRules:
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
             if not 0 < getattr(self, name) < float("inf"):
-                raise BrazoError(f"{name} is {getattr(self, name)}; it must be greater than 0")
+                raise BrazoError(
+                    f"{name} is {getattr(self, name)}; it must be finite and greater than 0"
+                )
         if self.silence < 2 * self.heartbeat:
             raise BrazoError(
                 f"silence is {self.silence:g} s; it must be at least two heartbeats, "
@@ -72,7 +74,7 @@ class LinkRules:
 
 
 class LinkChannel:
-    """A connection after a successful handshake."""
+    """An open connection after a successful handshake; `session` is its session number."""
 
     def __init__(
         self,
@@ -93,25 +95,26 @@ class LinkChannel:
 
     @property
     def clogged(self) -> bool:
-        """Whether the network does not accept the sent data."""
+        """Whether too much data waits in the send buffer because the network does not accept it."""
         return self.connection.transport.get_write_buffer_size() > _UNSENT
 
     @property
     def round_trip(self) -> float | None:
-        """Min round trip to the peer in s, None before the first measurement."""
+        """Min round-trip time to the peer (s); None before the first measurement."""
         estimate = self.clock.estimate
         return None if estimate is None else 1e-6 * estimate.round_trip
 
     @property
     def silent_for(self) -> float:
-        """Seconds since the last valid frame."""
+        """Time (s) since the last valid frame was received."""
         return 1e-6 * (now_us() - self.heard)
 
     async def post(self, kind: Any, *fields: Any, sent: int | None = None) -> None:
-        """Send a frame of a kind with these fields after its header.
+        """Send a frame of the class `kind`; `fields` are its fields after the header.
 
-        The sequence number is assigned on sending, so numbers increase on the wire.  The reader
-        detects a closed connection.
+        `sent` is the time stamp (µs), by default the current time.  The sequence number is assigned
+        here, so sequence numbers increase on the wire.  If the connection is closed, nothing is
+        sent and no error is raised: the task that reads the connection detects this.
         """
         self.seq += 1
         stamp = now_us() if sent is None else sent
@@ -123,7 +126,7 @@ class LinkChannel:
         self.counts["sent"] += 1
 
     def post_soon(self, kind: Any, *fields: Any) -> None:
-        """Send a frame from synchronous code."""
+        """Schedule the sending of a frame; for callers that are not coroutines."""
         task = asyncio.ensure_future(self.post(kind, *fields))
         # The event loop itself keeps no reference to a task.
         self._tasks.add(task)
@@ -132,9 +135,9 @@ class LinkChannel:
     def read(
         self, message: bytes | str, decode: Callable[[bytes | str], Frame], now: int
     ) -> Command | Status | Ping | Pong | Setting | Answer | None:
-        """Return the frame of a message received at `now` (µs); None if it must be ignored.
+        """Return the frame of a message received at `now` (µs), or None if it must be ignored.
 
-        The rate limit is applied before a message is decoded.
+        Messages above the rate limit are dropped before they are decoded.
         """
         self.counts["received"] += 1
         if not self._limit.allows(now):
@@ -154,7 +157,7 @@ class LinkChannel:
         return frame
 
     async def heartbeat(self, frame: Ping | Pong, now: int) -> None:
-        """Answer a ping, or evaluate the times of a pong."""
+        """Answer a ping, or update the clock estimate from a pong, received at `now` (µs)."""
         if isinstance(frame, Pong):
             if self.clock.add(frame.echo, frame.received, frame.sent, now):
                 self.counts["clock jumps"] += 1
@@ -162,7 +165,7 @@ class LinkChannel:
             await self.post(Pong, frame.sent, now)
 
     async def beat(self) -> None:
-        """Send pings while the peer responds; abort the connection when it is silent."""
+        """Send pings at intervals; abort the connection when the peer is silent for too long."""
         for k in range(1 << 62):
             if now_us() - self.heard > 1e6 * self.rules.silence:
                 self.counts["gone silent"] += 1
@@ -174,7 +177,10 @@ class LinkChannel:
 
 
 def prepare(connection: Connection) -> None:
-    """Disable the delay of small writes, and limit the send buffer to detect a blocked network."""
+    """Set socket options: no delay of small writes, and a small send buffer.
+
+    With a small buffer a blocked network is detected early.
+    """
     plain: Any = connection.transport.get_extra_info("socket")
     if plain is not None:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -182,7 +188,7 @@ def prepare(connection: Connection) -> None:
 
 
 def count_closing(error: ConnectionClosed, counts: Counter[str]) -> None:
-    """Count the reason of a connection closed by this side because of an error of the peer."""
+    """If this side closed the connection because of an error of the peer, count that error."""
     code = error.sent.code if error.sent is not None and not error.rcvd_then_sent else None
     why = {1002: "broken websocket", 1007: "broken websocket", 1009: "oversized"}.get(code or 0)
     if why:

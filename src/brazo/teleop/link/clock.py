@@ -1,14 +1,15 @@
-"""Clock offset to the peer from pings: offset, round trip, and detection of clock jumps.
+"""Estimation of the clock offset to the peer from pings, and detection of clock jumps.
 
-A ping leaves at t₀ and its answer arrives at t₃, by the local clock.  The peer receives it at t₁
-and answers at t₂, by its own clock.  The delays may differ per direction but are never negative, so
+A ping is sent at t₀ and its answer arrives at t₃, by the local clock.  The peer receives the ping
+at t₁ and answers at t₂, by its own clock.  The delays of the two directions may differ but are
+never negative, so
 
     offset θ ∈ [t₂ − t₃, t₁ − t₀],   middle ½ ((t₁ − t₀) + (t₂ − t₃)),   width (t₃ − t₀) − (t₂ − t₁)
 
-and the width is the round trip (Mills, RFC 5905).  The narrowest of the recent intervals is used;
-each is widened by the possible drift of the two clocks since.  If both clocks run steadily, all
-intervals have a common point; two disjoint intervals prove that a clock has jumped, independently
-of the network.
+and the width of this interval is the round trip (Mills, RFC 5905).  The narrowest of the recent
+intervals is used.  Each interval is widened by the possible drift of the two clocks since its ping.
+If both clocks run steadily, all intervals have a common point.  Two disjoint intervals therefore
+prove that a clock has jumped, whatever the delays of the network are.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ WINDOW = 64  # pings
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Clock offset (peer minus local), its maximum error, and the round trip; all in µs."""
+    """Estimated clock offset (peer minus local), its max error and the round trip, in µs."""
 
     offset: int
     error: int
     round_trip: int  # min of the window
 
     def to_local(self, remote: int) -> int:
-        """Convert a time of the peer to the local clock."""
+        """Convert a time (µs) on the clock of the peer to the local clock."""
         return remote - self.offset
 
 
@@ -44,7 +45,7 @@ class _Ping:
 
 
 class ClockFilter:
-    """Clock estimate from the pings of one connection."""
+    """Estimator of the clock offset from the pings of one connection."""
 
     def __init__(self, window: int = WINDOW) -> None:
         self._pings: deque[_Ping] = deque(maxlen=window)
@@ -52,7 +53,7 @@ class ClockFilter:
         self.estimate: Estimate | None = None
 
     def add(self, t0: int, t1: int, t2: int, t3: int) -> bool:
-        """Add one ping and its answer; return True if it proves that a clock has jumped."""
+        """Add the four times (µs) of a ping and its answer; return True if a clock has jumped."""
         new = _Ping(t2 - t3, t1 - t0, t0)
         jumped = t3 < t0 or t2 < t1 or new.high < new.low
         if jumped:

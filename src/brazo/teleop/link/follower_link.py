@@ -5,9 +5,9 @@
             view = link.view()           # the newest valid command; never blocks
             link.publish(LinkReport(...))  # the newest report; never blocks
 
-One master is in control at a time; others may watch.  A new connection must send its hello within
-two seconds, or it is closed.  A master whose connection broke regains control at once by sending
-its last session number.
+One master is in control at a time; other clients may watch.  A new connection is closed if it does
+not send its `Hello` within two seconds.  A master whose connection broke regains control at once by
+sending its last session number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from websockets.typing import Subprotocol
 
 from brazo.connections import ACCEPTS, ConnectionLimits, Gate, queue_connections
 from brazo.errors import BrazoError
-from brazo.peers import REFUSAL, refuses_user
+from brazo.socket_owner import REFUSAL, refuses_user
 from brazo.teleop.link import wire_format
 from brazo.teleop.link.access import LinkAccess
 from brazo.teleop.link.background import Background, InBackground
@@ -61,7 +61,11 @@ _HOLD = STATES.index("HOLD")
 
 
 class FollowerLink(InBackground):
-    """Server on `host`:`port` (0 selects a free port), from `start` to `close`."""
+    """Follower side of a link: a server on `host`:`port` from `start` to `close`.
+
+    Port 0 selects a free port.  `joints` is the required number of joint values in a command, 0 for
+    any number.
+    """
 
     def __init__(
         self,
@@ -79,7 +83,7 @@ class FollowerLink(InBackground):
             raise BrazoError(f"port is {port}; it must be 0 to 65535")
         if not 0 <= joints <= MAX_JOINTS:
             raise BrazoError(
-                f"the follower has {joints} joints; the link supports at most {MAX_JOINTS}"
+                f"joints is {joints}; it must be 1 to {MAX_JOINTS}, or 0 for any number of joints"
             )
         super().__init__("teleop-follower")
         self.access = LinkAccess.on(host, token, origins)
@@ -105,7 +109,7 @@ class FollowerLink(InBackground):
 
     @property
     def token(self) -> str | None:
-        """Token that a master must send; None if none is required."""
+        """Token that a master must send; None if no token is required."""
         return self.access.token
 
     @property
@@ -116,18 +120,18 @@ class FollowerLink(InBackground):
 
     @property
     def master(self) -> str:
-        """Name of the master in control, "" if there is none."""
+        """Name of the master in control; "" if there is none."""
         return self._master_name
 
     @property
     def round_trip(self) -> float | None:
-        """Min round trip to the master in s, None before the first measurement."""
+        """Min round-trip time to the master (s); None without a master or before a measurement."""
         channel = self._master
         return None if channel is None else channel.round_trip
 
     @property
     def heard(self) -> float | None:
-        """Seconds since the last valid frame of the master, None without a master."""
+        """Time (s) since the last valid frame of the master; None if there is no master."""
         channel = self._master
         return None if channel is None else channel.silent_for
 
@@ -136,7 +140,11 @@ class FollowerLink(InBackground):
         return self._view
 
     def publish(self, report: LinkReport) -> None:
-        """Publish a report; sent at once on a state change, else at most at the status rate."""
+        """Send a report to all clients.
+
+        The report is sent at once if its state changed.  Otherwise it is sent only if the last one
+        was sent at least 1 / `LinkRules.status_rate` seconds ago.
+        """
         before, self._report = self._report, report
         self._reported = now = now_us()
         changed = before is None or before.state != report.state
@@ -147,14 +155,14 @@ class FollowerLink(InBackground):
             self._background.call(self._tell)
 
     def settings(self) -> list[Setting]:
-        """Return the settings requested since the last call; each needs an `answer`."""
+        """Return the `Setting` requests received since the last call; call `answer` for each."""
         found = []
         while self._settings:
             found.append(self._settings.popleft())
         return found
 
     def answer(self, setting: Setting, done: bool, text: str = "") -> None:
-        """Send the result of a requested setting."""
+        """Send the answer to a requested setting: `done` is whether it was applied."""
         self._call(self._answer, setting, done, text)
 
     async def _main(self, background: Background) -> None:
@@ -206,7 +214,7 @@ class FollowerLink(InBackground):
             self.counts["refused: user"] += 1
             return connection.respond(HTTPStatus.FORBIDDEN, REFUSAL + "\n")
         if request.path != PATH:
-            return connection.respond(HTTPStatus.NOT_FOUND, f"the link is at {PATH}\n")
+            return connection.respond(HTTPStatus.NOT_FOUND, f"not found; the link is at {PATH}\n")
         return None
 
     async def _welcome(self, connection: ServerConnection) -> None:
@@ -222,7 +230,7 @@ class FollowerLink(InBackground):
             return
         except Malformed:
             self.counts["malformed"] += 1
-            await connection.close(1008, "no hello of this version")
+            await connection.close(1008, "expected a Hello of this version")
             return
         except ConnectionClosed as error:
             count_closing(error, self.counts)
@@ -236,9 +244,9 @@ class FollowerLink(InBackground):
             await self._converse(connection, hello)
 
     async def _judge(self, hello: Hello) -> tuple[str, str] | None:
-        """Return why a connection is refused, as code and text; None if it is accepted."""
+        """Return the code and the text of a refusal, or None if the connection is accepted."""
         if hello.version != VERSION:
-            return "version", f"this follower uses version {VERSION}"
+            return "version", f"this follower uses version {VERSION} of the protocol"
         if not self.access.knows(hello.token):
             # The delay slows down guessing; the number of open attempts is limited as well.
             await asyncio.sleep(0.2)
@@ -247,7 +255,9 @@ class FollowerLink(InBackground):
             return "role", "the role must be 'master' or 'watch'"
         watchers = len(self._channels) - (self._master is not None)
         if hello.role == "watch":
-            return ("full", "too many watchers") if watchers >= self.rules.watchers else None
+            if watchers < self.rules.watchers:
+                return None
+            return "full", f"the max number of watching clients, {watchers}, is already connected"
         if self._master is not None and hello.resume != self._master.session:
             return "busy", f"'{self._master_name}' controls this follower"
         return None
@@ -307,7 +317,7 @@ class FollowerLink(InBackground):
             self._view = LinkView(channel.session, inbox.latest, channel.clock.jumps, inbox.missing)
 
     async def _repeat(self) -> None:
-        """Repeat the last report periodically if no new one is published."""
+        """Send the last report again at intervals while no new report is published."""
         while True:
             await asyncio.sleep(0.1)
             if now_us() - self._sent_at > 100_000:

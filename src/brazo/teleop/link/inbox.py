@@ -1,12 +1,11 @@
-"""Selection of valid received frames; only the newest is kept, others are dropped and counted.
+"""Selection of valid received frames; invalid frames are dropped and counted.
 
-A frame is valid if it belongs to this session, is newer than all before it, is within the rate
-limit and, for a command, has not expired on arrival.  Only the newest valid command is kept, so a
-backlog that a stalled network delivers at once is never executed.
+A frame is valid if it belongs to this session and its sequence number is higher than those of all
+earlier frames.  A command must also not have expired on arrival.  Only the newest valid command is
+kept, so a backlog of commands that a stalled network delivers at once is never executed.
 
-The age of a command is measured from `sent`, converted to the local clock.  The clock estimate can
-be wrong by half a round trip; a command is never considered younger than the time since its
-arrival.
+The age of a command is measured from its sending time, converted to the local clock.  The clock
+estimate can be wrong by half a round trip.  The age is never less than the time since arrival.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ FUTURE = 5_000  # µs, tolerance for `sent` after arrival, beyond the clock erro
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Received:
-    """A valid command with its times by the local clock, in s."""
+    """A valid command with its times of sending, arrival and expiry (s) on the local clock."""
 
     command: Command
     received: float
@@ -39,7 +38,10 @@ class Received:
 
 
 class Inbox:
-    """Received frames of one connection; `counts` has the number of dropped frames per reason."""
+    """Filter for the received frames of one connection; `latest` is the newest valid command.
+
+    `counts` contains the number of dropped frames by reason.
+    """
 
     def __init__(
         self, session: int, clock: ClockFilter, counts: Counter[str], joints: int = 0
@@ -50,7 +52,7 @@ class Inbox:
         self.latest: Received | None = None
 
     def admit(self, frame: Command | Status | Ping | Pong | Setting | Answer) -> bool:
-        """Return whether the header of a frame is valid."""
+        """Return whether the session and sequence number of a frame are valid."""
         if frame.session != self.session:
             self.counts["wrong session"] += 1
             return False
@@ -64,7 +66,10 @@ class Inbox:
         return True
 
     def command(self, frame: Command, now: int) -> Received | None:
-        """Keep a command with a valid header if it is usable; `now` in µs."""
+        """Store a command as `latest` and return it, or return None if it is not valid.
+
+        Its header must have been accepted by `admit`; `now` is its arrival time (µs).
+        """
         clock = self.clock.estimate
         if clock is None:
             # Its age is unknown before the first ping is answered.

@@ -7,9 +7,10 @@
             link.send(q, run=True)                   # never blocks; only the newest command is sent
             link.status()                            # the newest status, or None
 
-A broken connection is opened again, with increasing pauses between the attempts.  While it is
-closed nothing is queued: an unsent command is replaced by the next, an unsent setting is answered
-as not sent, and no commands are sent while the follower does not acknowledge the earlier ones.
+A broken connection is opened again, with increasing pauses between the attempts.  Nothing is queued
+while there is no connection: an unsent command is replaced by the next one, and for an unsent
+setting `answers` returns a failure.  No commands are sent while the follower does not acknowledge
+earlier commands.
 """
 
 from __future__ import annotations
@@ -60,13 +61,13 @@ from brazo.teleop.link.wire_format import (
 VALID = 0.1  # s
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 5.0  # s between two attempts to connect
 _UNCONFIRMED = 0.25  # s, max age of unacknowledged commands beyond two round trips
-_NOT_SENT = "'{}' was not sent to the follower: {}; set it again when it is connected"
+_NOT_SENT = "'{}' was not sent to the follower: {}; set it again when the link is open"
 _FINAL = ("version", "token", "role")  # refusals for which a retry is useless
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReceivedStatus:
-    """The newest status, with its times by the local clock, in s."""
+    """A received status with its times of arrival and sending (s) on the local clock."""
 
     status: Status
     received: float
@@ -86,7 +87,11 @@ class _Pending:
 
 
 class MasterLink(InBackground):
-    """Client of the follower at `host:port` or `ws://…`, from `start` to `close`."""
+    """Master side of a link: a client that connects to a follower from `start` to `close`.
+
+    `address` is `host:port` or a `ws://` or `wss://` URL.  With `watch=True` the client only
+    receives the status of the follower.
+    """
 
     def __init__(
         self,
@@ -122,7 +127,7 @@ class MasterLink(InBackground):
 
     @property
     def connected(self) -> bool:
-        """Whether the follower has accepted the connection and it is open."""
+        """Whether a connection is open and the follower has accepted it."""
         return self._connected.is_set()
 
     @property
@@ -132,42 +137,45 @@ class MasterLink(InBackground):
 
     @property
     def trouble(self) -> str:
-        """Reason why there is no connection and whether it is retried; "" if unknown."""
+        """Reason why there is no connection and whether a retry follows; "" if unknown."""
         more = "not retrying" if self._over else "retrying"
         return f"{self.refusal}; {more}" if self.refusal else ""
 
     @property
     def turned_away(self) -> bool:
-        """Whether the follower is reachable and refuses the connection."""
+        """Whether the follower can be reached but refuses the connection."""
         return bool(self.refusal) and self.refusal == self._refused_because
 
     @property
     def session(self) -> int:
-        """Session number of the current connection, 0 without one."""
+        """Session number of the current connection; 0 if there is none."""
         channel = self._channel
         return 0 if channel is None else channel.session
 
     @property
     def round_trip(self) -> float | None:
-        """Min round trip to the follower in s, None before the first measurement."""
+        """Min round-trip time to the follower (s); None without a connection or a measurement."""
         channel = self._channel
         return None if channel is None else channel.round_trip
 
     @property
     def offset(self) -> float | None:
-        """Clock of the follower minus the local clock in s, None before the first measurement."""
+        """Follower's clock minus local clock (s); None without a connection or a measurement."""
         channel = self._channel
         estimate = None if channel is None else channel.clock.estimate
         return None if estimate is None else 1e-6 * estimate.offset
 
     @property
     def heard(self) -> float | None:
-        """Seconds since the last valid frame of the follower, None without a connection."""
+        """Time (s) since the last valid frame of the follower; None if not connected."""
         channel = self._channel
         return None if channel is None else channel.silent_for
 
     def wait(self, timeout: float = 10.0) -> None:
-        """Wait until connected, at most `timeout` seconds; not for use in a control loop."""
+        """Wait until the link is connected; raise an error after `timeout` seconds.
+
+        Do not call this in a control loop.
+        """
         end = time.monotonic() + timeout
         while not self._connected.wait(min(0.05, max(end - time.monotonic(), 0.0))):
             if self._over:
@@ -177,7 +185,7 @@ class MasterLink(InBackground):
                 raise BrazoError(f"{self.url}: not connected after {timeout:g} s: {why}")
 
     def engage(self) -> int:
-        """Request engagement from the next command on; return the engagement number."""
+        """Request engagement with the next command; return the number of this request."""
         self._engagement += 1
         return self._engagement
 
@@ -192,12 +200,19 @@ class MasterLink(InBackground):
         extra: Sequence[float] = (),
         valid: float = VALID,
     ) -> None:
-        """Send the master position: joints, or the handle pose as x, y, z (m) and w, x, y, z."""
+        """Send the master position and the state of its buttons; never blocks.
+
+        The position is `q` (joint values) or `pose` (x, y, z in m and the quaternion w, x, y, z of
+        the handle), or both.  `run` is True while the enable switch is held.  `clutch` is True
+        while the master moves and the follower must not.  `grip` is from 0 (open) to 1 (closed).
+        `extra` are numbers for a bilateral scheme.  The command expires after `valid` seconds.
+        """
         if len(q) > MAX_JOINTS:
             raise BrazoError(f"got {len(q)} joint values; at most {MAX_JOINTS} are allowed")
         if pose is not None and len(pose) != 7:
             raise BrazoError(
-                f"the pose has {len(pose)} numbers; expected 7: x, y, z and w, x, y, z"
+                f"the pose has {len(pose)} numbers; expected 7: position x, y, z and quaternion "
+                "w, x, y, z"
             )
         self._pending = _Pending(
             now_us(),
@@ -212,10 +227,10 @@ class MasterLink(InBackground):
         self._poke()
 
     def set(self, name: str, value: Any) -> None:
-        """Request a setting of the follower; `answers` returns the result.
+        """Request a change of a setting of the follower; `answers` returns the result.
 
-        Raises BrazoError without a link: a setting must not take effect unexpectedly when a link is
-        opened later.
+        Raise BrazoError if there is no connection.  The request is not queued, because the setting
+        would change unexpectedly when a connection is opened later.
         """
         if not self.connected:
             raise BrazoError(_NOT_SENT.format(name, "no link"))
@@ -223,11 +238,11 @@ class MasterLink(InBackground):
         self._poke()
 
     def status(self) -> ReceivedStatus | None:
-        """Return the newest status of this connection."""
+        """Return the newest status of the current or last connection; None before its first one."""
         return self._received
 
     def answers(self) -> list[Answer]:
-        """Return the answers to settings since the last call."""
+        """Return the answers to requested settings that arrived since the last call."""
         found = []
         while self._answers:
             found.append(self._answers.popleft())
@@ -295,7 +310,7 @@ class MasterLink(InBackground):
                 pause = min(2.0 * pause, LONGEST_PAUSE)
 
     async def _introduce(self, connection: ClientConnection) -> bool:
-        """Send the hello; return whether the follower accepts it."""
+        """Send `Hello` and return whether the follower accepts the connection."""
         hello = Hello(VERSION, self.role, self.name, self._token, self._session)
         await connection.send(wire_format.encode(hello))
         async with asyncio.timeout(self.rules.hello):
@@ -333,13 +348,13 @@ class MasterLink(InBackground):
             self._give_back()
 
     def _give_back(self) -> None:
-        """Answer the settings that were not sent before the link was lost."""
+        """Add a failure to `answers` for each requested setting that was not sent."""
         while self._asked:
             text = _NOT_SENT.format(self._asked.popleft()[0], "the link was lost")
             self._answers.append(Answer(self._session, 0, now_us(), 0, 0, False, text))
 
     async def _pour(self, channel: LinkChannel) -> None:
-        """Send pending settings and commands when there are any."""
+        """Send pending settings and commands until the task is cancelled."""
         assert self._wake is not None
         while True:
             await self._wake.wait()
@@ -368,7 +383,7 @@ class MasterLink(InBackground):
             self._flying.append((channel.seq, pending.stamp))
 
     def _unconfirmed(self, channel: LinkChannel) -> bool:
-        """Return whether acknowledgements of commands are overdue."""
+        """Return whether the follower's acknowledgement of a sent command is overdue."""
         estimate = channel.clock.estimate
         patience = 1e6 * _UNCONFIRMED + (0 if estimate is None else 2 * estimate.round_trip)
         return bool(self._flying) and now_us() - self._flying[0][1] > patience
@@ -391,10 +406,10 @@ class MasterLink(InBackground):
 
 
 def _url(address: str, tls: ssl.SSLContext | None) -> str:
-    """Return the checked websocket address for `host:port` or a URL."""
+    """Return the websocket URL for `host:port` or a URL; raise an error if it is invalid."""
     parts = address_parts(address, *(("wss", "ws") if tls else ("ws", "wss")))
     if (parts.scheme == "wss") != (tls is not None):
         raise BrazoError(
-            f"address '{address}': wss:// requires a TLS context, ws:// must have none"
+            f"address '{address}': pass a TLS context for a wss:// address, and none for ws://"
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path if parts.path not in ('', '/') else PATH}"

@@ -1,11 +1,12 @@
-"""Measurement of the link on this machine: a stream of commands between two processes.
+"""Measurement of a link between two processes on this machine.
 
-The follower runs in its own process and reads the newest command as a control loop would.  Both
-processes read the same monotonic clock, so the one-way latency is measured and not estimated.
+The master sends a stream of commands.  The follower runs in its own process and reads the newest
+command in every cycle, as a control loop would.  Both processes use the same monotonic clock, so
+the one-way latency is measured, not estimated.
 
-    latency  from `send` at the master to arrival in the follower's process
-    age      of the newest command at each cycle of the follower's loop
-    jitter   difference between the arrival interval and the sending interval of two commands
+    latency  time from `send` at the master to arrival in the follower's process
+    age      age of the newest command at each cycle of the follower's loop
+    jitter   difference between arrival interval and sending interval of two commands
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ JOINTS = 6
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Percentiles and maximum of a duration, in milliseconds."""
+    """Percentiles (50, 99 and 99.9 %) and max of a measured duration, in ms."""
 
     p50: float
     p99: float
@@ -40,7 +41,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Results of a measurement."""
+    """Results of a measurement of the link."""
 
     seconds: float
     rate: float  # Hz, achieved by the master's loop
@@ -62,11 +63,14 @@ def measure(
     rate: float = 500.0,
     progress: Callable[[float], None] | None = None,
 ) -> Measurement:
-    """Stream commands over the loopback interface for `seconds` at `rate` (Hz)."""
+    """Measure a link over the loopback interface for `seconds` at `rate` commands per second.
+
+    `progress` is called with the completed fraction, from 0 to 1.
+    """
     if not (0.0 < seconds <= 86_400.0 and 1.0 <= rate <= 1000.0):
         raise BrazoError(
             f"cannot measure for {seconds:g} s at {rate:g} Hz; "
-            "expected up to 86400 s (a day) and 1 to 1000 Hz"
+            "the duration must be above 0 s and at most 86400 s (a day), and the rate 1 to 1000 Hz"
         )
     command = [sys.executable, "-m", "brazo.teleop.link.measure", str(1.0 / rate)]
     with subprocess.Popen(
@@ -129,7 +133,7 @@ def _stream(
 
 
 class _Histogram:
-    """Histogram of durations in microseconds; constant memory for runs of any length."""
+    """Histogram of durations with a resolution of 1 µs; its memory size is constant."""
 
     def __init__(self) -> None:
         self._counts = np.zeros(1_000_000, dtype=np.int64)
@@ -140,7 +144,7 @@ class _Histogram:
         self._most = max(self._most, seconds)
 
     def spread(self) -> list[float]:
-        """Return p50, p99, p99.9 and the max, in ms."""
+        """Return the 50, 99 and 99.9 % percentiles and the max, in ms."""
         below = np.cumsum(self._counts)
         total = max(int(below[-1]), 1)
         found = [float(np.searchsorted(below, share * total)) / 1e3 for share in (0.5, 0.99, 0.999)]
@@ -148,7 +152,10 @@ class _Histogram:
 
 
 def _follow(period: float) -> None:
-    """Run the follower's process."""
+    """Run the follower of a measurement in this process, with cycles of `period` seconds.
+
+    The port and, at the end, the results are written to standard output.
+    """
     over = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.readline(), over.set()), daemon=True).start()
     latency, jitter, age = _Histogram(), _Histogram(), _Histogram()

@@ -1,4 +1,4 @@
-"""Error messages for a follower that cannot be reached."""
+"""Messages for failed attempts to connect to a follower."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from websockets.exceptions import ConnectionClosed
 
 
 def in_words(error: Exception, there: str) -> str:
-    """Return the message for a failed attempt to connect to `there` (host:port)."""
+    """Return a message for a failed attempt to connect to the host:port `there`."""
     if isinstance(error, socket.gaierror):
         return f"unknown host name in {there}"
     if isinstance(error, ssl.SSLError):

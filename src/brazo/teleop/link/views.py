@@ -1,6 +1,7 @@
-"""Data exchanged between the thread of the link and the control loop: small frozen objects.
+"""Immutable data exchanged between the thread of the link and the control loop.
 
-Each thread only reads or replaces one object reference, which needs no lock and never blocks.
+The threads share one reference to such an object.  To read or replace this reference needs no lock
+and never blocks.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkView:
-    """State of the follower's link."""
+    """State of the link at the follower, with the newest valid command."""
 
     session: int = 0  # session of the connected master, 0 if there is none
     latest: Received | None = None
@@ -25,9 +26,9 @@ class LinkView:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinkReport:
-    """State of the follower, sent to all connected peers."""
+    """State of the follower that its control loop publishes to all connected clients."""
 
-    state: int  # index into `frames.STATES`
+    state: int  # index into `wire_format.STATES`
     cause: str
     share: float = 0.0  # fraction of full speed
     engagement: int = 0  # last number used

@@ -1,15 +1,16 @@
 """Wire format, version 1: every websocket message is one MessagePack array.
 
-The first element is the kind of frame, the others have a fixed order.  After the handshake
-(`Hello`, `Welcome`, `Refused`) every frame starts with the same header:
+Such an array is called a frame.  Its first element is the kind of frame; the other elements have a
+fixed order.  After the handshake (`Hello`, `Welcome`, `Refused`) every frame starts with the same
+header:
 
     kind, session, seq, sent, ack, …
 
-`session` is the number that the follower assigned to this connection, `seq` is the increasing
-sequence number of the sender, `sent` is the sender's monotonic clock in microseconds (with an
-arbitrary zero) and `ack` is the highest `seq` received from the peer.  Readers ignore additional
-elements at the end, so frames can be extended without a new version.  docs/teleop-protocol.md lists
-all fields and the bytes of an exchange.
+`session` is the number that the follower assigned to the connection, `seq` is the sequence number,
+`sent` is the time of the sender's monotonic clock in µs (with an arbitrary zero), and `ack` is the
+highest `seq` received from the peer.  Readers ignore additional elements at the end, so frames can
+be extended without a new version.  docs/teleop-protocol.md lists all fields and shows an example
+exchange in bytes.
 """
 
 from __future__ import annotations
@@ -68,14 +69,17 @@ class Welcome(Struct, array_like=True, tag=2, frozen=True, gc=False):
 
 
 class Refused(Struct, array_like=True, tag=3, frozen=True, gc=False):
-    """Answer to a refused `Hello`; the connection is closed after it."""
+    """Answer to a refused `Hello`; then the follower closes the connection."""
 
     code: Name  # "version", "token", "busy", "role", "full"
     text: Text
 
 
 class Command(Struct, array_like=True, tag=4, frozen=True, gc=False):
-    """Position of the master; absolute, so that a lost frame loses no motion."""
+    """Command of the master: its absolute position and the state of its buttons.
+
+    The position is absolute, so a lost frame loses no motion.
+    """
 
     session: Session
     seq: Count
@@ -91,7 +95,7 @@ class Command(Struct, array_like=True, tag=4, frozen=True, gc=False):
 
 
 class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
-    """State of the follower."""
+    """State of the follower, sent to the master and to watching clients."""
 
     session: Session
     seq: Count
@@ -110,7 +114,7 @@ class Status(Struct, array_like=True, tag=5, frozen=True, gc=False):
 
 
 class Ping(Struct, array_like=True, tag=6, frozen=True, gc=False):
-    """Heartbeat; requires an immediate `Pong`."""
+    """Heartbeat; the receiver answers at once with a `Pong`."""
 
     session: Session
     seq: Count
@@ -119,7 +123,7 @@ class Ping(Struct, array_like=True, tag=6, frozen=True, gc=False):
 
 
 class Pong(Struct, array_like=True, tag=7, frozen=True, gc=False):
-    """Answer to a `Ping`: four times that give clock offset and round trip."""
+    """Answer to a `Ping`, with times for estimating the clock offset and the round trip."""
 
     session: Session
     seq: Count
@@ -141,7 +145,7 @@ class Setting(Struct, array_like=True, tag=8, frozen=True, gc=False):
 
 
 class Answer(Struct, array_like=True, tag=9, frozen=True, gc=False):
-    """Result of a `Setting`."""
+    """Answer to a `Setting`: whether it was applied, and a message."""
 
     session: Session
     seq: Count
@@ -158,7 +162,7 @@ Frame: TypeAlias = Hello | Welcome | Refused | Command | Status | Ping | Pong | 
 
 
 class Malformed(Exception):
-    """Error for bytes that are no valid frame of this version; its text is for logs."""
+    """Raised for a message that is not a valid frame of this version."""
 
 
 # Texts of a peer that are shown or logged here, and their maximum lengths.
@@ -181,7 +185,7 @@ def encode(frame: Frame) -> bytes:
 
 
 def read_from_master(message: bytes | str) -> FromMaster:
-    """Return the checked frame of a master or watcher; raise `Malformed` if it is invalid."""
+    """Decode and check a frame sent by a client; raise `Malformed` if it is invalid."""
     frame = _printable(_read(_from_master, message))
     if isinstance(frame, Command):
         _sound(frame.q)
@@ -199,7 +203,7 @@ def read_from_master(message: bytes | str) -> FromMaster:
 
 
 def read_from_follower(message: bytes | str) -> FromFollower:
-    """Return the checked frame of a follower; raise `Malformed` if it is invalid."""
+    """Decode and check a frame sent by a follower; raise `Malformed` if it is invalid."""
     frame = _printable(_read(_from_follower, message))
     if isinstance(frame, Status):
         _finite(frame.extra)
@@ -208,15 +212,15 @@ def read_from_follower(message: bytes | str) -> FromFollower:
 
 
 def now_us() -> int:
-    """Return the time of the monotonic clock used in frames, in microseconds."""
+    """Return the current time (µs) of the monotonic clock used in frames."""
     return time.perf_counter_ns() // 1000
 
 
 def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
     if isinstance(message, str):
-        raise Malformed("a text message; frames are binary")
+        raise Malformed("received a text message; frames are binary messages")
     if len(message) > MAX_BYTES:
-        raise Malformed(f"{len(message)} bytes; at most {MAX_BYTES}")
+        raise Malformed(f"a frame has {len(message)} bytes; at most {MAX_BYTES} are allowed")
     try:
         return decoder.decode(message)
     # Invalid UTF-8 and deep nesting raise exceptions of other types.
@@ -225,7 +229,7 @@ def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
 
 
 def _printable(frame: Any) -> Any:
-    """Return the frame with each text reduced to one line, for display and logs."""
+    """Return the frame with each text shortened to one printable line."""
     found = {}
     for field, most in _TEXTS.get(type(frame), ()):
         value = getattr(frame, field)
@@ -243,9 +247,9 @@ def _printable(frame: Any) -> Any:
 def _sound(values: tuple) -> None:
     _finite(values)
     if any(abs(value) > LARGEST for value in values):
-        raise Malformed(f"a number beyond ±{LARGEST:g}")
+        raise Malformed(f"a frame contains a number outside ±{LARGEST:g}")
 
 
 def _finite(values: tuple) -> None:
     if not all(map(math.isfinite, values)):
-        raise Malformed("a number that is not finite")
+        raise Malformed("a frame contains a number that is not finite")

@@ -1,6 +1,6 @@
-"""Mappings from the master's motion to the follower's.
+"""Mappings from the motion of the master to the motion of the follower.
 
-IncrementMap             direction and scale of an increment
+IncrementMap             direction and scale of a position increment             (base)
 JointMap                 joint to joint, for equal mechanisms                (joint_map)
 PoseMap                  tool pose to tool pose, for different mechanisms    (pose_map)
 BoxWall, CylinderWall    soft workspace walls                                (walls)

@@ -1,17 +1,19 @@
-"""Mapping of the master's motion to the follower, for mechanisms of different shape and size.
+"""Mapping of the master's motion to the follower.
 
-Motion is mapped as increments, so the two can be in any position at engagement:
+Increments of position are mapped, so master and follower can be at any position at engagement:
 
     ΔP_follower = S ΔP_master / k
 
-S maps directions and must be a rotation (a reflection would swap left and right for the operator).
-k is the ratio of master to follower displacement: above 1 the follower moves finer, below 1 wider.
-The default S is that of the Delta and SCARA pair: master X to follower Y, Y to −Z, Z to −X.
+S maps directions and must be a rotation, because a reflection would swap left and right for the
+operator.  k is the ratio of master to follower displacement: with k > 1 the follower moves less
+than the master, with k < 1 more.  The default S is for a Delta master and a SCARA follower: master
+X to follower Y, Y to −Z, Z to −X.
 
-`JointMap` (equal mechanisms: joint to joint) and `PoseMap` (different mechanisms: handle pose to
-tool pose) are based on increments.  Commands carry the absolute master position; an increment is
-the difference to the last command used.  A lost command therefore loses no motion, and a change of
-direction, scale or clutch causes no motion by itself.
+`JointMap` maps joint to joint, for equal mechanisms.  `PoseMap` maps handle pose to tool pose, for
+different mechanisms.  Both map increments, except for a `JointMap` that is set to absolute.  A
+command contains the absolute master position, and an increment is the difference to the last
+command that was used.  A lost command therefore loses no motion, and a change of direction, scale
+or clutch causes no motion by itself.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ SCALES = (1e-3, 1e3)  # master over follower displacement, min and max
 
 
 def scale_of(value: Any, what: str, least: float = SCALES[0], most: float = SCALES[1]) -> float:
-    """Return the scale if it is within the limits; raise BrazoError otherwise."""
+    """Return `value` as a float if it is from `least` to `most`; raise BrazoError otherwise.
+
+    `what` is the name of the value in the error message.
+    """
     scale = positive(value, what)
     if not least <= scale <= most:
         raise BrazoError(f"{what} is {scale:g}; expected {least:g} to {most:g}")
@@ -41,7 +46,7 @@ def scale_of(value: Any, what: str, least: float = SCALES[0], most: float = SCAL
 
 @dataclass(frozen=True, eq=False)
 class IncrementMap:
-    """Mapping of increments by a direction matrix S (3, 3) and a scale k."""
+    """Mapping of position increments by a direction matrix S (3, 3) and a scale k."""
 
     directions: np.ndarray = field(default_factory=lambda: DIRECTIONS)
     scale: float = 1.0
@@ -49,39 +54,50 @@ class IncrementMap:
     def __post_init__(self) -> None:
         S = np.array(self.directions, dtype=float)
         if S.shape != (3, 3) or not np.isfinite(S).all():
-            raise BrazoError(f"directions have shape {S.shape}; expected a finite (3, 3) matrix")
+            got = f"shape {S.shape}" if S.shape != (3, 3) else "a value that is not finite"
+            raise BrazoError(f"directions must be a (3, 3) matrix of finite numbers; got {got}")
         # Check the magnitudes first: the product of huge values would overflow.
         if (
             np.abs(S).max() > 1.001
             or np.abs(S @ S.T - np.eye(3)).max() > 1e-9
             or np.linalg.det(S) < 0.0
         ):
-            raise BrazoError("directions must be a rotation: orthonormal rows, right-handed")
+            raise BrazoError(
+                "directions must be a rotation matrix: orthonormal rows, determinant 1"
+            )
         S.flags.writeable = False
         object.__setattr__(self, "directions", S)
         object.__setattr__(self, "scale", scale_of(self.scale, "scale"))
 
     def __call__(self, increment) -> np.ndarray:
-        """Return the follower's increment (..., 3) for an increment of the master, in m."""
+        """Return the follower's increment (..., 3), m, for an increment (..., 3) of the master."""
         step = float_array(increment, "increment")
         if step.ndim == 0 or step.shape[-1] != 3 or not np.isfinite(step).all():
-            raise BrazoError(f"increment has shape {step.shape}; expected (..., 3), finite values")
+            shaped = step.ndim > 0 and step.shape[-1] == 3
+            got = "a value that is not finite" if shaped else f"shape {step.shape}"
+            raise BrazoError(f"increment must be an array (..., 3) of finite numbers; got {got}")
         return step @ self.directions.T / self.scale
 
     def changed(self, name: str, value: Any) -> IncrementMap:
-        """Return a copy with another `scale` or other `directions` (nine numbers, row by row)."""
+        """Return a copy with one setting changed: `name` is `scale` or `directions`.
+
+        The value of `directions` consists of nine numbers, row by row.
+        """
         if name == "scale":
             return IncrementMap(self.directions, value)
         return IncrementMap(vector(np.ravel(value), 9, name).reshape(3, 3), self.scale)
 
     def settings(self) -> dict[str, Any]:
-        """Return the current settings; directions row by row, with nine digits."""
+        """Return `scale` and `directions` (nine numbers, row by row, rounded to nine digits)."""
         S = [float(f"{x:.9g}") for x in self.directions.ravel()]
         return {"scale": self.scale, "directions": S}
 
 
 def axes(directions: Any) -> str:
-    """Return the mapped master axes as text, for example `X to Y, Y to -Z, Z to -X`."""
+    """Return a text that lists the follower axis for each master axis.
+
+    Example: `X to Y, Y to -Z, Z to -X`.
+    """
     S = np.reshape(directions, (3, 3))
     return ", ".join(f"{name} to {_axis(S[:, j])}" for j, name in enumerate("XYZ"))
 
@@ -94,7 +110,7 @@ def _axis(direction: np.ndarray) -> str:
 
 
 def in_words(settings: dict[str, Any]) -> str:
-    """Return the settings of a mapping as text for users."""
+    """Return the settings of a mapping as one line of text for the user."""
     if "directions" in settings:
         scale, leads = settings["scale"], axes(settings["directions"])
         return f"mapping by pose: scale {scale:g}, master axes {leads}"
@@ -116,7 +132,7 @@ class MasterPoint:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointTarget:
-    """Joint target for one step of the master."""
+    """Joint target of the follower for one command of the master."""
 
     q: np.ndarray  # (n,)
     warnings: tuple[str, ...] = ()
@@ -125,7 +141,11 @@ class JointTarget:
 
 @dataclass(frozen=True, slots=True)
 class Plausible:
-    """Max motion of a master between two commands: `slack` plus `speed` times the interval."""
+    """Limits of plausible master motion between two commands.
+
+    The max distance is `slack` plus `speed` times the interval between the commands.  The max angle
+    follows in the same way from `angular_slack` and `angular_speed`.
+    """
 
     speed: float = 3.0  # m/s
     slack: float = 0.01  # m
@@ -139,24 +159,27 @@ class Plausible:
 
 
 class Mapping(Protocol):
-    """Mapping from commands to joint targets of the follower."""
+    """Mapping from master positions to joint targets of the follower."""
 
     def obstacle(self, master: MasterPoint, q: np.ndarray) -> str:
         """Return why following cannot start with the follower at q (n,), or "" if it can."""
         ...
 
     def anchor(self, master: MasterPoint, q: np.ndarray) -> None:
-        """Set the reference of increments: the master position and the follower at q (n,)."""
+        """Set the master position and the follower's q (n,) from which the next step starts."""
         ...
 
     def step(self, master: MasterPoint, dt: float) -> JointTarget:
-        """Return the target for the current master position, dt seconds after the last step."""
+        """Return the joint target for a master position, dt seconds after the last step."""
         ...
 
     def set(self, name: str, value: Any) -> None:
-        """Change a setting at run time; the BrazoError for an unknown one lists the valid names."""
+        """Change a setting at run time; raise BrazoError if the name or value is invalid."""
         ...
 
     def settings(self) -> dict[str, Any]:
-        """Return the current settings, as JSON types."""
+        """Return the settings that a master shows, by name, as values that JSON can represent.
+
+        They are sent as JSON in an answer, which has at most 200 characters.
+        """
         ...

@@ -1,10 +1,12 @@
 """`JointMap`: joint to joint, for a master and a follower with the same mechanism.
 
-    Δq_follower = g Δq_master        g one gain per joint, −1 reverses it
+    incremental    Δq_follower = g Δq_master    between two commands, with one gain g per joint
+    absolute       q_follower = q_master
 
-between two commands (incremental: the two can be in any position at engagement), or q_follower =
-q_master (absolute: their positions must agree at engagement).  Every joint has a soft wall before
-its limits.
+An incremental mapping can start at any positions of the two robots.  A gain of −1 reverses a joint.
+An absolute mapping requires equal positions at engagement.  Near the limits of a joint, the steps
+of an incremental mapping are shortened (see `brazo.teleop.mapping.walls`); an absolute mapping
+stops at the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +29,11 @@ GREATEST = 1e3  # max magnitude of a gain
 
 
 class JointMap:
-    """Mapping to the joints of a follower whose `limits` bound its steps and its range."""
+    """Mapping from the joints of a master to those of a follower with the same mechanism.
+
+    `limits` are the position and speed limits of the follower.  `align` is the max difference (rad
+    or m) between master and follower at engagement of an absolute mapping.
+    """
 
     def __init__(
         self,
@@ -49,7 +55,10 @@ class JointMap:
         self.set("absolute", absolute)
 
     def set(self, name: str, value: Any) -> None:
-        """Set `gain` (one number or n) or `absolute`."""
+        """Change a setting: `gain` (one number, or one per joint) or `absolute` (True or False).
+
+        A change of `absolute` takes effect at the next engagement.
+        """
         n = self.limits.n
         if name == "gain":
             gain = vector(np.broadcast_to(value, n) if np.ndim(value) == 0 else value, n, "gain")
@@ -66,30 +75,30 @@ class JointMap:
             # next one.
             self._absolute_next = value
         else:
-            raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
+            raise BrazoError(f"no setting {name!r}; settings: {', '.join(SETTINGS)}")
 
     def settings(self) -> dict[str, Any]:
-        """Return the current settings."""
+        """Return `gain`, and `absolute` as it will be at the next engagement."""
         return {"gain": self.gain.tolist(), "absolute": self._absolute_next}
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
-        """Return why the follower cannot engage at q (n,), or an empty text."""
+        """Return why following cannot start with the follower at q (n,), or "" if it can."""
         n = self.limits.n
         if master.q is None or len(master.q) != n:
-            sent = "none" if master.q is None else str(len(master.q))
-            return f"the master sends {sent} of the {n} joint values"
+            sent = "no" if master.q is None else str(len(master.q))
+            return f"the master sends {sent} joint values; the follower needs {n}"
         if self._absolute_next:
             apart = np.abs(master.q - q)
             i = int(np.argmax(apart))
             if apart[i] > self.align:
                 return (
-                    f"joint {i + 1} of the master is {apart[i]:.3g} from the follower's; bring "
-                    f"them within {self.align:g}"
+                    f"joint {i + 1}: master and follower differ by {apart[i]:.3g} rad or m; "
+                    f"at most {self.align:g} is allowed"
                 )
         return ""
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
-        """Start following from here: the master position corresponds to q (n,)."""
+        """Set the master position and the follower's q (n,) from which the next step starts."""
         assert master.q is not None
         self.absolute = self._absolute_next
         self._last, self._q = master.q.copy(), q.copy()
@@ -103,7 +112,7 @@ class JointMap:
         if np.abs(moved).max() > most:
             i = int(np.argmax(np.abs(moved)))
             return JointTarget(
-                self._q, jump=f"joint {i + 1} by {moved[i]:.3g} in {1e3 * dt:.0f} ms"
+                self._q, jump=f"joint {i + 1} by {moved[i]:.3g} rad or m in {1e3 * dt:.0f} ms"
             )
         self._last = master.q.copy()
         wanted = master.q - self._q if self.absolute else self.gain * moved
@@ -111,7 +120,9 @@ class JointMap:
         warnings = []
         if (np.abs(wanted) > allowed).any():
             i = int(np.argmax(np.abs(wanted) / allowed))
-            warnings.append(f"joint {i + 1} lags: the master is faster than its limit")
+            warnings.append(
+                f"joint {i + 1} lags: the master moves faster than the joint's speed limit"
+            )
             wanted = np.clip(wanted, -allowed, allowed)
         for i, (wall, (low, high)) in enumerate(
             zip(self._walls, self.limits.position.tolist(), strict=True)
@@ -120,12 +131,12 @@ class JointMap:
             self._q[i] = hard.step(float(self._q[i]), float(wanted[i]), low, high)
             room = wall.warning(float(self._q[i]), low, high)
             if room is not None:
-                warnings.append(f"joint {i + 1} is {room:.3g} before its limit")
+                warnings.append(f"joint {i + 1} is {room:.3g} rad or m from its limit")
         return JointTarget(self._q.copy(), tuple(warnings))
 
 
 def _wall(low: float, high: float) -> Soft:
-    """Return the wall of a joint.
+    """Return the soft wall of a joint with the limits `low` and `high` (rad or m).
 
     Its width is at most 5 % of the range, so that a short range stays usable.
     """

@@ -1,15 +1,15 @@
 """`PoseMap`: handle pose to tool pose, for a master and a follower with different mechanisms.
 
-The master's joints give its handle pose (or the master sends the pose).  The motion of the handle
-between two commands gives a step of the follower's tool,
+The master sends its handle pose, or joint values from which the pose is computed.  The motion of
+the handle between two commands gives a step of the follower's tool,
 
     Δp_follower = S Δp_master / k,     Δr_follower = S Δr_master / k_turn
 
-(Δr is the rotation vector in base axes; the second equation is the orientation channel).  A soft
-wall around the workspace and the max tool speed shorten the step.  The joint values follow by
-Newton's method from the previous ones, so the arm never jumps to another IK branch.  A step out of
-reach or beyond a joint limit is not taken; a step that exceeds a joint speed is taken in part.  All
-settings can change at run time; the max tool speed only below its initial value.
+where Δp is the translation and Δr the rotation vector, in base axes.  Soft walls around the
+workspace and the max tool speed shorten the step.  Newton's method computes the joint values from
+the previous ones, so the arm never jumps to another IK branch.  A step out of reach or beyond a
+joint limit is not made.  A step that exceeds a joint speed limit is shortened.  All settings can be
+changed at run time; the max tool speed can only be set below its initial value.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ SETTINGS = ("scale", "directions", "turn_scale", "orientation", "tool_speed")
 
 
 class PoseMap:
-    """Mapping to the follower's tool; `master` is required if it sends joint values and no pose."""
+    """Mapping from the handle pose of a master to the joints of a follower.
+
+    `master` is the model of the master robot; it is required if the master sends joint values and
+    no pose.
+    """
 
     def __init__(
         self,
@@ -72,7 +76,10 @@ class PoseMap:
         self._T = np.eye(4)  # tool pose of the follower
 
     def set(self, name: str, value: Any) -> None:
-        """Change a setting; it causes no motion, because only increments are mapped."""
+        """Change `scale`, `directions`, `turn_scale`, `tool_speed` or `orientation`.
+
+        This causes no motion by itself, because only increments are mapped.
+        """
         if name in ("scale", "directions"):
             self.increments = self.increments.changed(name, value)
         elif name == "turn_scale":
@@ -82,7 +89,7 @@ class PoseMap:
             if speed > self.tool.speed:
                 raise BrazoError(
                     f"tool_speed is {speed:g} m/s; it must not exceed the follower's limit of "
-                    f"{self.tool.speed:g}"
+                    f"{self.tool.speed:g} m/s"
                 )
             self.tool_speed = speed
         elif name == "orientation":
@@ -90,10 +97,10 @@ class PoseMap:
                 raise BrazoError(f"orientation is {value!r}; expected true or false")
             self.orientation = value
         else:
-            raise BrazoError(f"no setting {name!r}; there are {', '.join(SETTINGS)}")
+            raise BrazoError(f"no setting {name!r}; settings: {', '.join(SETTINGS)}")
 
     def settings(self) -> dict[str, Any]:
-        """Return the current settings; directions row by row, with nine digits."""
+        """Return `scale` and `directions` (nine numbers, row by row, rounded to nine digits)."""
         return self.increments.settings()
 
     @property
@@ -102,9 +109,9 @@ class PoseMap:
         return self._T.copy()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
-        """Return why the follower cannot engage at q (n,), or an empty text."""
+        """Return why following cannot start with the follower at q (n,), or "" if it can."""
         if self._handle(master) is None:
-            n = "" if self.master is None else f", {self.master.n} joint values"
+            n = "" if self.master is None else f" (expected a pose or {self.master.n} joint values)"
             return f"the master sends no pose{n}"
         past = violations(q, self.limits.position)
         if not past.any():
@@ -115,7 +122,7 @@ class PoseMap:
         return f"joint {i + 1} ({name}) is past its limit: allowed {allowed}"
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
-        """Start following from here: the master position corresponds to q (n,)."""
+        """Set the master position and the follower's q (n,) from which the next step starts."""
         T = self._handle(master)
         assert T is not None
         self._last = T
@@ -144,7 +151,11 @@ class PoseMap:
         return JointTarget(self._q.copy(), tuple(warnings))
 
     def _take(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> None:
-        """Take the feasible part of a step: all of it, or its translation, or its rotation."""
+        """Make the whole step; if it is not feasible, only its translation, or else its rotation.
+
+        `move` (3,) is the translation in m, `turn` (3,) is the rotation vector in rad.  The reason
+        why the whole step is not feasible is appended to `warnings`.
+        """
         why = ""
         for shift, twist in ((move, turn), (move, 0.0 * turn), (0.0 * move, turn)):
             if not (shift.any() or twist.any()):
@@ -157,7 +168,7 @@ class PoseMap:
             warnings.append(why)
 
     def _try(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> str:
-        """Take a step and return "", or return the reason why it is not feasible."""
+        """Make a step and return ""; if it is not feasible, only return the reason."""
 
         def path(share: float) -> Array:
             return self._moved(share * move, share * turn)
@@ -204,5 +215,5 @@ class PoseMap:
         length = float(np.linalg.norm(step))
         if length <= most:
             return step
-        warnings.append("the tool lags: the master is faster than its limit")
+        warnings.append("the tool lags: the master moves faster than the tool speed limit")
         return step * (most / length)

@@ -1,13 +1,13 @@
-"""Soft walls: steps towards the edge of a workspace are reduced near the edge.
+"""Soft walls: steps towards the edge of a workspace are shortened near the edge.
 
-Within `width` of an edge, an outward step is scaled by room/width, so the remaining room decreases
-as
+Let r be the distance to the edge and s the length of the outward motion.  Where r < `width`,
+outward steps are scaled by r/width, so the distance decreases as
 
-    dr/ds = −r / width,   r(s) = r₀ exp(−s / width),
+    dr/ds = −r / width,   r(s) = r₀ exp(−s / width).
 
-which is solved exactly: no step of any size passes the edge.  Inward steps are not scaled, and
-nothing accumulates behind a wall, so reversing the motion has an immediate effect.  A warning is
-given when less than `warn` of room remains.
+This solution is evaluated exactly, so a step of any size cannot pass the edge.  Inward steps are
+not scaled.  The removed parts of steps are not stored, so reversing the motion has an immediate
+effect.  A warning is given when the distance is below `warn`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ AXES = "xyz"
 
 @dataclass(frozen=True, slots=True)
 class Soft:
-    """Soft wall: its width, and the distance at which it warns, in the unit of the bounded value.
+    """Soft wall: steps are shortened within `width` of an edge, with a warning within `warn`.
 
-    A width of 0 is a hard wall.
+    Both are in the unit of the bounded value.  A width of 0 is a hard wall.
     """
 
     width: float
@@ -37,12 +37,12 @@ class Soft:
     def __post_init__(self) -> None:
         if not (0.0 <= self.width <= self.warn and math.isfinite(self.warn)):
             raise BrazoError(
-                f"a wall of width {self.width:g} that warns at {self.warn:g}: expected 0 ≤ width ≤ "
+                f"a wall has width {self.width:g} and warn {self.warn:g}; expected 0 ≤ width ≤ "
                 "warn, both finite"
             )
 
     def step(self, x: float, dx: float, low: float, high: float) -> float:
-        """Return the end of a step dx from x, shortened near the edges `low` and `high`."""
+        """Return where a step dx from x ends, shortened near the edges `low` and `high`."""
         room = high - x if dx > 0.0 else x - low
         travel = abs(dx)
         free = max(room - self.width, 0.0)
@@ -56,7 +56,10 @@ class Soft:
         return min(x + gone, max(high, x)) if dx > 0.0 else max(x - gone, min(low, x))
 
     def warning(self, x: float, low: float, high: float) -> float | None:
-        """Return the remaining room (negative outside) if it is below `warn`, else None."""
+        """Return the distance to the nearest edge if it is below `warn`, else None.
+
+        The distance is negative outside of the range from `low` to `high`.
+        """
         room = min(high - x, x - low)
         return room if room < self.warn else None
 
@@ -66,20 +69,23 @@ JOINT_WALL = Soft(0.05, 0.1)  # rad; m for prismatic joints, narrowed to their r
 
 
 class Workspace(Protocol):
-    """Region of the tool point, in the follower's base frame."""
+    """Allowed region of the tool point, in the base frame of the follower."""
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Return the end (3,), m, of a step dp from p that the walls may shorten."""
+        """Return the end position (3,), m, of a step dp from p, shortened near the walls."""
         ...
 
     def warnings(self, p: Array) -> tuple[str, ...]:
-        """Return warnings for the edges that are near."""
+        """Return a warning for each edge near the position p (3,), m."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoxWall:
-    """Box between two corners (3,), m; infinite values leave a side open."""
+    """Workspace in the shape of a box between the corners `low` and `high` (3,), m.
+
+    Infinite values leave a side open.
+    """
 
     low: Any
     high: Any
@@ -92,12 +98,12 @@ class BoxWall:
             _ordered(low, high, axis)
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Return the end (3,), m, of a step dp from p that the walls may shorten."""
+        """Return the end position (3,), m, of a step dp from p, shortened near the walls."""
         axes = zip(p.tolist(), dp.tolist(), self.low, self.high, strict=True)
         return np.array([self.wall.step(*axis) for axis in axes])
 
     def warnings(self, p: Array) -> tuple[str, ...]:
-        """Return a warning for each edge near p (3,)."""
+        """Return a warning for each edge near the position p (3,), m."""
         found = []
         for axis, x, low, high in zip(AXES, p.tolist(), self.low, self.high, strict=True):
             room = self.wall.warning(x, low, high)
@@ -109,9 +115,10 @@ class BoxWall:
 
 @dataclass(frozen=True, slots=True)
 class CylinderWall:
-    """Cylinder about the base's z axis with ranges of radius r and height z in m.
+    """Workspace in the shape of a cylinder about the z axis of the base.
 
-    A min radius of 0 leaves no hole.
+    `r` and `z` are the min and max of radius and height (m).  A min radius above 0 excludes the
+    inner part of the cylinder.
     """
 
     r: tuple[float, float]
@@ -125,7 +132,7 @@ class CylinderWall:
             object.__setattr__(self, name, (low, high))
         if self.r[0] < 0.0:
             raise BrazoError(
-                f"the range of r begins at {self.r[0]:g} m; it must begin at 0 m or more"
+                f"the min radius of the workspace is {self.r[0]:g} m; it must be 0 m or more"
             )
 
     @property
@@ -133,7 +140,7 @@ class CylinderWall:
         return (self.r[0] or -math.inf, self.r[1])
 
     def step(self, p: Array, dp: Array) -> Array:
-        """Return the end (3,), m, of a step dp from p that the walls may shorten."""
+        """Return the end position (3,), m, of a step dp from p, shortened near the walls."""
         z = self.wall.step(float(p[2]), float(dp[2]), *self.z)
         x, y = (p[:2] + dp[:2]).tolist()
         before, after = math.hypot(p[0], p[1]), math.hypot(x, y)
@@ -144,7 +151,7 @@ class CylinderWall:
         return np.array([share * x, share * y, z])
 
     def warnings(self, p: Array) -> tuple[str, ...]:
-        """Return a warning for each edge near p (3,)."""
+        """Return a warning for each edge near the position p (3,), m."""
         found = []
         r = math.hypot(p[0], p[1])
         room = self.wall.warning(r, *self._radii)
@@ -166,12 +173,14 @@ def _numbers(value: Any, n: int, what: str) -> tuple[float, ...]:
     try:
         found = tuple(float(x) for x in value)
     except (TypeError, ValueError, OverflowError):
-        raise BrazoError(f"{what}: expected {n} numbers, got {value!r}") from None
+        raise BrazoError(f"workspace {what}: expected {n} numbers, got {value!r}") from None
     if len(found) != n or any(map(math.isnan, found)):
-        raise BrazoError(f"{what}: expected {n} numbers, got {value!r}")
+        raise BrazoError(f"workspace {what}: expected {n} numbers, got {value!r}")
     return found
 
 
 def _ordered(low: float, high: float, what: str) -> None:
     if not low < high:
-        raise BrazoError(f"workspace {what} runs from {low:g} to {high:g} m; expected low < high")
+        raise BrazoError(
+            f"workspace {what} is {low:g} to {high:g} m; the lower limit must be below the upper"
+        )

@@ -1,7 +1,7 @@
 """Proxy between master and follower that simulates network faults according to a script.
 
-FaultScript, load_script    faults over time
-FaultProxy                  listens, connects to the follower, applies the faults
+FaultScript, load_script    schedule of network faults
+FaultProxy                  accepts the master, connects to the follower, applies the faults
 """
 
 from brazo.deprecation import renamed_names

@@ -8,9 +8,9 @@
       - {at: 8s, cut: true}
       - {at: 8s, for: 2s, refuse: true}
 
-Time starts at the first connection.  A step is active from `at`, for the duration `for` or until
-the end.  If two active steps set the same fault, the one that started later applies.
-`direction` is `up` (master to follower), `down` or `both`.
+Time starts at the first connection.  A step is active from the time `at` for the duration `for`, or
+until the end if there is no `for`.  If two active steps set the same fault, the step that started
+later applies.  `direction` is `up` (master to follower), `down` (follower to master) or `both`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ DIRECTIONS: tuple[Direction, Direction] = ("up", "down")
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Faults of one direction at one time; the defaults are no faults."""
+    """Network faults of one direction at one time; the default values mean no faults."""
 
     delay: float = 0.0  # s, of every frame
-    jitter: float = 0.0  # s, added to it, uniform between 0 and this; frames keep their order
+    jitter: float = 0.0  # s, max additional delay, random and uniform; frames keep their order
     loss: float = 0.0  # fraction of frames lost; on TCP they and all later frames wait
     stall: float = 0.2  # s, until the retransmission
     duplicate: float = 0.0  # fraction of frames that are duplicated
@@ -50,10 +50,12 @@ class Faults:
                 raise BrazoError(f"{name} is {getattr(self, name)}; expected a fraction, 0 to 1")
         for name in ("delay", "jitter", "stall", "overtaken"):
             if not 0.0 <= getattr(self, name) < math.inf:
-                raise BrazoError(f"{name} is {getattr(self, name)}; expected seconds, at least 0")
+                raise BrazoError(
+                    f"{name} is {getattr(self, name)} s; it must be finite and at least 0 s"
+                )
         if not self.throttle > 0.0:
             raise BrazoError(
-                f"throttle is {self.throttle}; expected bytes per second, greater than 0"
+                f"throttle is {self.throttle} bytes per second; it must be greater than 0"
             )
 
 
@@ -66,7 +68,7 @@ _EVENTS = ("cut", "refuse")
 
 @dataclass(frozen=True, slots=True)
 class FaultStep:
-    """One step of a script."""
+    """One step of a fault script, active from `at` to `until` (s)."""
 
     at: float  # s
     until: float = math.inf
@@ -76,7 +78,7 @@ class FaultStep:
     refuse: bool = False  # new connections are refused
 
     def acts(self, t: float) -> bool:
-        """Whether the fault is active at time t (s)."""
+        """Return whether the step is active at time t (s)."""
         return self.at <= t < self.until
 
     def __str__(self) -> str:
@@ -89,7 +91,7 @@ class FaultStep:
 
 @dataclass(frozen=True, slots=True)
 class FaultScript:
-    """Steps, sorted by start time."""
+    """Schedule of network faults: steps sorted by start time, and the seed for random faults."""
 
     steps: tuple[FaultStep, ...] = ()
     seed: int = 0
@@ -107,7 +109,10 @@ class FaultScript:
         return Faults(**found) if found else NONE
 
     def thaw(self, direction: Direction, t: float) -> float:
-        """Return the time (s) at which a freeze active at time t ends."""
+        """Return the time (s) at which the freeze that is active at time t (s) ends.
+
+        The result is t if no freeze is active, and infinite if the freeze never ends.
+        """
         while self.faults(direction, t).freeze:
             ends = [s.until for s in self.steps if direction in s.directions and s.acts(t)]
             begins = [s.at for s in self.steps if direction in s.directions and s.at > t]
@@ -122,12 +127,12 @@ class FaultScript:
 
 
 def load_script(path: str | Path) -> FaultScript:
-    """Read a script from a YAML file."""
+    """Read a fault script from a YAML file."""
     return _script(read_document(Path(path)))
 
 
 def parse_script(text: str) -> FaultScript:
-    """Read a script from YAML text."""
+    """Read a fault script from YAML text."""
     return _script(parse_document(text))
 
 
@@ -140,7 +145,7 @@ def _script(root: Field) -> FaultScript:
             given["seed"].fail(f"{number:g} is not a whole number")
         seed = int(number)
     if "steps" not in given:
-        root.fail("no steps; expected steps: a list of {at: …, delay: …}")
+        root.fail("'steps' is missing; expected a list such as steps: [{at: 0s, delay: 20ms}]")
     return FaultScript(tuple(map(_step, given["steps"].items())), seed)
 
 

@@ -1,8 +1,9 @@
-"""`FaultLine`: departure time of each frame of one direction; without I/O, time is an argument.
+"""`FaultLine`: computes when each frame of one direction is sent; it performs no I/O.
 
-Every frame draws the same four random numbers whether or not they are needed, so the faults of the
-k-th frame depend only on the seed and the script.  Frames leave in order of arrival (the network
-below is TCP), except those that are reordered on purpose.
+Four random numbers are generated for every frame, even if they are not needed.  Those of the k-th
+frame therefore depend only on the seed.  Its faults follow from them and from the faults that are
+active when it arrives.  Frames are sent in order of arrival, as in TCP, except those that are
+reordered.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from brazo.teleop.proxy.faults import Faults
 
 @dataclass(frozen=True, slots=True, order=True)
 class Leaving:
-    """A frame with its departure time."""
+    """A frame with the time at which it is sent."""
 
     at: float  # s
     index: int  # order of frames that leave at the same time
@@ -25,7 +26,11 @@ class Leaving:
 
 
 class FaultLine:
-    """One direction of one connection."""
+    """Schedule of the frames of one direction of one connection.
+
+    `faults(t)` returns the faults at time t (s).  `thaw(t)` returns the time (s) at which the
+    freeze that is active at time t ends.
+    """
 
     def __init__(
         self,
@@ -41,9 +46,11 @@ class FaultLine:
         self._busy = 0.0  # time until which the throttled line is busy
 
     def push(self, data: bytes, now: float, whole: bool = True) -> list[Leaving]:
-        """Return the departures of a frame that arrives at `now` (s).
+        """Return the frame `data`, which arrives at time `now` (s), with the time to send it.
 
-        Only `whole` frames can be duplicated or reordered.
+        The list has two entries if the frame is duplicated, and is empty if the connection is
+        half-open.  A frame can be duplicated or reordered only if it is a complete message (`whole`
+        is True).
         """
         lost, twice, overtaken, jitter = (self._random.random() for _ in range(4))
         faults = self._faults(now)
@@ -75,11 +82,11 @@ class FaultLine:
         return leaving
 
     def half_open(self, now: float) -> bool:
-        """Return whether all data is dropped now."""
+        """Return whether all data is dropped at time `now` (s)."""
         return self._faults(now).half_open
 
     def thaw(self, now: float) -> None:
-        """End a freeze of unknown duration: later frames need not wait for it."""
+        """End a freeze at time `now` (s), so that later frames do not wait."""
         self._last, self._busy = min(self._last, now), min(self._busy, now)
 
     def _leave(self, at: float, data: bytes) -> Leaving:

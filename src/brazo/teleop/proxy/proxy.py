@@ -3,9 +3,9 @@
     with FaultProxy("127.0.0.1:9000", load_script("bad.yaml")) as proxy:
         MasterLink(f"127.0.0.1:{proxy.port}")
 
-It splits the stream into websocket frames, so it can duplicate and reorder whole frames; their
-bytes are not changed.  Encrypted connections cannot be split: place the proxy before the
-encryption.
+The proxy splits the stream into websocket frames, so it can duplicate and reorder whole frames.
+The bytes of a frame are not changed.  Encrypted connections cannot be split into frames: use the
+proxy on an unencrypted section of the connection.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 from brazo.errors import BrazoError
 from brazo.hosts import address, is_loopback
-from brazo.peers import refuses_user
+from brazo.socket_owner import refuses_user
 from brazo.teleop.link.background import Background, InBackground
 from brazo.teleop.proxy.faults import DIRECTIONS, Direction, Faults, FaultScript
 from brazo.teleop.proxy.line import FaultLine, Leaving
@@ -33,7 +33,10 @@ _MOST_HELD = 1 << 18  # bytes; above this the proxy stops reading, so that the s
 
 
 class FaultProxy(InBackground):
-    """Proxy that listens on `host`:`port` and connects to `to`, from `start` to `close`."""
+    """Proxy that listens on `host`:`port` and forwards to the follower at `to` (host:port).
+
+    It runs from `start` to `close`.  Port 0 selects a free port.
+    """
 
     def __init__(
         self, to: str, script: FaultScript | None = None, host: str = "127.0.0.1", port: int = 0
@@ -53,21 +56,27 @@ class FaultProxy(InBackground):
 
     @property
     def time(self) -> float:
-        """Time of the script in s: since the first connection, 0 before it."""
+        """Time (s) since the first connection, which is the time of the script; 0 before it."""
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def set(self, direction: Direction | None = None, **faults: Any) -> None:
-        """Apply these faults to one direction, or both, from now on, instead of the script."""
+        """Apply faults from now on instead of those of the script.
+
+        `faults` are fields of `Faults`.  `direction` is `up` or `down`; None sets both directions.
+        """
         for each in DIRECTIONS if direction is None else (direction,):
             self._live[each] = Faults(**faults)
         self._call(self._thaw)
 
     def cut(self) -> None:
-        """Reset every connection now."""
+        """Close every connection now with a TCP reset."""
         self._call(self._cut)
 
     def faults(self, direction: Direction, t: float) -> Faults:
-        """Return the faults of a direction at time t (s) of the script."""
+        """Return the faults of a direction at time t (s).
+
+        They are those of the last call of `set`, or those of the script if `set` was not called.
+        """
         return self._live.get(direction) or self.script.faults(direction, t)
 
     async def _main(self, background: Background) -> None:
@@ -91,11 +100,11 @@ class FaultProxy(InBackground):
         if self._began is None:
             self._began = time.perf_counter()
         if is_loopback(self.host) and refuses_user(writer.transport):
-            self._note("a connection of another user is refused")
+            self._note("connection refused: it belongs to another user")
             _reset(writer)
             return
         if self.script.refuses(self.time):
-            self._note("a connection is refused")
+            self._note("connection refused by the script")
             _reset(writer)
             return
         try:
@@ -135,7 +144,7 @@ class FaultProxy(InBackground):
         return _Pipe(source, sink, line, lambda: self.time)
 
     async def _follow_script(self) -> None:
-        """Log every step of the script and cut the connections when it requires this."""
+        """Log every step of the script when it starts, and cut the connections if requested."""
         for step in self.script.steps:
             while self._began is None or self.time < step.at:
                 await asyncio.sleep(0.005 if self._began is None else step.at - self.time)
@@ -144,7 +153,7 @@ class FaultProxy(InBackground):
                 self._cut()
 
     def _thaw(self) -> None:
-        """End a freeze that was set by `set`."""
+        """Send all waiting frames of all connections now."""
         for pipe in self._pipes:
             pipe.thaw()
 
@@ -157,7 +166,7 @@ class FaultProxy(InBackground):
 
 
 class _Pipe:
-    """One direction of one connection: read, apply the faults, write."""
+    """One direction of one connection: reads data, applies the faults, writes the data."""
 
     def __init__(
         self,
@@ -187,7 +196,7 @@ class _Pipe:
                 await take
 
     def thaw(self) -> None:
-        """Send the frames of an unlimited freeze now."""
+        """Send all waiting frames now."""
         now = self._clock()
         self._queue = [Leaving(min(item.at, now), item.index, item.data) for item in self._queue]
         heapq.heapify(self._queue)
@@ -195,7 +204,7 @@ class _Pipe:
         self._changed.set()
 
     def abort(self) -> None:
-        """Reset the connection."""
+        """Close the connection with a TCP reset."""
         self._over = True
         self._queue.clear()
         self._changed.set()
@@ -245,7 +254,7 @@ class _Pipe:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close a connection with a reset, so that the peer notices it at once."""
+    """Close a connection with a TCP reset, so that the peer notices it at once."""
     plain = writer.get_extra_info("socket")
     if plain is not None and plain.fileno() >= 0:
         with contextlib.suppress(OSError):

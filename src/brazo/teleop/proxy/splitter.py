@@ -1,7 +1,9 @@
-"""Splits the bytes of a websocket connection into its HTTP header and whole frames (RFC 6455).
+"""Splitter of the bytes of a websocket connection into HTTP header and frames (RFC 6455).
+
+Format of a frame:
 
 byte 0   FIN, reserved bits, opcode (8 and above are control frames)
-byte 1   MASK, length; 126: the length is in the next 2 bytes, 127: in the next 8
+byte 1   MASK bit and length; for 126 the length is in the next 2 bytes, for 127 in the next 8
 then     4 bytes of mask if MASK is set, and the payload
 """
 
@@ -17,21 +19,21 @@ _END = b"\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """HTTP header or one frame, unchanged."""
+    """The HTTP header or one websocket frame, as unchanged bytes."""
 
     data: bytes
     message: bool  # a whole message, which can be duplicated or reordered
 
 
 class Splitter:
-    """Splitter for one direction of one connection."""
+    """Splitter of the byte stream of one direction of one connection."""
 
     def __init__(self) -> None:
         self._held = bytearray()
         self._in_head = True
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Return the pieces that these bytes complete."""
+        """Add received bytes and return the pieces that are now complete."""
         self._held += data
         found = []
         while (size := self._size()) is not None and len(self._held) >= size:
@@ -42,15 +44,17 @@ class Splitter:
             self._in_head = False
             found.append(Piece(piece, message))
         if len(self._held) > LONGEST:
-            raise BrazoError(f"more than {LONGEST >> 20} MiB without a whole websocket frame")
+            raise BrazoError(
+                f"received more than {LONGEST >> 20} MiB without a complete websocket frame"
+            )
         return found
 
     def rest(self) -> bytes:
-        """Return the remaining bytes at the end: part of a frame, or no websocket data."""
+        """Return the bytes of the last, incomplete piece; used when the connection ends."""
         return bytes(self._held)
 
     def _size(self) -> int | None:
-        """Return the size of the first piece in bytes, None while it is not known yet."""
+        """Return the size (bytes) of the next piece, or None while it is unknown."""
         held = self._held
         if self._in_head:
             end = held.find(_END)

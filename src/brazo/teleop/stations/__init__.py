@@ -1,9 +1,9 @@
-"""Complete stations, with or without a page: a simulated follower, a device that drives it.
+"""Complete teleoperation stations: a simulated follower, and a master with an input device.
 
-FollowerStation                        a simulated robot that follows a link
-MasterStation                          a device whose handle position is sent over a link
-ReflectingFollower, ReflectingMaster   the same two with force feedback
-session_report                         the recordings of both sides on one page
+FollowerStation                        a simulated robot that follows commands of a link
+MasterStation                          sends the handle position of an input device over a link
+ReflectingFollower, ReflectingMaster   follower and master with force feedback
+session_report                         report page from the recordings of both sides
 """
 
 from brazo.teleop.stations.follower import FollowerStation

@@ -1,8 +1,8 @@
 """`FollowerStation`: a simulated robot that follows the master.
 
-In every step of the simulation, the newest command of the link gives the next reference of the
-robot.  The safety rules use wall-clock time, the motion uses simulation time.  A simulation slower
-than real time therefore moves slowly, but does not jump.
+In every step of the simulation, the next reference of the robot is computed from the newest command
+of the link.  The safety rules use wall-clock time, the motion uses simulation time.  If the
+simulation is slower than real time, the robot moves slowly but does not jump.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from brazo.teleop.follow.touch import Touch
 from brazo.teleop.link.follower_link import FollowerLink
 from brazo.teleop.mapping.base import Mapping, in_words
 from brazo.teleop.mapping.pose_map import PoseMap
-from brazo.teleop.stations.diary import Diary
 from brazo.teleop.stations.scene_name import scene_name
+from brazo.teleop.stations.station_log import StationLog
 from brazo.trajectory.base import Sample
 from brazo.trajectory.limits import Limits, limits_of
 from brazo.world.recorded_cell import recorded_source
@@ -34,14 +34,14 @@ from brazo.world.recorded_cell import recorded_source
 if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation import Simulation
-    from brazo.teleop.bilateral.account import Account
+    from brazo.teleop.bilateral.energy_balance import EnergyBalance
 
 EVERY = 2  # steps between two reports, and two recorded rows
 BY_HAND = 0.25  # fraction of full speed for motion commanded at the follower itself
 
 
 class FollowerStation:
-    """Makes one robot of a simulation follow a link; the simulation runs in its own player."""
+    """A robot of a simulation that follows the commands received over a link."""
 
     def __init__(
         self,
@@ -57,13 +57,15 @@ class FollowerStation:
         replace: bool = False,
     ) -> None:
         if robot is None and len(sim.robots) > 1:
-            raise BrazoError(f"name the follower robot; robots: {', '.join(sim.robots)}")
+            raise BrazoError(
+                f"specify which robot of the cell is the follower: {', '.join(sim.robots)}"
+            )
         self.sim, self.link = sim, link
         self.robot = sim.robots[robot or next(iter(sim.robots))]
         arm = self.robot.arm
         self.limits = limits or limits_of(arm)
         self.mapping = mapping or PoseMap(arm, self.limits, master)
-        self.log = Diary()
+        self.log = StationLog()
         self._begin = self.log.begin
         self.follower = Follower(
             self.limits,
@@ -104,7 +106,7 @@ class FollowerStation:
             self._recorder = Recorder(record, columns, about, wait=False, replace=replace)
 
     def start(self, play: bool = True) -> FollowerStation:
-        """Start listening, and run the simulation unless the caller steps it."""
+        """Start listening; start the simulation if `play`, otherwise the caller must step it."""
         self.link.start()
         self.robot.follow(self)
         if play:
@@ -112,7 +114,7 @@ class FollowerStation:
         return self
 
     def close(self) -> None:
-        """Stop the robot, close the link, finish the recording."""
+        """Stop the simulation, close the link and finish the recording."""
         self.sim.player.pause()
         self.robot.hold()
         self.link.close()
@@ -128,38 +130,46 @@ class FollowerStation:
 
     @property
     def moving(self) -> bool:
-        """Whether the reference is moving."""
+        """Whether the reference of the robot is moving."""
         return self.follower.tracker.moving
 
     @property
     def begin(self) -> float:
-        """Start time of the station, by `time.perf_counter`."""
+        """Start time of the station (s), by the clock of `time.perf_counter`."""
         return self._begin
 
     def stop(self, detail: str = "") -> None:
-        """Brake to rest now; the master must release and engage again."""
+        """Change to HOLD and brake to rest.
+
+        To resume, the operator must release the enable switch and engage again.
+        """
         with self.sim.lock:
             held = self.follower.safety.state is SafetyState.HOLD
             self.follower.stop(time.perf_counter(), detail)
             if held:  # there is no change of state that would be logged
-                self._event("teleop", f"{Cause.STOP.value}, in HOLD already: {detail or 'STOP'}")
+                self._event("teleop", f"{Cause.STOP.value}, already in HOLD: {detail or 'STOP'}")
 
     def target_by_hand(self) -> np.ndarray:
-        """Return the joint target (n,), or the current reference without a target."""
+        """Return the joint target (n,), to modify for `move_to`; without one, the reference."""
         with self.sim.lock:
             goal = self.follower.tracker.goal
             return np.array(self.follower.tracker.state.q if goal is None else goal)
 
     @property
-    def account(self) -> Account | None:
-        """Energies of a bilateral scheme; None without one."""
+    def energy_balance(self) -> EnergyBalance | None:
+        """Energies of the bilateral scheme; None if there is no force feedback."""
         return None
 
     def move_to(self, q: Any, share: float = BY_HAND) -> None:
-        """Move the robot to q (n,) at a fraction of full speed, while no master is in control."""
+        """Move the robot to q (n,) at the fraction `share` of full speed.
+
+        Raise an error while the robot follows a master.
+        """
         with self.sim.lock:
             if self.follower.safety.moving:
-                raise BrazoError(f"'{self.link.master}' is in control: press STOP first")
+                raise BrazoError(
+                    f"the master '{self.link.master}' moves this robot: press STOP first"
+                )
             self.follower.tracker.target(q, None, share)
 
     def next(self) -> Sample:
@@ -176,7 +186,7 @@ class FollowerStation:
         return step.sample
 
     def _as_is(self, step: FollowerStep) -> FollowerStep:
-        """Return the step as it is reported and recorded."""
+        """Return the result of a cycle to report and record; overridden for force feedback."""
         return step
 
     def _tell(self, step: FollowerStep) -> None:
@@ -209,7 +219,7 @@ class FollowerStation:
                 self._event("recording", self._recorder.failure)
 
     def _extra(self) -> tuple[float, ...]:
-        """Return the packet of a bilateral scheme for the master; empty without one."""
+        """Return the bilateral scheme's numbers for the master; empty if there is no scheme."""
         return ()
 
     def _write(self, step: FollowerStep, tool: Any) -> None:

@@ -1,14 +1,13 @@
-"""`MasterStation`: a device, a link, and a loop that sends the master position.
+"""`MasterStation`: reads an input device and sends the master position over a link.
 
-With a master robot, the handle is its tool: its joint values are sent as well, and the pose is that
-of the tool.  Without one, the handle starts at the origin.
+With a master robot, the handle is the tool of this robot, and the joint values are sent in addition
+to the handle pose.  Without a master robot, the handle starts at the origin.
 
-The recording uses the master's clock, and `offset` contains the clock of the follower minus that of
-the master.  `session_report` converts both recordings to one time axis.
+The recording uses the clock of the master.  Its column `offset` is the clock of the follower minus
+the clock of the master.  `session_report` converts the recordings of both sides to one time axis.
 
-After STOP, with any device, the enable switch counts as released from the next command on, until
-the device has released it and requested engagement again.  STOP at the follower has the same effect
-here.
+After STOP the enable switch counts as released, until the device has released it and requested
+engagement again.  STOP at the follower has the same effect.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from brazo.teleop.follow.follower import ASK, SCENE
 from brazo.teleop.follow.safety import Cause, SafetyState
 from brazo.teleop.link.master_link import VALID, MasterLink, ReceivedStatus
 from brazo.teleop.link.wire_format import STATES
-from brazo.teleop.stations.diary import Diary, line
+from brazo.teleop.stations.station_log import StationLog, line
 from brazo.trajectory.follow import onto
 from brazo.trajectory.joint_rates import ToolMotion
 from brazo.trajectory.limits import at_limit, limits_of
@@ -51,7 +50,7 @@ from brazo.trajectory.reading import vector
 if TYPE_CHECKING:
     from brazo.robot import Robot
     from brazo.simulation import Simulation
-    from brazo.teleop.bilateral.account import Account
+    from brazo.teleop.bilateral.energy_balance import EnergyBalance
 
 Array = np.ndarray
 RATE = 250.0  # Hz
@@ -62,7 +61,7 @@ _MOVED = 1e-7  # rad, m: smaller changes are rounding
 
 
 class MasterStation:
-    """Runs a device until it is done."""
+    """Master station: sends the input of a device over a link, `rate` times per second."""
 
     def __init__(
         self,
@@ -80,7 +79,7 @@ class MasterStation:
             raise BrazoError(f"the rate is {rate:g} commands per second; it must be 10 to 1000")
         if not 0.0 < valid <= 10.0:
             raise BrazoError(
-                f"commands are valid for {valid:g} s; it must be above 0 s and at most 10 s"
+                f"valid is {valid:g} s; commands must be valid for more than 0 s and at most 10 s"
             )
         self.link, self.device, self.robot, self.rate = link, device, robot, rate
         self.valid = valid  # s until a command expires
@@ -94,7 +93,7 @@ class MasterStation:
         self.blocked = ""  # why the master's own arm does not follow; "" if it does
         self._limits = None if robot is None else limits_of(robot)
         self._blocked_logged = ""  # reason logged since the last release of the switch
-        self.log = Diary()
+        self.log = StationLog()
         self._zero: float | None = None  # time of the first read of the device
         self._asked = 0
         self._latch = StopLatch()
@@ -134,17 +133,17 @@ class MasterStation:
 
     @property
     def failure(self) -> BaseException | None:
-        """Error that ended a started station or its simulation; None without one."""
+        """Error that ended the station or its simulation; None if there was no error."""
         return self.error
 
     @property
-    def account(self) -> Account | None:
-        """Energies of a bilateral scheme; None without one."""
+    def energy_balance(self) -> EnergyBalance | None:
+        """Energies of the bilateral scheme; None if there is no force feedback."""
         return None
 
     @property
     def q(self) -> Array:
-        """Joint values (n,) of the master arm; empty without one."""
+        """Joint values (n,) of the master arm; empty if there is no arm."""
         return self._q
 
     @property
@@ -153,7 +152,7 @@ class MasterStation:
         return self._start.copy()
 
     def now(self) -> float:
-        """Return the time of the station, in s."""
+        """Return the time (s) since the start of the station."""
         return self.log.now()
 
     def start(self) -> MasterStation:
@@ -164,7 +163,7 @@ class MasterStation:
         return self
 
     def close(self) -> None:
-        """Release the switch and end the thread."""
+        """Release the enable switch and end the thread."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()
@@ -172,13 +171,13 @@ class MasterStation:
 
     @property
     def stopped(self) -> bool:
-        """Whether a STOP is active: the device has not yet released and engaged again."""
+        """Whether a STOP is active: the device has not yet released its switch and re-engaged."""
         return self._latch.stopped
 
     def stop(self) -> bool:
-        """STOP: disable motion until the device releases and engages again; thread-safe.
+        """Disable motion until the device releases its switch and engages again; thread-safe.
 
-        Returns whether motion was enabled before.
+        Return whether motion was enabled before.
         """
         ran = self.hand.run
         if isinstance(self.device, Halting):
@@ -197,7 +196,10 @@ class MasterStation:
         seconds: float | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """Send commands until the device is done, or for `seconds`."""
+        """Send commands until the device is done, or for at most `seconds`.
+
+        `tell` is called with each line of the log.
+        """
         tell = tell or (lambda text: None)
         period, due = 1.0 / self.rate, time.perf_counter()
         end = float("inf") if seconds is None else due + seconds
@@ -212,7 +214,7 @@ class MasterStation:
             self._end()
 
     def cycle(self, tell: Callable[[str], None]) -> None:
-        """Read the device once and send the command."""
+        """Read the device once and send one command; `tell` is called with new log lines."""
         t = self.now()
         report = self.link.status()
         state = 0 if report is None else report.status.state
@@ -252,7 +254,7 @@ class MasterStation:
             self._recorder.append([np.nan if value is None else float(value) for value in row])
 
     def _heed(self, report: ReceivedStatus | None) -> None:
-        """Stop this side, too, after a STOP at the follower."""
+        """Stop the master if the follower reports a STOP."""
         if report is None:
             return
         status = report.status
@@ -262,9 +264,9 @@ class MasterStation:
         self._stopped_there = stopped
 
     def _unless_stopped(self, hand: HandState, t: float, tell: Callable[[str], None]) -> HandState:
-        """Return the input, with the switch released after a STOP.
+        """Return the input `hand`, with the enable switch released while a STOP is active.
 
-        The switch is valid again after the device has released it and requested engagement again.
+        The STOP ends when the device has released the switch and requested engagement again.
         """
         before = self._latch.stops
         runs = self._latch.passes(hand.run, hand.engage)
@@ -273,7 +275,11 @@ class MasterStation:
         return hand if runs == hand.run else replace(hand, run=runs)
 
     def _held(self, hand: HandState) -> Array:
-        """Return the handle pose (4, 4); with a robot, as far as its arm can reach."""
+        """Return the handle pose (4, 4) for an input.
+
+        With a master robot, this is the pose of its tool, which follows the input as far as the arm
+        can reach.
+        """
         T = pose_of(hand, self._start)
         if self._motion is None:
             return T
@@ -295,7 +301,10 @@ class MasterStation:
         return T
 
     def _obstacle(self, q: Array, gap: float) -> str:
-        """Return why the arm cannot take joint values (n,) that miss the handle by `gap`."""
+        """Return why the arm cannot move to the joint values q (n,), or "" if it can.
+
+        `gap` is the distance (m) plus the angle (rad) between the tool at q and the handle.
+        """
         if not (np.isfinite(q).all() and gap < 1e-6):
             return "the arm is at the edge of its reach"
         assert self.robot is not None and self._limits is not None
@@ -306,7 +315,7 @@ class MasterStation:
         return at_limit(self.robot, self._limits, i, q[i] > self._limits.position[i, 1])
 
     def _note(self, t: float, tell: Callable[[str], None]) -> None:
-        """Log changes of the link, the state and the settings."""
+        """Log changes of the link, the follower's state and its settings."""
         link, lines = self.link, []
         report = link.status()  # before `connected`, which is true as soon as there is a report
         connected = link.connected
@@ -345,7 +354,10 @@ class MasterStation:
         self._unsent.clear()
 
     def _ask(self, name: str, value: Any) -> None:
-        """Request a setting of the follower, or record why this is not possible."""
+        """Request to change the follower's setting `name` to `value`.
+
+        If there is no connection, the reason is stored for the log.
+        """
         try:
             self.link.set(name, value)
         except BrazoError as error:
@@ -353,7 +365,7 @@ class MasterStation:
                 self._unsent.append(str(error))
 
     def _log_lines(self, t: float, lines: list[str], tell: Callable[[str], None]) -> None:
-        """Log messages at time t (s)."""
+        """Log messages at time t (s), show them with `tell` and record them."""
         for text in lines:
             self.log.add(text, t)
             tell(line(t, text))
@@ -361,16 +373,19 @@ class MasterStation:
                 self._recorder.event(t, "master", text)
 
     def _extra(self) -> tuple[float, ...]:
-        """Return the packet of a bilateral scheme for the follower; empty without one."""
+        """Return the bilateral scheme's numbers for the follower; empty if there is no scheme."""
         return ()
 
     def _felt(self) -> Sequence[float]:
-        """Return the force (3) on the operator in N; nan without force feedback."""
-        account = self.account
-        return (np.nan,) * 3 if account is None else account.force
+        """Return the reflected force (3,), N, on the handle; nan if there is no force feedback."""
+        energy_balance = self.energy_balance
+        return (np.nan,) * 3 if energy_balance is None else energy_balance.force
 
     def _learn(self, text: str) -> None:
-        """Store the reported settings of the follower's mapping; an unknown format is ignored."""
+        """Store the follower's mapping settings or cell name from a JSON answer.
+
+        An answer in another format is ignored.
+        """
         try:
             report = json.loads(text)
             if isinstance(report, dict) and isinstance(report.get(SCENE), dict):
@@ -385,7 +400,7 @@ class MasterStation:
             return
 
     def _end(self) -> None:
-        """Release the switch and finish the recording."""
+        """Release the enable switch, close the device and finish the recording."""
         self._let_go()
         self.device.close()
         if self._recorder is not None:
@@ -393,7 +408,7 @@ class MasterStation:
             self._recorder = None
 
     def _let_go(self) -> None:
-        """Send final commands with the switch released."""
+        """Send the last commands, with the enable switch released."""
         for _ in range(3):
             self.link.send(self._q.tolist(), run=False)
             time.sleep(0.01)

@@ -1,18 +1,19 @@
 """Stations with force feedback: contact forces at the follower are reflected to the master.
 
-Both sides run their loop of `brazo.teleop.bilateral` in every step of their own simulation, in
-simulation time, and exchange packets: the master in `extra` of its commands, the follower in
-`extra` of its reports, both as
+Each side runs its `MasterLoop` or `FollowerLoop` in every step of its own simulation, in simulation
+time.  The two sides exchange packets.  The master sends them in the field `extra` of its commands,
+and the follower sends them in the field `extra` of its reports.  The field contains
 
     energy, then the numbers of the packet
 
 where `energy` (J) is the energy that the sender's robot has put into the link so far.  Packets
-carry sums, so the newest is sufficient; lost or delayed packets cost accuracy but never add energy.
+contain sums, so the newest packet is sufficient.  Lost or delayed packets reduce the accuracy but
+never add energy.
 
 The safety rules of the follower take precedence over the scheme.  The scheme is active only while
-the follower follows; otherwise a spring and a damper hold the tool in place.  Every engagement, the
-end of a clutch and every change of the mapping restart the follower's side: the two pair again at
-their current positions.
+the follower follows commands; otherwise a spring and a damper hold the tool in place.  Every
+engagement, the end of a clutch and every change of the mapping restart the follower's side: master
+and follower then pair again at their current positions.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from brazo.errors import BrazoError
-from brazo.teleop.bilateral.account import Account
+from brazo.teleop.bilateral.energy_balance import EnergyBalance
 from brazo.teleop.bilateral.loops import FollowerLoop, MasterLoop
 from brazo.teleop.bilateral.packet import LARGEST_SUM, Packet
 from brazo.teleop.bilateral.position_force import PositionForce
@@ -56,22 +57,24 @@ SCHEMES: dict[str, Callable[[int], Scheme]] = {
 COUPLED_SCALES = (0.25, 4.0)
 STATUS_RATE = 500.0  # Hz, rate of reports on a link with force feedback
 HOLD_STIFFNESS, HOLD_DAMPING, HOLD_FORCE = 2000.0, 60.0, 40.0  # N/m, N s/m, N
-ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator: see `bilateral.HandState`
+ARM_STIFFNESS, ARM_DAMPING = 300.0, 20.0  # N/m, N s/m, of the operator, as in `bilateral.Hand`
 
 
 def scheme_named(name: str) -> Scheme:
-    """Return a scheme for one side, with an id larger than that of any side created before."""
+    """Return a new bilateral scheme: `waves` or `position-force`.
+
+    Its id is the current time, so it is larger than the ids of all earlier schemes.
+    """
     if name not in SCHEMES:
-        raise BrazoError(f"no bilateral scheme '{name}'; there are {', '.join(SCHEMES)}")
+        raise BrazoError(f"no bilateral scheme '{name}'; schemes: {', '.join(SCHEMES)}")
     return SCHEMES[name](time.time_ns() // 1_000_000)
 
 
 class CoupledMap:
-    """Mapping of a coupled pair: directions and scale k, for displacements and forces.
+    """Mapping for force feedback: directions and scale k of displacements and forces.
 
-    In the follower's space the springs and dampers of the master's space are k² times as strong, so
-    k is limited to `COUPLED_SCALES`: beyond them, a loop of the usual rate could not keep them
-    stable.
+    Stiffness and damping are k² times as high in the follower's space as in the master's space.
+    Therefore k is limited to `COUPLED_SCALES`, for which the usual loop rates are stable.
     """
 
     def __init__(self, increments: IncrementMap | None = None) -> None:
@@ -84,33 +87,33 @@ class CoupledMap:
         return increments
 
     def set(self, name: str, value: Any) -> None:
-        """Set `scale` or `directions`."""
+        """Change the setting `scale` or `directions`."""
         if name in ("scale", "directions"):
             self.increments = self._checked(self.increments.changed(name, value))
         else:
-            raise BrazoError(f"no setting {name!r}; there are scale, directions")
+            raise BrazoError(f"no setting {name!r}; settings: scale, directions")
         self.changes += 1
 
     def settings(self) -> dict[str, Any]:
-        """Return the current settings."""
+        """Return the current `scale` and `directions`."""
         return self.increments.settings()
 
     def obstacle(self, master: MasterPoint, q: Array) -> str:
-        """Return an empty text: the follower can always engage."""
+        """Return "", because the follower can always engage."""
         return ""
 
     def anchor(self, master: MasterPoint, q: Array) -> None:
-        """Keep q (n,) as the target."""
+        """Store the joint values q (n,) of the follower as its target."""
         self._q = q.copy()
 
     def step(self, master: MasterPoint, dt: float) -> JointTarget:
-        """Return the kept joint values."""
+        """Return the stored joint values; the robot is moved by forces, not by this target."""
         # Forces move the robot, not the mapping.
         return JointTarget(self._q)
 
 
 class ReflectingFollower(FollowerStation):
-    """Follower robot that is moved by forces and reports its contact force."""
+    """Follower station with force feedback: forces move the robot; contact forces are sent back."""
 
     def __init__(
         self,
@@ -143,12 +146,12 @@ class ReflectingFollower(FollowerStation):
 
     @property
     def coupled(self) -> bool:
-        """Whether the scheme moves the robot now."""
+        """Whether the bilateral scheme currently moves the robot."""
         return self._loop is not None
 
     @property
-    def account(self) -> Account:
-        """Energies as known to this side, in the master's task space."""
+    def energy_balance(self) -> EnergyBalance:
+        """Energies of both robots as known to the follower, in the master's task space."""
         state = self.scheme.state("follower")
         force = () if self._loop is None or self._loop.now is None else self._loop.now.force
         return _account(self.scheme, state, self._packets.energy, state.energy, force)
@@ -208,7 +211,10 @@ class ReflectingFollower(FollowerStation):
 
 
 class ReflectingMaster(MasterStation):
-    """Simulated master arm, moved by the operator and the reflected force."""
+    """Master station with force feedback.
+
+    The operator and the reflected force move a simulated master arm.
+    """
 
     def __init__(
         self,
@@ -249,14 +255,17 @@ class ReflectingMaster(MasterStation):
         return self._sim.player.error
 
     @property
-    def account(self) -> Account:
-        """Energies as known to this side."""
+    def energy_balance(self) -> EnergyBalance:
+        """Energies of both robots as known to the master, in the master's task space."""
         state = self.scheme.state("master")
         force = () if self._loop.now is None else self._loop.now.force
         return _account(self.scheme, state, state.energy, self._packets.energy, force)
 
     def start(self, play: bool = True) -> ReflectingMaster:
-        """Start sending, and run the simulation unless the caller steps it."""
+        """Add the station as a task to the simulation, so that every step calls `tick`.
+
+        If `play`, the simulation is started; otherwise the caller must step it.
+        """
         self._robot.controller = None
         self._sim.tasks.add(self)
         if play:
@@ -264,13 +273,16 @@ class ReflectingMaster(MasterStation):
         return self
 
     def close(self) -> None:
-        """Release the switch and end."""
+        """Pause the simulation, release the enable switch and finish the recording."""
         self._sim.player.pause()
         self._sim.tasks.remove(self)
         self._end()
 
     def run(self, seconds: float | None = None, tell: Callable[[str], None] | None = None) -> None:
-        """Send commands until the device is done, or for `seconds`."""
+        """Run until the device is done, or for at most `seconds` of wall-clock time.
+
+        `tell` is called with each line of the log.
+        """
         self._tell = tell or self._tell
         end = math.inf if seconds is None else time.monotonic() + seconds
         self.start()
@@ -283,7 +295,10 @@ class ReflectingMaster(MasterStation):
             self.close()
 
     def tick(self, sim: Simulation) -> None:
-        """Run one step of the arm; called by the simulation."""
+        """Apply the forces on the master arm for one step and send a command if one is due.
+
+        Called by the simulation.
+        """
         report = self.link.status() if self.link.connected else None
         follows = report is not None and report.status.state in (
             SafetyState.ENGAGED,
@@ -303,7 +318,10 @@ class ReflectingMaster(MasterStation):
             self.cycle(self._tell)
 
     def _held(self, hand: HandState) -> Array:
-        """Return the actual handle pose (4, 4); the operator only pulls it."""
+        """Return the pose (4, 4) of the simulated handle.
+
+        The input `hand` sets the position to which the operator pulls the handle.
+        """
         self._goal = hand.moved
         self._q = self._robot.q
         return self.robot.fk(self._q) if self.robot is not None else np.eye(4)
@@ -316,7 +334,7 @@ class ReflectingMaster(MasterStation):
 
 
 class _Inlet:
-    """Reader of packets from the link: returns the newest once."""
+    """Reader of packets received over the link; each packet is returned once."""
 
     def __init__(self) -> None:
         self.energy = 0.0  # J, as reported by the peer for its robot
@@ -324,7 +342,7 @@ class _Inlet:
         self._last: tuple[float, ...] = ()
 
     def take(self, extra: tuple[float, ...]) -> Sequence[Packet]:
-        """Return the packet in `extra` if it is new."""
+        """Return the packet in `extra`; the sequence is empty if it is not new or not valid."""
         if not extra or extra is self._last:
             return ()
         self._last = extra
@@ -339,6 +357,8 @@ class _Inlet:
 
 def _account(
     scheme: Scheme, state: EndState, master: float, follower: float, force: Sequence[float] | Array
-) -> Account:
+) -> EnergyBalance:
     x, y, z = map(float, force) if len(force) else (0.0, 0.0, 0.0)
-    return Account(scheme.name, master, follower, state.buffered, state.delay.round_trip, (x, y, z))
+    return EnergyBalance(
+        scheme.name, master, follower, state.buffered, state.delay.round_trip, (x, y, z)
+    )

@@ -1,4 +1,4 @@
-"""The shipped cell or robot that a follower consists of, so that a master can draw it."""
+"""Name of the shipped cell or robot of a follower, from which a master draws the scene."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ CELL, ROBOT = "cell:", "robot:"
 
 
 def scene_name(cell: Cell) -> str:
-    """Return `cell:NAME` or `robot:NAME` of the library; empty for other cells.
+    """Return `cell:NAME` or `robot:NAME` if the cell or robot is shipped with brazo, else "".
 
-    A cell whose robots were edited, or that was read from a user's file, has no such name.
+    The result is also "" if the robots, fixtures or chutes of the cell were changed.
     """
     if cell.path is not None and cell.path.stem in cell_names() and _is_shipped(cell.path):
         same = _parts(cell) == _parts(load_cell(cell.path.stem))
@@ -30,7 +30,7 @@ def scene_name(cell: Cell) -> str:
 
 
 def is_scene_name(name: object) -> bool:
-    """Return whether a name received from a follower is one of this library, not a path."""
+    """Return whether a received value is the scene name of a shipped cell or robot."""
     if not isinstance(name, str):
         return False
     if name.startswith(CELL):
@@ -39,7 +39,7 @@ def is_scene_name(name: object) -> bool:
 
 
 def _parts(cell: Cell) -> list[tuple[object, ...]]:
-    """Return the properties of a cell that determine how it is drawn."""
+    """Return names and poses of robots, fixtures and chutes, and robot edits, to compare cells."""
     robots = [(one.name, one.source.edits, one.base.tobytes()) for one in cell.robots]
     fixed = [(one.name, one.pose.tobytes()) for one in (*cell.fixtures, *cell.chutes)]
     return [*robots, *fixed]

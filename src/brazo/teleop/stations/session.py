@@ -1,7 +1,8 @@
-"""Both sides of a session on one time axis, and the session report page.
+"""Report page of a teleoperation session, from the recordings of both sides.
 
-The follower's clock is the common one.  The master recorded its own clock and, in every row, the
-estimated clock offset to the follower; the median of the offsets converts the master's rows.
+The clock of the follower is the common time axis.  The recording of the master contains times by
+its own clock and, in every row, the estimated clock offset to the follower.  The median of these
+offsets converts the times of the master.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ LEAST_FORCE = 0.1  # N, threshold of a contact
 def session_report(
     follower: str | Path, path: str | Path, master: str | Path | None = None
 ) -> dict[str, str]:
-    """Write the report page of a session; return its key figures."""
+    """Write the report page of a session to `path` and return its key figures.
+
+    `follower` and `master` are the recording files; `master` is optional.
+    """
     followed = _station(follower, "follower")
     columns = dict(followed.columns)
     numbers = follower_numbers(followed)
@@ -71,12 +75,12 @@ def session_report(
 
 
 def _station(path: str | Path, station: str) -> Recording:
-    """Return the recording of a station, with gaps for values that are not finite."""
+    """Read the recording of a station (`master` or `follower`); raise an error for other files."""
     found = Recording.open(path)
     if found.about.get("station") != station:
-        raise BrazoError(f"{path}: not the recording of a {station}'s station")
+        raise BrazoError(f"{path}: not the recording of a {station} station")
     if not len(found):
-        raise BrazoError(f"{path}: no rows were recorded")
+        raise BrazoError(f"{path}: no rows were recorded; use the recording of another session")
     return drawable(found)[0]
 
 
@@ -87,16 +91,23 @@ def _clock_start(recording: Recording, station: str) -> float:
     except ValueError:
         start = math.nan
     if not math.isfinite(start):
-        raise BrazoError(f"the {station}'s recording: clock_start is '{text}'; expected a number")
+        raise BrazoError(f"recording of the {station}: clock_start is '{text}'; expected a number")
     return start
 
 
 def together(followed: Recording, hand: Recording) -> dict[str, tuple[Array, str]]:
-    """Return the master's signals at the follower's times; nan outside its recording."""
+    """Return the signals of the master at the times of the follower's recording.
+
+    `followed` is the recording of the follower, and `hand` that of the master.  The result maps the
+    name of each signal to its values and unit.  Values are nan where the master was not recording.
+    """
     start = _clock_start(hand, "master") - _clock_start(followed, "follower")
     offsets = hand["offset"][np.isfinite(hand["offset"])]
     if not len(offsets):
-        raise BrazoError("the master has no clock offset to the follower; was it connected?")
+        raise BrazoError(
+            "the master's recording contains no clock offset: the master was never connected; "
+            "record a session with a connection"
+        )
     t = hand.t + start + float(np.median(offsets))
     at = np.searchsorted(t, followed.t, side="right") - 1
     there = (at >= 0) & (followed.t <= t[-1] + 0.1)
@@ -110,7 +121,7 @@ def together(followed: Recording, hand: Recording) -> dict[str, tuple[Array, str
 
 
 def follower_numbers(followed: Recording) -> dict[str, str]:
-    """Return the figures of the follower's recording."""
+    """Return the key figures of the follower's recording: name -> text."""
     state, age, latency = followed["state"], followed["age"], followed["latency"]
     t = followed.t
     following = np.isin(state, (SafetyState.ENGAGED, SafetyState.DEGRADED))
@@ -152,7 +163,10 @@ def _acted(followed: Recording) -> str:
 
 
 def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
-    """Return the figures of both recordings."""
+    """Return the key figures that need the master's recording (`hand`): name -> text.
+
+    `both` contains the signals of follower and master.
+    """
     trips = hand["round_trip"][np.isfinite(hand["round_trip"])]
     found = {"commands sent": str(len(hand))}
     if len(trips):
@@ -166,9 +180,11 @@ def master_numbers(both: Recording, hand: Recording) -> dict[str, str]:
 
 
 def fidelity(both: Recording) -> float | None:
-    """Return the ratio of reflected to contact force, as medians while in contact and coupled.
+    """Return the ratio of the force felt by the operator to the contact force.
 
-    With a scale k the scheme reflects 1/k of the force; None if nothing was reflected.
+    This is the ratio of the medians while both forces act.  With a mapping scale k the expected
+    ratio is 1/k.  `both` contains the signals of follower and master.  Return None if no force was
+    reflected.
     """
     if not {"force.x", *FELT} <= set(both.columns):
         return None
@@ -180,9 +196,10 @@ def fidelity(both: Recording) -> float | None:
 
 
 def delay(both: Recording) -> float:
-    """Return the lag (s) of the tool's speed behind the master's, by the best correlation.
+    """Return the lag (s) of the tool behind the handle, by the best correlation of their speeds.
 
-    nan if the tool touched something, because it then moves differently.
+    `both` contains the signals of follower and master.  Return nan if the tool had contact, because
+    a contact changes its motion, or if there are not enough samples.
     """
     following = np.isin(both["state"], (SafetyState.ENGAGED, SafetyState.DEGRADED)) & (
         both["clutch"] == 0.0

@@ -137,7 +137,7 @@ def test_pendant_target_replaces_the_live_joint_value(lab, page):
 def test_a_number_too_large_for_the_channel_is_refused_with_a_message(lab, page, length):
     typed(length, "1e305")
     notice = page.locator(".brazo-notices .error")
-    expect(notice).to_contain_text("out of any robot's range")
+    expect(notice).to_contain_text("is too large")
     expect(length).to_have_value("250.0")
     assert lab.robot.arm.parameters["L1"] == 0.25
     page.keyboard.press("Escape")

@@ -103,6 +103,11 @@ def test_the_circle_starts_at_zero_in_both(opened, compared):
             assert planned.sample(planned.start + t).q == pytest.approx(q_ref, abs=1e-9)
 
 
+def placed(compare) -> list[bool]:
+    """Whether each ghost has a pose already."""
+    return [np.isfinite(ghost._shown).all() for _, ghost in list(compare._ghosts.values())]
+
+
 def test_a_click_sets_the_cursor_and_the_ghosts(opened, compared):
     page, panel = opened.page, show(opened.page, "Compare")
     plot = panel.get_by_label("Comparison", exact=True)
@@ -112,7 +117,7 @@ def test_a_click_sets_the_cursor_and_the_ghosts(opened, compared):
     box = plot.locator("canvas").bounding_box()
     page.mouse.click(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
     compare = opened.lab.panels["compare"]
-    until(page, lambda: len(compare._ghosts) == 2)
+    until(page, lambda: len(compare._ghosts) == 2 and all(placed(compare)))
     at = compare._cursor
     assert 1.5 < at < 3.5
     for run, ghost in compare._ghosts.values():

@@ -135,7 +135,7 @@ def test_a_motion_of_the_pendant_is_kept_on_demand(lab, panel):
     lab.do(panel._keep)
     (run,) = panel.runs
     assert run.compared(NAME).end(0.0) == pytest.approx(0.5, abs=0.02)
-    with pytest.raises(BrazoError, match="already: Computed torque"):
+    with pytest.raises(BrazoError, match="already in the list: Computed torque"):
         lab.do(panel._keep)
 
 
@@ -218,7 +218,7 @@ def test_runs_are_kept_in_the_project(running, line, tmp_path, monkeypatch):
         page.send(["compare/rename", first.number, "stiff: 1"], ["compare/remove", second.number])
         page.send(["undo"], ["undo"], ["redo"])
         assert [run.name for run in lab.panels["compare"].runs] == ["stiff: 1", second.name]
-        folder = lab.keeper.project.folder
+        folder = lab.saving.project.folder
         page.send(["project/save-as", "mine"])
     assert len(list((folder / "compare").glob("*.parquet"))) == 2
     for path in (folder, tmp_path / "projects" / "mine"):

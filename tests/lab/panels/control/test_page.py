@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 from brazo.control import PID
 from brazo.operate.playing import Playing
 from brazo.trajectory import quintic
+from tests.lab.panels.acting import switch
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +146,7 @@ def test_the_comparison_keeps_its_place_when_it_is_switched(lab, opened):
     toggle.scroll_into_view_if_needed()
     before = toggle.bounding_box()
     for count in (3 - at_first, at_first):
-        toggle.click()
+        switch(opened.panel, "Compare with the reference")
         expect(lines).to_have_count(count)
         assert toggle.bounding_box() == before
 

@@ -107,7 +107,7 @@ def test_stop_cancels_the_step_response():
     [
         (lambda sim: StepTest(sim, sim.robots["scara1"], 0, 0.5, print), "at most 10°"),
         (lambda sim: StepTest(sim, sim.robots["scara1"], 2, 0.2, print), "at most 50 mm"),
-        (lambda sim: StepTest(sim, sim.robots["scara1"], 0, 0.0, print), "above 0, at most"),
+        (lambda sim: StepTest(sim, sim.robots["scara1"], 0, 0.0, print), "above 0 and at most"),
         (lambda sim: StepTest(sim, sim.robots["scara2"], 0, 0.01, print), "no feedback controller"),
     ],
 )

@@ -16,6 +16,12 @@ from tests.lab.panels.acting import until
 
 pytestmark = pytest.mark.browser
 
+
+@pytest.fixture(scope="module", autouse=True)
+def few_frames():
+    """Not here: the frames are tested."""
+
+
 # What a player makes of the file: its length and size, and a few of its pictures in little.
 PLAYED = """async (file) => {
     const bytes = Uint8Array.from(atob(file), (c) => c.charCodeAt(0));

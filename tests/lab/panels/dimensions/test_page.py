@@ -203,4 +203,4 @@ def test_a_delta_and_a_robot_without_parameters(lab, page, panel, tmp_path):
         encoding="utf-8",
     )
     lab.open(path)
-    expect(panel).to_contain_text("two is from two.urdf, which has no parameters")
+    expect(panel).to_contain_text("two was loaded from two.urdf, which has no parameters")

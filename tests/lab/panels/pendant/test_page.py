@@ -15,8 +15,13 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module", autouse=True)
-def few_frames():
+def few_updates():
     """Not here: a browser test at the full rate."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_frames():
+    """Not here either."""
 
 
 @pytest.fixture(scope="module")

@@ -75,7 +75,7 @@ def test_typed_joint_targets_are_reached_together(lab, page):
         ([["q0", 300]], "limits are"),
         ([["q0", "ninety"]], "ninety"),
         ([["q0", "5cm"]], "length"),
-        ([], "type a value first"),
+        ([], "type a value in a field first"),
     ],
 )
 def test_invalid_target_is_reported(lab, page, targets, words):
@@ -495,7 +495,7 @@ def test_points_are_taught_named_played_and_deleted(lab, page):
 
 def test_a_robot_without_points_has_nothing_to_play(lab, page):
     page.send(["pendant/play"])
-    assert "teach some first" in page.reported["notice"]["text"]
+    assert "teach points first" in page.reported["notice"]["text"]
 
 
 def test_the_gripper_opens_and_closes(running, line):

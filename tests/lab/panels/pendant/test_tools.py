@@ -92,7 +92,7 @@ def test_a_tool_is_added_typed_renamed_selected_and_deleted(lab, page):
     rows = shown(lab)["tcps"]
     assert [row["name"] for row in rows if row["mark"]] == ["pointer"]
     page.send(["pendant/tcp-name", 0, "mine"])
-    page.until_said("comes from its file")
+    page.until_said("tool frame cannot be changed")
     page.send(["pendant/tcp-delete", count + 1])
     until(lambda: given(lab).tcp == "" and len(given(lab).tcps) == count, "deleted")
 

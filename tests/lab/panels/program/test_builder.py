@@ -160,7 +160,7 @@ def test_points_in_the_text_are_not_mixed_up_with_those_of_the_project(lab, page
     assert [step.to for step in steps(lab)] == ["P1", "P3"]  # P1 and P2 mean those of the text
     assert np.array_equal(points.find("P3").q, robot.reference.q)
     page.send(["program/pick", ROBOT, [0]], ["program/touch-up"])
-    page.until_said("P1 is in the text of the program")
+    page.until_said("P1 is defined in the program text")
     number = points.find("P1").number
     lab.do(lambda: lab.points.edit("rename", ROBOT, lambda all: all.rename(number, "there")))
     assert [step.to for step in steps(lab)] == ["P1", "P3"]

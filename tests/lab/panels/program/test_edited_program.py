@@ -22,7 +22,7 @@ def test_svg_files_are_looked_up_in_the_folder_of_the_project(tmp_path, monkeypa
     edited.load("p", TEXT)
     edited.read(sim, {})
     assert edited.program is None
-    assert edited.error_line == 4 and "save this to a file first" in edited.error
+    assert edited.error_line == 4 and "save that file first" in edited.error
     edited.read(sim, {}, project)
     assert edited.program is None and "no such file" in edited.error
     (project / "a.svg").write_text(SVG)

@@ -17,9 +17,17 @@ from playwright.sync_api import Locator, Page, expect
 from tests.lab.panels.acting import number, typed, until
 
 pytestmark = pytest.mark.browser
+ROOT = Path(__file__).parents[4]
 MAIN = "from brazo.cli.main import main; main()"
 # As in `few_frames`, which does not reach another process.
-FEW_FRAMES = "from brazo.lab.app import display; display.SOFTWARE_EVERY = 1.0; "
+FEW_FRAMES = """
+import sys
+from pathlib import Path
+sys.path.insert(0, {root!r})
+from tests.lab.rendering import render_rarely, update_rarely
+update_rarely()
+render_rarely(Path({folder!r}))
+"""
 BENT = {"shoulder": 90, "wrist pitch": 90}  # degrees
 GOALS = "goals:\n  - {body: box, on: table}\n"
 
@@ -28,9 +36,10 @@ class LabProcess:
     """`brazo lab` in a separate process."""
 
     def __init__(self, projects: Path, source: str) -> None:
+        script = FEW_FRAMES.format(root=str(ROOT), folder=str(projects.parent)) + MAIN
         environment = {**os.environ, "BRAZO_PROJECTS": str(projects), "PYTHONUNBUFFERED": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-c", FEW_FRAMES + MAIN, "lab", source, "--no-browser", "--port", "0"],
+            [sys.executable, "-c", script, "lab", source, "--no-browser", "--port", "0"],
             stdout=subprocess.PIPE,
             text=True,
             env=environment,

@@ -240,6 +240,7 @@ def test_a_first_visit_is_reported_of_recordings_and_sees_the_timeline(lab, brow
     card = page.get_by_role("note", name="Welcome")
     expect(card).to_contain_text("Space plays and pauses")
     expect(card).not_to_contain_text("pendant")
+    page.locator(".brazo-timeline").wait_for()
     page.wait_for_function(
         """() => document.querySelector(".brazo-welcome").getBoundingClientRect().bottom
             < document.querySelector(".brazo-timeline").getBoundingClientRect().top"""

@@ -45,7 +45,13 @@ def spot(page: Page, node: str, offset=(0.0, 0.0, 0.0)) -> np.ndarray:
         "(name) => Boolean(window.__viserMutable.nodeRefFromName[name])", arg=node
     )
     at = page.evaluate(
-        """([name, offset]) => {
+        """async ([name, offset]) => {
+            // A click finds objects where the last frame has drawn them.
+            await new Promise((done, fail) => {
+                setTimeout(fail, 30000, new Error("no frame was drawn"));
+                const off = window.brazoViewer.onDrawn(() => (off(), done()));
+                window.brazoViewer.redraw();
+            });
             const { nodeRefFromName, camera, canvas } = window.__viserMutable;
             const node = nodeRefFromName[name];
             node.updateWorldMatrix(true, false);

@@ -22,7 +22,7 @@ factors: {payload: {grid: [0, 2, 4]}}
 def opened(running, open_page, tmp_path_factory):
     runs = tmp_path_factory.mktemp("runs")
     with running("robot:scara1", runs=runs, keep=True) as lab:
-        project = lab.keeper.project
+        project = lab.saving.project
         assert project is not None
         folder = project.folder / "studies"
         folder.mkdir(exist_ok=True)

@@ -21,7 +21,7 @@ KEY = "file:mine.yaml"
 def panel(monkeypatch):
     monkeypatch.setattr(module, "describe", lambda source: ("about", "8 runs"))
     context = MagicMock()
-    context.keeper.project = None
+    context.saving.project = None
     context.post = lambda call: call()
     context.jobs = Jobs(context.post, lambda shown: None)
     panel = StudiesPanel(context)
@@ -40,7 +40,7 @@ def project(folder, runs: int):
 
 
 def opened(panel: StudiesPanel, project) -> None:
-    panel.context.keeper.project = project
+    panel.context.saving.project = project
     panel.restore(project)
 
 
@@ -84,7 +84,7 @@ def test_the_temporary_folder_is_made_only_without_a_project(panel, tmp_path) ->
     opened(panel, project(tmp_path / "a", 0))
     panel.values()
     assert panel._scratch is None
-    panel.context.keeper.project = None
+    panel.context.saving.project = None
     panel._list()
     assert panel._scratch is not None and panel._scratch.is_dir()
 

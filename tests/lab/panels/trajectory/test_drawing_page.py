@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from browsing import ARGUMENTS
+from browsing import ARGUMENTS, NOT_FOUND, chromium_path
 from playwright.sync_api import expect, sync_playwright
 
 from tests.trajectory.marker_videos import WIDTH, circle, pictures, write_video
@@ -18,14 +18,15 @@ SVG = b"""<svg xmlns="http://www.w3.org/2000/svg" width="40mm" height="40mm" vie
 
 
 @pytest.fixture(scope="module")
-def browser(chromium_path, tmp_path_factory):
+def browser(tmp_path_factory):
     """A Chromium with a camera that films a green disc on a circle, a turn in 2 s."""
     film = tmp_path_factory.mktemp("camera") / "circle.y4m"
     write_video(film, pictures(circle(60)))
     camera = ("--use-fake-device-for-media-stream", f"--use-file-for-fake-video-capture={film}")
+    path = chromium_path(devices=True) or pytest.fail(NOT_FOUND)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
-            executable_path=chromium_path, headless=True, args=[*ARGUMENTS, *camera]
+            executable_path=path, headless=True, args=[*ARGUMENTS, *camera]
         )
         yield browser
         browser.close()

@@ -67,7 +67,7 @@ def test_fingers_pressed_on_the_platform_are_shown(lab, opened):
     typed(panel.get_by_label("quill value"), "200")  # mm: farther than the platform
     expect(page.locator(".collisions.some")).to_be_visible()
     expect(panel.locator(".pendant-why")).to_have_text(
-        re.compile("^finger (left|right) touches platform: move it back$")
+        re.compile("^finger (left|right) touches platform: move the robot back$")
     )
     marks = f"{lab.scene.root}/contacts"
     opened.wait(f"(name) => ({SEEN})(name).shown", marks)
@@ -102,7 +102,9 @@ def test_jog_ends_at_first_contact_and_resumes_with_a_new_press(lab, opened, lat
     down.hover()
     page.mouse.down()
     expect(page.locator(".brazo-notices")).to_contain_text(
-        re.compile("Stopped: finger (left|right) touches platform: move it back, or press again")
+        re.compile(
+            "Stopped: finger (left|right) touches platform: move the robot back, or press again"
+        )
     )
     until(page, lambda: not lab.robot.moving)
     at = lab.robot.reference.q[quill]

@@ -9,13 +9,26 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.lab.panels.acting import until
 from tests.lab.panels.view import headset
 from tests.lab.panels.view.headset import DOWN, Headset, centres, eyes, projected
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_frames():
+    """Not here: the frames are tested."""
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_with_devices) -> Iterator[Browser]:
+    """A Chromium that can emulate the orientation of a phone."""
+    with chromium_with_devices.used() as browser:
+        yield browser
+
 
 SIZE = {"width": 790, "height": 420}
 MARKER = (0.18, 0.32, 0.9)  # m, in the cell

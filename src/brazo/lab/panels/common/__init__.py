@@ -1,1 +1,1 @@
-"""Shared parts of the panels: HTML elements, plots, the gizmo and the robot selector."""
+"""Code shared by several panels: HTML elements, plots, gizmos and the robot selector."""

@@ -8,9 +8,9 @@ from brazo.lab.panels.common.html import row, select
 
 
 def robot_choice(robots: Sequence[str]) -> str:
-    """Row with a list of the robots; empty if there is only one.
+    """HTML of a row with a drop-down list of robot names; empty for fewer than two robots.
 
-    Shows the value `robot` and sends the event `robot`.
+    The list shows the page value `robot` and sends the event `robot`.
     """
     if len(robots) < 2:
         return ""

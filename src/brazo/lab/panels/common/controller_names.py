@@ -1,4 +1,4 @@
-"""Labels of the controllers."""
+"""Labels of the controllers for display in the panels."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TITLES = {
 
 
 def titles(with_dynamics: bool) -> dict[str, str]:
-    """Labels of the available controllers, by name.
+    """Labels of the available controllers as a dict from controller name to label.
 
-    A robot without masses (`with_dynamics` false) has ideal positioning only.
+    For a robot without masses (`with_dynamics=False`), only ideal positioning is available.
     """
     found = {}
     if with_dynamics:
@@ -28,7 +28,7 @@ def titles(with_dynamics: bool) -> dict[str, str]:
 
 
 def title_of(name: str) -> str:
-    """Label of a controller, by its name; `"ideal"` and `"none"` included."""
+    """Label of the controller with this name, which can also be `"ideal"` or `"none"`."""
     if name == "none":
         return "No controller"
     return titles(True).get(name) or TITLES.get(name, name)

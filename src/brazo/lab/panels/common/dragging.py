@@ -1,8 +1,8 @@
-"""`Dragging`: what the gizmos of the lab share: the handle in the scene and the target of a drag.
+"""Base class of the gizmos in the 3D scene: holds the viser handle and the target of a drag.
 
-viser reports a drag on the network thread, which only stores the target and posts the work to the
-lab's thread.  A drag ends on STOP or when another page takes control; the user must then release
-the gizmo and grab it again.
+viser reports a drag on its network thread.  That thread only stores the target; the
+drag is processed on the lab's thread.  A drag ends on STOP or when another page takes control.  The
+user must then release the gizmo and grab it again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from brazo.lab.server import hooks
 
 
 class Dragging:
-    """Base class of gizmos.  Use on the lab's thread only."""
+    """Base class of gizmos that the user drags in the scene.  Use on the lab's thread only."""
 
     def __init__(self, context: PanelContext) -> None:
         self._context = context
@@ -32,7 +32,7 @@ class Dragging:
         context.channel.on_refused(self.resend)
 
     def resend(self) -> None:
-        """Send the pose again, to undo a drag on a page that is not in control."""
+        """Send the gizmo's pose again, to undo a drag on a page that is not in control."""
         raise NotImplementedError
 
     def _add_handle(self, name: str, scale: float, turns: bool = True) -> None:
@@ -57,11 +57,11 @@ class Dragging:
             hooks.move(self._context.scene.server, placed([self._handle.name], T[None]))
 
     async def _dragged(self, event: Any) -> None:
-        """Handle a drag; called on the network thread."""
+        """Handle a drag event of viser; called on the network thread."""
         raise NotImplementedError
 
     def _store(self, event: Any) -> None:
-        """Store the target of an event, which replaces one that was not processed yet."""
+        """Store the target pose of a drag event; it replaces a target not yet processed."""
         if event.phase == "start" or self._taken is None:
             self._taken = self._now()
         T = np.eye(4)

@@ -1,13 +1,13 @@
 """Data sources of the plots on a page.
 
 Feed      live signals of the simulation, sent as they are sampled
-Track     signals of a recording, with a marker at the current time
+Track     signals of a recording, with a marker at the current replay time
 Figure    a fixed set of lines, sent once
 
-A page draws a plot (`<brazo-plot name="plot">`, in `plot.js`) from two values: `plot/lines`
-describes the lines, `plot` contains the rows.  Each message of a feed repeats the last `OVERLAP`
-seconds, so that a page that skips a message loses no data.  A page that connects later requests
-the whole history.
+A page draws a plot (`<brazo-plot name="plot">`, in `plot.js`) from two values.  `plot/lines`
+describes the lines, `plot` contains the samples.  Each message of a `Feed` repeats the last
+`OVERLAP` seconds, so that a page that misses a message loses no data.  A page that connects later
+requests the whole history.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _keys = count(1)
 
 @dataclass(frozen=True, slots=True)
 class PlotLine:
-    """Line of a plot: a signal and its label in the legend."""
+    """Line of a plot: the name of a signal, and its label in the legend."""
 
     signal: str
     label: str
@@ -44,9 +44,10 @@ class PlotLine:
 
 
 def plot(name: str, label: str, *, height: int = 180, empty: str = "", span: float = 10.0) -> str:
-    """Element that plots the feed, track or figure of the same name.
+    """HTML of the element that plots the `Feed`, `Track` or `Figure` with the same `name`.
 
-    `height` is in px, `span` is the visible time span in s.
+    `height` is in px.  `span` is the visible time span (s).  `empty` is shown while there is no
+    data.
     """
     return (
         f'<brazo-plot name="{escape(name)}" label="{escape(label)}" height="{height}" '
@@ -55,7 +56,7 @@ def plot(name: str, label: str, *, height: int = 180, empty: str = "", span: flo
 
 
 class _Signals:
-    """Lines of signals in a plot of a panel."""
+    """Base class of `Feed` and `Track`: the signals shown in one plot of a panel."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -65,7 +66,7 @@ class _Signals:
 
     @property
     def lines(self) -> tuple[PlotLine, ...]:
-        """Lines of the plot; assigning them omits unknown signals and redraws the plot."""
+        """Lines of the plot.  Assignment drops lines of unknown signals and redraws the plot."""
         return self._lines
 
     @lines.setter
@@ -80,16 +81,16 @@ class _Signals:
 
     @property
     def _columns(self) -> Mapping[str, str]:
-        """Known signals and their units."""
+        """Signals that can be plotted, as a dict from name to unit."""
         raise NotImplementedError
 
     def _draw(self, described: dict[str, Any]) -> None:
-        """Send the lines and their values."""
+        """Send the description of the lines (`described`) and their samples to the pages."""
         raise NotImplementedError
 
 
 class Feed(_Signals):
-    """Lines of live signals."""
+    """Plot of live signals of the simulation."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         super().__init__(panel, name)
@@ -107,7 +108,7 @@ class Feed(_Signals):
         self._panel.put(self.values())
 
     def values(self) -> dict[str, Any]:
-        """New rows since the last call, for the panel's `values`."""
+        """Rows sampled since the last call, as a part of the result of `Panel.values`."""
         live = self._live
         epoch, sent = self._sent
         self._sent = (live.epoch, live.end)
@@ -130,7 +131,10 @@ class Feed(_Signals):
 
 
 class Track(_Signals):
-    """Lines of a recording: all of it at reduced resolution, and in detail the part in view."""
+    """Plot of signals of a recording.
+
+    The whole recording is sent at reduced resolution.  The visible part is sent in detail.
+    """
 
     def __init__(self, panel: Panel, name: str) -> None:
         super().__init__(panel, name)
@@ -154,7 +158,7 @@ class Track(_Signals):
         )
 
     def values(self) -> dict[str, Any]:
-        """Current replay time and the values of the lines at it, for the panel's `values`."""
+        """Replay time and signal values at this time, as a part of the result of `Panel.values`."""
         replay = self._replay
         row = replay.present([line.signal for line in self._lines]) * self._factors
         now = [float(f"{value:.6g}") if value == value else None for value in row.tolist()]
@@ -187,9 +191,11 @@ class Track(_Signals):
 
 
 def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray, np.ndarray]:
-    """Reduce rows to at most `most` that plot the same: min and max of each interval.
+    """Downsample k lines y (m, k) over times t (m,) to at most `most` rows for a plot.
 
-    Shapes: t (m,), y (m, k).  Returns both unchanged if they are short enough.
+    The rows are divided into intervals.  Each interval is reduced to two rows, with the minimum and
+    the maximum of each line, so that peaks stay visible.  If there are at most `most` rows, both
+    arrays are returned unchanged.
     """
     if len(t) <= most:
         return t, y
@@ -202,7 +208,7 @@ def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray
 
 
 class Figure:
-    """Lines that are sent once, as a whole."""
+    """Plot of a fixed set of lines, which are sent to the pages once."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -213,10 +219,10 @@ class Figure:
         lines: Sequence[tuple[PlotLine, str, np.ndarray]],
         bands: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Draw lines over time t (m,).
+        """Draw lines over time t (m,), in s.
 
-        Each line is given with its unit and its values (m,).  `bands` are horizontal bands
-        `{unit, low, high}`.
+        `lines` are tuples `(line, unit, values)` with values (m,) in the displayed unit.  `bands`
+        are shaded horizontal bands, each a dict `{"unit", "low", "high"}`.
         """
         key = next(_keys)
         described = _described([line for line, _, _ in lines], [unit for _, unit, _ in lines])
@@ -246,9 +252,10 @@ def _described(lines: Sequence[PlotLine], units: Sequence[str]) -> list[dict[str
 
 
 def columns_of(rows: np.ndarray) -> list[list[float | None]]:
-    """Columns of rows (m, k) as lists for JSON; the first is the time, NaN becomes None.
+    """Convert `rows` (m, k) to k lists of m numbers for JSON.  NaN becomes None.
 
-    Values are rounded to more digits than a plot can resolve, to keep the messages short.
+    The first column must be the time.  Times are rounded to 4 decimals, other values to 6
+    significant digits, to keep the messages short.
     """
     t, *y = rows.T.tolist()
     return [

@@ -1,4 +1,4 @@
-"""Events of the gamepad element: its deflections as they arrive from a page."""
+"""Axis deflections that the gamepad element of a page sends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ STOP = {"key": "stop", "label": "STOP", "button": 8, "event": "/stop"}
 
 
 def read_deflections(given: list[Any]) -> tuple[float, ...] | None:
-    """Deflections by axis, clipped to -1 to 1; None if they are malformed."""
+    """Convert the axis deflections that a page sent to floats; None if they are malformed.
+
+    Values are limited to [-1, 1].
+    """
     if len(given) > MAX_AXES or not all(type(x) in (int, float) for x in given):
         return None
     return tuple(min(max(x, -1.0), 1.0) for x in map(float, given))

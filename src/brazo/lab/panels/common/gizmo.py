@@ -1,7 +1,7 @@
 """Gizmo at a robot's tool: the user drags it, and inverse kinematics moves the robot.
 
-The arm keeps the IK branch it had at the start of the drag.  While it is not dragged, the gizmo
-follows the tool.  If the target is out of reach, the robot stays at the last reachable pose, the
+During a drag, the arm keeps its initial IK branch.  While the gizmo is not dragged, it follows the
+tool.  If the target is out of reach, the robot stays at the last reachable pose, the
 reason is shown, and the gizmo returns to the tool when released.
 """
 
@@ -36,7 +36,7 @@ class Gizmo(Dragging):
         self.reason = ""  # why the tool cannot follow; empty if it can
 
     def show(self, robot: SimRobot | None) -> None:
-        """Place the gizmo at the tool of a robot; None removes it."""
+        """Place the gizmo at the tool of a robot; None removes the gizmo."""
         self._remove_handle()
         self._robot, self.dragging, self.reason = robot, False, ""
         if robot is not None:
@@ -44,7 +44,7 @@ class Gizmo(Dragging):
             self.follow()
 
     def forget(self) -> None:
-        """Drop the gizmo after the scene was rebuilt without it."""
+        """Discard the viser handle; call after the scene was rebuilt, which removed the gizmo."""
         self._handle = None
         self.show(None)
 

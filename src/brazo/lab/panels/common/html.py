@@ -1,18 +1,19 @@
-"""HTML of the page's custom elements.
+"""Functions that return the HTML of the custom elements of a page.
 
-Every function returns HTML; labels are escaped here.  `name` is the value that an element shows,
-`event` the event that it sends on user input (default: `name`), `args` the arguments sent before
-the value.  The elements are implemented in `server/page/elements.js` and `fields.js`:
+Labels are escaped here.  Common arguments: `name` is the name of the page value that the element
+shows.  `event` is the event that it sends on user input (default: `name`).  `args` are arguments
+of this event, sent before the value.  The elements are implemented in `server/page/elements.js`
+and `fields.js`:
 
     text      value, read-only                number    numeric input field
     button    push button                     slider    slider with an input field
     toggle    on/off switch                   select    drop-down list
     segments  row of mutually exclusive       table     rows of values, optionally editable
               buttons                         upload    file from the user's computer
-    hold      hold-to-run button              gamepad   gamepad with its mapping
+    hold      hold-to-run button              gamepad   gamepad and editor of its mapping
 
-A field sends its value on Enter or when it loses focus, not on each key press.  Values from the
-lab never overwrite text that is being typed.
+An input field sends its value on Enter or when it loses focus, not on each key press.  A value from
+the lab never overwrites text that the user is typing.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ Look = Literal["plain", "primary", "danger", "quiet"]
 
 
 def text(name: str, unit: str = "", *, label: str = "", wide: bool = False) -> str:
-    """Live value with its unit; `wide` for text instead of a number."""
+    """HTML of a read-only display of a live value with its unit.
+
+    Set `wide` if the value is text instead of a number.
+    """
     shown = f'<span class="unit">{escape(unit)}</span>' if unit else ""
     kind = "words" if wide else "figure"
     return f'<brazo-text class="{kind}" {_attributes(name=name, label=label)}></brazo-text>{shown}'
@@ -67,7 +71,10 @@ def number(
     least: float | None = None,
     most: float | None = None,
 ) -> str:
-    """Input field that shows a value and sends the typed one."""
+    """HTML of a numeric input field; shows the value `name` and sends what the user typed.
+
+    `digits` is the number of decimals, `least` and `most` are the allowed min and max.
+    """
     shown = f'<span class="unit">{escape(unit)}</span>' if unit else ""
     return (
         f"<brazo-number {_tied(name, event, args)} "
@@ -89,10 +96,12 @@ def slider(
     marks: Iterable[float] = (),
     title: str = "",
 ) -> str:
-    """Slider with an input field beside its label.
+    """HTML of a slider from `least` to `most`, with an input field beside its label.
 
-    `limited` names the ends ("low", "high") that are limits of the robot; the value is highlighted
-    there, and the opposite end is shown in parentheses.
+    `limited` lists the ends of the range ("low", "high" or "low high") that are limits of the
+    robot.  The value is highlighted at these limits.  An end that is not a limit is shown in
+    parentheses.  `marks` are values with a labelled button below the slider; a click on the button
+    sets the value.
     """
     return (
         f"<brazo-slider {_tied(name, event, args)} "
@@ -119,22 +128,26 @@ def button(
     title: str = "",
     enabled: str = "",
 ) -> str:
-    """Push button; `enabled` is the name of a value that must be true."""
+    """HTML of a push button that sends `event` with `args`.
+
+    `enabled` is the name of a page value; the button is disabled while this value is false.
+    """
     attributes = _attributes(event=event, args=json.dumps(list(args)) if args else None)
     more = _attributes(look=look, icon=icon, title=title, enabled=enabled)
     return f"<brazo-button {attributes} {more}>{escape(label)}</brazo-button>"
 
 
 def buttons(*content: str) -> str:
-    """Row of buttons of equal width."""
+    """HTML of a row of buttons of equal width; `content` is the HTML of each button."""
     return f'<div class="brazo-buttons">{"".join(content)}</div>'
 
 
 def hold(label: str, event: str, *args: Any, title: str = "", key: str = "") -> str:
-    """Hold-to-run button: sends `event` with `args` while pressed, then `event-end`.
+    """HTML of a hold-to-run button.
 
-    The event is repeated every 50 ms, so that the lab detects a lost page.  `key` is the keyboard
-    key with the same function.
+    The button sends `event` with `args` every 50 ms while it is pressed, so that the lab detects a
+    lost connection.  It sends `<event>-end` on release.  `key` is a keyboard key with the same
+    function.
     """
     attributes = _attributes(event=event, args=json.dumps(list(args)), title=title, key=key)
     return f"<brazo-hold {attributes}>{escape(label)}</brazo-hold>"
@@ -146,14 +159,19 @@ def gamepad(
     axes: Sequence[str],
     actions: Sequence[Mapping[str, Any]] = (),
 ) -> str:
-    """Gamepad of the user's browser, with the editor of its mapping to axes with these labels.
+    """HTML of a gamepad input, with an editor that maps the gamepad to robot axes.
 
-    While its hold-to-run button is held, sends `event` with the deflections of the axes (-1 to 1)
-    and whether the button was just pressed, then `event-end`.  `kind` names the mapping that the
-    browser keeps.  `actions` are further buttons: `{"key", "label", "button", "event"}` with the
-    default button and the event sent when it goes down; with `"hold": True` the event has true
-    when it goes down and false when it comes up.  A panel with a gamepad needs the script
-    `panels/common/gamepad.js`.
+    `axes` are the labels of the robot axes.  While the gamepad's hold-to-run button is held, the
+    element repeatedly sends `event` with the deflections of the axes (-1 to 1) and a flag, which is
+    true only in the first message of a press.  On release, it sends `<event>-end`.  The browser
+    stores one mapping for each `kind`.
+
+    `actions` are functions of other gamepad buttons: `{"key", "label", "button", "event"}`.  `key`
+    identifies the action in the mapping.  `button` is the index of its default button.  `event` is
+    sent when the button is pressed.  With `"hold": True`, the event is sent with true on press and
+    with false on release.
+
+    The panel must list `panels/common/gamepad.js` in its scripts.
     """
     attributes = _attributes(
         event=event,
@@ -167,7 +185,7 @@ def gamepad(
 def toggle(
     name: str, label: str, *, event: str | None = None, args: Sequence[Any] = (), title: str = ""
 ) -> str:
-    """On/off switch; sends true or false."""
+    """HTML of an on/off switch; sends true or false."""
     return (
         f"<brazo-toggle {_tied(name, event, args)} {_attributes(label=label, title=title)}>"
         "</brazo-toggle>"
@@ -185,9 +203,11 @@ def select(
     options_from: str = "",
     enabled: str = "",
 ) -> str:
-    """Drop-down list: of texts, of `{value: text}`, or of the list in the value `options_from`.
+    """HTML of a drop-down list.
 
-    `enabled` is the name of a value that must be true.
+    `options` are texts, or a dict from value to text.  `options_from` is instead the name of a page
+    value that contains the list of options.  `enabled` is the name of a page value; the list is
+    disabled while this value is false.
     """
     pairs = options.items() if isinstance(options, Mapping) else [(o, o) for o in options or ()]
     inner = "".join(
@@ -206,7 +226,7 @@ def segments(
     event: str | None = None,
     args: Sequence[Any] = (),
 ) -> str:
-    """Row of mutually exclusive buttons: `{value: text}`."""
+    """HTML of a row of mutually exclusive buttons; `options` maps values to button texts."""
     return (
         f"<brazo-segments {_tied(name, event, args)} "
         f"{_attributes(label=label, options=json.dumps(list(options.items())))}></brazo-segments>"
@@ -222,12 +242,12 @@ def column(
     event: str = "",
     kind: str = "",
 ) -> dict[str, Any]:
-    """Column of a table: shows `row[key]`, as a number if `digits` is given.
+    """Description of a column of a `table`, for its argument `columns`.
 
-    With `event`, the cells are input fields that send the row's `id` and the typed value.  With
-    `kind="button"` they are buttons labelled with the title; with `kind="choice"` they are buttons
-    labelled with the value, which select the row.  Both send the row's `id`.  The marked row is
-    the selected one.
+    The cells show `row[key]`, as a number if `digits` is given.  If `event` is given, the cells
+    are input fields, which send the row's `id` and the typed value.  With `kind="button"`, the
+    cells are buttons labelled with `title`.  With `kind="choice"`, the cells are buttons labelled
+    with `row[key]` that select the row.  Buttons send the row's `id`.
     """
     return {
         "key": key,
@@ -247,11 +267,11 @@ def table(
     empty: str = "",
     hover: str = "",
 ) -> str:
-    """Table of the rows in the value `name`: `[{"id": 1, "mark": True, …}, …]`.
+    """HTML of a table of the rows in the page value `name`: `[{"id": 1, "mark": True, …}, …]`.
 
-    Marked rows are highlighted.  The event `hover` is sent with the row's `id` while the pointer is
-    on a row, then `hover-end`.  Rows are updated in place, so that scroll position, selection and
-    typed text are kept.
+    Rows with `mark` are highlighted.  When the pointer enters a row, the event `hover` is sent with
+    the row's `id`; when it leaves, `<hover>-end` is sent.  Rows are updated in place, so that
+    scroll position, selection and typed text are kept.
     """
     content = json.dumps(list(columns))
     attributes = _attributes(name=name, columns=content, label=label, empty=empty, hover=hover)
@@ -259,13 +279,16 @@ def table(
 
 
 def upload(label: str, event: str, *suffixes: str, look: Look = "plain") -> str:
-    """File input, by dialog or drag and drop; handled by the panel's `on_upload`."""
+    """HTML of a file input by dialog or drag and drop; the panel handles it with `on_upload`.
+
+    `suffixes` are the accepted file name endings, e.g. `".csv"`.
+    """
     attributes = _attributes(event=event, accept=",".join(suffixes), label=label, look=look)
     return f"<brazo-upload {attributes}></brazo-upload>"
 
 
 def row(label: str, *content: str, title: str = "") -> str:
-    """Row with a label on the left and controls on the right."""
+    """HTML of a row with a label on the left and controls (`content`) on the right."""
     tip = f' title="{escape(title)}"' if title else ""
     return (
         f'<div class="brazo-field"{tip}><span class="label">{escape(label)}</span>'
@@ -274,7 +297,10 @@ def row(label: str, *content: str, title: str = "") -> str:
 
 
 def section(title: str, *content: str, open: bool = True, id: str = "") -> str:
-    """Collapsible section of a panel; the page remembers its state by `id` (default: `title`)."""
+    """HTML of a collapsible section of a panel, initially expanded if `open`.
+
+    The page stores under `id` (default: `title`) whether the section is expanded.
+    """
     state = "open" if open else ""
     mark = f' data-fold="{escape(id or title)}"'
     return (
@@ -284,12 +310,12 @@ def section(title: str, *content: str, open: bool = True, id: str = "") -> str:
 
 
 def note(content: str) -> str:
-    """Static text in small print."""
+    """HTML of static text in small print, such as a hint."""
     return f'<p class="brazo-note">{escape(content)}</p>'
 
 
 def caution(name: str) -> str:
-    """Highlighted live text; hidden while empty."""
+    """HTML of a highlighted live text, for warnings; hidden while the value `name` is empty."""
     return f'<brazo-text class="caution" {_attributes(name=name)}></brazo-text>'
 
 

@@ -5,10 +5,10 @@
 // Each message repeats some earlier rows, so that a page that missed one loses nothing; a page that
 // missed more requests all rows (the event `NAME/history`) and receives them as `NAME/all`.
 // With `whole` the rows are complete and the view fits them.  With `track` ([start, end]) they are
-// an outline of a recording: `NAME/now` is the current time { key, t, y }, marked, which a click sets
+// an overview of a recording: `NAME/now` is the current time { key, t, y }, marked, which a click sets
 // (the event `seek`); a zoomed part is requested (the event `NAME/part`) and received under that name.
 //
-// Up to two units share the height, with an axis on either side; of more each has a separate lane.
+// Up to two units share the height, with an axis on either side; with more, each has a separate lane.
 //
 // The view follows the newest rows (`span` seconds) until it is paused, or a range is selected by
 // dragging; a double click, Home or the button resumes it.
@@ -52,7 +52,7 @@ class Plot extends Figure {
       this.tool("minus", "More time", () => this.zoom(1), "-"),
       this.tool("plus", "Less time", () => this.zoom(-1), "+"),
     ];
-    const saving = this.tool("download", "Save the plot: PNG, SVG or CSV", null);
+    const saving = this.tool("download", "Save the plot: PNG, SVG or CSV of the shown time range", null);
     this.tools.append(this.pauseButton, ...this.zoomButtons, saving);
     const label = () => this.getAttribute("label") ?? "plot";
     this.tools.append(fileMenu(saving, label, () => this.asFile()));
@@ -124,7 +124,7 @@ class Plot extends Figure {
     this.soon();
   }
 
-  // Draw the requested part if it covers the view, else the outline.
+  // Draw the requested part if it covers the view, else the overview.
   choose(view) {
     const { close } = this;
     const covers = (one) => one && one.key === this.what.key && one.from <= view.from && one.to >= view.to;
@@ -163,6 +163,7 @@ class Plot extends Figure {
   }
 
   merge(rows) {
+    if (!rows.t.length) return; // the lab has no samples, so there is no history to request either
     const end = this.at + this.t.length;
     if (this.t.length && rows.at < this.at) {
       // A complete set: samples that arrived since it was taken are appended.
@@ -298,7 +299,7 @@ class Plot extends Figure {
     stage.addEventListener(
       "wheel",
       (event) => {
-        if (!event.ctrlKey && document.activeElement !== this) return; // it scrolls the panel
+        if (!event.ctrlKey && document.activeElement !== this) return; // the wheel scrolls the panel
         event.preventDefault();
         this.zoom(Math.sign(event.deltaY), this.held ? this.timeAt(event) : null);
       },
@@ -469,7 +470,7 @@ class Plot extends Figure {
     };
   }
 
-  // Numbers of the rows in view, one more on either side.
+  // Range of the indices of the rows in view (end exclusive), with one more row on either side.
   rowsIn({ from, to }) {
     const { t } = this;
     const find = (value) => {
@@ -556,7 +557,7 @@ class Plot extends Figure {
     }
   }
 
-  // Levels a line should reach: { unit, low, high } shaded, or one number dashed.
+  // Target ranges { unit, low, high }, shaded.
   drawBands(g, axis, ink) {
     const { box } = axis;
     const y = yOf(axis);
@@ -687,7 +688,7 @@ export function line(g, x1, y1, x2, y2) {
   g.stroke();
 }
 
-// Round numbers from low to high, some `count` of them, and how to write them.
+// About `count` round numbers from low to high, and their text.
 export function ticks(low, high, count) {
   const rough = (high - low || 1) / count;
   const size = 10 ** Math.floor(Math.log10(rough));
@@ -703,7 +704,7 @@ export function ticks(low, high, count) {
 // A unit as shown in panels; files have the ASCII form.
 const sign = (unit) => unit?.replace(/^deg/, "°") ?? "";
 
-// As signal_groups.py has them for the table: numbers of one unit are aligned in a column.
+// As in signal_groups.py for the table: numbers of one unit are aligned in a column.
 export const DECIMALS = { deg: 2, "deg/s": 2, "deg/s²": 1, mm: 2, "mm/s": 1, "mm/s²": 0, N: 2 };
 
 customElements.define("brazo-plot", Plot);

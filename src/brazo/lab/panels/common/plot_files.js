@@ -1,6 +1,6 @@
-// A plot as a file of this page: PNG, SVG or CSV.
+// Saves a plot as a file: PNG, SVG or CSV.
 //
-// SvgContext has the part of a canvas context that plots draw with and writes SVG instead of pixels,
+// SvgContext implements the part of a canvas context that plots use, and writes SVG instead of pixels,
 // so that a figure is drawn by the same code in all formats.
 import { element } from "../../server/page/dom.js";
 import { value } from "../../server/page/channel.js";
@@ -98,7 +98,6 @@ function escaped(text) {
   return String(text).replace(/[&<>"]/g, (c) => names[c]);
 }
 
-// Download a file.
 function save(name, blob) {
   const address = URL.createObjectURL(blob);
   const link = element("a", "", { href: address, download: name });
@@ -131,7 +130,7 @@ function draw(g, plot) {
   }
 }
 
-// Where the entries of a legend go: rows as long as the plot is wide.
+// Positions of the entries of a legend, in rows as wide as the plot.
 function legendOf(g, { entries, width, font }) {
   g.font = font;
   let [x, row] = [8, 0];
@@ -161,7 +160,7 @@ const KINDS = {
     draw(g, plot);
     save(`${name}.svg`, new Blob([g.text()], { type: "image/svg+xml" }));
   },
-  // A separate column for every number: names with units first, empty where there is none.
+  // One column per signal: the first row has names with units; missing values are empty.
   csv(name, { columns }) {
     const cell = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
     const rows = [columns.map(({ title }) => cell(title)).join(",")];

@@ -1,7 +1,7 @@
 // <brazo-xy name="xy" label="Path" height="260">: curves of one signal over another.
 //
 // `NAME` is { key, x: { label, unit }, y, equal, seek, lines: [{ label, color, dashed }],
-// data: [[t, x, y], …] }, three columns for every line.  With `equal` both axes have one scale.
+// data: [[t, x, y], …] }, three columns for every line.  With `equal` both axes have the same scale.
 // `NAME/now` is { key, points: [[x, y] or null, …] }, marked; a click on a curve sends the event
 // `seek` with its time there.
 import { send } from "../../server/page/channel.js";
@@ -66,7 +66,7 @@ class XYPlot extends Figure {
     }
     this.what = what;
     const legend = JSON.stringify(what.lines);
-    if (legend === this.legendOf) return this.soon(); // a live path: its buttons stay
+    if (legend === this.legendOf) return this.soon(); // a live path: its legend does not change
     this.legendOf = legend;
     this.figures = what.lines.map((one) => {
       const chip = element("button", "line", { type: "button", title: `${one.label}: show or hide` });
@@ -108,7 +108,7 @@ class XYPlot extends Figure {
     this.mark(g);
   }
 
-  // Low and high of an axis over the curves that are shown, with some room.
+  // Range of an axis over the visible curves, with a margin.
   range(which) {
     let [low, high] = [Infinity, -Infinity];
     this.what.lines.forEach((one, k) => {

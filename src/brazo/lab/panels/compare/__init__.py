@@ -1,1 +1,1 @@
-"""The compare panel."""
+"""Compare panel: compares runs and recordings."""

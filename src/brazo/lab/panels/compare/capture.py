@@ -1,8 +1,8 @@
-"""Capture of runs from the live signals: each trajectory, program and step response when it ends.
+"""Capture of finished runs (trajectories, programs and step responses) from the live signals.
 
-A run is a task that moves robots.  It ends when the task is removed from the simulation; its rows
-until `AFTER` seconds later are taken from the buffer of live signals (`brazo.lab.app.live`), which
-has 100 rows per second and covers the last minute.
+A run is a simulation task that moves robots.  It ends when the task is removed from the simulation.
+The samples of the run, until `AFTER` seconds after its end, are copied from the buffer of live
+signals (`brazo.lab.app.live`).  This buffer has 100 rows per second and covers the last minute.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SHORTEST = 3  # rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CapturedRun:
-    """Rows of a run, with the time since its start, and how it can be repeated."""
+    """Samples of a finished run, with t = 0 at its start, and the data needed to repeat it."""
 
     name: str
     recording: Recording
@@ -48,7 +48,10 @@ class _Active:
 
 
 class RunCapture:
-    """Watches the tasks of the simulation; calls `done(run)` for each run.  On the lab's thread."""
+    """Watches the tasks of the simulation, and calls `done(run)` for each finished run.
+
+    Use on the lab's thread only.
+    """
 
     def __init__(self, context: PanelContext, done: Callable[[CapturedRun], None]) -> None:
         self._session, self._live, self._done = context.session, context.live, done
@@ -56,12 +59,12 @@ class RunCapture:
         self._last = 0.0  # s, time of the last call of `follow`
 
     def drop(self) -> None:
-        """Forget the active run: the simulation was reset."""
+        """Discard the active run, after a reset of the simulation."""
         self._active = None
 
     @property
     def elapsed(self) -> float | None:
-        """Time (s) since the start of the motion of the active run; None without one."""
+        """Time (s) since the active run started to move; None if no run is active."""
         active = self._active
         if active is None or active.began is None or active.sim is not self._session.shown:
             return None
@@ -69,11 +72,14 @@ class RunCapture:
 
     @property
     def motion(self) -> object:
-        """What the active run moves along; equal to that of runs of the same motion."""
+        """Value that identifies the motion of the active run; None if no run is active.
+
+        Runs of the same trajectory or program have equal values.
+        """
         return None if self._active is None else _motion_of(self._active.task)
 
     def follow(self) -> None:
-        """Update to the current state; to be called for each frame, with the lock held."""
+        """Detect runs that started or ended; call once per frame, with the simulation lock held."""
         sim = self._session.sim
         if sim.time < self._last or (self._active is not None and self._active.sim is not sim):
             self.drop()
@@ -97,18 +103,21 @@ class RunCapture:
                 active.began = active.task.began
 
     def last_motion(self, robot: str) -> CapturedRun:
-        """The last motion of a robot in the live signals, from rest to rest; raises if none."""
+        """Return the last motion of a robot, from rest to rest, from the live signals.
+
+        Raises `BrazoError` if the robot has not moved in the last minute.
+        """
         sim, live = self._session.sim, self._live
         live.collect()
         arm = sim.robots[robot].arm
         names = [f"{robot}.q_ref.{joint}" for joint in arm.joint_names]
         if live.end - live.first < SHORTEST or names[0] not in live.columns:
-            raise BrazoError("nothing has moved yet: move the robot, then keep the run")
+            raise BrazoError("no motion yet: move the robot, then press Keep run")
         rows = live.rows(live.first, ["t", *names])
         moved = np.flatnonzero((np.abs(np.diff(rows[:, 1:], axis=0)) > CHANGED).any(axis=1))
         if not len(moved):
             raise BrazoError(
-                f"{robot} has not moved in the last minute: move it, then keep the run"
+                f"{robot} has not moved in the last minute: move it, then press Keep run"
             )
         t = rows[:, 0]
         gaps = np.flatnonzero(np.diff(t[moved]) > REST)
@@ -150,13 +159,13 @@ class RunCapture:
 
 
 def _moving_task(sim: Simulation) -> Any:
-    """The first task that moves robots; a paused program counts."""
+    """First task that moves robots, or None; a paused program also counts as such a task."""
     moving = (task for task in sim.tasks.foreground if hasattr(task, "motions"))
     return next((task for task in moving if not getattr(task, "waits", False)), None)
 
 
 def _motion_of(task: Any) -> object:
-    """A value that is equal for two runs of the same trajectory or program; None if unknown."""
+    """Value that is equal for two runs of the same trajectory or program; None if unknown."""
     if isinstance(task, Playing):
         planned = task.trajectory
         times = np.linspace(planned.start, planned.end, 5)

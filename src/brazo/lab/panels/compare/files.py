@@ -1,4 +1,4 @@
-"""Figure and table of a comparison, written in another process."""
+"""Writing of the figure or table of a comparison, in a separate process."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ def write_comparison(
     path: str,
     shown: Sequence[str] = (),
 ) -> str:
-    """Write the figure or, as .csv, the table of runs; return the path.
+    """Write a figure of the runs, or their metrics table if `path` ends in .csv; return `path`.
 
-    `shown` is empty for the overview, one signal over time, or two for one over the other.
+    `shown` are the plotted signals: none for the overview, one for a plot over time, or two for
+    an XY plot.  `progress(fraction, text)` is called before drawing.
     """
     progress(None, "drawing")
     comparison = Comparison(runs, robot)
@@ -33,7 +34,10 @@ def write_comparison(
 
 
 def needed(recording: Recording, robot: str) -> Recording:
-    """The signals of one robot, which is all that figure and table use."""
+    """Copy of a recording that contains only the signals of one robot, for `write_comparison`.
+
+    A recording without such signals is returned unchanged.
+    """
     names = [name for name in recording.names if name.startswith(f"{robot}.")]
     about: dict[str, Any] = dict(recording.about)
     if not names:

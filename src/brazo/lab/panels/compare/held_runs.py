@@ -1,4 +1,4 @@
-"""The runs that a lab holds for comparison, numbered in the order in which they were added."""
+"""Runs in memory that the Compare panel compares, numbered in the order of addition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_VALUES = 4_000_000  # of a file (32 MB); more are read at a lower rate
 
 @dataclass(eq=False)
 class HeldRun:
-    """A run in memory."""
+    """Recording of one run, kept in memory by the Compare panel, with its cached metrics."""
 
     number: int
     name: str
@@ -38,7 +38,7 @@ class HeldRun:
     _metrics: dict[str, list[MotionMetrics]] = field(default_factory=dict)
 
     def compared(self, robot: str) -> ComparedRun | None:
-        """The run of a robot; None if it has no such robot."""
+        """Data of one robot in this run; None if the run has no data of this robot."""
         if robot not in self._compared:
             try:
                 self._compared[robot] = compared_run(self.name, self.recording, robot)
@@ -47,14 +47,14 @@ class HeldRun:
         return self._compared[robot]
 
     def metrics(self, robot: str) -> list[MotionMetrics]:
-        """Metrics of a robot; empty if the run has no such robot."""
+        """Metrics of one robot; empty if the run has no data of this robot."""
         if robot not in self._metrics:
             run = self.compared(robot)
             self._metrics[robot] = [] if run is None else metrics_of(run.robot)
         return self._metrics[robot]
 
     def rename(self, name: str) -> None:
-        """Change the name in legend and table."""
+        """Change the name of the run, as shown in legends and tables."""
         self.name, self.named = name, True
         self._compared.clear()
 
@@ -63,7 +63,7 @@ RunsState = tuple[tuple[HeldRun, str, bool], ...]  # runs in order, name, whethe
 
 
 class HeldRuns:
-    """Runs by number."""
+    """Collection of runs, indexed by their numbers; holds at most `MOST_RUNS`."""
 
     def __init__(self) -> None:
         self._numbers = count(1)
@@ -81,11 +81,15 @@ class HeldRuns:
         return self._runs[number]
 
     def add(self, name: str, recording: Recording, **more: object) -> HeldRun:
-        """Hold a run; the oldest one that is neither named nor saved makes room."""
+        """Add a run and return it; `more` are other fields of `HeldRun`.
+
+        If the collection is full, the oldest run that is neither named by the user nor saved is
+        removed.  Raises `BrazoError` if there is no such run.
+        """
         if len(self._runs) >= MOST_RUNS:
             spare = next((one for one in self if not one.named and not one.saved), None)
             if spare is None:
-                raise BrazoError(f"at most {MOST_RUNS} runs: remove some")
+                raise BrazoError(f"at most {MOST_RUNS} runs can be compared: remove some first")
             self.remove(spare.number)
         number = self.next_number()
         run = HeldRun(number, self._free(name), recording, **more)  # type: ignore[arg-type]
@@ -93,16 +97,16 @@ class HeldRuns:
         return run
 
     def next_number(self) -> int:
-        """An unused number."""
+        """Return an unused run number."""
         return next(self._numbers)
 
     @property
     def state(self) -> RunsState:
-        """The runs in order with their names, for undo."""
+        """Snapshot of the runs, their order and their names, for undo."""
         return tuple((run, run.name, run.named) for run in self)
 
     def restore(self, state: RunsState) -> None:
-        """Return to an earlier `state`."""
+        """Restore a snapshot that was taken with `state`."""
         self._runs = {run.number: run for run, _, _ in state}
         for run, name, named in state:
             if run.name != name:
@@ -110,15 +114,15 @@ class HeldRuns:
             run.named = named
 
     def remove(self, number: int) -> None:
-        """Drop a run."""
+        """Remove the run with this number."""
         del self._runs[self[number].number]
 
     def clear(self) -> None:
-        """Drop all runs."""
+        """Remove all runs."""
         self._runs.clear()
 
     def rename(self, number: int, name: str) -> None:
-        """Name a run; a number is added to a name that is taken."""
+        """Rename a run; a number is appended if another run has this name."""
         run = self[number]
         if not name.strip():
             raise BrazoError("the name of a run cannot be empty")
@@ -131,7 +135,7 @@ class HeldRuns:
 
 
 def read_run(path: Path) -> Recording:
-    """Read a recording; a very large one at the highest rate that fits into memory."""
+    """Read a recording, downsampled to at most `MOST_VALUES` values if it is larger."""
     source = open_source(path)
     most = MOST_VALUES // max(1, len(source.units))
     if source.rows > most:

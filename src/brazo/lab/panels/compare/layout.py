@@ -30,7 +30,11 @@ def layout(
     mode: str,
     replayed: bool,
 ) -> str:
-    """HTML of the panel; `runs` maps the numbers of the compared runs to their names."""
+    """HTML of the panel.
+
+    `runs` maps the numbers of the compared runs to their names, `controllers` maps controller names
+    to labels.  `mode` is a key of `MODES`.  `replayed` is true while a recording is open.
+    """
     again = (
         row(
             "Repeat with",
@@ -41,7 +45,7 @@ def layout(
                 event="run-with",
                 placeholder="Choose controller…",
             ),
-            title="Repeats the last trajectory with this controller and adds it",
+            title="Repeats the last trajectory with this controller and adds the run",
         ),
         buttons(
             button(
@@ -55,7 +59,7 @@ def layout(
                 "Keep run",
                 "keep",
                 icon="plus",
-                title="Adds the last motion of the selected robot, for example of the pendant",
+                title="Adds the last motion of the selected robot, for example a jog",
             ),
         ),
     )
@@ -96,7 +100,7 @@ def layout(
         + section("Plot", *_plot(mode), id="plot")
         + section(
             "Metrics",
-            row("Of", select("part", label="Metrics of", options_from="parts")),
+            row("Joint or tool", select("part", label="Metrics of", options_from="parts")),
             table(
                 "metrics",
                 [
@@ -104,11 +108,11 @@ def layout(
                     *(column(f"run{k}", name, digits=3) for k, name in runs.items()),
                 ],
                 label="Metrics",
-                empty="Metrics appear with the first run.",
+                empty="No metrics yet: add a run.",
             ),
             note(
-                "From the start of the motion until 1 s after its end. Settling: 2 % of the range "
-                "of the reference. Energy: ∫|τ q̇| dt."
+                "Time span: from the start of the motion until 1 s after its end. Settling band: "
+                "2 % of the range of the reference. Energy: ∫|τ q̇| dt."
             ),
             id="metrics",
         )
@@ -136,7 +140,7 @@ def layout(
     )
 
 
-SAVE = "Writes the runs to the folder of recordings, where they stay when the lab closes"
+SAVE = "Saves the runs in the folder of recordings"
 
 
 def _plot(mode: str) -> list[str]:
@@ -158,8 +162,8 @@ def _plot(mode: str) -> list[str]:
         row(
             "Cursor",
             text("cursor", "s"),
-            button("", "play", icon="play", title="Move the cursor in real time", enabled="any"),
+            button("", "play", icon="play", title="Play in simulation time", enabled="any"),
             button("", "pause", icon="pause", title="Stop the cursor", enabled="cursor-moves"),
         ),
-        toggle("ghosts", "Ghosts in the scene", title="The robot of each run at the cursor"),
+        toggle("ghosts", "Ghosts in the scene", title="Shows the robot of each run at the cursor"),
     ]

@@ -1,9 +1,10 @@
-"""Compare panel: runs and recordings side by side, in plots, in the scene and as metrics.
+"""Compare panel: compares runs and recordings in plots, in the scene and by metrics.
 
-Every trajectory, program and step response is added when it ends (`capture.py`); recordings are
-added from the folder of recordings or from a file.  Runs are synchronised at the start of their
-motion.  The cursor is the time since then: the plots show the values there, and the scene shows the
-robot of each run as a ghost.  While a run is active, the cursor is its elapsed time.
+A trajectory, program or step response is added when it ends (`capture.py`).  The user adds
+recordings from the folder of recordings or from a file.  In all runs, t = 0 is the start of the
+motion.  The plots and the scene share a time cursor: the plots show the values at the cursor, and
+the scene shows the robot of each run as a ghost (a transparent copy).  While a run is active, the
+cursor follows its elapsed time.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ GROUP_TITLES = {TOOL_ERROR: "Tool error"}
 
 
 class ComparePanel(Panel):
-    """Runs, overlaid plots, ghosts, metrics and export."""
+    """Panel that compares runs: overlaid plots, ghosts, metrics and export."""
 
     id, title, icon, side, order = "compare", "Compare", "compare", "right", 45
     used_for = ("cell", "replay")
@@ -127,7 +128,7 @@ class ComparePanel(Panel):
 
     @property
     def _robot(self) -> str:
-        """The robot whose runs are compared: the selected one."""
+        """Name of the selected robot, whose runs are compared."""
         return self.session.selection.robot
 
     def html(self) -> str:
@@ -169,7 +170,7 @@ class ComparePanel(Panel):
         return {"id": run.number, "dot": "●", "name": run.name, "duration": duration}
 
     def _renew(self) -> None:
-        """Rebuild fields, plot, table and ghosts after a change of the runs or of the robot."""
+        """Rebuild fields, plot, table and ghosts after the runs or the selected robot changed."""
         self._drawn_robot = self._robot
         self.refresh()
         runs = self._compared()
@@ -196,7 +197,7 @@ class ComparePanel(Panel):
         self._place_ghosts()
 
     def _compared(self) -> list[tuple[int, ComparedRun]]:
-        """The runs of the robot, each with the index of its colour."""
+        """Runs that contain the selected robot, as pairs of colour index and run."""
         found = ((k, run.compared(self._robot)) for k, run in enumerate(self.runs))
         return [(k, run) for k, run in found if run is not None]
 
@@ -233,7 +234,10 @@ class ComparePanel(Panel):
         self.say(f"Run added to Compare: {held.name}")
 
     def _edit(self, label: str, change: Callable[[], None]) -> None:
-        """Change the runs; undo leaves those that were added since."""
+        """Call `change`, which edits the runs, and make it undoable.
+
+        Undo keeps runs that were added after the edit.
+        """
 
         def go(old: RunsState, new: RunsState) -> None:
             known = {run for run, _, _ in old}
@@ -260,7 +264,7 @@ class ComparePanel(Panel):
         self._edit("remove all runs", self.runs.clear)
 
     def kept(self) -> Mapping[str, str]:
-        project = self.context.keeper.project
+        project = self.context.saving.project
         return {} if project is None else {COMPARE: self._kept.text(project, self.runs)}
 
     def restore(self, project: Project) -> None:
@@ -286,7 +290,7 @@ class ComparePanel(Panel):
         run = self._capture.last_motion(self._robot)
         same = next((one for one in self.runs if abs(one.began - run.began) < 0.1), None)
         if same is not None:
-            raise BrazoError(f"this motion is in the list already: {same.name}")
+            raise BrazoError(f"this motion is already in the list: {same.name}")
         self._captured(run)
 
     def _keep_replayed(self, replay: RecordingReplay) -> None:
@@ -300,7 +304,7 @@ class ComparePanel(Panel):
         stored = self._stored.get(name)
         if stored is None or not stored.path.exists():
             self._stale = True
-            raise BrazoError("this recording no longer exists")
+            raise BrazoError("this recording no longer exists: choose another one")
         self._read(stored.path, name_of_file(stored.path))
 
     def _open_file(self, given: Upload) -> None:
@@ -321,8 +325,8 @@ class ComparePanel(Panel):
                     after()
             tried = HeldRun(0, name, recording)
             if tried.compared(robot) is None:
-                have = "no robot" if len(recording) > 1 else "no rows"
-                raise BrazoError(f"{name}: {have} to compare with {robot}")
+                has = f"no signals of {robot}" if len(recording) > 1 else "fewer than two rows"
+                raise BrazoError(f"{name}: the recording has {has}: choose another one")
             tried.metrics(robot)  # may take a while
             return tried, recording
 
@@ -353,7 +357,7 @@ class ComparePanel(Panel):
     # ---- run again -------------------------------------------------------------------------------
 
     def _last_played(self) -> HeldRun | None:
-        """The last run of a trajectory in the current simulation."""
+        """Last run of a trajectory in the current simulation; None if there is none."""
         if self.session.replay is not None:
             return None
         robots = self.sim.robots
@@ -386,10 +390,12 @@ class ComparePanel(Panel):
             self._run_again()
             return
         if name not in controllers():
-            raise BrazoError(f"no controller named '{name}'")
+            raise BrazoError(f"no controller named '{name}': choose one from the list")
         controller, arm = controllers()[name](), robot.arm
         if not arm.has_dynamics:
-            raise BrazoError(f"{robot.name} has no masses: it has ideal positioning only")
+            raise BrazoError(
+                f"{robot.name} has no masses, so {name} cannot move it: choose Ideal positioning"
+            )
         self._binding += 1
         binding = self._binding
 
@@ -452,7 +458,7 @@ class ComparePanel(Panel):
         self._place_ghosts()
 
     def _replay_start(self, replay: RecordingReplay) -> float:
-        """Time of the replayed recording at which its motion starts (s)."""
+        """Time (s) in the replayed recording at which the selected robot starts to move."""
         key = (replay, self._robot)
         if getattr(self, "_start_of", None) != key:
             robot = replay.robots[self._robot]
@@ -549,7 +555,7 @@ class ComparePanel(Panel):
         )
 
     def _target(self, suffix: str) -> Path:
-        """Return a new temporary path; user input is not part of its name."""
+        """Path for a new temporary file with this suffix; the name contains no user input."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
         return self._folder / f"compare-{next(self._files)}{suffix}"
@@ -575,7 +581,7 @@ class ComparePanel(Panel):
 
 
 def _choices(signals: dict[str, str]) -> dict[str, list[list[str]]]:
-    """Signals for a drop-down list, grouped."""
+    """Options of a drop-down list of signals: pairs of name and label, by group title."""
     groups = groups_of(["t", *(f"robot.{name}" for name in signals)], ["robot"])
     found = {}
     for group in groups.values():
@@ -599,7 +605,10 @@ def _parts(runs: list[tuple[int, ComparedRun]]) -> list[list[str]]:
 
 
 def _of_part(metrics: list[MotionMetrics], part: str) -> MotionMetrics | None:
-    """Metrics of a joint, or of the tool with the energy of all joints."""
+    """Metrics of `part`, which is a joint or the tool; None if there are none.
+
+    The energy in the metrics of the tool is the sum over all joints.
+    """
     found = next((one for one in metrics if one.part == part), None)
     if found is None or part != TOOL:
         return found
@@ -615,12 +624,15 @@ def _fixed(value: float, digits: int) -> str:
 
 
 def _first(signals: dict[str, str], *wanted: str) -> str:
-    """The first signal that is, or starts with, one of these; '' if none."""
+    """First signal that starts with one of the prefixes `wanted`, tried in order; '' if none."""
     return next((n for want in wanted for n in signals if n == want or n.startswith(want)), "")
 
 
 def _plane(runs: list[tuple[int, ComparedRun]]) -> tuple[str, str] | None:
-    """The two tool coordinates with the largest extent in the first run."""
+    """The two tool coordinates with the largest range, e.g. `("tool.x", "tool.z")`.
+
+    Uses the first run that has the tool position; None if there is none.
+    """
     for _, run in runs:
         names = [f"tool.{axis}" for axis in "xyz"]
         if all(name in run.signals for name in names):

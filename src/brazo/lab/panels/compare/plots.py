@@ -1,4 +1,4 @@
-"""Overlaid plots of the compared runs: over time with a cursor, and one signal over another."""
+"""Overlaid plots of the compared runs: a signal over time, and an XY plot of two signals."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Runs = Sequence[tuple[int, "ComparedRun"]]  # with their colour indices
 
 
 class TimePlot:
-    """A signal of all runs over time since the start of the motion, with a cursor."""
+    """Plot of one signal of all runs over time, with a cursor; t = 0 is the start of the motion."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -37,7 +37,7 @@ class TimePlot:
         panel.on(f"{name}/part", self._tell_part, float, float, free=True, passive=True)
 
     def show(self, runs: Runs, signal: str, end: float) -> None:
-        """Draw a signal from the start of the motions to `end` (s)."""
+        """Draw a signal of the runs from t = 0 (start of the motion) to t = `end` (s)."""
         self._key = next(_keys)
         found = [(k, run) for k, run in runs if signal in run.signals]
         lines: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ class TimePlot:
         )
 
     def values(self, cursor: float) -> dict[str, Any]:
-        """Cursor and the values of all lines there, for the panel's `values`."""
+        """Values of all lines at time `cursor` (s), as a part of the result of `Panel.values`."""
         if not len(self._t):
             return {}
         row = row_at(self._t, self._y, cursor)
@@ -94,7 +94,7 @@ class TimePlot:
 
 
 class XYPlot:
-    """One signal over another, a curve for each run."""
+    """Plot of one signal over another, with one curve per run."""
 
     def __init__(self, panel: Panel, name: str) -> None:
         self._panel, self._name = panel, name
@@ -102,7 +102,7 @@ class XYPlot:
         self._curves: list[np.ndarray] = []  # (rows, 3): t, x, y
 
     def show(self, runs: Runs, x: str, y: str, end: float) -> None:
-        """Draw signal `y` over signal `x`, from the start of the motions to `end` (s)."""
+        """Draw signal `y` over signal `x` from t = 0 (start of the motion) to t = `end` (s)."""
         self._key, self._curves = next(_keys), []
         found = [(k, run) for k, run in runs if x in run.signals and y in run.signals]
         units = [display_unit(found[0][1].signals[one]) if found else ("", 1.0) for one in (x, y)]
@@ -133,7 +133,7 @@ class XYPlot:
         )
 
     def values(self, cursor: float) -> dict[str, Any]:
-        """The point of each curve at the cursor, for the panel's `values`."""
+        """Point of each curve at time `cursor` (s), as a part of the result of `Panel.values`."""
         points: list[list[float] | None] = []
         for curve in self._curves:
             inside = len(curve) > 1 and curve[0, 0] - NEAR < cursor < curve[-1, 0] + NEAR

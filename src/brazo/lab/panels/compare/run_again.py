@@ -1,8 +1,7 @@
-"""Task that repeats a trajectory: approach to its start, rest, then the same motion.
+"""Simulation task that repeats a trajectory: moves to its start, rests, then plays it again.
 
-A new controller starts from the current state, and without gravity compensation the arm first
-sags; an approach leaves a tracking error behind.  The comparison is about the trajectory, so the
-robot rests at its start before.
+The rest removes transients that are not caused by the trajectory: the tracking error of the
+approach, and the sag of the arm after a change to a controller without gravity compensation.
 """
 
 from __future__ import annotations
@@ -23,7 +22,11 @@ LEAST, MOST = 0.5, 5.0  # s of rest; a controller that oscillates is not waited 
 
 
 class RunAgain:
-    """Plays the trajectory of `playing` from rest; STOP, or another motion, ends it."""
+    """Task that repeats the trajectory of the task `playing`, starting at rest.
+
+    STOP or another motion of the robot ends the task.  `done(reason)` is called at the end;
+    `reason` is "" if the trajectory was completed.
+    """
 
     paused = False
     waits = True  # the run is the trajectory that follows
@@ -37,11 +40,14 @@ class RunAgain:
         self._off = False
 
     def pause(self) -> None:
-        """STOP: do not play."""
+        """Cancel the task; called on STOP."""
         self._off = True
 
     def tick(self, sim: Simulation) -> bool:
-        """Approach, rest, then add the trajectory; return whether the task continues."""
+        """Do one step: approach, rest, or start the trajectory.
+
+        Returns True until the trajectory is started or the task is cancelled.
+        """
         robot, trajectory = self._playing.robot, self._playing.trajectory
         other = self._motion is not None and robot.motion is not self._motion
         if self._off or other or sim.robots.get(robot.name) is not robot:

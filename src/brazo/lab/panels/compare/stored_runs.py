@@ -1,10 +1,10 @@
-"""The runs of the Compare panel in a project: `compare.yaml` lists them, `compare/` has their rows.
+"""Storage of the compared runs in a project: a list in `compare.yaml`, samples in `compare/`.
 
     - {file: 1.parquet, name: PD, named: on}
 
-Rows are written and read on another thread.  A listed file that does not exist was being written
-when the lab was killed.  Files that are not listed belong to removed runs; they are deleted when
-the project is opened again, so that undo can return them.
+`named` is on if the user chose the name.  Files are written and read on another thread.  A listed
+file can be missing if the lab was killed while writing it.  Files of removed runs are not listed,
+and are kept for undo until the project is opened again.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Work = Callable[[], None]
 
 
 class StoredRuns:
-    """Writes the runs of one project.  Use on the lab's thread.
+    """Writes and reads the compared runs of one project.  Use on the lab's thread only.
 
-    `post` queues a call for the lab's thread, and `report(message)` is called when a run cannot be
+    `post` queues a call for the lab's thread.  `report(message)` is called when a run cannot be
     written or read.
     """
 
@@ -39,7 +39,7 @@ class StoredRuns:
         self._thread: threading.Thread | None = None
 
     def text(self, project: Project, runs: Iterable[HeldRun]) -> str:
-        """Text of `compare.yaml`; the runs that have no file yet are written."""
+        """Text of `compare.yaml` for these runs; also writes the runs that have no file yet."""
         if project.folder != self.folder:
             self._use(project.folder)
         lines = []
@@ -51,7 +51,10 @@ class StoredRuns:
         return "".join(lines)
 
     def load(self, project: Project, done: Callable[[list[HeldRun]], None]) -> None:
-        """Read the runs of a project, and call `done(runs)`; their numbers are 0."""
+        """Read the runs of a project on another thread, then call `done(runs)`.
+
+        All runs have the number 0; the caller must number them.
+        """
         self._use(project.folder)
         folder = project.folder / COMPARED
         listed = _listed(project)
@@ -81,7 +84,7 @@ class StoredRuns:
             self._do(work)
 
     def close(self) -> None:
-        """Wait until all runs are written."""
+        """Wait until all runs are written, and end the thread."""
         if self._thread is not None:
             self._work.put(None)
             self._thread.join()
@@ -103,7 +106,7 @@ class StoredRuns:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 recording.to_parquet(path)
             except (BrazoError, OSError) as error:
-                why = f"run {run.name} is not kept: {error}"
+                why = f"run {run.name} was not saved in the project: {error}"
                 self._post(lambda: self._report(why))
 
         self._do(work)
@@ -120,7 +123,7 @@ class StoredRuns:
 
 
 def _listed(project: Project) -> list[tuple[str, str, bool]]:
-    """File, name and whether the user chose the name, of each run of a project."""
+    """Runs listed in `compare.yaml`: file, name, and whether the user chose the name."""
     text, found = project.text(COMPARE), []
     if not text:
         return []

@@ -1,1 +1,1 @@
-"""The control panel."""
+"""Control panel: controllers, gains and step responses of the robots."""

@@ -1,4 +1,4 @@
-"""Options of the controllers other than gains, and copies of a controller with other options."""
+"""Selectable options of the controllers, such as feed-forward; gains are not options."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ _OFF_ON = {"": "off", "on": "on"}
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Option of a controller: its attribute name, label and allowed values."""
+    """Selectable option of a controller: its attribute name, label and allowed values."""
 
     name: str
     title: str
     values: Mapping[str, str]  # value sent by a page -> label
 
     def shown(self, value: Any) -> str:
-        """Convert a controller's value to the form used by a page."""
+        """Convert the value of the controller's attribute to a key of `values`."""
         return ("on" if value else "") if self.values is _OFF_ON else str(value)
 
     def read(self, sent: str) -> Any:
-        """Convert a value sent by a page to the controller's; raises `BrazoError` if unknown."""
+        """Convert a key of `values`, sent by a page, to the value of the controller's attribute.
+
+        Raises `BrazoError` for an unknown key.
+        """
         if sent not in self.values:
             raise BrazoError(f"{self.title}: choose one of {', '.join(self.values.values())}")
         return bool(sent) if self.values is _OFF_ON else sent
@@ -51,7 +54,10 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
 
 
 def changed(controller: Controller, **options: Any) -> Controller:
-    """Copy of a controller with the same gains and other options, not yet bound to a robot."""
+    """Copy of a controller with the same gains and the given options changed.
+
+    The copy is not yet bound to a robot.
+    """
     kept = {one.name: getattr(controller, one.name) for one in OPTIONS.get(controller.name, ())}
     if hasattr(controller, "pose"):
         kept["pose"] = controller.pose  # pyright: ignore[reportAttributeAccessIssue]
@@ -60,7 +66,10 @@ def changed(controller: Controller, **options: Any) -> Controller:
 
 
 def as_program(robot: str, controller: Controller, cell: str) -> str:
-    """Text of a program that sets this controller with these gains on a robot."""
+    """Text (YAML) of a program that sets this controller and its gains on a robot.
+
+    `robot` and `cell` are the names of the robot and of its cell.
+    """
     from brazo.program.program import Program
     from brazo.program.steps import SetController
 

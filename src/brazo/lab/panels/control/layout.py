@@ -38,13 +38,16 @@ SHOWN = {"revolute": ("deg", 180.0 / math.pi), "prismatic": ("mm", 1e3)}
 FORCE = {"revolute": "N m", "prismatic": "N"}
 WHAT = {"q": "Position", "qd": "Velocity", "error": "Error", "torque": "Torque"}
 WITHOUT_MASSES = (
-    "The file of this robot gives no masses: forces cannot move it. Its joints are set to the "
-    "reference."
+    "The robot file gives no masses: forces cannot move the robot. Its joints follow the reference "
+    "exactly."
 )
 
 
 def layout(robot: SimRobot, several: list[str], joint: int) -> str:
-    """HTML of the panel for a robot and one of its joints; `several` are all robots."""
+    """HTML of the panel for one robot.
+
+    `several` are the names of all robots of the cell.  `joint` is the index of the plotted joint.
+    """
     names = robot.arm.joint_names
     return (
         section(
@@ -92,7 +95,7 @@ def layout(robot: SimRobot, several: list[str], joint: int) -> str:
 
 
 def _titles(robot: SimRobot) -> dict[str, str]:
-    """Labels of the controllers to choose from, with the active one."""
+    """Labels of the selectable controllers and of the active controller, by controller name."""
     found = titles(robot.arm.has_dynamics)
     return found | {robot.controller_name: title_of(robot.controller_name)}
 
@@ -112,12 +115,12 @@ def _torques() -> str:
             label="Torque functions",
         ),
         buttons(
-            button("Apply", "torque-apply", title="Drive the robot with these torques"),
-            button("Zero torque", "torque-zero", title="Free motion: no torque at all joints"),
+            button("Apply", "torque-apply", title="Apply these torques to the joints"),
+            button("Zero torque", "torque-zero", title="Zero torque at all joints: free motion"),
         ),
         note(
-            "Expressions of t (s), q1, q2, … and qd1, qd2, … in rad, m and s, such as "
-            "2*sin(3*t) - 0.5*qd1. Choose a controller to hold the robot again."
+            "Expressions of time t, joint positions q1, q2, … and velocities qd1, qd2, … in rad, m "
+            "and s, for example 2*sin(3*t) - 0.5*qd1. To hold the robot again, choose a controller."
         ),
         open=False,
         id="torques",
@@ -125,7 +128,7 @@ def _torques() -> str:
 
 
 def options_of(controller: Controller | None) -> tuple[Option, ...]:
-    """Options of a controller that can be selected; none without a controller."""
+    """Selectable options of a controller; empty for None."""
     return OPTIONS.get(controller.name, ()) if controller is not None else ()
 
 
@@ -134,7 +137,7 @@ def numbered(names: Any) -> dict[str, str]:
 
 
 def gain_rows(controller: Controller) -> Values:
-    """Rows of the tables of gains, split into tables as in `_gains`."""
+    """Rows of the gain tables, by the name of the table on the page (see `_gains`)."""
     found: Values = {}
     for labels, group in groupby(controller.parameters(), key=lambda one: one.labels):
         some = list(group)

@@ -1,7 +1,8 @@
 """Control panel: controller and gains of each robot, tracking errors and step response.
 
-Gains are written into the running controller and take effect at its next step.  A new controller,
-or another option, is compiled in the background and starts from the current state.
+An edited gain is written into the running controller and takes effect at the next control step.  A
+new controller, or one with changed options, is compiled in the background and then starts from the
+current state.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class ControlPanel(Panel):
-    """Controller and gains of the selected robot."""
+    """Panel with the controller, gains and tracking errors of the selected robot."""
 
     id, title, icon, side, order = "control", "Control", "control", "left", 40
     scripts = ("panels/common/plot.js",)
@@ -104,7 +105,7 @@ class ControlPanel(Panel):
         self._renew()
 
     def _return_controllers(self) -> None:
-        """Set the chosen controllers of robots that are in the cell again after undo."""
+        """Restore the controllers of robots that undo has put back into the cell."""
         sim = self.sim
         for name, robot in sim.robots.items() if sim is self._sim else ():
             if name in self._chosen and not any(one is robot for one in self._robots):
@@ -128,7 +129,7 @@ class ControlPanel(Panel):
         self._renew()
 
     def _renew(self) -> None:
-        """Rebuild fields and plots for the selected robot and its controller."""
+        """Rebuild the HTML and the plots for the selected robot and its controller."""
         if self.sim.robots:
             robot = self.session.robot
             if self._joint >= robot.n:
@@ -214,7 +215,7 @@ class ControlPanel(Panel):
         elif name in controllers():
             self._use(robot, controllers()[name]())
         else:
-            raise BrazoError(f"no controller named '{name}'")
+            raise BrazoError(f"no controller named '{name}': choose one from the list")
 
     def _choose_option(self, name: str, value: str) -> None:
         robot = self.session.robot
@@ -252,7 +253,7 @@ class ControlPanel(Panel):
         )
 
     def _activate(self, robot: SimRobot, controller: Controller | str) -> None:
-        """Set a controller that is ready, as an edit that can be undone."""
+        """Set a compiled controller, or `"ideal"`, on a robot, as an edit that can be undone."""
         name = robot.name
         shown = controller if isinstance(controller, str) else controller.name
 
@@ -293,7 +294,10 @@ class ControlPanel(Panel):
         return {"torques": rows, "torque-active": state if active else ""}
 
     def _torques_of(self, robot: SimRobot) -> list[str]:
-        """The expressions of a robot: entered here, otherwise those that are active."""
+        """Torque expressions of a robot, one per joint.
+
+        They are the expressions entered in this panel, else the active ones, else "0".
+        """
         controller = robot.controller
         kept = self._torques.get(robot.name, [])
         if len(kept) != robot.n and isinstance(controller, TorqueFunctions):
@@ -301,7 +305,10 @@ class ControlPanel(Panel):
         return kept if len(kept) == robot.n else ["0"] * robot.n
 
     def _set_torque(self, joint: int, text: str) -> None:
-        """Change the expression of a joint; active torque functions use it at once."""
+        """Change the torque expression of a joint.
+
+        If torque functions are active, the change takes effect immediately.
+        """
         robot = self.session.robot
         if not 0 <= joint < robot.n:
             return
@@ -333,7 +340,10 @@ class ControlPanel(Panel):
         self._use(robot, TorqueFunctions("; ".join(self._torques_of(robot))))
 
     def _edit_gains(self, label: str, key: str, change: Callable[[Controller], None]) -> None:
-        """Change gains of the selected robot's controller, as an edit that can be undone."""
+        """Call `change(controller)` for the selected robot, as an edit that can be undone.
+
+        Consecutive edits with the same non-empty `key` are undone together.
+        """
         controller, robot = self._controller(), self.session.robot.name
 
         def state() -> dict[str, list[float]]:
@@ -364,7 +374,9 @@ class ControlPanel(Panel):
     def _controller(self) -> Controller:
         controller = self.session.robot.controller
         if controller is None:
-            raise BrazoError(f"{self.session.robot.name} has no controller with gains: choose one")
+            raise BrazoError(
+                f"{self.session.robot.name} has no controller with gains: choose one first"
+            )
         return controller
 
     def _gain_setter(self, gain: str):
@@ -472,7 +484,10 @@ class ControlPanel(Panel):
 
 
 def _return_controller(robot: SimRobot, controller: Controller | str) -> None:
-    """Set a controller with its gains, which a controller loses when it is bound again."""
+    """Set a controller on a robot and restore the gains of the controller.
+
+    The assignment alone would reset the gains, because it binds the controller to the robot.
+    """
     if isinstance(controller, str):
         robot.controller = controller
         return

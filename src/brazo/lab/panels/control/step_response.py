@@ -1,14 +1,14 @@
 """Step response of one joint, sampled at every simulation step.
 
-With the normalized response r(t) = (q(t) − q₀)/size:
+With the step amplitude `size` and the normalized response r(t) = (q(t) − q₀)/size:
 
     rise        time from r = 0.1 to r = 0.9
-    error       size − (q − q₀), mean of the last 10 % of the samples
+    error       mean of size − (q − q₀) over the last 10 % of the samples
 
-and overshoot, settling time and peak torque as in `brazo.recording.metrics`.
+Overshoot, settling time and peak torque are defined in `brazo.recording.metrics`.
 
-The step is small, stays within the joint limits and starts at rest.  Afterwards the joint moves
-back to where it was.
+The step is small, stays within the joint limits and starts at rest.  After the measurement, the
+joint moves back to its start position.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ USUAL = {"revolute": math.radians(2.0), "prismatic": 0.005}  # rad, m; default a
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Response:
-    """Measured step response of one joint; t = 0 at the step."""
+    """Measured step response of one joint, with the step at t = 0."""
 
     robot: str
     joint: int
@@ -53,7 +53,7 @@ class Response:
 
     @property
     def rise(self) -> float:
-        """Rise time from 10 % to 90 % (s); NaN if 90 % was not reached."""
+        """Rise time (s) from 10 % to 90 % of the step; NaN if 90 % was not reached."""
         done = self.q / self.size
         if done.max() < 0.9:
             return math.nan
@@ -61,7 +61,7 @@ class Response:
 
     @property
     def settling(self) -> float:
-        """Settling time (s); NaN if the response did not settle within the band."""
+        """Settling time (s); NaN if the response did not settle."""
         return settling_time(self.t, self.size - self.q, BAND * abs(self.size))
 
     @property
@@ -76,9 +76,11 @@ class Response:
 
 
 class StepTest:
-    """Simulation task that commands the step and records the response.
+    """Simulation task that commands a step of one joint and records the response.
 
-    Calls `done(response)` at the end, with None if the test was interrupted.
+    `size` is the step amplitude (rad or m); its sign is reversed if the joint would otherwise
+    exceed a limit.  `done(response)` is called at the end; the response is None if the test was
+    interrupted.
     """
 
     paused = False
@@ -95,16 +97,17 @@ class StepTest:
         arm = robot.arm
         kind = arm.joint_kinds[joint]
         if not 0.0 < abs(size) <= LARGEST[kind] * (1.0 + 1e-9):
-            most = (
-                f"{math.degrees(LARGEST[kind]):g}°"
-                if kind == "revolute"
-                else f"{1e3 * LARGEST[kind]:g} mm"
+            given, most = (
+                f"{math.degrees(x):g}°" if kind == "revolute" else f"{1e3 * x:g} mm"
+                for x in (size, LARGEST[kind])
             )
-            raise BrazoError(f"step amplitude out of range: above 0, at most {most}")
+            raise BrazoError(
+                f"step amplitude {given}: its magnitude must be above 0 and at most {most}"
+            )
         if robot.controller_name in (IDEAL, "none"):
-            raise BrazoError(f"{robot.name} has no feedback controller: choose one")
+            raise BrazoError(f"{robot.name} has no feedback controller: choose one first")
         if robot.moving or np.abs(robot.qd).max() > 1e-2:
-            raise BrazoError(f"{robot.name} is moving: a step response starts at rest")
+            raise BrazoError(f"{robot.name} is moving: wait until it is at rest")
         self.motions = {robot.name: None}  # reserves the robot for this task
         self._robot, self._joint, self._done = robot, joint, done
         self._from = robot.reference.q
@@ -113,13 +116,15 @@ class StepTest:
         if not low <= self._from[joint] + size <= high:
             self._size = -size
         if not low <= self._from[joint] + self._size <= high:
-            raise BrazoError(f"{arm.joint_names[joint]} reaches a limit with this step amplitude")
+            raise BrazoError(
+                f"{arm.joint_names[joint]} would exceed a position limit: use a smaller step"
+            )
         self._rows: list[tuple[float, float, float]] = []
         self._motion: object = None
         self._over = False
 
     def pause(self) -> None:
-        """Abort the test, on STOP, without commanding another motion."""
+        """Abort the test on STOP, without commanding another motion."""
         self._over = True
 
     def tick(self, sim: Simulation) -> bool:

@@ -1,1 +1,1 @@
-"""The data panel."""
+"""Data panel: plots, current values and recordings of signals."""

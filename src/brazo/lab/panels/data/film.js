@@ -11,7 +11,7 @@ import { say } from "../../server/page/notices.js";
 import { webm } from "./webm.js";
 
 const RATE = 30; // max frames per second
-const STILL = 200; // ms after which a view at rest is drawn again
+const STILL = 200; // ms after which an idle view is rendered again
 const KEY_EVERY = 2000; // ms between key frames
 const LONGEST = 20 * 60_000; // ms
 const WIDEST = 1920; // px
@@ -57,12 +57,12 @@ export class Film {
     this.brush.fillStyle = viewer.dark ? "#16191f" : "#ffffff";
     this.brush.fillRect(0, 0, width, height);
     this.brush.drawImage(canvas, (width - w) / 2, (height - h) / 2, w, h);
-    const picture = new VideoFrame(this.copy, { timestamp: Math.round(1000 * time) });
+    const frame = new VideoFrame(this.copy, { timestamp: Math.round(1000 * time) });
     const keyFrame = time - this.key >= KEY_EVERY;
     if (keyFrame) this.key = time;
     this.last = time;
-    this.encoder.encode(picture, { keyFrame });
-    picture.close();
+    this.encoder.encode(frame, { keyFrame });
+    frame.close();
   }
 
   keep(chunk) {
@@ -86,7 +86,7 @@ export class Film {
   }
 }
 
-// ---- filming ----------------------------------------------------------------------------------
+// ---- recording --------------------------------------------------------------------------------
 
 function begin() {
   const canvas = viewer.canvas;
@@ -100,7 +100,7 @@ function begin() {
   }
   film = new Film(canvas);
   film.begin = performance.now();
-  viewer.fine = true; // changing between rough and smooth edges would flicker
+  viewer.fine = true; // switching antialiasing on and off would flicker
   return true;
 }
 
@@ -108,7 +108,7 @@ function begin() {
 function filmView() {
   if (!begin()) return;
   film.off = viewer.onDrawn(take);
-  film.timer = setInterval(look, STILL);
+  film.timer = setInterval(check, STILL);
   viewer.redraw();
   refresh();
 }
@@ -123,28 +123,28 @@ function take(canvas) {
   }
 }
 
-// Redraw a view at rest at intervals, or the video would end with the last motion.
-function look() {
+// Render an idle view periodically, otherwise the video would end with the last motion.
+function check() {
   const time = performance.now() - film.begin;
   if (time - film.last >= STILL - 20) viewer.redraw();
   if (film.error || time > LONGEST) stop();
   refresh();
 }
 
-// Record a replay frame by frame: complete at any drawing speed.
+// Record a replay frame by frame: complete at any rendering speed.
 async function filmRecording() {
   const [start, end] = value("replay/span");
   const length = Math.min(end - start, LONGEST / 1000);
   if (!begin()) return;
   send("pause");
-  const pictures = Math.ceil(length * RATE - 1e-6);
-  for (let k = 0; k <= pictures && !film.ending; k++) {
+  const frames = Math.ceil(length * RATE - 1e-6);
+  for (let k = 0; k <= frames && !film.ending; k++) {
     const t = Math.min(k / RATE, length);
     await shown(start + t);
     if (film.ending) break;
     await drawnWith((canvas) => film.add(canvas, 1000 * t));
     while (film.behind) await pause(5);
-    film.share = k / pictures;
+    film.share = k / frames;
     refresh();
   }
   stop();
@@ -195,7 +195,7 @@ async function stop() {
   refresh();
   if (ended.timer) {
     clearInterval(ended.timer);
-    // The last frame; a page in the background draws none.
+    // The last frame; a page in the background renders none.
     await Promise.race([drawnWith(() => {}), pause(1000)]);
     ended.off();
   }

@@ -1,7 +1,7 @@
 """Data panel: plots of any signal, table of current values, recordings and exports.
 
-Live plots use a buffer of the last minute of all signals (`brazo.lab.app.live`), at any speed of
-the simulation.  A recording contains every step (`recordings.py`).
+Live plots use a buffer with the last minute of all signals (`brazo.lab.app.live`).  A recording
+contains every simulation step (`recordings.py`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class _Plot:
 
 
 class DataPanel(Panel):
-    """Plots, values and recordings."""
+    """Panel with plots, current values and recordings of signals."""
 
     id, title, icon, side, order = "data", "Data", "chart", "right", 40
     used_for = ("cell", "replay")
@@ -137,13 +137,13 @@ class DataPanel(Panel):
                         column("name", "Signal"),
                         column("now", "now", digits=3),
                         column("unit", ""),
-                        column("low", "least", digits=3),
-                        column("high", "greatest", digits=3),
+                        column("low", "min", digits=3),
+                        column("high", "max", digits=3),
                     ],
                     label="Values",
                     empty="No signals plotted.",
                 ),
-                note(f"Plotted signals; min and max {span}."),
+                note(f"Values of the plotted signals. Min and max {span}."),
                 id="values",
             )
             + self._scope.html()
@@ -153,8 +153,8 @@ class DataPanel(Panel):
                 "Video",
                 "<brazo-film></brazo-film>",
                 note(
-                    "The scene as shown in this page, as WebM. Video in Recordings renders an MP4 "
-                    "in the background."
+                    "Records this page's 3D view to a WebM file. To render an MP4 file of a "
+                    "recording, press Video under Recordings."
                 ),
                 id="video",
             )
@@ -227,7 +227,7 @@ class DataPanel(Panel):
 
     def _add_plot(self) -> None:
         if len(self._plots) >= MOST_PLOTS:
-            raise BrazoError(f"at most {MOST_PLOTS} plots")
+            raise BrazoError(f"at most {MOST_PLOTS} plots: remove one first")
         one = _Plot(self, next(self._numbers))
         shown_now = {other.shows for other in self._plots}
         robot = self.session.selection.robot

@@ -1,10 +1,12 @@
 """Recordings section of the data panel: record, list, open, export and delete.
 
-Rows are written to a file in the runs folder while the simulation runs (`brazo.lab.app.runs`).
-Exports are made from that file in other processes, so that they do not delay the simulation loop.
+While recording, every simulation step is written to a file in the runs folder
+(`brazo.lab.app.runs`).  Exports of this file run in separate processes, so that they do not delay
+the simulation loop.
 
-If a write fails, e.g. because the disk is full, the simulation pauses and the recording ends.  The
-pages show the reason, the recorded part stays in the list, and a new recording can be started.
+If a write fails, for example because the disk is full, the simulation pauses and the recording
+ends.  The pages show the reason.  The recorded part stays in the list, and a new recording can be
+started.
 """
 
 from __future__ import annotations
@@ -39,8 +41,8 @@ from brazo.recording.part_file import PART, part_of
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
     from brazo.simulation import Simulation
-    from brazo.simulation.events import Event, Listening
     from brazo.simulation.recorder import RunRecorder
+    from brazo.simulation.run_events import Event, Listening
 
 FORMATS = {"csv": "CSV", "xlsx": "XLSX", "parquet": "Parquet", "mcap": "MCAP"}
 SCENES = {"html": "Export 3D replay", "mp4": "Render video"}  # formats that show the cell
@@ -48,7 +50,10 @@ LISTED = 200  # max number of listed recordings, newest first
 
 
 class Recordings:
-    """Recordings of a lab.  Use on the lab's thread only."""
+    """Recordings section: starts, lists, exports and deletes recordings.
+
+    Use on the lab's thread only.
+    """
 
     def __init__(self, panel: Panel) -> None:
         self._panel, self._context = panel, panel.context
@@ -75,14 +80,14 @@ class Recordings:
     # ---- display -----------------------------------------------------------------------------
 
     def html(self, replayed: bool) -> str:
-        """HTML of the section; without the record buttons during a replay."""
+        """HTML of the section.  If `replayed`, the record buttons are omitted."""
         record = (
             row("Recorded", text("recorded", wide=True)),
             buttons(
                 button("Record", "record", look="primary", enabled="may-record"),
                 button("Stop", "record-stop", icon="stop", enabled="recording"),
             ),
-            note("Every signal at every step, with all events."),
+            note("Records every signal at every simulation step, and all events."),
         )
         return section(
             "Recordings",
@@ -119,7 +124,7 @@ class Recordings:
         )
 
     def values(self) -> Values:
-        """Current values of the section."""
+        """Page values of the section, as a part of the result of `Panel.values`."""
         if self._stale:
             self._stale = False
             # On another thread: the first listing opens every file, which can take a second.
@@ -163,8 +168,8 @@ class Recordings:
         if size <= LIMIT:
             return ""
         return (
-            f"Recordings take {in_bytes(size)}, more than {in_bytes(LIMIT)}. Delete those that are "
-            "not needed; none is deleted automatically."
+            f"Recordings use {in_bytes(size)}, more than {in_bytes(LIMIT)}. Delete recordings that "
+            "you no longer need; none are deleted automatically."
         )
 
     def _folder_name(self) -> str:
@@ -176,28 +181,31 @@ class Recordings:
     # ---- recording ---------------------------------------------------------------------------
 
     def simulation_changed(self) -> None:
-        """Stop a recording of the previous simulation after another one was opened."""
+        """Stop the recording if another cell was opened or the robots or bodies changed."""
         if self._sim is not None and self._sim is not self._context.session.shown and self._stop():
-            self._panel.say("The recording ended with its cell and is kept.", "warn")
+            self._panel.say("The recording ended, because its cell was closed. It is kept.", "warn")
         elif self._is_over() and self._end():
             what = "robots or bodies of the cell changed"
-            self._panel.say(f"The recording ended, because {what}; it is kept.", "warn")
+            self._panel.say(f"The recording ended, because {what}. It is kept.", "warn")
         self._stale = True
 
     def _is_over(self) -> bool:
-        """Whether the simulation ended the recording."""
+        """Whether the simulation itself has ended the recording."""
         return self._sim is not None and self._sim.recording.recorder is not self._recorder
 
     def changed(self) -> None:
-        """List the folder again: another panel wrote to it."""
+        """Mark the list as outdated, after another panel wrote to the runs folder."""
         self._stale = True
 
     def restart_with_run(self) -> None:
-        """Start a new recording at the next reset, if one is in progress now."""
+        """Request a new recording at the next reset, if a recording is in progress now."""
         self._restarts = self._sim is not None
 
     def reset(self) -> None:
-        """Finish the recording that a reset of the simulation ended; restart it if requested."""
+        """Add the recording to the list after a reset of the simulation has ended it.
+
+        If `restart_with_run` was called before the reset, start a new recording.
+        """
         restarts, self._restarts = self._restarts, False
         kept = self._end()
         if restarts:
@@ -208,7 +216,7 @@ class Recordings:
             self._panel.say("The recording ended with the reset and is kept.", "warn")
 
     def close(self) -> None:
-        """Stop recording and delete temporary files when the lab closes."""
+        """Stop recording and delete temporary files; called when the lab closes."""
         self._stop()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -229,7 +237,7 @@ class Recordings:
         self._look()
 
     def _stop(self) -> bool:
-        """Stop the recording in progress.  Return whether it has rows."""
+        """Stop the recording in progress, if any.  Return whether it contains samples."""
         sim = self._sim
         if sim is not None and sim.recording.recorder is self._recorder:
             # The part file is not converted, so that the simulation does not wait for that.
@@ -237,7 +245,10 @@ class Recordings:
         return self._end()
 
     def _end(self) -> bool:
-        """List the recording of a recorder that was closed.  Return whether it has rows."""
+        """Add the finished recording to the list.  Return whether it contains samples.
+
+        A recording without samples is deleted.
+        """
         sim, recorder, self._sim, self._recorder = self._sim, self._recorder, None, None
         if sim is None or recorder is None:
             return False
@@ -276,7 +287,10 @@ class Recordings:
     # ---- saved recordings --------------------------------------------------------------------
 
     def _look(self) -> None:
-        """List the folder; fast if its files were listed before."""
+        """Update the list of recordings from the runs folder.
+
+        Only new and changed files are opened.
+        """
         runs, problem = self._listed()
         self._runs = {run.name: run for run in runs}
         self._rows = None
@@ -290,9 +304,9 @@ class Recordings:
         try:
             return self._context.runs.list(), ""
         except BrazoError as error:
-            return [], f"Kept recordings cannot be listed: {error}"
+            return [], f"Saved recordings cannot be listed: {error}"
         except OSError as error:
-            return [], f"Kept recordings cannot be listed: {error.strerror}: {error.filename}"
+            return [], f"Saved recordings cannot be listed: {error.strerror}: {error.filename}"
 
     def _choose(self, name: str) -> None:
         if name in self._runs:
@@ -304,21 +318,21 @@ class Recordings:
         self._chosen, self._rows = name, None
 
     def _chosen_run(self) -> StoredRun:
-        """Return the selected recording; raises `BrazoError` if it cannot be used.
+        """Return the selected recording; raises `BrazoError` if it is missing or unreadable.
 
-        A page can select only recordings of the list, not other files.
+        A page can select only recordings in the list, not other files.
         """
         run = self._runs.get(self._chosen)
         if run is None:
-            raise BrazoError("no recording is chosen: record something, or choose one in the list")
+            raise BrazoError("no recording selected: select one in the list, or record one first")
         if run.problem:
             raise BrazoError(run.problem)
         if run.written or not run.path.exists():
             self._look()
             raise BrazoError(
-                f"{run.name}: is still being recorded: stop the recording first"
+                f"{run.name} is still being recorded: stop the recording first"
                 if run.written
-                else f"{run.name}: no longer exists"
+                else f"{run.name} no longer exists"
             )
         return run
 
@@ -331,7 +345,7 @@ class Recordings:
     def _delete(self) -> None:
         run, sim = self._chosen_run(), self._context.session.shown
         if isinstance(sim, RecordingReplay) and sim.path == run.path:
-            raise BrazoError(f"{run.name}: is open as a replay: open something else first")
+            raise BrazoError(f"{run.name} is open as a replay: open another recording first")
 
         def files(job: Job) -> Files:
             target = self._target(".parquet")
@@ -346,7 +360,7 @@ class Recordings:
             self._look()
 
         self._context.unsaved.ask(
-            f"This removes the recording from {run.path.parent}:",
+            f"This deletes the recording in {run.path.parent}:",
             [Work(run.title, files)],
             delete,
             title="Delete recording",
@@ -374,7 +388,7 @@ class Recordings:
             )
 
     def _target(self, suffix: str) -> Path:
-        """Return a new temporary path for an export; user input is not part of its name."""
+        """Path for a new temporary file with this suffix; the name contains no user input."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="brazo-lab-"))
         return self.folder / f"export-{next(self._exports)}{suffix}"
@@ -385,7 +399,11 @@ class Recordings:
 
 
 def _date(started: float) -> str:
-    """Format a start time briefly: time if today, day and time if this year, else the date."""
+    """Format a start time (s since the epoch).
+
+    The text is the time of day if the date is today, day and time if it is in the current year, and
+    the date otherwise.
+    """
     at, now = time.localtime(started), time.localtime()
     if at[:3] == now[:3]:
         return time.strftime("%H:%M:%S", at)
@@ -399,6 +417,6 @@ def _stem(run: StoredRun) -> str:
 
 
 def _convert(job: Job, source: Path, target: Path) -> None:
-    from brazo.recording.export import Export
+    from brazo.recording.export_process import Export
 
     Export(source, target).wait(progress=job.tell)

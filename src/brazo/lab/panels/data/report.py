@@ -1,6 +1,6 @@
 """Report of a recording, written in a separate process.
 
-The module has few imports, so that the process starts fast.
+This module imports little, so that the process starts fast.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 def write_report_of(progress: Any, source: str, target: str) -> None:
     """Write the report of the recording `source` to the HTML file `target`.
 
-    Runs in a separate process and calls `progress(fraction, text)`; the fraction may be None.
+    Runs in a separate process.  Calls `progress(fraction, text)`; an unknown fraction is None.
     """
     from brazo.recording.recording import Recording
 

@@ -1,7 +1,8 @@
-"""`RowTable`: the stored rows of a group of signals as a table: the last minute, or a recording.
+"""Table of the samples of a signal group, from the last minute or from an open recording.
 
-A table is a copy of the rows at the time when they were read: the rows of a running simulation are
-read again by *Refresh*, and when it is paused.  A page of rows is sent at a time.
+The table shows a copy of the samples.  For a simulation, the copy is updated when the user presses
+*Refresh* and when the simulation pauses.  The table is divided into pages of `PAGE` rows, and only
+the current page is sent to the browser.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ TIME_DIGITS = 3
 
 
 class RowTable:
-    """Rows of one group of signals.  Use on the lab's thread."""
+    """Table with one row per sample of a group of signals.  Use on the lab's thread only."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel, self._live = panel, panel.context.live
@@ -43,9 +44,9 @@ class RowTable:
         panel.on("rows-csv", self._csv)
 
     def html(self) -> str:
-        """Content of the section."""
+        """HTML of the section."""
         replayed = self._panel.session.replay is not None
-        what = "of the recording" if replayed else "of the last minute, every 10 ms"
+        what = "of the recording" if replayed else "of the last minute, one every 10 ms"
         return section(
             "Stored rows",
             select("rows-group", label="Signals of the stored rows", options_from="choices"),
@@ -54,13 +55,13 @@ class RowTable:
                 button("Refresh", "rows-refresh", icon="restart", title=f"Read the rows {what}"),
                 button("Download CSV", "rows-csv", icon="download", enabled="rows-any"),
             ),
-            note(f"Rows {what}. The file has all of them, in SI units and radians."),
+            note(f"Rows {what}. The CSV file contains all rows, in SI units and radians."),
             open=False,
             id="rows",
         )
 
     def changed(self, groups: Mapping[str, Group]) -> None:
-        """Use the signals of another simulation or recording."""
+        """Show the rows of another simulation or recording, whose signal groups are `groups`."""
         self._groups = groups
         if self._group not in groups:
             wanted = f"{self._panel.session.selection.robot}.q"
@@ -68,15 +69,19 @@ class RowTable:
         self.read()
 
     def values(self) -> Values:
-        """Values of the section; the rows are read again after a pause."""
+        """Page values of the section, as a part of the result of `Panel.values`.
+
+        Reads the rows again if the simulation has paused since the last call.
+        """
         if self._state() != self._read_at:
             self.read()
         return {"rows-group": self._group, "rows-any": bool(len(self._rows)), "rows": self._page()}
 
     def read(self) -> None:
-        """Read the rows again; those of a simulation are shown from the newest one.
+        """Read the rows again.
 
-        A page that the user turned to stays.
+        The table stays on the current page, with one exception: if it shows the last page of a
+        simulation, it then shows the new last page.
         """
         newest = self._first == self._last_page
         shown = self._panel.session.shown
@@ -102,7 +107,7 @@ class RowTable:
         self._read_at = self._state()
 
     def _state(self) -> object:
-        """What the rows depend on; None while a simulation runs."""
+        """Key that changes when the rows must be read again; constant while a simulation runs."""
         shown = self._panel.session.shown
         if isinstance(shown, RecordingReplay):
             return shown, self._group
@@ -120,7 +125,7 @@ class RowTable:
             self.read()
 
     def _turn(self, first: int) -> None:
-        """Show the page with a row, counted from 0."""
+        """Show the page that contains the row with this index, counted from 0."""
         self._first = min(max(first, 0) // PAGE * PAGE, self._last_page)
 
     def _page(self) -> dict[str, Any]:

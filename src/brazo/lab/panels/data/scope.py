@@ -1,7 +1,8 @@
-"""Scope section of the data panel: path of the selected robot's tool in a plane, and its reference.
+"""Scope section of the data panel: actual and reference tool path, projected onto a plane.
 
-Live, it shows the last `TRAIL` seconds; of a recording, the whole path with a cursor at the current
-time.  The error statistics beside it cover the path that is shown.
+The paths are those of the selected robot.  A live plot covers the last `TRAIL` seconds.  For a
+recording, the plot covers the whole path and has a cursor at the current replay time.  The error
+statistics cover the same time span as the plot.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _keys = count(1)
 
 
 class Scope:
-    """The scope of a data panel.  Use on the lab's thread."""
+    """Plot of the tool path in a plane, with error statistics.  Use on the lab's thread only."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -57,17 +58,17 @@ class Scope:
                 label="Tool error",
                 empty="No reference yet.",
             ),
-            note(f"Selected robot: its tool, and its reference dashed. {NOTE}"),
+            note(f"Tool path of the selected robot; the reference is dashed. {NOTE}"),
             id="scope",
         )
 
     def changed(self) -> None:
-        """Draw again: another simulation, robot or plane."""
+        """Redraw everything, after the simulation, the selected robot or the plane changed."""
         self._shown, self._sent, self._measured = (), -np.inf, -np.inf
         self._path, self._rows = np.empty((0, 5)), []
 
     def values(self) -> Values:
-        """Current values of the section."""
+        """Page values of the section, as a part of the result of `Panel.values`."""
         found: Values = {"scope-plane": self._plane, "scope-errors": self._rows}
         shown, robot = self._panel.session.shown, self._panel.session.selection.robot
         names = self._names(robot)
@@ -112,7 +113,10 @@ class Scope:
         return found | {"scope-errors": self._rows} | self._now(row)
 
     def _names(self, robot: str) -> list[str]:
-        """Signals of the tool, and of its reference if there is one, in the plane."""
+        """Signal names of the tool position in the plane, then of its reference if recorded.
+
+        Empty if there is no tool position.
+        """
         shown = self._panel.session.shown
         columns = shown.columns if isinstance(shown, RecordingReplay) else self._live.columns
         tool = [f"{robot}.tool.{axis}" for axis in self._plane]
@@ -122,7 +126,7 @@ class Scope:
         return tool + (reference if all(one in columns for one in reference) else [])
 
     def _columns(self, robot: str) -> list[str]:
-        """Signals that the statistics need, time first."""
+        """Names of the signals that the statistics need; the first is the time."""
         shown = self._panel.session.shown
         columns = shown.columns if isinstance(shown, RecordingReplay) else self._live.columns
         groups = tuple(f"{robot}.{group}." for group in ("q", "q_ref", "tool", "tool_ref"))
@@ -138,7 +142,11 @@ class Scope:
         self._rows = [{"id": name, "name": name, "value": value} for name, value in texts]
 
     def _drawn(self, path: np.ndarray, most: int, seek: str) -> Values:
-        """The path (rows, 3 or 5) in m as a message for the page, in mm."""
+        """Message that draws a path on the pages, in mm, reduced to at most `most` points.
+
+        The columns of `path` (rows, 3 or 5) are the time, two tool coordinates and, optionally, two
+        reference coordinates (m).  `seek` is the event that a click on the path sends.
+        """
         self._key = next(_keys)
         step = max(1, -(-len(path) // most))
         # The last row is always sent: it is where the tool is.

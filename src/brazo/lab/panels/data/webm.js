@@ -41,7 +41,7 @@ export function webm(codec, width, height, duration, chunks) {
   const clusters = groups.map(([first, ...rest]) =>
     element(0x1f43b675, [
       element(0xe7, uint(first.time)),
-      ...[first, ...rest].map((chunk) => element(0xa3, [place(chunk, first.time), chunk.data])),
+      ...[first, ...rest].map((chunk) => element(0xa3, [blockHeader(chunk, first.time), chunk.data])),
     ]),
   );
   // Numbers of fixed size: the length of the cues must not depend on their values.
@@ -61,8 +61,8 @@ export function webm(codec, width, height, duration, chunks) {
   return new Blob([...flat([head, segment])], { type: "video/webm" });
 }
 
-// The beginning of a block: track, time after the cluster's, whether it is a key frame.
-function place(chunk, begin) {
+// Header of a block: track, time relative to the cluster, whether it is a key frame.
+function blockHeader(chunk, begin) {
   const after = Math.round(chunk.time) - Math.round(begin);
   return new Uint8Array([0x81, (after >> 8) & 0xff, after & 0xff, chunk.key ? 0x80 : 0]);
 }

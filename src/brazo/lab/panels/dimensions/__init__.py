@@ -1,1 +1,1 @@
-"""The dimensions panel."""
+"""Dimensions panel: edits the parameters of a robot file."""

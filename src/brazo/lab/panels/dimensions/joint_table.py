@@ -1,7 +1,7 @@
-"""D-H table and inertia tensors of a robot as tables of the Dimensions panel.
+"""Tables of the Dimensions panel with the D-H parameters and inertia tensors of a robot.
 
-The D-H table has four columns for every joint.  The file has the constant part of the joint
-variable as `offset`, and that of the other one as `theta` or `d`.
+The D-H table shows θ, d, a and α of every joint at q = 0.  For θ of a rotary joint and d of a
+linear joint, the shown value is the field `offset` of the robot file.
 """
 
 from __future__ import annotations
@@ -25,18 +25,21 @@ ENTRIES = {"xx": (0, 0), "yy": (1, 1), "zz": (2, 2), "xy": (0, 1), "xz": (0, 2),
 
 
 def has_dh(model: Model) -> bool:
-    """Whether a robot has a D-H table."""
+    """Whether a robot model is defined by a D-H table."""
     return bool(getattr(model, "dh", ()))
 
 
 def dh_field(model: Model, joint: int, key: str) -> str:
-    """Field of the file with a number of the table; `offset` for the joint variable."""
+    """Path of the robot file's field for column `key` of a joint, e.g. `joints[0].alpha`.
+
+    `key` is "theta", "d", "a" or "alpha".
+    """
     variable = "theta" if model.joint_kinds[joint] == "revolute" else "d"
     return f"joints[{joint}].{'offset' if key == variable else key}"
 
 
 def dh_html(model: Model) -> str:
-    """The table, and the buttons that change the number of joints."""
+    """HTML of the D-H table and of the buttons that add or remove a joint."""
     columns = [column("name", "Joint"), column("kind", "Type")]
     columns += [
         column(key, _TITLES[key], unit=_SHOWN[unit], digits=2, event=f"dh-{key}")
@@ -50,16 +53,16 @@ def dh_html(model: Model) -> str:
             button("Remove last joint", "joint-remove", icon="trash"),
         )
         + note(
-            "θ of a rotary joint and d of a linear one are added to the joint variable. A number "
-            "replaces an expression of parameters. With another type or number of joints the robot "
-            "begins at its start pose; a joint of another type has new limits, no drive limits and "
-            "no friction."
+            "θ of a rotary joint and d of a linear joint are the offset that is added to the joint "
+            "variable. A typed number replaces an expression in the robot file. A change of the "
+            "type or number of joints places the robot in its start pose. Switch type also resets "
+            "the limits of the joint and removes its drive limits and friction."
         )
     )
 
 
 def dh_rows(model: Model) -> list[dict[str, Any]]:
-    """Rows of the table, in degrees and mm."""
+    """Rows of the D-H table, one per joint, in degrees and mm."""
     found = []
     for i, row in enumerate(model.dh):  # type: ignore[attr-defined]
         turns = row.kind == "revolute"
@@ -76,17 +79,17 @@ def dh_rows(model: Model) -> list[dict[str, Any]]:
 
 
 def inertia_html() -> str:
-    """The table of inertia tensors."""
+    """HTML of the table of inertia tensors."""
     columns = [column("name", "Link")]
     columns += [column(entry, entry, digits=5, event=f"inertia-{entry}") for entry in ENTRIES]
     return table("inertia", columns, label="Inertia tensors") + note(
-        "kg m², about the centre of mass, in axes of the link frame. A tensor that is edited no "
+        "In kg m², about the centre of mass, along the axes of the link frame. An edited tensor no "
         "longer scales with the mass."
     )
 
 
 def inertia_rows(links: Mapping[str, LinkRow]) -> list[dict[str, Any]]:
-    """Rows of the table, of the links that have a mass."""
+    """Rows of the inertia table, in kg m², one per link that has a mass."""
     return [
         {"id": name, "name": name}
         | {entry: float(link.inertia.tensor[at]) for entry, at in ENTRIES.items()}
@@ -96,7 +99,11 @@ def inertia_rows(links: Mapping[str, LinkRow]) -> list[dict[str, Any]]:
 
 
 def with_inertia(link: LinkRow, entry: str, value: float) -> dict[str, Any]:
-    """Fields of the file for another entry of the tensor of a link."""
+    """Return the robot file fields that set one entry of a link's inertia tensor: path -> value.
+
+    `entry` is a key of `ENTRIES`, `value` is in kg m².  The result is empty if the link has no
+    inertia.
+    """
     if link.inertia is None or not link.com_field:
         return {}
     tensor, (i, j) = np.array(link.inertia.tensor), ENTRIES[entry]

@@ -1,11 +1,11 @@
 """Dimensions panel: edit the parameters of a robot file while the simulation runs.
 
-Every parameter of the file has a slider.  An edit updates the scene, the physics and the kinematics
-of the robot immediately; the joint positions stay.  Masses, centres of mass and friction are in
-tables.  A value that would be invalid in the file is rejected with the same message, and nothing
-changes.
+Every parameter of the robot file has a slider.  An edit immediately updates the scene, the physics
+and the kinematics of the robot; its joint positions do not change.  Masses, centres of mass and
+friction are edited in tables.  A value that is invalid in a robot file is rejected with the error
+message of the file reader.
 
-A slider sends values faster than models can be built: only the latest request is executed.
+A slider sends values faster than models can be built, so only the latest value is used.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ WIDTHS = (0.3, 2.5)  # slider range of the width factor of the links
 
 
 class DimensionsPanel(Panel):
-    """Dimensions, masses and friction of the selected robot."""
+    """Panel that edits dimensions, masses and friction of the selected robot."""
 
     id, title, icon, side, order = "dimensions", "Dimensions", "ruler", "left", 40
     rate = 5.0
@@ -136,7 +136,10 @@ class DimensionsPanel(Panel):
         self._saved = with_new_names(self._saved, renamed)
 
     def _goes_on(self) -> bool:
-        """Whether the new simulation is of the same cell, so that edits can still be reset."""
+        """Whether the new simulation has the same cell as the previous one.
+
+        If so, the Reset button still restores the dimensions from before the first edit.
+        """
         old, new = self._sim.cell, self.sim.cell
         return (old.name, old.path) == (new.name, new.path)
 
@@ -153,8 +156,8 @@ class DimensionsPanel(Panel):
         if first.file is None:
             where = first.model.path.name if first.model.path is not None else "a program"
             return choice + note(
-                f"{first.model.name} is from {where}, which has no parameters to edit. "
-                "Robot files (.yaml) do."
+                f"{first.model.name} was loaded from {where}, which has no parameters. Only "
+                "robots from robot files (.yaml) can be edited here."
             )
         return "".join(
             [
@@ -201,7 +204,7 @@ class DimensionsPanel(Panel):
                 f'min="{WIDTHS[0]}" max="{WIDTHS[1]}" first="{first.width!r}"></brazo-dimension>'
             )
         else:
-            parts.append(note("The body consists of meshes, which follow the parameters."))
+            parts.append(note("The body consists of meshes. Their poses follow the parameters."))
         if first.model.gripper is not None:
             fields = [
                 number(f"finger/{i}", label=f"Finger {axis}", event="finger", args=[i], digits=1)
@@ -226,7 +229,7 @@ class DimensionsPanel(Panel):
         ]
         return table("masses", columns, label="Masses") + note(
             "The centre of mass is in the link frame. An inertia tensor given by a shape "
-            "(box, cylinder) scales with the mass; one given by numbers does not."
+            "(box, cylinder) scales with the mass; a tensor given by numbers does not."
         )
 
     def _friction_html(self) -> str:
@@ -237,7 +240,8 @@ class DimensionsPanel(Panel):
             column("minus", "−", digits=3, event="coulomb-minus"),
         ]
         return table("friction", columns, label="Friction") + note(
-            "N m s/rad and N m; for a linear joint N s/m and N. Coulomb friction per direction."
+            "Units: N m s/rad and N m for rotary joints, N s/m and N for linear joints. Coulomb + "
+            "and − are for positive and negative velocity."
         )
 
     def values(self) -> Values:
@@ -334,7 +338,10 @@ class DimensionsPanel(Panel):
         self._restructure("remove the last joint", with_last_joint_removed)
 
     def _restructure(self, label: str, change: Callable[[RobotFile], RobotFile]) -> None:
-        """Change the joints of the selected robot; it begins at its start pose with them."""
+        """Change the type or number of joints of the selected robot.
+
+        `change` returns the changed robot file.  The robot is then placed in its start pose.
+        """
         name = self.session.robot.name
         old = next(one for one in self.sim.cell.robots if one.name == name)
         self._replace_source(label, old.source.restructured(change))
@@ -360,7 +367,7 @@ class DimensionsPanel(Panel):
         self._queue("fields", {**self._queued.get("fields", {}), **fields})
 
     def _queue(self, what: str, value: Any) -> None:
-        """Queue an edit; a newer request for the same item replaces it."""
+        """Queue an edit of the item `what`; it replaces a queued edit of the same item."""
         if not self._queued:
             self.context.post(self._carry_out)
         self._queued[what] = value
@@ -378,9 +385,10 @@ class DimensionsPanel(Panel):
             raise
 
     def _check_lengths(self, parameters: dict[str, float]) -> None:
-        """Raise `BrazoError` if a positive length would become zero or negative.
+        """Raise `BrazoError` if a length that was positive before the edits is now 0 or negative.
 
-        The robot file would accept it, because an offset between axes can be negative.
+        The reader of robot files does not check this, because a length may also be an offset
+        between axes, which can be negative.  `parameters` maps names to new values (SI).
         """
         first = self._first_source()
         for name, value in parameters.items():
@@ -391,7 +399,7 @@ class DimensionsPanel(Panel):
                 raise BrazoError(f"{name} {1e3 * value:g} mm: a length must be above 0")
 
     def _edit(self, **edits: Any) -> None:
-        """Edit the selected robot; edits of the same values in sequence are undone together."""
+        """Edit the selected robot; consecutive edits of the same values are undone together."""
         name, what = self.session.robot.name, ", ".join(_names(edits))
 
         def source() -> RobotSource:
@@ -447,7 +455,7 @@ class DimensionsPanel(Panel):
         return self._first.get(self.session.robot.name) or self._source()
 
     def _links(self) -> dict[str, LinkRow]:
-        """Rows of the tables by unique name."""
+        """Links of the selected robot, by unique name."""
         source = self._source()
         if self._rows[0] is not source:
             named: dict[str, LinkRow] = {}
@@ -477,7 +485,7 @@ def _friction_row(name: str, link: LinkRow) -> dict[str, Any]:
 
 
 def _changes(first: RobotSource, now: RobotSource) -> list[str]:
-    """Names of the values that differ between two states of a robot."""
+    """Names of the parameters and other values that differ between two versions of a robot."""
     if now is first:
         return []
     old, new = first.model.parameters, now.model.parameters
@@ -514,19 +522,19 @@ def _changes(first: RobotSource, now: RobotSource) -> list[str]:
 
 
 def _names(edits: dict[str, Any]) -> list[str]:
-    """Names of the values that an edit changes."""
+    """Names of the values that an edit changes, for its undo label."""
     found = [*edits.get("parameters", {}), *(one for one in ("width", "finger") if one in edits)]
     found += ["opening"] * ("opening" in edits)
     return found + [one.rpartition(".")[2] for one in edits.get("fields", {})][:1]
 
 
 def _round(value: float) -> float:
-    """Round the end of a slider range to two significant digits."""
+    """Round to two significant digits, for the ends of a slider range."""
     return float(f"{value:.2g}")
 
 
 def _fields(label: str, *fields: str) -> str:
-    """Row of several input fields with one label and the common unit mm."""
+    """HTML of a row of input fields in mm with a common label."""
     unit = '<span class="unit">mm</span>'
     return (
         f'<div class="dimensions-fields"><span>{escape(label)}</span>{"".join(fields)}{unit}</div>'

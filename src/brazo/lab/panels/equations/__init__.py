@@ -1,1 +1,1 @@
-"""The equations panel."""
+"""Equations panel: derives and exports the equations of motion."""

@@ -1,7 +1,7 @@
 """Derivation of a robot's equations of motion in a separate process.
 
-The input is the model without its solids.  The output is HTML and the text of every export, so that
-the lab needs no computer algebra system.
+The input is the robot model without its solids.  The output is HTML and the text of every export,
+so that the lab's own process does not load the computer algebra system.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ EXPORTS = ("latex", "c", "python", "octave")
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """Derived equations: HTML for the page, and for each export its files by name."""
+    """Derived equations: HTML for the page, and the exported files.
+
+    `files` maps each export format to a dict from file name to text.
+    """
 
     html: str
     form: str
@@ -34,7 +37,10 @@ def derive(
     parameters: Parameters,
     form: Form | Literal["auto"],
 ) -> Sheet:
-    """Derive the equations and write them as HTML and in every export format."""
+    """Derive the equations of motion of a robot model as HTML and in every export format.
+
+    Calls `progress(fraction, text)` with fractions from 0 to 1.
+    """
     from brazo.dynamics.symbolic import derive as derive_equations
     from brazo.dynamics.symbolic.straight_line import identifier
 

@@ -25,7 +25,7 @@ TITLES = {"latex": "LaTeX", "c": "C", "python": "Python", "octave": "Octave"}
 
 
 class EquationsPanel(Panel):
-    """Matrices M, C and G of the selected robot."""
+    """Panel with the equations of motion (M, C and G) of the selected robot."""
 
     id, title, icon, side, order = "equations", "Equations", "fx", "right", 60
     rate = 4.0
@@ -83,10 +83,10 @@ class EquationsPanel(Panel):
 
     def _advice(self, running: bool) -> str:
         if running:
-            return "Deriving; cancel it below."
+            return "Derivation running. It can be cancelled in the list of jobs."
         if any(key[0] == self.session.robot.name for key in self._sheets):
             return "The robot or the options changed: derive again."
-        return "Derives the equations of motion (Lagrange–Euler)."
+        return "Press Derive to derive the equations of motion (Lagrange–Euler)."
 
     def selection_changed(self) -> None:
         self.refresh()
@@ -97,13 +97,13 @@ class EquationsPanel(Panel):
         return (self.session.robot.name, self.parameters, self.form)
 
     def _sheet(self) -> Sheet | None:
-        """Return the sheet of the current model and options; None if not derived."""
+        """Derived equations for the current model and options; None if not derived yet."""
         model, sheet = self._sheets.get(self._key(), (None, None))
         return sheet if model is self.session.robot.arm.model else None
 
     def _derive(self) -> None:
         if self._job is not None and self._job.state == "running":
-            raise BrazoError("a derivation is running: wait, or cancel it first")
+            raise BrazoError("a derivation is already running: wait, or cancel it first")
         robot, key = self.session.robot, self._key()
         model = robot.arm.model
         arguments = (model.without_solids(), self.parameters, self.form)
@@ -118,7 +118,7 @@ class EquationsPanel(Panel):
     def _export(self, which: str) -> None:
         sheet = self._sheet()
         if sheet is None:
-            raise BrazoError("derive the equations first")
+            raise BrazoError("no equations to export: press Derive first")
         if which not in EXPORTS:
             return
         files = sheet.files[which]

@@ -1,1 +1,1 @@
-"""The inspector panel."""
+"""Inspector panel: kinematics and dynamics of the selected robot."""

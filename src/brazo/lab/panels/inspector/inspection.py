@@ -1,10 +1,10 @@
 """Kinematic analysis of an arm at one configuration, formatted for display.
 
-Singularity.  A characteristic length L, the largest distance of the tool from a revolute joint
-axis, makes linear and angular rows of the Jacobian comparable: σ are the singular values of
-[J_v; L J_ω], and 1/κ = σ_m / σ_1 with m the degrees of freedom of the tool.  The right singular
-vector of σ_m is the joint motion with the smallest tool motion; the joints with its largest entries
-are those named in the warning.
+Singularities are detected with the scaled Jacobian [J_v; L J_ω].  The characteristic length L makes
+linear and angular rows comparable.  It is the largest distance of the tool from a revolute joint
+axis.  With the singular values σ_1 ≥ … ≥ σ_m, where m is the number of degrees of freedom of the
+tool, the condition number is κ = σ_1 / σ_m.  The right singular vector of σ_m is the joint motion
+with the smallest tool motion.  A warning names the joints with the largest entries of this vector.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ TAKES_PART = 0.3  # min entry of a joint named in the warning, relative to the l
 
 @dataclass(frozen=True, slots=True)
 class DexterityFigures:
-    """Yoshikawa's manipulability w, κ and σ_m of the Jacobian with angular rows scaled by L."""
+    """Dexterity measures of the Jacobian whose angular rows are scaled by the length L.
+
+    They are Yoshikawa's manipulability, the condition number and the smallest singular value.
+    """
 
     manipulability: float
     condition: float
@@ -40,7 +43,7 @@ class DexterityFigures:
 
 
 def dexterity(arm: Robot, q: Array) -> DexterityFigures:
-    """Compute the dexterity at q (n,), with a warning at or near a singularity."""
+    """Compute the dexterity measures at q (n,), with a warning at or near a singularity."""
     length, m = reach(arm), max(arm.mobility, 1)
     J = np.array(arm.jacobian(q), dtype=float)
     J[3:] *= length
@@ -62,14 +65,14 @@ def _warning(arm: Robot, share: float, motion: Array) -> str:
         if len(names) == 1:
             words = f"{names[0]} moves without moving the tool"
         return f"Singular: {words}; in one direction the tool cannot move."
-    return f"Near a singularity: {_listed(names)} move fast even for slow tool motion."
+    return f"Near a singularity: a slow tool motion can require fast motion of {_listed(names)}."
 
 
 @lru_cache(maxsize=32)
 def reach(arm: Robot) -> float:
     """Characteristic length L (m): largest distance of the tool from a revolute joint axis.
 
-    The maximum is taken over 64 random configurations; 1 if the arm has no revolute joint.
+    The maximum is taken over 64 random configurations.  Returns 1 if the arm has no revolute joint.
     """
     turns = [i for i, kind in enumerate(arm.joint_kinds) if kind == "revolute"]
     J = arm.jacobian(arm.random_q(64, seed=0))[:, :3, turns]
@@ -79,9 +82,9 @@ def reach(arm: Robot) -> float:
 
 @lru_cache(maxsize=32)
 def dh_table(model: Model) -> tuple[dict[str, str | float], ...]:
-    """Rows of the D-H table in degrees and mm; the joint variable is shown as `q1`, `q2`, …
+    """Rows of the D-H table in degrees and mm; the joint variables are shown as `q1`, `q2`, …
 
-    Empty for mechanisms that are not trees.
+    Empty for a model without a D-H table, such as a closed-chain mechanism.
     """
     rows = []
     for i, row in enumerate(model.dh):
@@ -102,7 +105,7 @@ def dh_table(model: Model) -> tuple[dict[str, str | float], ...]:
 
 
 def length_table(model: Model) -> list[dict[str, Any]]:
-    """Rows with the lengths of a mechanism without a D-H table (mm)."""
+    """Rows with the link lengths (mm) of a mechanism that has no D-H table."""
     return [
         {"id": one.name, "name": one.name, "length": 1000.0 * one.value, "about": one.about}
         for one in model.lengths
@@ -110,17 +113,21 @@ def length_table(model: Model) -> list[dict[str, Any]]:
 
 
 def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
-    """IK solutions for the tool pose T (4, 4), sorted by name.
+    """Named IK solutions for the tool pose T (4, 4), sorted by name.
 
-    Solutions without a name are left out: numeric IK gives none, except for arms with seven joints.
+    q (n,) is the initial guess.  Solutions of numeric IK have no names, so the result is empty for
+    an arm with numeric IK, unless it has seven joints.
     """
     found = arm.ik(T, q0=q, redundancy="rule").all
     return tuple(sorted((one for one in found if one.name), key=lambda one: one.name))
 
 
 def present(arm: Robot, q: Array, found: Sequence[Branch]) -> str:
-    """Name of the branch of q among the branches found; the nearest if a configuration alone has
-    no name, as with seven joints."""
+    """Name of the IK branch that q (n,) belongs to; empty if unknown.
+
+    For an arm that cannot name the branch of given joint positions, such as one with seven joints,
+    this is the name of the IK solution in `found` nearest to q.
+    """
     name = arm.configuration(q)
     if name or not found:
         return name
@@ -128,7 +135,10 @@ def present(arm: Robot, q: Array, found: Sequence[Branch]) -> str:
 
 
 def beyond(arm: Robot, branch: Branch) -> str:
-    """Text with the joints of an IK solution that are out of limits, and their positions."""
+    """Joints of an IK solution that are out of limits, with their positions, as text.
+
+    Empty if all joints are within limits.
+    """
     words = []
     for i in branch.limit_violations:
         turns = arm.joint_kinds[i] == "revolute"

@@ -46,13 +46,13 @@ ROWS = ["vx", "vy", "vz", "ωx", "ωy", "ωz"]
 BRANCHES_EVERY = 0.3  # s, period; IK solutions are the most expensive values of the panel
 BRANCHES = (
     '<brazo-branches name="branches" event="branch" empty="The inverse kinematics of this arm is '
-    'numeric: no named solutions."></brazo-branches>'
+    'numeric and gives no list of solutions."></brazo-branches>'
 )
 SHORT, ALL = 3, 9  # decimals of mm and degrees
 
 
 class InspectorPanel(Panel):
-    """Kinematics and dynamics of the selected robot."""
+    """Panel that shows kinematics and dynamics of the selected robot."""
 
     id, title, icon, side, order = "inspector", "Inspector", "search", "right", 30
     used_for = ("cell", "replay")
@@ -134,8 +134,8 @@ class InspectorPanel(Panel):
     def _dexterity_html(self) -> str:
         figures = {
             "w": ("Manipulability", "Yoshikawa: the product of the singular values σ"),
-            "condition": ("Condition, σ₁ / σₘ", "1 is best, infinite at a singularity"),
-            "smallest": ("Smallest singular value, σₘ", "tool speed in the worst direction"),
+            "condition": ("Condition number, σ₁ / σₘ", "1 is best, ∞ at a singularity"),
+            "smallest": ("Smallest singular value, σₘ", "Tool speed in the worst direction"),
         }
         return (
             '<div class="inspector-figures">'
@@ -183,12 +183,12 @@ class InspectorPanel(Panel):
         return (
             row("Tool Jacobian", segments("jacobian-in", JACOBIANS, label="Jacobian"))
             + f'<brazo-matrix name="jacobian" rows="{escape(_json(ROWS))}" columns="{columns}">'
-            "</brazo-matrix>" + note("m/s and rad/s of the tool per 1 rad/s or 1 m/s of a joint")
+            "</brazo-matrix>" + note("Tool velocity (m/s, rad/s) per unit joint velocity")
         )
 
     def _dynamics_html(self, arm: Robot) -> str:
         if not arm.has_dynamics:
-            return note("The robot file gives no masses: no dynamics.")
+            return note("No dynamics: the robot file gives no masses.")
         columns = [
             column("name", "Joint"),
             column("G", "G", digits=3),
@@ -269,7 +269,7 @@ class InspectorPanel(Panel):
         return {f"tool/{i}": fixed(float(x), digits) for i, x in enumerate(numbers)}
 
     def _joint_value(self, arm: Robot, i: int, q: float) -> list[Any]:
-        """Return the joint value for the bar and its text, in degrees or mm."""
+        """Return the position of joint i in degrees or mm, as a number and as text."""
         value = float(q) * _shown(arm, i)[0]
         return [round(value, 4), fixed(value, ALL if self.precise else 2)]
 
@@ -311,7 +311,7 @@ class InspectorPanel(Panel):
             self.context.mover.go_to(robot, chosen.q)  # raises if q is out of limits
 
     def _show_branch(self, name: str) -> None:
-        """Draw the robot at an IK solution, transparent."""
+        """Draw a transparent copy of the robot at the IK solution with this name."""
         chosen = next((one for one in self._branches if one.name == name), None)
         if chosen is not None:
             robot = self.session.shown_robot
@@ -330,9 +330,9 @@ class InspectorPanel(Panel):
         self.refresh()
 
     def _ready(self, arm: Robot, q: Array) -> bool:
-        """Return whether all functions of the arm are compiled.
+        """Return whether all functions of the arm that the panel uses are compiled.
 
-        If not, start compiling them on a background thread, for one arm at a time.
+        If not, compile them on a background thread, for one arm at a time.
         """
         if self._compiled is not arm and not self._compiling:
             self._compiling = True
@@ -351,7 +351,7 @@ class InspectorPanel(Panel):
 
 
 def compile_for(arm: Robot, q: Array) -> None:
-    """Call every function of the arm that the panel uses; the first call compiles it."""
+    """Compile every function of the arm that the panel uses, by calling it once at q (n,)."""
     inspection.branches(arm, np.array(arm.fk(q)), q)
     arm.configuration(q)
     arm.frames(q)
@@ -371,7 +371,7 @@ def _figure(name: str, label: str, unit: str) -> str:
 
 
 def _shown(arm: Robot, i: int) -> tuple[float, str]:
-    """Return the factor from SI to the displayed value of a joint, and the displayed unit."""
+    """Display unit of joint i ("°" or "mm") with its factor from SI, as (factor, unit)."""
     return (180.0 / math.pi, "°") if arm.joint_kinds[i] == "revolute" else (1000.0, "mm")
 
 

@@ -1,1 +1,1 @@
-"""The pendant panel."""
+"""Teach pendant panel: jogs a robot and teaches points."""

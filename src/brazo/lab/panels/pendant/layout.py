@@ -53,7 +53,10 @@ GRIPPER_ACTIONS = (
 
 
 class Layout:
-    """Content of the teach pendant for one robot and jog mode."""
+    """HTML of the teach pendant for one robot and jog mode.
+
+    `robots` are the names of all robots.  `si` selects rad and m instead of degrees and mm.
+    """
 
     def __init__(
         self,
@@ -92,7 +95,7 @@ class Layout:
                 'look="primary"></brazo-move>'
                 '<brazo-move event="move" how="line" label="Move linear (MoveL)">'
                 "</brazo-move></div>",
-                row("Jog step, ° · mm", segments("step", STEPS, label="Jog step")),
+                row("Jog step (°, mm)", segments("step", STEPS, label="Jog step")),
                 slider("override", "%", label="Speed override", least=1, most=100, digits=0),
                 toggle(
                     "reduced",
@@ -109,17 +112,17 @@ class Layout:
                     row(
                         "Target out of reach",
                         select("nearest", NEAREST, label="Target out of reach"),
-                        title="Typed poses that this arm of five joints cannot reach",
+                        title="What to do if this five-joint arm cannot reach a typed pose",
                     )
                     if has_nearest_rules(self.arm)
                     else "",
                     toggle(
-                        "gizmo", "Drag the tool in the scene", title="Arrows and rings at the tool."
+                        "gizmo", "Drag the tool in the scene", title="Shows a gizmo at the tool."
                     ),
                     toggle(
                         "clicks",
                         "Click a link to move its joint",
-                        title="Moves by the jog step (1° or 1 mm on Hold); Shift reverses it.",
+                        title="Moves by the jog step (Hold: 1° or 1 mm). Shift-click moves back.",
                     ),
                     "<brazo-keys></brazo-keys>",
                     row(
@@ -243,7 +246,7 @@ class Layout:
                 empty="No points taught yet.",
                 hover="point-hover",
             ),
-            note("Points are saved in the project. The brazo menu shows its folder."),
+            note("Points are saved in the project. The brazo menu shows the project folder."),
         )
 
     def _gamepad(self) -> str:
@@ -262,6 +265,6 @@ class Layout:
 
 
 def joint_scales(arm: Robot, si: bool) -> np.ndarray:
-    """Factors (n,) from SI to the displayed joint values; 1 if `si`, else degrees and mm."""
+    """Factors (n,) from SI to displayed joint units: 1 if `si`, else conversion to ° and mm."""
     per = {"revolute": 1.0 if si else 180.0 / math.pi, "prismatic": 1.0 if si else 1000.0}
     return np.array([per[kind] for kind in arm.joint_kinds])

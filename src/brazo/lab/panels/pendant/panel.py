@@ -1,10 +1,10 @@
 """Teach pendant: jog joints and tool, enter targets, teach points, drag the tool, use the gripper.
 
-Joint mode moves single joints.  World, Base and User modes move the tool along and about the axes
-of the world, of the robot's base or of a frame of the cell; Tool mode along and about the tool's
-own axes.  The buttons − and + move while they are held, or by one jog step.  A gamepad moves while
-its hold-to-run button is held.  A typed value is a target: it is marked as pending until Enter or a
-Move button sends all targets together.
+Joint mode moves single joints.  The other modes move the tool along and about the axes of a frame:
+the world, the robot's base, the tool, or a user frame of the cell.  The buttons − and + move the
+robot while they are held, or by one jog step.  A gamepad moves the robot while its hold-to-run
+button is held.  A typed value is a target.  It is marked as pending until Enter or a Move button
+sends all targets together.
 
 The panel displays degrees and mm, or rad and m; everything else is in SI units.
 """
@@ -218,7 +218,7 @@ class PendantPanel(Panel):
     # ---- values ----------------------------------------------------------------------------
 
     def _pose_values(self, T: np.ndarray) -> Values:
-        """Tool pose T (4, 4) in the frame of the mode, in the displayed units and angles."""
+        """Page values for a tool pose T (4, 4), in the displayed units and angle convention."""
         xyz = T[:3, 3]
         turned = (oat_from_matrix if self.angles == "oat" else rpy_from_matrix)(T[:3, :3])
         length, angle = (1.0, 1.0) if self.si else (1000.0, 180.0 / math.pi)
@@ -242,7 +242,11 @@ class PendantPanel(Panel):
         return rows
 
     def _where(self, point: Point) -> str:
-        """Tool position of a point in the base frame (mm); a dash if it is unknown now."""
+        """Tool position of a taught point in the base frame (mm), as text.
+
+        The text is a dash if the point was taught for a robot with another number of joints, and
+        `no FRAME` if the frame of the point no longer exists.
+        """
         if point.T is None and (point.q is None or point.q.shape != (self.robot.n,)):
             return "–"  # taught before the robot was replaced
         if point.T is not None and point.frame not in self._frames():
@@ -251,11 +255,11 @@ class PendantPanel(Panel):
         return "  ".join(fixed(v, 0) for v in xyz)
 
     def _frames(self) -> list[str]:
-        """Frames in which a pose can be taught."""
+        """Names of the frames in which a pose can be taught."""
         return [name for name in frame_names(self.sim) if name != "tool"]
 
     def _user_frames(self) -> list[str]:
-        """Frames of the cell in which the tool can be jogged."""
+        """Names of the user frames of the cell, in which the tool can be jogged."""
         return [frame.name for frame in self.sim.cell.frames]
 
     def _why(self) -> str:
@@ -284,11 +288,11 @@ class PendantPanel(Panel):
 
     @property
     def _frame(self) -> Frame:
-        """Frame in which the mode moves the tool, or "joint"."""
+        """Name of the frame in which the current mode moves the tool; "joint" in Joint mode."""
         return self.user_frame if self.mode == USER else self.mode
 
     def _frame_pose(self) -> np.ndarray:
-        """Pose (4, 4), in the robot's base frame, of the frame in which the tool is shown."""
+        """Pose (4, 4), in the robot's base frame, of the frame in which the tool pose is shown."""
         if self.mode in ("joint", "tool"):
             return np.eye(4)
         return self.context.mover.frame_pose(self.robot, self._frame)
@@ -315,7 +319,11 @@ class PendantPanel(Panel):
         self._press_stick(given, fresh, None)
 
     def _stick_in_world(self, given: list[Any], fresh: bool) -> None:
-        """Jog in the world frame whatever the mode is, as from a headset that does not show it."""
+        """Jog the tool in the world frame with a stick, independent of the current mode.
+
+        `given` are the deflections of the axes (-1 to 1).  `fresh` is true in the first message
+        after the user starts to hold the stick.  Used by headsets, which do not show the mode.
+        """
         self._press_stick(given, fresh, "world")
 
     def _press_stick(self, given: list[Any], fresh: bool, frame: Frame | None) -> None:
@@ -361,23 +369,24 @@ class PendantPanel(Panel):
         return float(self.step) * (math.pi / 180.0 if axis > 2 else 1e-3)
 
     def _per_unit(self, joint: int) -> float:
-        """Return 1° or 1 mm in SI units, depending on the kind of the joint."""
+        """SI value of 1° for a rotary joint, or of 1 mm for a linear joint."""
         return math.pi / 180.0 if self.robot.arm.joint_kinds[joint] == "revolute" else 1e-3
 
     # ---- moves -----------------------------------------------------------------------------
 
     def _move(self, targets: list[Any], how: str) -> None:
-        """Move to all typed targets together.
+        """Move to all typed targets in one motion.
 
-        `targets` are pairs `[["q0", 45], …]` in Joint mode, otherwise of x, y, z and a0, a1, a2.
-        `how` is "line" for a linear motion of the tool, else the motion is a joint motion.
+        `targets` are pairs of name and value, e.g. `[["q0", 45], …]`.  The names are q0, q1, … in
+        Joint mode, otherwise x, y, z and the angles a0, a1, a2.  `how` is "line" for a linear
+        motion of the tool; any other value selects a joint motion.
         """
         given = read_pairs(targets)
         if given is None:
             return
         known = [f"q{i}" for i in range(self.robot.n)] if self.mode == "joint" else [*"xyz", *ANGLE]
         if not given:
-            raise BrazoError("no target: type a value first")
+            raise BrazoError("no target: type a value in a field first")
         if any(name not in known for name in given):
             return  # sent by a page that still shows another mode
         self._end_tour()
@@ -402,7 +411,11 @@ class PendantPanel(Panel):
         self._moved += 1
 
     def _reachable(self, T: np.ndarray) -> np.ndarray:
-        """The target itself, or the nearest pose by the rule chosen for targets out of reach."""
+        """Return the target pose T (4, 4), or the nearest reachable pose if T is out of reach.
+
+        The nearest pose depends on the rule that the user selected.  Without a rule, T is returned
+        even if it is out of reach.
+        """
         robot, arm = self.robot, self.robot.arm
         if self.nearest == REFUSE or not has_nearest_rules(arm):
             return T
@@ -412,9 +425,11 @@ class PendantPanel(Panel):
         found = nearest_target(arm, T, float(robot.reference.q[4]), rule)
         pitch = math.degrees(found.pitch)
         away = (
-            f"{1e3 * found.distance:.1f} mm from the target" if found.distance > 1e-6 else "there"
+            f"{1e3 * found.distance:.1f} mm from the target"
+            if found.distance > 1e-6
+            else "at the target position"
         )
-        self.say(f"nearest pose: {away}, tool pitch {pitch:.1f}°", "warn")
+        self.say(f"target out of reach; nearest pose: {away}, tool pitch {pitch:.1f}°", "warn")
         return arm.fk(found.q)
 
     def _slide(self, joint: int, shown: float) -> None:
@@ -480,7 +495,7 @@ class PendantPanel(Panel):
             self._teach_in = frame
 
     def _pose_in(self, frame: str) -> np.ndarray:
-        """Reference pose (4, 4) of the tool in a frame."""
+        """Reference pose (4, 4) of the tool relative to the frame with this name."""
         T_frame = frame_pose(self.sim, self.robot, frame)
         return np.linalg.inv(T_frame) @ reference_tool(self.robot)
 
@@ -512,7 +527,7 @@ class PendantPanel(Panel):
         self._edit_point("move", n, lambda points: points.move(n, by))
 
     def _show_point(self, n: int) -> None:
-        """Draw the robot at a point, transparent."""
+        """Draw a transparent copy of the robot at the taught point with this number."""
         robot = self.robot
         try:
             q = joint_target(self.sim, robot, self.points.get(n))
@@ -522,7 +537,7 @@ class PendantPanel(Panel):
 
     def _play(self) -> None:
         if not len(self.points):
-            raise BrazoError("no points: teach some first")
+            raise BrazoError("no points to run through: teach points first")
         self.session.require_running()
         self._end_tour()
         sim, robot, began = self.sim, self.robot, self.sim.time

@@ -123,7 +123,7 @@ class Axis extends Target {
   }
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.slide?.cancel(); // it may have been for another robot
+    this.slide?.cancel(); // a pending value must not be sent to another robot
   }
   connectedCallback() {
     super.connectedCallback();
@@ -168,7 +168,7 @@ class Move extends HTMLElement {
   }
 }
 
-// <brazo-keys>: switch of keyboard jogging; Q W E R T Y positive, A S D F G H negative.
+// <brazo-keys>: switch of keyboard jogging; Q W E R T Y U positive, A S D F G H J negative.
 let keysOn = false;
 class Keys extends HTMLElement {
   connectedCallback() {

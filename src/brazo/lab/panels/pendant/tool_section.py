@@ -1,4 +1,7 @@
-"""Section of the pendant for tool centre points: choose, enter, or find one by touching a point."""
+"""Tool section of the pendant: select, edit or calibrate the tool centre point (TCP).
+
+The calibration computes the TCP position from touches of one fixed point in several orientations.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ MAX_TOUCHES = 100
 
 
 class ToolSection:
-    """Tool centre points of the pendant's robot.  Use on the lab's thread."""
+    """Section with the tool centre points of the selected robot.  Use on the lab's thread only."""
 
     def __init__(self, panel: Panel) -> None:
         self._panel = panel
@@ -67,7 +70,7 @@ class ToolSection:
     # ---- display ---------------------------------------------------------------------------
 
     def html(self) -> str:
-        """HTML of the section for the current robot; empty if it has no tool to define."""
+        """HTML of the section for the selected robot; empty if its TCP cannot be changed."""
         try:
             own_tcp(self._given.source.model)
         except BrazoError:
@@ -100,7 +103,7 @@ class ToolSection:
             buttons(button("New tool", "tcp-new", icon="plus")),
             row("Touches", text("touches", wide=True)),
             buttons(
-                button("Record", "tcp-touch", title="Record a touch of the point"),
+                button("Record", "tcp-touch", title="Record the current pose as a touch"),
                 button("Compute", "tcp-compute", enabled="touched"),
                 button("Clear", "tcp-clear"),
             ),
@@ -112,7 +115,7 @@ class ToolSection:
         )
 
     def values(self) -> Values:
-        """Values of the section for the current robot."""
+        """Page values of the section for the selected robot."""
         given = self._given
         try:
             own = own_tcp(given.source.model)
@@ -146,7 +149,7 @@ class ToolSection:
         return f"{count} of {MIN_TOUCHES} touches" if count < MIN_TOUCHES else f"{count} touches"
 
     def forget(self) -> None:
-        """Drop the touches after another cell was opened."""
+        """Delete the recorded touches, after another cell was opened."""
         self._touches.clear()
         self._fits.clear()
 
@@ -173,7 +176,7 @@ class ToolSection:
         if not name or name == old.name:
             return
         if name == OWN:
-            raise BrazoError(f"'{OWN}' is the robot's own tool frame; choose another name")
+            raise BrazoError(f"'{OWN}' is reserved for the robot's own tool: choose another name")
         tcps = tuple(Tcp(name, one.pose) if one is old else one for one in given.tcps)
         selected = name if given.tcp == old.name else given.tcp
         self._change(f"rename {old.name}", tcps, selected)
@@ -200,7 +203,7 @@ class ToolSection:
     def _at(self, i: int) -> Tcp:
         tcps = self._given.tcps
         if not 0 < i <= len(tcps):
-            raise BrazoError("the robot's own tool frame comes from its file: add a tool instead")
+            raise BrazoError("the robot's own tool frame cannot be changed: add a new tool")
         return tcps[i - 1]
 
     def _used(self) -> np.ndarray:
@@ -209,7 +212,7 @@ class ToolSection:
     def _set(self, T: np.ndarray) -> None:
         given = self._given
         if not given.tcp:
-            raise BrazoError("the robot's own tool frame comes from its file: add a tool first")
+            raise BrazoError("the robot's own tool frame cannot be changed: add a new tool first")
         tcps = tuple(Tcp(o.name, frozen(T)) if o.name == given.tcp else o for o in given.tcps)
         self._change(f"tool {given.tcp}", tcps, given.tcp)
 
@@ -220,7 +223,11 @@ class ToolSection:
         selected: str,
         after: Callable[[], None] = lambda: None,
     ) -> None:
-        """Change the tools of the robot when its functions are compiled for the selected one."""
+        """Replace the tools of the robot by `tcps`, and use the tool named `selected`.
+
+        If `selected` is empty, the robot's own tool is used.  The robot's functions are first
+        compiled for the tool in a background job.  `after` is called after the change.
+        """
         given, sim, jobs = self._given, self._panel.sim, self._panel.context.jobs
         name, before, used = given.name, given.tcps, given.tcp
 
@@ -248,7 +255,7 @@ class ToolSection:
         robot = self._robot
         touches = self._touches.setdefault(robot.name, [])
         if len(touches) >= MAX_TOUCHES:
-            raise BrazoError(f"{MAX_TOUCHES} touches are recorded: compute, or clear them")
+            raise BrazoError(f"at most {MAX_TOUCHES} touches: press Compute or Clear")
         model = robot.arm.model
         touches.append(robot.arm.fk(robot.reference.q) @ invert(np.array(own_tcp(model))))
         self._fits.pop(robot.name, None)

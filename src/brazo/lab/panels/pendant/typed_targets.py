@@ -1,4 +1,7 @@
-"""Targets typed on the pendant: pairs of name and value, with or without a unit, to poses."""
+"""Conversion of targets typed on the pendant to tool poses.
+
+A page sends pairs of name and value, for example `["x", 120]` or `["x", "12cm"]`.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,18 @@ Given = dict[str, float | str]
 
 
 def unit_of(kind: str, si: bool) -> Any:
-    """Unit of a number without one, for a rotary (`"revolute"`) or linear quantity."""
+    """Unit of a number that was typed without a unit.
+
+    `kind` is "revolute" for angles and "prismatic" for lengths.  `si` selects rad and m instead of
+    degrees and mm.
+    """
     if kind == "revolute":
         return "rad" if si else "deg"
     return "m" if si else "mm"
 
 
 def read_pairs(targets: list[Any]) -> Given | None:
-    """Values by name from pairs `[["q0", 45], …]` of a page; None if they are malformed."""
+    """Convert pairs `[["q0", 45], …]` to a dict from name to value; None if malformed."""
     given: Given = {}
     for pair in targets:
         if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str)):
@@ -39,7 +46,10 @@ def read_pairs(targets: list[Any]) -> Given | None:
 
 
 def displaced_pose(T: np.ndarray, given: Given, si: bool) -> np.ndarray:
-    """The pose T (4, 4) displaced by x, y, z along its own axes."""
+    """Pose T (4, 4) displaced along its own axes by the values x, y and z in `given`.
+
+    Numbers without a unit are in m if `si`, else in mm.
+    """
     twist = np.zeros(6)
     for i, name in enumerate("xyz"):
         if name in given:
@@ -48,7 +58,11 @@ def displaced_pose(T: np.ndarray, given: Given, si: bool) -> np.ndarray:
 
 
 def typed_pose(T: np.ndarray, given: Given, angles: str, si: bool) -> np.ndarray:
-    """The pose T (4, 4) with the given coordinates and angles (`"oat"` or `"rpy"`) replaced."""
+    """Copy of the pose T (4, 4) with the coordinates and angles in `given` replaced.
+
+    `angles` is the angle convention, "oat" or "rpy".  Numbers without a unit are in m and rad if
+    `si`, else in mm and degrees.
+    """
     T = T.copy()
     for i, name in enumerate("xyz"):
         if name in given:

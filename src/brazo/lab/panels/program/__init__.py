@@ -1,1 +1,1 @@
-"""The program panel."""
+"""Program panel: edits and runs robot programs."""

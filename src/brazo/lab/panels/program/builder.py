@@ -1,7 +1,7 @@
-"""`Builder`: builds a program by buttons: adds steps at the current pose, edits, moves, deletes.
+"""Editing of a program with buttons: add steps at the current pose, edit, move and delete them.
 
 Every edit changes the text of the program (`brazo.program.text_edits`), so that the list of steps
-and the text always show the same program, and can be undone.
+and the text always show the same program.  Every edit can be undone.
 """
 
 from __future__ import annotations
@@ -29,22 +29,27 @@ from brazo.simulation import SimRobot, Simulation
 
 ADDED = {  # buttons that add a step: kind, label and title
     "movej": ("MoveJ", "Joint motion to the current pose"),
-    "movel": ("MoveL", "Straight line of the tool to the current pose"),
-    "arc": ("Arc", "Arc of the tool that ends at the current position"),
+    "movel": ("MoveL", "Linear motion to the current pose"),
+    "arc": ("Arc", "Circular motion that ends at the current position"),
     "grip": ("Grip", "Close the gripper and wait for a grasp"),
     "release": ("Release", "Open the gripper"),
-    "wait": ("Wait", "Wait for a time"),
-    "sync": ("Sync", "Wait for the other robots that have a sync of this name"),
+    "wait": ("Wait", "Wait for a given time"),
+    "sync": ("Sync", "Wait until all robots with this sync name have reached it"),
     "loop": ("Loop", "Repeat the steps inside"),
     "controller": ("Controller", "Set the controller"),
 }
 MORE = {"wait_until": "Wait until…", "signal": "Set signal", "note": "Note"}
 SAME = 1e-6  # rad, m: the robot is at a point that exists
+NO_POSITION = "the new position of the step no longer exists in the program: move the step again"
 
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """A step of a robot."""
+    """Position of a step in a program: the robot, and the path in the robot's list of steps.
+
+    It identifies the selected step or a breakpoint.  The path has one index per nesting level of
+    loops: (2, 0) is the first step inside the loop that is the third step.
+    """
 
     robot: str
     path: StepPath
@@ -52,7 +57,7 @@ class Selected:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What an edit may change, for undo."""
+    """Snapshot of everything that an edit can change, for undo."""
 
     program: Any
     points: Mapping[str, tuple[Point, ...]]
@@ -61,29 +66,35 @@ class _State:
 
 
 class Edited(Protocol):
-    """The program that is built: its text, and what is known of it."""
+    """Interface of the program that a `Builder` edits: its text and data derived from it."""
 
     @property
     def text(self) -> str: ...
     @property
     def source(self) -> Program | None:
-        """The parsed program; None while the text cannot be read."""
+        """The parsed program; None while the text cannot be parsed."""
         ...
 
     def own_points(self, robot: str) -> Collection[str]:
-        """Names of the points in the text; they take precedence over those of the project."""
+        """Names of the robot's points that are defined in the program text.
+
+        They take precedence over points of the project with the same names.
+        """
         ...
 
     def state(self) -> Any: ...
     def restore_state(self, state: Any) -> None: ...
     def take_text(self, text: str) -> None: ...
     def reached(self, at: Selected) -> np.ndarray | None:
-        """Joint values (n,) of the robot after a step, if they are known."""
+        """Joint values (n,) of the robot after the step `at`; None if unknown."""
         ...
 
 
 class Builder:
-    """The selected step, breakpoints, and the edits of a program.  Use on the lab's thread."""
+    """Editor of a program's steps, with the selected step and the breakpoints.
+
+    Use on the lab's thread only.
+    """
 
     def __init__(self, context: PanelContext, edited: Edited) -> None:
         self._context, self._edited = context, edited
@@ -102,7 +113,7 @@ class Builder:
     # ---- selection and breakpoints ---------------------------------------------------------------
 
     def select(self, robot: str, path: Sequence[Any]) -> None:
-        """Select a step, and its robot."""
+        """Select the step at this path, and its robot."""
         at = self._at(robot, path)
         if robot in self._sim.robots and self._context.session.selection.robot != robot:
             self._context.session.select(robot)
@@ -113,7 +124,7 @@ class Builder:
         self.breaks = self.breaks ^ {self._at(robot, path)}
 
     def robot_renamed(self, old: str, new: str) -> None:
-        """Keep the selection and the breakpoints of a robot that was renamed."""
+        """Update the selection and the breakpoints after a robot was renamed."""
 
         def now(one: Selected) -> Selected:
             return Selected(new, one.path) if one.robot == old else one
@@ -123,7 +134,7 @@ class Builder:
         self.teach_in = new if self.teach_in == old else self.teach_in
 
     def forget_missing(self) -> None:
-        """Deselect and clear breakpoints of steps that no longer exist."""
+        """Remove the selection and breakpoints of steps that no longer exist."""
         steps = self._steps
         known = {Selected(robot, path) for robot in steps for path, _ in outline(steps[robot])}
         if self._edited.source is not None:
@@ -132,13 +143,13 @@ class Builder:
 
     @property
     def step(self) -> s.Step | None:
-        """The selected step."""
+        """The selected step; None if no step is selected."""
         at = self.selected
         return None if at is None else step_at(self._steps.get(at.robot, ()), at.path)
 
     def _at(self, robot: str, path: Sequence[Any]) -> Selected:
         if not path or not all(type(i) is int for i in path):
-            raise BrazoError("that step no longer exists")
+            raise BrazoError("this step no longer exists")
         at = Selected(robot, tuple(path))
         step_at(self._steps.get(robot, ()), at.path)
         return at
@@ -188,7 +199,7 @@ class Builder:
             case "grip" | "release":
                 if robot.world.gripper is None:
                     raise BrazoError(
-                        f"{robot.name} has no gripper; attach one in the Scene panel (Flange)"
+                        f"{robot.name} has no gripper: attach one in the Scene panel (Flange)"
                     )
                 return s.Grip(body=self._body_near(robot)) if kind == "grip" else s.Release()
             case "wait":
@@ -207,10 +218,10 @@ class Builder:
             case "note":
                 return s.Note(text="note")
             case _:
-                raise BrazoError("choose a step from the list")
+                raise BrazoError(f"no step type '{kind}': choose one from the list")
 
     def _point_here(self, robot: SimRobot) -> str:
-        """Name of the point at the current pose; it is made if there is none."""
+        """Name of the point at the robot's current pose; a new point is taught if none exists."""
         points, q, frame = self._context.points.of(robot.name), robot.reference.q, self.teach_in
         own = self._edited.own_points(robot.name)
         for point in () if frame else points:
@@ -235,7 +246,7 @@ class Builder:
         return np.linalg.inv(frame_pose(self._sim, robot, frame)) @ reference_tool(robot)
 
     def _body_near(self, robot: SimRobot) -> str | None:
-        """The free body whose centre is nearest to the tool; None if there is none."""
+        """Name of the free body nearest to the tool; None if the cell has no free bodies."""
         at = reference_tool(robot)[:3, 3]
         world = self._sim.world
         far = {
@@ -245,7 +256,11 @@ class Builder:
         return min(far, key=lambda name: far[name], default=None)
 
     def _sync_name(self, robot: str) -> str:
-        """A sync that another robot has and this one not yet; otherwise a new name."""
+        """Name for a new sync step of a robot.
+
+        It is the first sync name that another robot uses but this robot does not.  If there is
+        none, it is a new name.
+        """
         own = [one.name for one in _syncs(self._steps.get(robot, ()))]
         others = [
             one.name
@@ -262,7 +277,7 @@ class Builder:
         return f"sync {number}"
 
     def _arc(self, robot: SimRobot, path: StepPath) -> s.FollowPath:
-        """An arc to the current position from the target of the step before it."""
+        """Arc step from the target of the previous step to the current tool position."""
         end = reference_tool(robot)[:3, 3]
         before = self._before(robot, path)
         if before is None or np.linalg.norm(before - end) < 1e-3:
@@ -275,7 +290,7 @@ class Builder:
         return s.FollowPath(curve="arc", values={"points": points})
 
     def _before(self, robot: SimRobot, path: StepPath) -> np.ndarray | None:
-        """Position (3,) of the tool before a path, in the world."""
+        """World position (3,) of the tool before the step at `path`; None if unknown."""
         if path[-1] == 0:
             return None
         q = self._edited.reached(Selected(robot.name, (*path[:-1], path[-1] - 1)))
@@ -284,7 +299,7 @@ class Builder:
     # ---- editing ---------------------------------------------------------------------------------
 
     def set_field(self, name: str, value: Any) -> None:
-        """Change a field of the selected step."""
+        """Change a form field of the selected step."""
         at, step = self._require()
         new = form.with_value(step, name, value, self.names())
         if new != step:
@@ -296,7 +311,7 @@ class Builder:
         robot = self._sim.robots[at.robot]
         name = point_of(step)
         if name in self._edited.own_points(at.robot):
-            raise BrazoError(f"{name} is in the text of the program (points): change it there")
+            raise BrazoError(f"{name} is defined in the program text, in 'points': change it there")
         point = self._context.points.of(at.robot).find(name) if name else None
         if point is not None:
             T = None if point.T is None else self._tool_in(robot, point.frame)
@@ -304,7 +319,7 @@ class Builder:
             self._context.points.edit(f"touch up {name}", at.robot, change)
             return
         if not isinstance(step, s.MoveTo | s.Line) or step.target.xyz is None:
-            raise BrazoError("this step has no target that can be taught: choose a point first")
+            raise BrazoError("this step has no pose to touch up: choose a point as target first")
         T = self._tool_in(robot, step.target.frame)
         rpy = None if step.target.rpy is None else rounded_rpy(T[:3, :3])
         target = replace(step.target, xyz=rounded(T[:3, 3]), rpy=rpy)
@@ -319,7 +334,7 @@ class Builder:
         self._replace(at, form.arc_point(step, which, xyz), f"edit arc of {at.robot}")
 
     def delete(self) -> None:
-        """Delete the selected step; the next one is selected."""
+        """Delete the selected step and select the next step."""
         at, step = self._require()
 
         def change() -> None:
@@ -332,7 +347,7 @@ class Builder:
         self._do(f"delete {s.verb_of(step)} of {at.robot}", at.robot, change)
 
     def duplicate(self) -> None:
-        """Insert a copy after the selected step and select it."""
+        """Insert a copy of the selected step after it, and select the copy."""
         at, step = self._require()
         path = (*at.path[:-1], at.path[-1] + 1)
 
@@ -344,14 +359,17 @@ class Builder:
         self._do(f"duplicate {s.verb_of(step)} of {at.robot}", at.robot, change)
 
     def shift(self, by: int) -> None:
-        """Move the selected step up (-1) or down (1), also into and out of loops."""
+        """Move the selected step up (-1) or down (1) by one line, also into and out of loops."""
         at, _ = self._require()
         to = self._neighbour(at, by)
         if to is not None:
             self.move(at.robot, at.path, to)
 
     def _neighbour(self, at: Selected, by: int) -> StepPath | None:
-        """Position before which a step is inserted when it is moved by one line."""
+        """Path at which a step is inserted when it is moved up (-1) or down (1) by one line.
+
+        None if the step is already the first or last one.
+        """
         siblings, index, above = self._siblings(at), at.path[-1], at.path[:-1]
         other = index + by
         if not 0 <= other < len(siblings):
@@ -364,9 +382,10 @@ class Builder:
         return (*above, other if by < 0 else other + 1)
 
     def move(self, robot: str, path: Sequence[Any], to: Sequence[Any], other: str = "") -> None:
-        """Move a step before the step at `to`, or to the end of that list.
+        """Move the step at `path` before the step at `to`.
 
-        `other` is the robot that gets the step, by default the same one.
+        If `to` is after the last step of a list, the step is moved to the end of that list.
+        `other` is the robot to which the step is moved (default: `robot`).
         """
         other = other or robot
         if other != robot:
@@ -374,7 +393,7 @@ class Builder:
             return
         at, target = self._at(robot, path), tuple(to)
         if not target or not all(type(i) is int and i >= 0 for i in target):
-            raise BrazoError("that place no longer exists")
+            raise BrazoError(NO_POSITION)
         verb = s.verb_of(step_at(self._steps[robot], at.path))
 
         def change() -> None:
@@ -394,15 +413,15 @@ class Builder:
     def _move_to_robot(
         self, robot: str, path: Sequence[Any], to: Sequence[Any], other: str
     ) -> None:
-        """Move a step to the list of another robot, which may be empty."""
+        """Move the step at `path` to position `to` in the steps of the robot `other`."""
         at, target = self._at(robot, path), tuple(to)
         steps = self._steps.get(other, ())
         if other not in self._sim.robots:
-            raise BrazoError(f"no robot '{other}' in this cell")
+            raise BrazoError(f"there is no robot '{other}' in this cell")
         if not target or not all(type(i) is int and i >= 0 for i in target):
-            raise BrazoError("that place no longer exists")
+            raise BrazoError(NO_POSITION)
         if len(target) > 1 and not isinstance(step_at(steps, target[:-1]), s.Repeat | s.ForEach):
-            raise BrazoError("that place no longer exists")
+            raise BrazoError(NO_POSITION)
         verb = s.verb_of(step_at(self._steps[robot], at.path))
 
         def change() -> None:
@@ -427,12 +446,12 @@ class Builder:
         self._context.session.select(other)
 
     def names(self) -> StepNames:
-        """What the selected step can refer to."""
+        """Names and limits that the fields of the selected step can use."""
         at, _ = self._require()
         sim = self._sim
         robot = sim.robots.get(at.robot)
         if robot is None:
-            raise BrazoError(f"no robot '{at.robot}' in this cell")
+            raise BrazoError(f"there is no robot '{at.robot}' in this cell")
         gripper = robot.world.gripper
         source = self._edited.source
         own = () if source is None else source.points.get(at.robot, ())
@@ -480,16 +499,20 @@ class Builder:
         return loop.do
 
     def _text(self) -> str:
-        """The text, rewritten in block style if its steps cannot be edited one by one."""
+        """Program text, rewritten in YAML block style if its steps cannot be edited in place."""
         text = self._edited.text
         if self._edited.source is None:
-            raise BrazoError("the text of the program has an error: correct it first")
+            raise BrazoError("the program text has an error: correct it first")
         return text if text_edits.editable(text) else parse_program(text).to_yaml()
 
     def _take(
         self, text: str, robot: str, path_after: Callable[[StepPath], StepPath | None]
     ) -> None:
-        """Use another text; the breakpoints stay at their steps."""
+        """Replace the program text and keep the breakpoints at their steps.
+
+        `path_after` maps the old path of a step of `robot` to its new path, or to None if the step
+        was deleted.
+        """
         found: set[Selected] = set()
         for one in self.breaks:
             path = path_after(one.path) if one.robot == robot else one.path
@@ -499,7 +522,7 @@ class Builder:
         self._edited.take_text(text)
 
     def _do(self, label: str, robot: str, change: Callable[[], None]) -> None:
-        """Make a change as one edit, with the points that it makes."""
+        """Call `change` as one undoable edit, which includes points taught by it."""
         before = self._state(robot)
         after: _State | None = None
 

@@ -1,4 +1,4 @@
-"""Words that the editor of a program offers: verbs, fields and values, and the cell's names."""
+"""Completion words of the program editor: verbs, fields, values and names in the cell."""
 
 from __future__ import annotations
 
@@ -40,12 +40,16 @@ TOP = (
 
 
 def completion(sim: Simulation, points: Mapping[str, Sequence[Point]]) -> dict[str, Any]:
-    """Words by place: `top` fields, `verbs` with their fields, `values` by field, `robots`."""
+    """Completion words for the program text, as a dict with these keys:
+
+    `top` lists the top-level fields, `verbs` maps each step verb to its fields, `values` maps each
+    field to its possible values, and `robots` lists the robot names.
+    """
     bodies = [body.name for body in sim.cell.bodies]
     names = [point.name for some in points.values() for point in some]
     poses = [name for robot in sim.robots.values() for name in robot.arm.poses]
     targets = list(dict.fromkeys([*names, "start", *poses]))
-    laws = [*controllers(), IDEAL]
+    controller_names = [*controllers(), IDEAL]
     values = {
         "to": targets,
         "move_joints": targets,
@@ -62,8 +66,8 @@ def completion(sim: Simulation, points: Mapping[str, Sequence[Point]]) -> dict[s
         "plan": list(PLANS),
         "orientation": list(ORIENTATIONS),
         "gripper_symmetric": ["on", "off"],
-        "controller": laws,
-        "set_controller": laws,
+        "controller": controller_names,
+        "set_controller": controller_names,
         "watch": list(WATCHES),
         "planner": list(PLANNERS),
     }

@@ -1,7 +1,7 @@
-"""`EditedProgram`: the program being edited: its text, and what is known of it after parsing.
+"""The program being edited: its text, and the steps and errors that result from parsing it.
 
-The text is the program.  It is parsed, validated against the open cell, and its loops are expanded,
-so that every list of steps, error and run refers to the same version.
+The text is parsed and validated against the open cell, and loops are expanded to lists of steps.
+Steps, errors and runs therefore always refer to the same version of the text.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ State = tuple[str, str, bool]  # name, text and whether it was edited
 
 
 class EditedProgram:
-    """The text of one program and its steps."""
+    """Text of one program, its parsed steps, and its expanded steps (with all loops unrolled)."""
 
     def __init__(self) -> None:
         self.name = ""  # of the file that was loaded; empty for a new program
@@ -49,13 +49,16 @@ class EditedProgram:
         self.last: dict[str, dict[StepPath, int]] = {}  # index of the last expanded step
 
     def load(self, name: str, text: str, folder: Path | None = None) -> None:
-        """Use the text of a file, in a folder other than that of the project; `read` parses it."""
+        """Replace the text by that of a file; call `read` to parse it.
+
+        `folder` is the folder of the file; None if it is the project's folder of programs.
+        """
         self.folder = folder
         self.name, self.text, self.edited, self.saved = name, text, False, text
 
     @property
     def state(self) -> State:
-        """Name, text and whether it was edited, for undo."""
+        """Name, text, and whether the text was edited, for undo."""
         return self.name, self.text, self.edited
 
     def read(
@@ -66,7 +69,8 @@ class EditedProgram:
     ) -> None:
         """Parse the text, validate the program against the cell, and expand its loops.
 
-        `folder` is that of the project's programs, with the files that the text names.
+        `folder` is the project's folder of programs.  File names in the text are relative to it, or
+        to the folder that was given to `load`.
         """
         self.program, self.source, self.error, self.doubts = None, None, "", ""
         self.own = {}
@@ -108,17 +112,17 @@ class EditedProgram:
 
     @property
     def speed(self) -> float:
-        """Default speed of the motions, as a fraction of the limits."""
+        """Default speed of motions, as a fraction of the velocity limits."""
         return Program("new").speed if self.source is None else self.source.speed
 
     @property
     def error_line(self) -> int:
-        """Line of the first error; 0 if it has none."""
+        """Line number of the first error; 0 if there is no error or its line is unknown."""
         found = _LINE.search(self.error)
         return int(found[1] or found[2]) if found else 0
 
     def errors_by_line(self) -> dict[int, str]:
-        """The errors, without file and line."""
+        """Error messages by line number, without the prefix with file and line."""
         errors: dict[int, str] = {}
         for one in self.error.splitlines():
             found = _LINE.search(one)
@@ -127,12 +131,15 @@ class EditedProgram:
         return errors
 
     def index(self, robot: str, at: StepPath) -> int | None:
-        """Index of the first expanded step of a step or loop."""
+        """Index of the first expanded step that results from the step or loop at a path.
+
+        None if there is none.
+        """
         paths, depth = self.paths.get(robot, ()), len(at)
         return next((i for i, path in enumerate(paths) if path[:depth] == at), None)
 
     def wanted_cell(self, sim: Simulation) -> str:
-        """The shipped cell that the text names, if it is not the open one; empty otherwise."""
+        """Name of the shipped cell that the program is for, if another cell is open; else ""."""
         found = re.search(r"^cell:[ \t]*(\S.*?)[ \t]*$", self.text, re.MULTILINE)
         name = found[1].strip("'\"") if found else ""
         return name if name in cell_names() and name != sim.cell.name else ""

@@ -1,7 +1,6 @@
-"""Form of a program step: its fields as a page shows them, and the step with one field changed.
+"""Form that edits a program step: conversion from a step to form fields and back.
 
-Values of fields are in mm, degrees, s, N and percent, as a person reads them; those of steps in SI
-units.
+Form fields show values in mm, degrees, s, N and percent.  Steps store values in SI units.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ CONDITIONS = {
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field of the form; `options` are pairs of value and text."""
+    """Field of the form; `options` are pairs of value and text, for a choice."""
 
     id: str
     label: str
@@ -56,7 +55,7 @@ class FormField:
     options: tuple[tuple[str, str], ...] = ()
 
     def shown(self) -> dict[str, Any]:
-        """The field as the page gets it."""
+        """The field as a dict for JSON, as sent to the page."""
         return {
             "id": self.id,
             "label": self.label,
@@ -70,7 +69,7 @@ class FormField:
 
 @dataclass(frozen=True, slots=True)
 class StepNames:
-    """StepNames that the step of a robot can refer to, and poses to start from."""
+    """Names that the fields of a step can refer to, gripper limits, and poses of frames."""
 
     points: Sequence[str]
     poses: Sequence[str]
@@ -86,7 +85,7 @@ class StepNames:
 
 
 def fields_of(step: s.Step, names: StepNames) -> list[FormField]:
-    """Fields of a step."""
+    """Form fields of a step."""
     match step:
         case s.MoveJoints() | s.MoveTo() | s.Line():
             return _move(step, names)
@@ -137,7 +136,10 @@ def fields_of(step: s.Step, names: StepNames) -> list[FormField]:
 
 
 def with_value(step: s.Step, field: str, value: Any, names: StepNames) -> s.Step:
-    """The step with one field changed; raise `BrazoError` for a value that is not possible."""
+    """Copy of the step with one form field changed.
+
+    Raises `BrazoError` for an unknown field or an invalid value.
+    """
     match step:
         case s.MoveJoints() | s.MoveTo() | s.Line():
             return _with_move(step, field, value, names)
@@ -158,7 +160,7 @@ def with_value(step: s.Step, field: str, value: Any, names: StepNames) -> s.Step
             return replace(step, on=_on(value))
     plain = {one.id: one for one in fields_of(step, names)}
     if field not in plain:
-        raise BrazoError("that field no longer exists")
+        raise BrazoError(f"this step has no field '{field}'")
     if plain[field].kind == "number":
         return replace(step, **{field: read_quantity(value, _unit(plain[field].unit))})
     text = _text(value)
@@ -193,7 +195,10 @@ def _move(step: s.MoveJoints | s.MoveTo | s.Line, names: StepNames) -> list[Form
 
 
 def target_kind(step: s.MoveJoints | s.MoveTo | s.Line) -> str:
-    """Value of the field `target`: `point:NAME`, `pose:NAME`, `joints`, `pose` or `offset`."""
+    """Value of the form field `target` for a step.
+
+    It is `point:NAME`, `pose:NAME`, `joints`, `pose` or `offset`.
+    """
     if isinstance(step, s.MoveJoints):
         return f"{NAMED}{step.to}" if isinstance(step.to, str) else "joints"
     if step.target.point:
@@ -252,7 +257,7 @@ def _with_move(
     if (new := _with_common(step, field, value)) is not None:
         return new
     if isinstance(step, s.MoveJoints):
-        raise BrazoError("that field no longer exists")
+        raise BrazoError(f"this step has no field '{field}'")
     if field == "symmetric" and isinstance(step, s.MoveTo):
         return replace(step, gripper_symmetric=_on(value))
     return replace(step, target=_with_pose(step.target, field, value, names))
@@ -299,7 +304,7 @@ def _with_target(
     elif kind == "pose":
         target = s.Target(*names.target_in("world"), "world")
     else:
-        raise BrazoError("choose a target from the list")
+        raise BrazoError(f"no target type '{kind}': choose one from the list")
     if linear:
         return s.Line(target=target, orientation=orientation, **common)
     return s.MoveTo(target=target, orientation=orientation, **common)
@@ -321,11 +326,15 @@ def _with_pose(target: s.Target, field: str, value: Any, names: StepNames) -> s.
         angles = list(target.rpy)
         angles[ANGLES.index(field)] = read_quantity(value, "deg")
         return replace(target, rpy=cast(s.Triple, tuple(angles)))
-    raise BrazoError("that field no longer exists")
+    raise BrazoError(f"this step has no field '{field}'")
 
 
 def _in_frame(target: s.Target, frame: str, names: StepNames) -> s.Target:
-    """The same pose in another frame; an offset keeps its numbers."""
+    """Convert a target to another frame, so that its pose in the world does not change.
+
+    There are two exceptions: if the target is an offset, or if the old or new frame is "tool", the
+    numbers are kept and only the name of the frame is changed.
+    """
     if frame not in names.frames:
         raise BrazoError(f"no frame '{frame}'; frames: {', '.join(names.frames)}")
     if target.by is not None or target.xyz is None or "tool" in (frame, target.frame):
@@ -342,13 +351,16 @@ def _in_frame(target: s.Target, frame: str, names: StepNames) -> s.Target:
 def _with_common(
     step: s.MoveJoints | s.MoveTo | s.Line | s.FollowPath, field: str, value: Any
 ) -> s.MoveJoints | s.MoveTo | s.Line | s.FollowPath | None:
-    """Speed, plan, orientation and tolerance, which all motions have."""
+    """Copy of a motion step with its speed, plan, orientation or tolerance changed.
+
+    None if `field` is none of the fields for these values.
+    """
     match field:
         case "speed":
             given = {"default": {}, "fraction": {"fraction": 0.5}, "time": {"time": 2.0}}
             given["tool_speed"] = {"tool_speed": 0.1}
             if value not in given:
-                raise BrazoError("choose a speed from the list")
+                raise BrazoError(f"no speed '{value}': choose one from the list")
             return replace(step, speed=s.Speed(**given[value]))
         case "fraction":
             return replace(step, speed=s.Speed(fraction=read_quantity(value, "percent")))
@@ -356,7 +368,7 @@ def _with_common(
             return replace(step, speed=s.Speed(time=read_quantity(value, "s")))
         case "tool_speed":
             if isinstance(value, str):
-                raise BrazoError(f"'{value}': expected a number (mm/s)")
+                raise BrazoError(f"tool speed '{value}': expected a number in mm/s")
             return replace(step, speed=s.Speed(tool_speed=1e-3 * value))
         case "plan":
             return replace(step, plan=value)
@@ -405,14 +417,14 @@ def _with_path(step: s.FollowPath, field: str, value: Any, names: StepNames) -> 
         return replace(step, frame=value, values={"points": moved})
     name, _, axis = field.partition("-")
     if step.curve != "arc" or name not in ARC_POINTS or axis not in AXES:
-        raise BrazoError("that field no longer exists")
+        raise BrazoError(f"this step has no field '{field}'")
     points = [list(point) for point in step.values["points"]]
     points[ARC_POINTS.index(name)][AXES.index(axis)] = read_quantity(value, "mm")
     return replace(step, values={"points": tuple(tuple(point) for point in points)})
 
 
 def arc_point(step: s.FollowPath, which: int, xyz: s.Triple) -> s.FollowPath:
-    """The arc with one of its points replaced."""
+    """Copy of an arc step with its start (0), via (1) or end point (2) replaced."""
     points = [*step.values["points"]]
     points[which] = xyz
     return replace(step, values={"points": tuple(points)})
@@ -454,14 +466,14 @@ def _with_condition(step: s.WaitUntil, field: str, value: Any, names: StepNames)
         case "time", s.At():
             return replace(step, condition=s.At(read_quantity(value, "s")))
         case _:
-            raise BrazoError("that field no longer exists")
+            raise BrazoError(f"this step has no field '{field}'")
 
 
 def first_condition(kind: str, bodies: Sequence[str]) -> s.Condition:
-    """A condition of a kind, to begin with."""
+    """Initial condition of a new `WaitUntil` step; `kind` is a key of `CONDITIONS`."""
     if kind in ("held", "free"):
         if not bodies:
-            raise BrazoError("the cell has no free body; add one in the Scene panel")
+            raise BrazoError("the cell has no free body: add one in the Scene panel")
         return s.Held(bodies[0], off=kind == "free")
     return s.At(1.0) if kind == "at" else s.Signal("go")
 
@@ -470,7 +482,7 @@ def first_condition(kind: str, bodies: Sequence[str]) -> s.Condition:
 
 
 def rounded(xyz: Iterable[float]) -> s.Triple:
-    """Position (m) rounded to 1 µm."""
+    """Position (x, y, z) in m, rounded to 1 µm."""
     x, y, z = (round(float(value), 6) + 0.0 for value in xyz)
     return x, y, z
 

@@ -1,4 +1,4 @@
-"""HTML of the Program panel: run controls, buttons that add steps, lists of steps, form, text."""
+"""HTML of the Program panel: run controls, buttons that add steps, step lists, form and text."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from brazo.lab.panels.program.builder import ADDED, MORE
 
 
 def run_html(names: Sequence[str], about: str, other_cell: str) -> str:
-    """Return the choice of the program and the buttons that run it.
+    """HTML of the program selector and the run buttons.
 
-    `other_cell` is the cell that the program was made for, if another one is open.
+    `about` is the description of the program.  `other_cell` is the cell that the program was
+    written for, or empty if that cell is open.
     """
     return section(
         "Run",
@@ -48,14 +49,14 @@ def run_html(names: Sequence[str], about: str, other_cell: str) -> str:
                 "from-here",
                 icon="play",
                 enabled="may-from-here",
-                title="Run from the selected step; other robots skip the same syncs",
+                title="Run from the selected step; other robots skip the syncs before it",
             ),
             button(
                 "Dry run",
                 "dry-run",
                 icon="eye",
                 enabled="may-run",
-                title="Ghosts run through the program; nothing in the simulation moves",
+                title="Preview with ghosts; the robots do not move",
             ),
         ),
         row("State", text("state", wide=True)),
@@ -66,7 +67,7 @@ def run_html(names: Sequence[str], about: str, other_cell: str) -> str:
 
 
 def text_html() -> str:
-    """Return the editor of the text and the buttons for files."""
+    """HTML of the text editor and of the buttons that save and load files."""
     return section(
         "Text",
         '<brazo-editor name="text" event="text" error="error" lines="lines" '
@@ -78,7 +79,7 @@ def text_html() -> str:
             upload("Load…", "load", ".yaml", ".yml"),
         ),
         buttons(
-            button("From points", "from-points", title="Moves through the taught points"),
+            button("From points", "from-points", title="New program through the taught points"),
             button("New", "new", icon="plus", title="Start an empty program"),
         ),
         id="text",
@@ -86,13 +87,16 @@ def text_html() -> str:
 
 
 def _other_cell(cell: str) -> str:
-    return note(f"This program is for cell {cell}.") + buttons(
+    return note(f"This program is for the cell {cell}.") + buttons(
         button(f"Open {cell}", "open-cell", icon="folder")
     )
 
 
 def builder_html(robots: Sequence[str], frames: Sequence[str]) -> str:
-    """Return the buttons that add a step of the selected robot at its current pose."""
+    """HTML of the buttons that add a step for the selected robot at its current pose.
+
+    `frames` are the frames in which new points can be stored.
+    """
     if not robots:
         return note("There is no robot in this cell: add one in the Scene panel.")
     kinds = "".join(
@@ -109,14 +113,14 @@ def builder_html(robots: Sequence[str], frames: Sequence[str]) -> str:
     )
     return (
         robot_choice(robots)
-        + row("New points", points, title="How the points of MoveJ and MoveL are stored")
+        + row("New points", points, title="How points taught by MoveJ and MoveL are stored")
         + f'<div class="program-kinds">{kinds}{more}</div>'
-        + note("At the current pose of the robot, after the selected step or inside a loop.")
+        + note("Adds a step after the selected step, or inside a selected loop.")
     )
 
 
 def tracks_html(robots: Sequence[str]) -> str:
-    """Return the list of steps of each robot, and the buttons for the selected step."""
+    """HTML of the list of steps of each robot, and of the buttons for the selected step."""
     if not robots:
         return note("No steps: add a robot to the cell first.")
     tracks = "".join(_track(robot) for robot in robots)
@@ -132,13 +136,13 @@ def tracks_html(robots: Sequence[str]) -> str:
         f'<div class="program-tracks">{tracks}</div>'
         f'<div class="program-tools">{tools}</div>'
         + note(
-            "Drag steps to reorder them or to another robot. A click on a number sets a breakpoint."
+            "Drag a step to move it, also to another robot. Click its number to set a breakpoint."
         )
     )
 
 
 def form_html() -> str:
-    """Return the form of the selected step."""
+    """HTML of the form of the selected step."""
     return '<brazo-step-form name="form" event="field"></brazo-step-form>'
 
 

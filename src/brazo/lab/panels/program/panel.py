@@ -1,8 +1,8 @@
-"""Program panel: builds a program by buttons or as text, and runs it.
+"""Program panel: edits a program with buttons or as text, and runs it.
 
-The text is the program: buttons change its steps (`brazo.lab.panels.program.builder`), and it is
-parsed when the editor loses focus.  Errors are shown at their steps and lines.  A run starts from
-the current state, after a reset, or at a step.
+Buttons edit the steps in the text (`brazo.lab.panels.program.builder`).  The text is parsed when
+the editor loses focus.  Errors are shown at their steps and lines.  A run starts from the current
+state, after a reset, or at a selected step.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ NEW = "name: my program\nrobots: {}\n"
 
 
 class ProgramPanel(Panel):
-    """Editor and run controls of one program."""
+    """Panel with the editor and the run controls of one program."""
 
     id, title, icon, side, order = "program", "Program", "program", "left", 30
     rate = 10.0
@@ -69,7 +69,7 @@ class ProgramPanel(Panel):
         self._versions = count(1)
         self.document = EditedProgram()
         self.control = RunControl(context, self.say)
-        self._stored = StoredPrograms(context.keeper)
+        self._stored = StoredPrograms(context.saving)
         self._opened = -1  # value of `session.cells` for which the text was chosen
         self._renames: dict[tuple[str, str], tuple[str, str]] = {}  # texts before and after
         self._builder = Builder(context, self)
@@ -128,7 +128,7 @@ class ProgramPanel(Panel):
         self.refresh()
 
     def _show_program(self, program: Program) -> None:
-        """Show the text of a program that is already running."""
+        """Load the text of a program that is already running into the editor."""
         path = program.path
         if path is not None and path.is_file():
             self._show(path.stem, path.read_text(encoding="utf-8"), path.parent)
@@ -136,7 +136,7 @@ class ProgramPanel(Panel):
             self._show("", program.to_yaml())
 
     def _first(self) -> None:
-        """Show the shipped program of this cell, or a new one if there is none."""
+        """Load the shipped program of this cell, or an empty program if there is none."""
         cell = self.sim.cell.name
         if cell in program_names():
             self._show(cell, find_program(cell).read_text(encoding="utf-8"))
@@ -144,12 +144,12 @@ class ProgramPanel(Panel):
         self._show("", NEW)
 
     def _show(self, name: str, content: str, folder: Path | None = None) -> None:
-        """Put the text of a file into the editor."""
+        """Load the text of a program into the editor; `folder` is the folder of its file."""
         self.document.load(name, content, folder)
         self._put_text()
 
     def _set_text(self, content: str) -> None:
-        """Replace the text that Run and Save use; every page shows it, valid or not."""
+        """Replace the program text in the editors of all pages, even if it is invalid."""
         self.document.text = content
         self._put_text()
 
@@ -157,7 +157,7 @@ class ProgramPanel(Panel):
         self.put({"text": {"version": next(self._versions), "text": self.document.text}})
 
     def _read(self) -> None:
-        """Parse the text again, and show its errors."""
+        """Parse and validate the program text again, and show its errors."""
         document = self.document
         document.read(self.sim, self.context.points.lists(), self._stored.folder)
         self._dry_run.forget()
@@ -171,37 +171,40 @@ class ProgramPanel(Panel):
 
     @property
     def text(self) -> str:
-        """The text of the program."""
+        """The program text."""
         return self.document.text
 
     @property
     def source(self) -> Program | None:
-        """The parsed program; None while the text cannot be read."""
+        """The parsed program; None while the text cannot be parsed."""
         return self.document.source
 
     def own_points(self, robot: str) -> Collection[str]:
-        """Names of the points in the text."""
+        """Names of the robot's points that are defined in the program text."""
         return self.document.own.get(robot, ())
 
     def state(self) -> State:
-        """Name, text and whether it was edited, for undo."""
+        """Name, text, and whether the text was edited, for undo."""
         return self.document.state
 
     def restore_state(self, state: State) -> None:
-        """Return to an earlier `state`."""
+        """Restore the program from a value that `state` returned."""
         self._restore_text(state)
 
     def take_text(self, text: str) -> None:
-        """Use another text."""
+        """Replace the program text."""
         self._take_text(text)
 
     def reached(self, at: Selected) -> np.ndarray | None:
-        """Joint values (n,) of the robot after a step, if they are known."""
+        """Joint values (n,) of the robot after the step `at`; None if unknown."""
         index = self.document.index(at.robot, at.path)
         return None if index is None else self._previews.target(at.robot, index)
 
     def _edit(self, change: Callable[..., None]) -> Callable[..., None]:
-        """A handler that changes the steps."""
+        """Return an event handler that calls `change` to edit the steps.
+
+        The handler raises `BrazoError` while the program is running or paused.
+        """
 
         def handle(*given: Any) -> None:
             self.control.require_over()
@@ -228,7 +231,7 @@ class ProgramPanel(Panel):
         self._put_steps()
 
     def _show_ghost(self) -> None:
-        """Draw the target of the step under the pointer, otherwise of the selected one."""
+        """Draw the target of the step under the pointer, or else of the selected step."""
         ghost = self.context.scene.target
         at = self._hovered or self._builder.selected
         q = None if at is None or not self.control.over else self.reached(at)
@@ -250,14 +253,14 @@ class ProgramPanel(Panel):
             self._builder.teach_in = frame
 
     def _frames(self) -> list[str]:
-        """Frames in which a pose can be taught."""
+        """Names of the frames in which a pose can be taught."""
         return [name for name in frame_names(self.sim) if name != "tool"]
 
     def _put_completion(self) -> None:
         self.put({"completion": completion(self.sim, self.context.points.lists())})
 
     def _new(self) -> None:
-        """Start an empty program beside those of the project."""
+        """Add an empty program to the project and open it in the editor."""
         self.control.require_over()
         name = self._stored.new_name(self.document.name)
         self._replace(name, NEW, edited=True)
@@ -289,15 +292,15 @@ class ProgramPanel(Panel):
     def _choose(self, name: str) -> None:
         self.control.require_over()
         if name in self._stored.names():
-            self.context.keeper.save()
+            self.context.saving.save()
             self._replace(name, self._stored.text(name))
 
     def kept(self) -> Mapping[str, str]:
-        document, keeper = self.document, self.context.keeper
+        document, saving = self.document, self.context.saving
         if not document.name and not document.edited:
-            keeper.program = ""
+            saving.program = ""
             return {}
-        keeper.program = file_name(document.name or "program")
+        saving.program = file_name(document.name or "program")
         return self._stored.files(document.name, document.text)
 
     def restore(self, project: Project) -> None:
@@ -317,7 +320,7 @@ class ProgramPanel(Panel):
             self._put_steps()
 
     def _point_renamed(self, robot: str, old: str, new: str) -> None:
-        """Use the new name of a point in the text."""
+        """Update the program text after a point of the project was renamed."""
         if self.document.program is None or self._sim is not self.session.shown:
             return
         if old in self.own_points(robot):
@@ -329,7 +332,10 @@ class ProgramPanel(Panel):
             self.document.edited = edited or bool(self.document.name)
 
     def _elements_renamed(self, renamed: Mapping[str, str]) -> None:
-        """Use the new names of robots and other elements in the programs of the project."""
+        """Update the project's programs after robots or other elements of the cell were renamed.
+
+        `renamed` maps old names to new names.
+        """
         if self._sim is not self.session.shown:
             return
         for old, new in renamed.items():
@@ -351,7 +357,7 @@ class ProgramPanel(Panel):
         robot = self.session.robot.name
         points = list(self.context.points.of(robot))
         if not points:
-            raise BrazoError(f"{robot} has no points: teach some in the pendant first")
+            raise BrazoError(f"{robot} has no points: teach points in the pendant first")
         text = Program(f"{robot} points", steps={robot: through(points)}).to_yaml()
         name = self._stored.free_name(f"{robot}-points", text)
         self.context.history.record(
@@ -368,7 +374,7 @@ class ProgramPanel(Panel):
         self._replace(self._stored.free_name(name, content), content)
 
     def _replace(self, name: str, content: str, edited: bool = False) -> None:
-        """Replace the program; first offer to save an edited text."""
+        """Load another program; first ask the user about unsaved edits."""
 
         def take() -> None:
             self.control.require_over()
@@ -379,7 +385,7 @@ class ProgramPanel(Panel):
             self.refresh()
             self._put_steps()
 
-        lost = [] if self.context.keeper.keeps else self.unsaved()
+        lost = [] if self.context.saving.keeps else self.unsaved()
         self.context.unsaved.ask(f"Loading {name} discards:", lost, take)
 
     def _save(self) -> None:
@@ -420,7 +426,7 @@ class ProgramPanel(Panel):
             self.context.unsaved.before_opening(wanted, open_it)
 
     def _open_shipped(self, name: str) -> None:
-        """Open the cell of a shipped program, and show the program."""
+        """Open the cell of a shipped program, and load the program into the editor."""
         if name not in program_names():
             return
         cell = load_program(name).cell or ""
@@ -454,7 +460,7 @@ class ProgramPanel(Panel):
         )
 
     def _tracks(self) -> list[str]:
-        """Robots with a list of steps: those of the cell and of the program."""
+        """Names of the robots in the cell, then of other robots that the program names."""
         named_robots = () if self.document.source is None else self.document.source.steps
         return list(dict.fromkeys([*self.sim.robots, *named_robots]))
 
@@ -462,7 +468,7 @@ class ProgramPanel(Panel):
         self.put({f"steps/{robot}": self._rows(robot) for robot in self._tracks()})
 
     def _rows(self, robot: str) -> list[dict[str, Any]]:
-        """Steps of a robot as the page lists them."""
+        """Rows of the step list of one robot, as sent to the page."""
         steps = () if self.document.source is None else self.document.source.steps.get(robot, ())
         lines, last = self.document.errors_by_line(), self.document.last.get(robot, {})
         index, why = self._previews.errors().get(robot, (-1, ""))
@@ -488,13 +494,13 @@ class ProgramPanel(Panel):
         return rows
 
     def _hits(self, robot: str) -> dict[StepPath, str]:
-        """Collisions that the dry run found, by step."""
+        """Messages about collisions that the dry run found, by path of the step."""
         paths, found = self.document.paths.get(robot, ()), self._dry_run.hits.get(robot, {})
         known = {index: path for index, path in enumerate(paths) if index in found}
         return {path: self._dry_run.error(robot, index) for index, path in known.items()}
 
     def _form(self) -> Values:
-        """The form of the selected step."""
+        """Page value with the form of the selected step; an empty form if no step is selected."""
         at, step = self._builder.selected, self._builder.step
         if at is None or step is None or at.robot not in self.sim.robots:
             return {"title": "", "fields": []}
@@ -545,7 +551,10 @@ class ProgramPanel(Panel):
         return found
 
     def _track_at_rest(self, robot: str) -> tuple[int, str, str]:
-        """Step of a robot that the program does not move now, its kind and its status text."""
+        """State of a robot that no running program uses; same format as `RunControl.track`.
+
+        During a dry run, this is the state of the robot's ghost (transparent copy).
+        """
         count = len(self.document.paths.get(robot, ()))
         if robot in self._dry_run.at:
             index = self._dry_run.at[robot]
@@ -558,7 +567,7 @@ class ProgramPanel(Panel):
         return {"flat": index, "path": path, "status": status}
 
     def _shown_name(self) -> str:
-        kept = self.document.name in self._stored.names() and self.context.keeper.keeps
+        kept = self.document.name in self._stored.names() and self.context.saving.keeps
         shipped = self.document.name in program_names() and not self.document.edited
         return self.document.name if kept or shipped else ""
 
@@ -577,7 +586,7 @@ class ProgramPanel(Panel):
     def _runnable(self) -> Program:
         self._read()
         if self.document.program is None:
-            raise BrazoError(self.document.error or "the program has no steps: add some")
+            raise BrazoError(self.document.error or "the program has no steps: add a step first")
         return self.document.program
 
     def _step(self) -> None:
@@ -594,7 +603,7 @@ class ProgramPanel(Panel):
         self.sim.player.play()
 
     def _first_at(self, at: Selected | None) -> dict[str, int]:
-        """Index of the expanded step to start from, by robot."""
+        """Argument `first` of `RunControl.start` for a run that starts at the selected step."""
         index = None if at is None else self.document.index(at.robot, at.path)
         if at is None or index is None:
             raise BrazoError("select a step first")
@@ -627,7 +636,7 @@ class ProgramPanel(Panel):
         self.control.reset()
 
     def follow(self) -> None:
-        """Report the end of a run with its duration, and publish its state for the bar."""
+        """Report the end of a run, and send its state to the pages' top bar; called every frame."""
         document, over = self.document, self.control.over
         if self._ghost is not None and not (over and self._visible):
             self._show_ghost()

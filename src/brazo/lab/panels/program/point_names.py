@@ -1,4 +1,4 @@
-"""Names of points in the text of a program: renamed in place, and added to a text that is saved."""
+"""Named points in the text of a program: rename a point, and add point definitions."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NEAR = 4  # lines after the verb of a step in which its field `to` is searched
 
 
 def renamed(text: str, steps: Sequence[s.Step], old: str, new: str) -> str:
-    """Return the text of a program with a point of one robot renamed.
+    """Text of a program with a point of one robot renamed; `steps` are the steps of this robot.
 
-    Only the lines of steps that name the point are changed, so that comments and layout stay.
+    Only lines of steps that use the point are changed, so that comments and layout are kept.
     """
     lines = text.splitlines(keepends=True)
     name = re.escape(old)
@@ -36,7 +36,7 @@ def renamed(text: str, steps: Sequence[s.Step], old: str, new: str) -> str:
 
 
 def point_of(step: s.Step) -> str:
-    """Name of the point that a step moves to; empty if there is none."""
+    """Name of the point that a step moves to; empty if its target is not a named point."""
     if isinstance(step, s.MoveJoints):
         return step.to if isinstance(step.to, str) else ""
     if isinstance(step, s.MoveTo | s.Line):
@@ -47,9 +47,10 @@ def point_of(step: s.Step) -> str:
 def with_points_block(
     text: str, steps: Mapping[str, Sequence[s.Step]], points: Mapping[str, Iterable[Point]]
 ) -> str:
-    """Return the text with the points of the project that it names, so that it can run alone.
+    """Add a field `points` to a program text, with the points of the project that it uses.
 
-    A text with a field `points` of its own is not changed.
+    The program can then run without the project.  `steps` and `points` map robot names to the
+    robot's steps and points.  A text that already has a field `points` is returned unchanged.
     """
     used: dict[str, list[Point]] = {}
     for robot, some in points.items():

@@ -1,8 +1,8 @@
-"""Kinematic previews of the program being edited: ghosts of targets, reachability, the dry run.
+"""Kinematic previews of the program being edited: targets of the steps, and the dry run.
 
-Targets are computed in a thread, because inverse kinematics of a long program takes longer than a
-frame.  The dry run moves transparent robots through the whole program in real time; nothing in the
-simulation moves.
+Targets are computed on another thread, because inverse kinematics of a long program takes longer
+than a frame.  The dry run moves ghosts (transparent copies of the robots) through the whole program
+in real time.  The robots in the simulation do not move.
 """
 
 from __future__ import annotations
@@ -31,7 +31,11 @@ FRAME = 1.0 / 30.0  # s, between two pictures of a dry run
 
 
 class Previews:
-    """Targets of the steps of one program.  Use on the lab's thread."""
+    """Joint targets of the steps of one program.  Use on the lab's thread only.
+
+    Indices refer to the expanded steps of a robot, that is, its steps with all loops unrolled.
+    `changed` is called when new targets are available.
+    """
 
     def __init__(self, context: PanelContext, changed: Callable[[], None]) -> None:
         self._context, self._changed = context, changed
@@ -41,24 +45,27 @@ class Previews:
         self._found: Preview | None = None
 
     def request(self, flat: Flat, sim: Simulation, speed: float) -> None:
-        """Compute the targets of another version of the program."""
+        """Start to compute the targets of a new version of the program.
+
+        `flat` are the expanded steps by robot, `speed` is the default speed (fraction of limits).
+        """
         self._wanted += 1
         self._found = None
         self._request = (self._wanted, flat, sim, speed)
         self._start()
 
     def target(self, robot: str, index: int) -> np.ndarray | None:
-        """Joint values (n,) after an expanded step; None if they are not known."""
+        """Joint values (n,) after an expanded step; None if unknown or not reachable."""
         one = self._step(robot, index)
         return None if one is None or one.error else one.q
 
     def error(self, robot: str, index: int) -> str:
-        """Why a step is not possible; empty if nothing is known."""
+        """Reason why an expanded step is not feasible; empty if it is feasible or unknown."""
         one = self._step(robot, index)
         return "" if one is None else one.error
 
     def errors(self) -> dict[str, tuple[int, str]]:
-        """By robot: index of the expanded step that is not possible, and why."""
+        """First infeasible step by robot, as (index of the expanded step, reason)."""
         found = {} if self._found is None else self._found.steps
         return {
             robot: (len(done) - 1, done[-1].error)
@@ -95,9 +102,11 @@ class Previews:
 
 
 class DryRun:
-    """Ghosts that run through a program; `at` has the expanded step of each robot while they do.
+    """Dry run of a program with ghosts (transparent copies) of the robots.
 
-    `hits` are the collisions by robot and expanded step; `changed` is called when they are known.
+    Expanded steps are the steps with all loops unrolled.  `at` maps each robot to the index of its
+    current expanded step; it is empty if no dry run is active.  `hits` contains the collisions that
+    were found, by robot and index of the expanded step.  `changed` is called when `hits` changes.
     """
 
     def __init__(self, context: PanelContext, changed: Callable[[], None]) -> None:
@@ -111,11 +120,15 @@ class DryRun:
 
     @property
     def active(self) -> bool:
-        """Whether ghosts are drawn."""
+        """Whether a dry run is in progress."""
         return self._job is not None
 
     def start(self, flat: Flat, sim: Simulation, speed: float, clearance: float) -> None:
-        """Plan the program in a job and check it for collisions, then show it."""
+        """Plan the program, check it for collisions and then show it, in a background job.
+
+        `flat` are the expanded steps by robot, `speed` is the default speed (fraction of limits),
+        `clearance` is the distance (m) below which the collision check reports a collision.
+        """
         self.stop()
         self.forget()
         context = self._context
@@ -161,18 +174,18 @@ class DryRun:
         self._job = job = context.jobs.start("Dry run", work, done)
 
     def forget(self) -> None:
-        """Forget the collisions, because the program or the cell changed."""
+        """Clear the collisions, after the program or the cell changed."""
         if self.hits:
             self.hits = {}
             self._changed()
 
     def error(self, robot: str, index: int) -> str:
-        """The collision of an expanded step; empty if there is none."""
+        """Message about the collision of an expanded step; empty if there is none."""
         hit = self.hits.get(robot, {}).get(index)
         return "" if hit is None else f"Dry run: {hit.short}"
 
     def stop(self) -> None:
-        """End the dry run."""
+        """Stop the dry run and remove its ghosts."""
         if self._job is not None:
             self._job.cancel()
             self._end(self._job)

@@ -1,4 +1,4 @@
-"""`RunControl`: starts, pauses, steps and stops the program, and describes the state of its run."""
+"""Control of a program run: start, pause, step and stop the program, and report its state."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Paths = Mapping[str, Sequence[StepPath]]
 
 
 class RunControl:
-    """The run of the shown program.  Use on the lab's thread."""
+    """Controls the run of the program in the editor.  Use on the lab's thread only."""
 
     def __init__(self, context: PanelContext, say: Callable[[str, str], None]) -> None:
         self._context, self._say = context, say
@@ -31,29 +31,32 @@ class RunControl:
 
     @property
     def over(self) -> bool:
-        """Whether no program is running."""
+        """True if there is no run or the run has ended; False if it is running or paused."""
         return self.execution is None or self.execution.done
 
     @property
     def paused(self) -> bool:
-        """Whether the program can be resumed."""
+        """Whether the program is paused and can be resumed."""
         return self.execution is not None and self.execution.paused and not self.over
 
     def require_over(self) -> None:
-        """Raise an error while the program is running."""
+        """Raise `BrazoError` if the program is running or paused."""
         if not self.over:
-            raise BrazoError("the program is running: stop it first")
+            raise BrazoError("the program is running or paused: stop it first")
 
     def forget(self) -> None:
-        """Forget the run, because its steps are no longer those that are shown."""
+        """Discard the run, after the program in the editor changed."""
         self.execution = None
 
     def reset(self) -> None:
-        """Forget the run after a reset, which removed its task."""
+        """Discard the run, after a reset of the simulation removed its task."""
         self.execution, self._reported = None, True
 
     def find(self) -> Execution | None:
-        """Take over the program that is running in another simulation, if there is one."""
+        """Take control of the program that runs in the current simulation, and return it.
+
+        None if no program runs there.  Called after the simulation was replaced.
+        """
         self.execution = program_in(self._sim)
         if self.execution is not None:
             self._watch(self.execution)
@@ -66,7 +69,12 @@ class RunControl:
         breaks: Collection[Selected],
         paths: Paths,
     ) -> Execution:
-        """Start a program, at the steps `first` by robot."""
+        """Start a program.
+
+        Expanded steps are the steps with all loops unrolled.  `first` maps robots to the index of
+        the expanded step to start at; None starts at the first steps.  `breaks` are the steps with
+        breakpoints.  `paths` are the paths of the expanded steps by robot.
+        """
         with self._sim.lock:
             self.execution = program.start(self._sim, first=None if first is None else dict(first))
             self.set_breakpoints(breaks, paths)
@@ -79,7 +87,10 @@ class RunControl:
         self._sim.tasks.add(self._rests)
 
     def set_breakpoints(self, breaks: Collection[Selected], paths: Paths) -> None:
-        """Set the breakpoints of the running program: of a loop, at each entry."""
+        """Set the breakpoints of the running program.
+
+        A breakpoint at a loop pauses the program each time the loop is entered.
+        """
         if self.execution is None:
             return
         for robot, own in paths.items():
@@ -109,10 +120,10 @@ class RunControl:
                 self.execution.stop()
 
     def go_on(self, once: bool) -> None:
-        """Resume the program; with `once`, for one step."""
+        """Resume the program; if `once`, for one step only."""
         execution, sim = self.execution, self._sim
         if execution is None or execution.done:
-            raise BrazoError("no program is running")
+            raise BrazoError("no program to resume: press Run")
 
         def failed(why: str) -> None:
             self._context.post(lambda: self._say(f"cannot resume: {why}", "error"))
@@ -127,7 +138,7 @@ class RunControl:
             sim.player.play()
 
     def _bring_back(self) -> None:
-        """Move robots that were moved during a pause back to where the program stopped them."""
+        """Move each robot that was moved during the pause back to where the program paused."""
         sim = self._sim
         with sim.lock:
             away = {} if self._rests is None else self._rests.away(sim)
@@ -135,14 +146,12 @@ class RunControl:
             self._context.mover.go_to(sim.robots[name], q)
         if away:
             verb = "moves" if len(away) == 1 else "move"
-            self._say(
-                f"{' and '.join(away)} first {verb} back to where the program stopped", "info"
-            )
+            self._say(f"{' and '.join(away)} first {verb} back to where the program paused", "info")
 
     # ---- display ---------------------------------------------------------------------------------
 
     def report_end(self) -> None:
-        """Report the end of a run once, with its duration."""
+        """Show a message with result and duration when the run has ended, once per run."""
         execution = self.execution
         if self.over and not self._reported and execution is not None:
             self._reported = True
@@ -152,7 +161,7 @@ class RunControl:
             self._say(f"{text}{max(0.0, end - self._began):.1f} s", kind)
 
     def bar(self) -> tuple[str, float]:
-        """State of the run and its progress (0 to 1), for the bar of the page."""
+        """State ("idle", "paused" or "running") and progress (0 to 1) for the page's top bar."""
         execution, over = self.execution, self.over
         paused = execution is not None and execution.paused
         share = 0.0 if execution is None or over else execution.progress
@@ -160,7 +169,7 @@ class RunControl:
 
     @property
     def state(self) -> str:
-        """State of the run as text."""
+        """State of the run as text for the user."""
         execution = self.execution
         if execution is None:
             return "not started"
@@ -180,9 +189,9 @@ class RunControl:
         return self.state.partition(" at ")[0].partition(",")[0]
 
     def track(self, robot: str) -> tuple[int, str, str] | None:
-        """Index of the expanded step of a robot, its kind and its status text.
+        """State of one robot's steps: (index of the current expanded step, status, status text).
 
-        None for a robot that the program does not move.
+        None for a robot that the program does not use.
         """
         execution = self.execution
         state = None if execution is None else execution.states.get(robot)
@@ -196,7 +205,7 @@ class RunControl:
         return state.index, kind, f"{status}, {number} of {state.count}"
 
     def lines(self) -> list[int]:
-        """Lines of the steps that are running."""
+        """Line numbers, in the program text, of the steps that are running."""
         if self.execution is None or self.over:
             return []
         states = self.execution.states.values()

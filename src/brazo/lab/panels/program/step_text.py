@@ -22,7 +22,7 @@ VERBS = {
 
 
 def verb(step: s.Step) -> str:
-    """Verb of a step, e.g. `MoveJ`."""
+    """Verb of a step as displayed, e.g. `MoveJ`."""
     if isinstance(step, s.FollowPath) and step.curve == "arc":
         return "arc"
     name = s.verb_of(step)
@@ -30,7 +30,7 @@ def verb(step: s.Step) -> str:
 
 
 def about(step: s.Step) -> str:
-    """Arguments of a step, e.g. `to (100, 0, 50) mm`; empty if it has none."""
+    """Arguments of a step as text, e.g. `to (100, 0, 50) mm`; empty if the step has none."""
     match step:
         case s.MoveJoints():
             if step.point:

@@ -1,11 +1,11 @@
-"""`StoredPrograms`: the programs of the project and those that are shipped, by name."""
+"""Access by name to the programs of the project and to the shipped programs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
 
-from brazo.lab.app.keeper import Keeper
+from brazo.lab.app.project_saving import ProjectSaving
 from brazo.program import program_names
 from brazo.program.element_names import with_element_renamed
 from brazo.program.program_file import find_program
@@ -14,35 +14,41 @@ from brazo.world.cell_writer import file_name
 
 
 class StoredPrograms:
-    """Names and texts of the stored programs.  Use on the lab's thread."""
+    """Names and texts of the project's programs and of the shipped ones.
 
-    def __init__(self, keeper: Keeper) -> None:
-        self._keeper = keeper
+    Use on the lab's thread only.
+    """
+
+    def __init__(self, saving: ProjectSaving) -> None:
+        self._saving = saving
         self._changed: dict[str, str] = {}  # texts to be written, by name
 
     @property
     def folder(self) -> Path | None:
-        """Folder of the programs of the project; None if none is open."""
-        project = self._keeper.project
+        """Folder of the project's programs; None if no project is open."""
+        project = self._saving.project
         return None if project is None else project.folder / PROGRAMS
 
     def names(self) -> list[str]:
-        """Names of the programs of the project and of those that are shipped."""
+        """Names of the project's programs, then of the shipped programs."""
         return list(dict.fromkeys([*self._own(), *program_names()]))
 
     def text(self, name: str) -> str:
-        """Text of a program."""
+        """Text of the program with this name; a program of the project takes precedence."""
         if name in self._own():
-            assert self._keeper.project is not None
-            self._keeper.flush()
-            path = self._keeper.project.program_path(name)
+            assert self._saving.project is not None
+            self._saving.flush()
+            path = self._saving.project.program_path(name)
             return self._changed.get(name) or path.read_text(encoding="utf-8")
         return find_program(name).read_text(encoding="utf-8")
 
     def free_name(self, name: str, content: str) -> str:
-        """A name like this one under which no other program of the project is lost."""
+        """Name under which `content` can be saved without overwriting another program.
+
+        It is `name`, with a number appended if the project has another program of this name.
+        """
         self.save()
-        if self._keeper.project is None:
+        if self._saving.project is None:
             return name
         taken = {one.casefold(): one for one in self._own()}
         free, number = file_name(name), 2
@@ -51,7 +57,7 @@ class StoredPrograms:
         return free
 
     def new_name(self, current: str) -> str:
-        """An unused name for an empty program."""
+        """Unused name for a new program, different from the name `current`."""
         self.save()
         name, number = "program", 2
         while name in self.names() or name == (current or "program"):
@@ -59,14 +65,16 @@ class StoredPrograms:
         return name
 
     def save(self) -> None:
-        """Write what was edited, so that the files of the project are current."""
-        self._keeper.save()
-        self._keeper.flush()
+        """Write all unsaved edits to the files of the project."""
+        self._saving.save()
+        self._saving.flush()
 
     def files(self, shown: str, content: str) -> Mapping[str, str]:
-        """Files of the project: the shown program, and others that changed with the cell.
+        """Program files to be written to the project, as a dict from path to text.
 
-        A shipped program that was not edited is not stored.
+        They are the program in the editor (name `shown`, text `content`), and programs that were
+        updated after a rename in the cell.  The text is empty for a shipped program that was not
+        edited, so that it is not stored.
         """
         name = file_name(shown or "program")
         shipped = name in program_names() and content == find_program(name).read_text("utf-8")
@@ -76,7 +84,10 @@ class StoredPrograms:
         return found
 
     def rename_element(self, old: str, new: str, shown: str) -> None:
-        """Use the new name of a robot or another element in the programs that are not shown."""
+        """Rename a robot or other element of the cell in all programs of the project.
+
+        The program `shown`, which is in the editor, is not changed.
+        """
         for name in self._own():
             if name != file_name(shown or "program"):
                 text = self.text(name)
@@ -84,9 +95,9 @@ class StoredPrograms:
                     self._changed[name] = content
 
     def opened(self) -> None:
-        """Forget texts of the project that was open before."""
+        """Discard unsaved texts of the previous project, after another one was opened."""
         self._changed = {}
 
     def _own(self) -> list[str]:
-        project = self._keeper.project
+        project = self._saving.project
         return [] if project is None else project.programs()

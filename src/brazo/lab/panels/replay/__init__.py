@@ -1,1 +1,1 @@
-"""The replay panel."""
+"""Replay panel: description and events of an open recording."""

@@ -1,6 +1,6 @@
 """Replay panel: description, current time and events of an open recording.
 
-The timeline is below the scene, independent of the open panels (`panels/replay/replay.js`).
+The timeline (`panels/replay/replay.js`) is below the scene and visible even if this panel is not.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from brazo.lab.app.job_folders import JobFolders
 from brazo.lab.app.panel import Panel, Values
 from brazo.lab.app.replay import RecordingReplay
 from brazo.lab.panels.common.html import button, buttons, escape, fixed, row, section, toggle
-from brazo.recording.export import Export
+from brazo.recording.export_process import Export
 from brazo.recording.source import Event, event_time
 
 if TYPE_CHECKING:
     from brazo.lab.app.jobs import Job
 
-RENDER = "MP4, rendered in the background, without this page's camera and overlays"
+RENDER = "Renders an MP4 file in the background, without this page's camera and overlays"
 LISTED = 1000  # max number of listed events
 CONTACTS = ("contact begin", "contact end")
 NOT_LISTED = ("contact warning",)  # near contacts: too many to list
@@ -28,7 +28,7 @@ BAD = ("error", "diverged", "fault", "failed", "stop", "dropped")
 
 
 class ReplayPanel(Panel):
-    """Description and events of the recording."""
+    """Panel with the description and the events of the open recording."""
 
     id, title, icon, side, order = "replay", "Replay", "play", "left", 90
     used_for = ("replay",)
@@ -96,7 +96,7 @@ class ReplayPanel(Panel):
         replay.go_to(replay.row + rows)
 
     def _render(self) -> None:
-        """Render the recording to MP4 in another process; the page then saves it."""
+        """Render the recording to MP4 in another process, then download it to the page."""
         replay = self._replay
         source = replay.exported
         name = f"{Path(replay.title).name.split('.')[0] or 'replay'}.mp4"
@@ -131,7 +131,7 @@ def _rows(replay: RecordingReplay) -> str:
 
 
 def _made_by(about: Any) -> str:
-    """Text with the brazo version and the seed, as far as the recording contains them."""
+    """Text with the brazo version and the random seed, if the recording contains them."""
     parts = [f"brazo {about['brazo']}" if about.get("brazo") else ""]
     if about.get("seed", "0") != "0":
         parts.append(f"seed {about['seed']}")

@@ -11,7 +11,7 @@ import { onKey, playOrPause } from "../../server/page/keys.js";
 
 const SPEEDS = [10, 25, 50, 100, 200, 400]; // %
 
-let pulled = false; // the handle is dragged: values of the lab must not move it
+let dragging = false; // values of the lab must not move the handle while it is dragged
 let wanted = null;
 
 function seek(t) {
@@ -69,8 +69,8 @@ function timeline() {
 
   const show = () => {
     const [start, end] = value("replay/span") ?? [0, 1];
-    const t = pulled ? Number(track.value) : (value("replay/now") ?? start);
-    if (!pulled) track.value = t;
+    const t = dragging ? Number(track.value) : (value("replay/now") ?? start);
+    if (!dragging) track.value = t;
     done.style.width = `${(100 * (t - start)) / (end - start || 1)}%`;
     now.textContent = fixed(t, 2);
     track.setAttribute("aria-valuetext", `${fixed(t, 2)} s`);
@@ -94,16 +94,16 @@ function timeline() {
   watch("replay/events", showMarks);
 
   track.oninput = () => {
-    pulled = true;
+    dragging = true;
     seek(Number(track.value));
     show();
   };
-  const let_go = () => {
-    pulled = false;
+  const endDrag = () => {
+    dragging = false;
   };
-  track.onchange = let_go;
-  track.onpointerup = let_go;
-  track.onpointercancel = let_go;
+  track.onchange = endDrag;
+  track.onpointerup = endDrag;
+  track.onpointercancel = endDrag;
   track.onkeydown = (event) => {
     // Steps of 1 s, with Shift 10 s; the browser's step would be 1/100 of the range.
     const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];

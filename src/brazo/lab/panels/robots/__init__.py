@@ -1,1 +1,1 @@
-"""The robots panel."""
+"""Robots panel: opens and imports robots and cells."""

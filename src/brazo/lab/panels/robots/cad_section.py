@@ -1,7 +1,7 @@
-"""Section of the Robots panel that joins an uploaded CAD assembly to the kinematics of a robot.
+"""Section of the Robots panel that imports a CAD assembly as the geometry of a robot.
 
-The import runs as a job, with progress, and can be cancelled; the file is read in a process of its
-own.  The result is an imported robot file, which is opened.
+The kinematics are those of an existing robot.  The import runs as a background job that can be
+cancelled; a separate process reads the file.  The result is a new robot file, which is then opened.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ OWN = "file:"  # prefix of the id of an imported robot file
 
 
 class CadSection:
-    """Settings of an import, and the report of the last one.
+    """Settings of CAD imports, and the report of the last import.
 
-    `opened(name)` is called on the lab's thread with the name of the imported robot file, `failed`
-    with a message.
+    At the end of an import, `opened(name)` is called with the name of the new robot file, or
+    `failed(message)`.  Both are called on the lab's thread.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class CadSection:
             row(
                 "Total mass",
                 number("cad-mass", "kg", label="Total mass", digits=2),
-                title="All parts and the base; 0: from the density",
+                title="Mass of all parts and the base; 0 computes it from the density",
             ),
             row("File unit", segments("cad-unit", {u: u for u in UNITS}, label="File unit")),
             row("Up axis", segments("cad-up", {a: a for a in "zyx"}, label="Up axis")),
@@ -69,12 +69,13 @@ class CadSection:
                 "Part map",
                 '<brazo-entry name="cad-map" event="cad-map" label="Part map" maxlength="400">'
                 "</brazo-entry>",
-                title="Parts whose names are not recognised: bracket=link 2; screw*=none",
+                title="Link of parts with unknown names, e.g. bracket=link 2; screw*=none",
             ),
             upload("Import CAD assembly…", "cad", *SUFFIXES),
             note(
-                "STEP, glTF, COLLADA, VRML, OBJ or STL, drawn in the robot's zero pose. Masses and "
-                "inertias are estimated. STEP, glTF and COLLADA have a unit: leave it at m."
+                "STEP, glTF, COLLADA, VRML, OBJ or STL file of the robot in its zero pose. Masses "
+                "and inertias are estimated. STEP, glTF and COLLADA files define their own unit: "
+                "leave File unit at m."
             ),
             '<brazo-findings name="cad-report"></brazo-findings>',
             open=False,
@@ -97,7 +98,7 @@ class CadSection:
         }
 
     def handlers(self) -> dict[str, tuple[Callable[..., None], type]]:
-        """Handlers of the settings, by event."""
+        """Event handlers of the settings, as a dict from event to (handler, argument type)."""
         return {
             "cad-robot": (self._set_robot, str),
             "cad-unit": (self._set_unit, str),
@@ -107,18 +108,20 @@ class CadSection:
 
     def set_density(self, value: float) -> None:
         if not 0.0 < value <= MAX_DENSITY:
-            raise BrazoError(f"density {value:g} kg/m³: above 0 and at most {MAX_DENSITY:g}")
+            raise BrazoError(
+                f"density {value:g} kg/m³: must be above 0 and at most {MAX_DENSITY:g} kg/m³"
+            )
         self._density = value
 
     def set_mass(self, value: float) -> None:
         if not (math.isfinite(value) and value >= 0.0):
-            raise BrazoError(f"total mass {value:g} kg: 0 (from the density) or more")
+            raise BrazoError(f"total mass {value:g} kg: must be positive, or 0 to use the density")
         self._mass = value
 
     def start(self, given: Upload) -> None:
-        """Import an uploaded file in a job."""
+        """Start a background job that imports an uploaded CAD file."""
         if self._job is not None and self._job.state == "running":
-            raise BrazoError("a CAD import is running: cancel it first")
+            raise BrazoError("a CAD import is already running: cancel it first")
         imported = self._context.imported
         given = imported.renamed(given)
         imported.take(given)
@@ -172,7 +175,7 @@ class CadSection:
 
     def _set_robot(self, name: str) -> None:
         if name not in (*choices()["robots"], *self._own()):
-            raise BrazoError("choose a robot of the list")
+            raise BrazoError(f"no robot '{name}': choose one from the list")
         self._robot = name
 
     def _set_unit(self, unit: str) -> None:
@@ -189,7 +192,10 @@ class CadSection:
 
 
 def _free_name(imported: ImportedFiles, stem: str) -> str:
-    """Name of a robot file; a robot in the cell may use those of earlier imports."""
+    """Unused file name for a new robot file.
+
+    Files of earlier imports are not overwritten, because a robot in the cell may use them.
+    """
     path, k = Path(f"{stem}_robot.yaml"), 2
     while imported.has(path.name) or imported.has(mesh_folder(path).name):
         path, k = Path(f"{stem}_robot-{k}.yaml"), k + 1
@@ -201,6 +207,6 @@ def _mapping(text: str) -> dict[str, str]:
     for entry in filter(None, (piece.strip() for piece in text.split(";"))):
         part, equals, link = entry.rpartition("=")
         if not equals or not part.strip():
-            raise BrazoError(f"part map '{entry}': expected part=link; part=link")
+            raise BrazoError(f"part map '{entry}': expected 'part=link'; separate entries by ';'")
         found[part.strip().strip('"')] = link.strip().strip('"')
     return found

@@ -1,7 +1,6 @@
 """Robots panel: open shipped or imported robots and cells.
 
-Files are parsed as everywhere in `brazo`.  Errors are shown with file and line, until they are
-dismissed or something else is opened.
+Errors in files are shown with file and line, until the user dismisses them or opens another file.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ FINDINGS = 12  # max number of listed warnings or errors
 
 
 class RobotsPanel(Panel):
-    """Robots of the cell, and robots and cells that can be opened."""
+    """Panel that imports files, and opens shipped and imported robots and cells."""
 
     id, title, icon, side, order = "robots", "Robots and cells", "robot", "left", 50
     tab = "Robots"
@@ -71,8 +70,8 @@ class RobotsPanel(Panel):
                     "Your files",
                     upload("Import robot or cell…", "bring", *TAKEN),
                     note(
-                        "YAML, URDF, xacro or MJCF; click or drop. Meshes (STL, OBJ, glTF, "
-                        "COLLADA, VRML, STEP) first, or everything in one .zip."
+                        "YAML, URDF, xacro or MJCF, by click or drag and drop. Import meshes (STL, "
+                        "OBJ, glTF, COLLADA, VRML, STEP) first, or all files in one .zip."
                     ),
                     '<brazo-openings name="own" event="open"></brazo-openings>',
                 ),
@@ -111,7 +110,10 @@ class RobotsPanel(Panel):
         return _some([self._imported.shown(one) for one in self.sim.findings])
 
     def _slips(self) -> str:
-        """Warning about numbers that are probably in mm or degrees instead of SI; else empty."""
+        """Warning about numbers in the opened files that are probably in mm or degrees, not SI.
+
+        Empty if there are none.
+        """
         slips = dict.fromkeys(str(one) for one in self.sim.world.findings if one.slip)
         if not slips:
             return ""
@@ -122,9 +124,9 @@ class RobotsPanel(Panel):
     # ---- opening ---------------------------------------------------------------------------
 
     def _open(self, name: str) -> None:
-        """Open a shipped cell or robot, or an imported file; other names are ignored.
+        """Open a shipped cell or robot, or an imported file.
 
-        A page must not be able to open other files of the computer.
+        Other names are ignored: a page must not be able to open arbitrary files of the computer.
         """
         if name in {one["id"] for kind in ("cells", "robots") for one in shipped()[kind]}:
             self._start(name.partition(":")[2], name)
@@ -162,11 +164,11 @@ class RobotsPanel(Panel):
             self._problem = self._imported.shown(error)
             return
         if not found:
-            self.say(f"{upload.name} imported; now import the robot file that uses it")
+            self.say(f"{upload.name} imported. Now import the robot file that uses it.")
         elif len(found) == 1:
             self._start(found[0], self._imported.path(found[0]))
         else:
-            self.say(f"{upload.name}: {len(found)} robot or cell files imported; choose one")
+            self.say(f"{upload.name}: {len(found)} robot or cell files imported. Choose one.")
 
     def _open_imported(self, name: str) -> None:
         self._start(name, self._imported.path(name))
@@ -179,6 +181,6 @@ class RobotsPanel(Panel):
 
 
 def _some(lines: list[str]) -> list[str]:
-    """Return at most `FINDINGS` lines, and the number of the others."""
+    """Return the first `FINDINGS` lines, and a line "and N more" if there are more."""
     more = len(lines) - FINDINGS
     return lines[:FINDINGS] + ([f"and {more} more"] if more > 0 else [])

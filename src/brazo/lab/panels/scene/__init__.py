@@ -1,1 +1,1 @@
-"""The scene panel."""
+"""Scene panel: shows and edits the elements of the cell."""

@@ -1,7 +1,8 @@
-"""Gizmo at an element of the cell: the user drags it, and the element moves when it is released.
+"""Gizmo at the selected element of the cell, which the user drags to move the element.
 
-While it is dragged the element is drawn at the new pose (`Scene.displace`); its physical pose
-changes once, at the end of the drag, so that a running simulation is interrupted only once.
+During a drag, the element is only drawn at the new pose (`Scene.displace`).  Its pose in the
+simulation changes once, when the user releases the gizmo, so that a running simulation is
+interrupted only once.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ SMALL = 1e-6  # m and rad; a smaller displacement is no move
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DraggedElement:
-    """An element that can be dragged: its name, pose (4, 4) and bodies in `world.drawn`."""
+    """Element of the cell that can be dragged: its name and pose (4, 4).
+
+    `bodies` are the indices in `world.drawn` of the objects that draw the element.
+    """
 
     name: str
     pose: np.ndarray
@@ -35,9 +39,9 @@ class DraggedElement:
 
 
 class ElementGizmo(Dragging):
-    """Gizmo of the selected element.  Use on the lab's thread only.
+    """Gizmo at the selected element of the cell.  Use on the lab's thread only.
 
-    `moved(name, T)` is called at the end of a drag.
+    At the end of a drag, `moved(name, T)` is called with the new pose T (4, 4) of the element.
     """
 
     def __init__(self, context: PanelContext, moved: Callable[[str, np.ndarray], None]) -> None:
@@ -47,20 +51,23 @@ class ElementGizmo(Dragging):
         self._root = ""
         self._held: DraggedElement | None = None
 
-    def show(self, held: DraggedElement | None) -> None:
-        """Place the gizmo at an element; None removes it.  A drag in progress is not disturbed."""
+    def show(self, element: DraggedElement | None) -> None:
+        """Place the gizmo at an element, or remove the gizmo if `element` is None.
+
+        If the user is dragging the same element, the drag continues.
+        """
         scene = self._context.scene
         if self._handle is not None and self._root != scene.root:
             self._handle, self._held, self.dragging = None, None, False  # drawn again without it
-        if held is None or (self._held is not None and held.name != self._held.name):
+        if element is None or (self._held is not None and element.name != self._held.name):
             self._remove()
-        if held is None or self.dragging:
+        if element is None or self.dragging:
             return
-        self._held = held
+        self._held = element
         if self._handle is None:
             self._root = scene.root
             self._add_handle("element-gizmo", SCALE)
-        self._place(held.pose)
+        self._place(element.pose)
 
     def resend(self) -> None:
         self._sent[:] = np.nan
@@ -68,7 +75,7 @@ class ElementGizmo(Dragging):
             self._place(self._held.pose)
 
     def cancel(self) -> None:
-        """End a drag without moving the element."""
+        """Cancel a drag; the element returns to its pose before the drag."""
         with self._lock:
             self._taken = self._wanted = None
         if self.dragging and self._held is not None:
@@ -89,7 +96,7 @@ class ElementGizmo(Dragging):
         self._context.post(self._context.channel.unless_stopped(self._end if end else self._go))
 
     def _target(self) -> np.ndarray | None:
-        """The last target of the drag, snapped; None if STOP or another page ended the drag."""
+        """Snapped target pose (4, 4) of the drag; None if STOP or another page ended the drag."""
         with self._lock:
             if self._wanted is None or self._taken != self._now():
                 return None
@@ -128,7 +135,7 @@ class ElementGizmo(Dragging):
         scene.displace(held.bodies, T @ invert(held.pose))
 
     def snapped(self, T: np.ndarray) -> np.ndarray:
-        """Return a pose rounded to the grid and to steps of 15°, if snapping is on."""
+        """Pose T (4, 4) rounded to the position step and to 15°; unchanged if snapping is off."""
         if not self.snap:
             return T
         found = np.array(T)

@@ -1,4 +1,4 @@
-"""HTML of the scene panel: the tree, the buttons that add elements, the selected element."""
+"""HTML of the scene panel: element tree, buttons that add elements, and the selected element."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ ICONS = {
 
 
 def layout(chosen: Element | None, properties: Iterable[Property]) -> str:
-    """Return the content of the panel for a selected element."""
+    """HTML of the panel.
+
+    `chosen` is the selected element, or None.  `properties` are its editable numbers.
+    """
     return "".join(
         [
             '<brazo-scene-tree name="tree" event="select" label="Elements of the cell">'
@@ -53,12 +56,12 @@ def layout(chosen: Element | None, properties: Iterable[Property]) -> str:
                 toggle(
                     "from-current",
                     "Start from the current state",
-                    title="Otherwise robots and bodies keep the start of the cell.",
+                    title="If off, the file keeps the start state of the cell.",
                 ),
                 buttons(button("Download cell file", "save", icon="download")),
                 note(
-                    "A cell file (YAML). Robots with edits other than parameters and meshes "
-                    "are in files beside it, in one .zip."
+                    "Downloads a cell file (YAML). If it needs other files, such as edited robots "
+                    "or meshes, all files are downloaded as one .zip."
                 ),
                 id="cell-file",
             ),
@@ -86,7 +89,8 @@ def _add() -> str:
             f'<div class="scene-kinds">{kinds}</div>',
             upload("Import mesh…", "mesh", *MESHES),
             note(
-                "On the selected table or fixture, or beside the selected body; else on the floor."
+                "New elements are placed on the selected table or fixture, or beside the selected "
+                "body. If nothing is selected, they are placed on the floor."
             ),
         ]
     )
@@ -109,7 +113,7 @@ def _selected(chosen: Element | None, properties: Iterable[Property]) -> list[st
         row(
             "Snap (mm)",
             segments("snap", SNAPS, label="Snap (mm)", event="snap"),
-            title="Step of positions while dragging; with a step, rotations snap to 15°",
+            title="Position step while dragging; rotations then snap to 15°",
         ),
     ]
     if kind_of(chosen) != "frame":
@@ -119,7 +123,7 @@ def _selected(chosen: Element | None, properties: Iterable[Property]) -> list[st
                     "Place on surface below",
                     "drop",
                     icon="down",
-                    title="Lower it onto the floor, table or body below it",
+                    title="Lowers the element onto the floor, table or body below it",
                 )
             )
         )
@@ -132,10 +136,10 @@ def _selected(chosen: Element | None, properties: Iterable[Property]) -> list[st
         found.append(row("Colour", colour))
     if can_be_free(chosen):
         found.append(
-            toggle("fixed", "Fixed in place", title="A fixed element never moves, a free one falls")
+            toggle("fixed", "Fixed in place", title="If off, the element can move and fall")
         )
     if live:
-        found.append(note("Position and orientation are those in the simulation."))
+        found.append(note("Shows the current position and orientation in the simulation."))
     found.append(
         buttons(
             button("Duplicate", "duplicate", icon="copy"),
@@ -146,10 +150,10 @@ def _selected(chosen: Element | None, properties: Iterable[Property]) -> list[st
 
 
 def _robot(robot: CellRobot) -> str:
-    """Rows of a robot: what its flange carries, and its start pose."""
+    """HTML of the rows of a robot: the tool at its flange, and its start pose."""
     own = robot.source.attachment is None and robot.model.gripper is not None
     if own:
-        flange = row("Flange", '<span class="words">Gripper of its robot file</span>')
+        flange = row("Flange", '<span class="words">Gripper from the robot file</span>')
     elif robot.model.closed_loops:
         flange = row("Flange", '<span class="words">Nothing can be attached</span>')
     else:
@@ -158,7 +162,7 @@ def _robot(robot: CellRobot) -> str:
         button(
             "Use current pose as start",
             "start-here",
-            title="Make the current joint positions the start of the robot",
+            title="The robot then starts at its current joint positions",
         )
     )
 

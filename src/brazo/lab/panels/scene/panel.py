@@ -1,7 +1,7 @@
 """Scene panel: all elements of the cell in a tree; add, move, edit, duplicate and delete them.
 
-Every edit can be undone and is made while the simulation runs (`brazo.lab.app.cell_editor`).  The
-result is a cell file like one written by hand.
+Elements are robots, free bodies, fixtures, chutes and frames.  Edits are made while the simulation
+runs and can be undone (`brazo.lab.app.cell_editor`).  The cell can be downloaded as a cell file.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 
 
 class ScenePanel(Panel):
-    """Elements of the cell."""
+    """Panel that shows and edits the elements of the cell."""
 
     id, title, icon, side, order = "scene", "Scene", "tree", "left", 20
     rate = 5.0
@@ -122,7 +122,7 @@ class ScenePanel(Panel):
 
     @property
     def _chosen(self) -> Element | None:
-        """The selected element."""
+        """The selected element; None if no element is selected."""
         name = self.session.selection.element
         found = (one for one in edits.elements(self.sim.cell) if one.name == name)
         return next(found, None)
@@ -185,7 +185,7 @@ class ScenePanel(Panel):
         return DraggedElement(one.name, self._pose(one), own)
 
     def _pose(self, one: Element) -> np.ndarray:
-        """Current pose (4, 4) of an element; of a free body that in the simulation."""
+        """Current pose (4, 4) of an element; for a free body, its pose in the simulation."""
         if isinstance(one, FreeBody):
             with self.sim.lock:
                 return self.sim.world.pose(one.name)
@@ -206,7 +206,7 @@ class ScenePanel(Panel):
             path = imported.path(name.removeprefix(OWN))
             try:
                 if is_cell_file(path):
-                    raise BrazoError(f"{path}: a cell, not a robot: open it")
+                    raise BrazoError(f"{path} is a cell, not a robot: open it in the Robots panel")
                 return RobotSource.load(path)
             except BrazoError as error:
                 raise BrazoError(imported.shown(error)) from None
@@ -225,7 +225,7 @@ class ScenePanel(Panel):
             raise BrazoError(imported.shown(error)) from None
 
     def _put_in(self, new: Element) -> None:
-        """Add an element at a free place and select it."""
+        """Add a new element to the cell at a free place, and select it."""
         chosen = self._chosen
         on = chosen.name if isinstance(chosen, Fixture) else ""
         if not on and chosen is not None and isinstance(new, FreeBody):
@@ -248,7 +248,10 @@ class ScenePanel(Panel):
             go()
 
     def _prepared(self, title: str, change: Change, go: Callable[[], None]) -> None:
-        """Compile the robots of a changed cell in a job, while it runs; then call `go`."""
+        """Compile the robots of the changed cell in a background job, then call `go`.
+
+        `change(cell)` returns the changed cell.  The simulation continues to run.
+        """
         sim, jobs = self.sim, self.context.jobs
 
         def done(_: None) -> None:
@@ -310,23 +313,28 @@ class ScenePanel(Panel):
         if new == old:
             return
         if not new or not new.isprintable() or len(new) > edits.MAX_NAME:
-            raise BrazoError(f"a name is one line of 1 to {edits.MAX_NAME} printable characters")
+            raise BrazoError(
+                f"invalid cell name: must have 1 to {edits.MAX_NAME} printable characters"
+            )
         self._editor.do(
             f"rename the cell to {new}",
             lambda cell: replace(cell, name=new),
             lambda cell: replace(cell, name=old),
         )
 
-    def _require_unused(self, name: str, what: str) -> None:
-        """Raise an error if the running program uses an element."""
+    def _require_unused(self, name: str, verb: str) -> None:
+        """Raise `BrazoError` if the running program uses the element `name`.
+
+        `verb` describes the rejected edit in the message, e.g. "delete".
+        """
         program = program_in(self.sim)
         if program is None or program.done:
             return
         places = names_used(program.program).get(name)
         if places:
             raise BrazoError(
-                f"cannot {what} {name}: program {program.program.name} uses it and is running "
-                f"({places[0]}); stop it first"
+                f"cannot {verb} {name}: the running program {program.program.name} uses it "
+                f"({places[0]}). Stop the program first."
             )
 
     def _set_pose(self, part: int, value: float) -> None:
@@ -385,7 +393,11 @@ class ScenePanel(Panel):
         self._replace(one, new, f"{found.label.lower()} of")
 
     def _resize(self, old: FreeBody, new: FreeBody, what: str) -> None:
-        """Change the size of a free body where it is; it is raised if it would be in the ground."""
+        """Replace the free body `old` by `new`, which has another size, at its current pose.
+
+        A body that becomes higher is raised, so that it does not overlap the surface below.  `what`
+        names the changed dimension in the undo label.
+        """
         grown = 0.5 * (_height(new) - _height(old))
         T = np.array(self._pose(old))
         T[2, 3] += max(grown, 0.0)
@@ -467,10 +479,13 @@ class ScenePanel(Panel):
             self.download(name, content)
             return
         self.download(f"{Path(name).stem}.zip", packed(files))
-        self.say(f"{name} and its robot files are in one archive: keep them together")
+        self.say(f"{name} is in an archive with the files that it needs: keep them together")
 
     def _cell_files(self, from_current: bool) -> dict[str, bytes]:
-        """Return the contents of the cell file, first, and of the files it refers to, by name."""
+        """Cell file and the files that it refers to, as a dict from name to content.
+
+        The cell file is the first entry.
+        """
         cell = present_cell(self.sim, from_current)
         imported = self.context.imported
         files: dict[str, bytes] = {}
@@ -505,9 +520,9 @@ class ScenePanel(Panel):
 
 
 def present_cell(sim: Simulation, from_current_state: bool = False) -> Cell:
-    """Return the current cell for saving.
+    """Return the cell of a simulation, for saving.
 
-    With `from_current_state`, the current joint positions and body poses become its initial state.
+    If `from_current_state`, its start state is the current joint positions and body poses.
     """
     with sim.lock:
         robots, bodies = [], list(sim.cell.bodies)
@@ -523,7 +538,10 @@ def present_cell(sim: Simulation, from_current_state: bool = False) -> Cell:
 
 
 def changes(first: Cell, now: Cell) -> list[str]:
-    """List the edits of a cell since `first`, without edits of the robots' dimensions."""
+    """Describe the edits between two versions of a cell, e.g. `["table moved"]`.
+
+    Edits of robot dimensions are not included.
+    """
     old = {one.name: one for one in edits.elements(first)}
     new = {one.name: one for one in edits.elements(now)}
     found = [f"{name} added" for name in new if name not in old]
@@ -544,7 +562,7 @@ def changes(first: Cell, now: Cell) -> list[str]:
 
 
 def _edited(robot: CellRobot, before: Element) -> bool:
-    """Whether start pose, attachment or tools of a robot differ."""
+    """Whether start pose, attachment or tools differ between the versions of a robot."""
     return not isinstance(before, CellRobot) or (
         robot.source.attachment is not before.source.attachment
         or not np.array_equal(robot.start, before.start)
@@ -558,7 +576,7 @@ def _names(cell: Cell) -> set[str]:
 
 
 def _row(one: Element, chosen: bool) -> dict[str, Any]:
-    """Row of the tree."""
+    """Row of an element in the tree, as sent to the page."""
     return {
         "id": one.name,
         "group": GROUPS[kind_of(one)],
@@ -586,7 +604,7 @@ def _shape_name(one: Element) -> str:
 
 
 def _carried(one: Element) -> list[str]:
-    """Names of what the flange of a robot carries."""
+    """Label of the gripper or tool at a robot's flange, as a list; empty if there is none."""
     if not isinstance(one, CellRobot):
         return []
     if isinstance(one.source.attachment, AttachedTool):
@@ -595,7 +613,7 @@ def _carried(one: Element) -> list[str]:
 
 
 def _kind_text(one: Element) -> str:
-    """Kind of an element, as shown to the user."""
+    """Text for the user that describes the kind of an element, e.g. `free box, 0.2 kg`."""
     if isinstance(one, CellRobot):
         return f"robot {one.model.name}"
     if isinstance(one, FreeBody):

@@ -1,4 +1,7 @@
-"""New elements with usual sizes, free places for them, and the surface below an element."""
+"""Creation of new elements of a cell at default size, and search for a free place for them.
+
+`below` lowers an existing element onto the surface below it.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,10 @@ KINDS = {
 
 
 def new_element(kind: str, name: str) -> Element:
-    """Return an element of a kind of `KINDS`, of usual size, at the origin."""
+    """Return a new element of a cell, of default size at the origin.
+
+    `kind` is a key of `KINDS`.
+    """
     match kind:
         case "box":
             return FreeBody(name, Box((0.06, 0.06, 0.06)), 0.2, IDENTITY)
@@ -58,11 +64,14 @@ def new_element(kind: str, name: str) -> Element:
             return Chute(name, (0.08, 0.08), 0.4, math.radians(30.0), (0.0, 0.0, 0.0), 0.0)
         case "frame":
             return Frame(name, IDENTITY)
-    raise BrazoError(f"no element '{kind}'; there are: {', '.join(KINDS)}")
+    raise BrazoError(f"no element kind '{kind}': choose one of {', '.join(KINDS)}")
 
 
 def mesh_fixture(name: str, path: Any) -> Fixture:
-    """Return a fixture from a mesh file; files in millimetres are recognised by their size."""
+    """Return a fixture with the shape of a mesh file.
+
+    A mesh larger than `LARGE_MESH` is assumed to be in millimetres.
+    """
     shape = Mesh(path=path)
     size = float(np.ptp(triangles(shape)[0], axis=0).max())
     if size > LARGE_MESH:
@@ -71,12 +80,16 @@ def mesh_fixture(name: str, path: Any) -> Fixture:
 
 
 def new_robot(name: str, source: RobotSource) -> CellRobot:
-    """Return a robot in its usual start pose."""
+    """Return a new robot in its default start pose."""
     return CellRobot(name, source, start=default_start(source.model, source.model.limits))
 
 
 def placed(cell: Cell, new: Element, on: str = "") -> Element:
-    """Return a new element at a free place: on the fixture `on`, else on the floor."""
+    """Return a copy of the new element at a free place in the cell, with an unused name.
+
+    The place is on the fixture named `on`; on the floor if `on` is empty or the fixture has no
+    free place.
+    """
     new = cast(Element, replace(cast(Any, new), name=free_name(cell, new.name)))
     if isinstance(new, CellRobot):
         return moved(new, _beside(cell, new))
@@ -112,7 +125,7 @@ def placed(cell: Cell, new: Element, on: str = "") -> Element:
 
 
 def support_of(cell: Cell, one: Element) -> str:
-    """Name of the fixture on which an element stands at its start; empty if there is none."""
+    """Name of the fixture on which an element of the cell stands at the start; empty if none."""
     low, high = _box(cell, one)
     if isinstance(one, CellRobot):  # its base, not the arm beside it
         low = high = np.array(one.base[:3, 3])
@@ -126,9 +139,9 @@ def support_of(cell: Cell, one: Element) -> str:
 
 
 def below(sim: Simulation, name: str) -> Array:
-    """Return the pose (4, 4) of an element lowered onto what is below it.
+    """Return the pose (4, 4) of an element of the cell, lowered onto the surface below it.
 
-    Rays downwards from all corners of the element; its own solids are ignored.
+    The surface is found with downward rays from the vertices of the element.
     """
     mujoco, world = engine(), sim.world
     model, data = world.mj_model, world.mj_data
@@ -155,7 +168,7 @@ def below(sim: Simulation, name: str) -> Array:
     finally:
         model.geom_group[:] = group
     if not math.isfinite(found):
-        raise BrazoError(f"there is no surface below {name}")
+        raise BrazoError(f"no surface below {name}: move it above the floor or a fixture")
     pose[2, 3] -= found
     return frozen(pose)
 
@@ -165,7 +178,7 @@ def _solid(cell: Cell) -> list[Element]:
 
 
 def _spiral(centre: Array) -> Iterator[Array]:
-    """Yield points on squares of increasing size around a centre."""
+    """Yield points (2,) of a grid around a centre, in squares of increasing size."""
     yield centre
     for ring in range(1, math.ceil(math.sqrt(MAX_TRIES) / 2)):
         side = range(-ring, ring + 1)
@@ -175,7 +188,7 @@ def _spiral(centre: Array) -> Iterator[Array]:
 
 
 def _beside(cell: Cell, robot: CellRobot) -> Array:
-    """Return a base pose (4, 4) beside the other robots (+y), at the mounting height."""
+    """Return a base pose (4, 4) at which a new robot stands free, beside the others in +y."""
     arm = arm_of(robot, cell.gravity)
     base = np.eye(4)
     if cell.floor is not None:
@@ -195,14 +208,14 @@ def _beside(cell: Cell, robot: CellRobot) -> Array:
 
 
 def _reach(robot: CellRobot, cell: Cell) -> float:
-    """Approximate horizontal extent of a robot from its base axis in its start pose (m)."""
+    """Approximate horizontal extent (m) of a robot in its start pose, from its base axis."""
     arm = arm_of(robot, cell.gravity)
     points = np.vstack([arm.frames(robot.start)[:, :2, 3], arm.fk(robot.start)[:2, 3]])
     return float(np.linalg.norm(points, axis=1).max())
 
 
 def _points(cell: Cell, one: Element) -> Array:
-    """Corners (k, 3) of an element in its own frame; of a robot, those of its base."""
+    """Vertices (k, 3) of an element in its own frame; for a robot, vertices of its base link."""
     if isinstance(one, CellRobot):
         arm = arm_of(one, cell.gravity)
         return _corners(arm.parts[0]) if len(arm.parts[0]) else np.zeros((1, 3))
@@ -218,7 +231,7 @@ def _parts(one: Element) -> Sequence[Part]:
 
 
 def _corners(parts: Sequence[Part]) -> Array:
-    """Vertices (k, 3) of parts, at most some hundred of each."""
+    """Vertices (k, 3) of parts, reduced to some hundreds per part."""
     clouds = []
     for part in parts:
         V = mesh(part.shape).vertices
@@ -228,7 +241,10 @@ def _corners(parts: Sequence[Part]) -> Array:
 
 
 def extent(one: Element) -> tuple[Array, Array]:
-    """Lowest and highest corner (3,) of an element about its origin, with its orientation."""
+    """Axis-aligned bounding box of an element: min and max corner (3,), relative to its origin.
+
+    The axes are those of the world.
+    """
     if isinstance(one, Frame):
         return np.zeros(3), np.zeros(3)
     V = _corners(_parts(one)) @ pose_of(one)[:3, :3].T
@@ -247,7 +263,10 @@ def _robot_extent(cell: Cell, robot: CellRobot) -> tuple[Array, Array]:
 
 
 def _box(cell: Cell, one: Element) -> tuple[Array, Array]:
-    """Lowest and highest corner (3,) of an element in the world, at its start."""
+    """Axis-aligned bounding box of an element in the start state: min and max corner (3,).
+
+    The corners are in the world frame.
+    """
     low, high = _robot_extent(cell, one) if isinstance(one, CellRobot) else extent(one)
     at = pose_of(one)[:3, 3]
     return low + at, high + at

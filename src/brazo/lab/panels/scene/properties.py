@@ -1,4 +1,4 @@
-"""Properties of an element of the cell that the scene panel shows and edits, by kind and shape."""
+"""Editable properties of the cell's elements, such as size, mass and friction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ UNITS: dict[Quantity, tuple[str, float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A number of an element: how it is shown, read and set (in SI units)."""
+    """Editable number of an element of the cell: label, display unit, range and accessors.
+
+    `get`, `put`, `low` and `high` use SI units.
+    """
 
     id: str
     label: str
@@ -40,21 +43,24 @@ class Property:
     digits: int = 1
 
     def shown(self, element: Element) -> float:
-        """Return the value in the displayed unit."""
+        """Return the value of this property of an element, in the displayed unit."""
         return UNITS[self.unit][1] * self.get(element)
 
     def set(self, element: Element, value: float) -> Element:
-        """Return the element with another value (SI); raise an error if it is out of range."""
+        """Return a copy of the element in which this property has the given value (SI).
+
+        Raises `BrazoError` if the value is out of range.
+        """
         if not self.low <= value <= self.high:
             unit, scale = UNITS[self.unit]
             low, high = (f"{scale * x:g} {unit}".strip() for x in (self.low, self.high))
             given = f"{scale * value:g} {unit}".strip()
-            raise BrazoError(f"{self.label}: {given} is not from {low} to {high}")
+            raise BrazoError(f"{self.label}: {given} is out of range, must be {low} to {high}")
         return self.put(element, value)
 
 
 def properties_of(element: Element) -> list[Property]:
-    """Return the numbers of an element that can be edited, without its pose."""
+    """Return the editable properties of an element, except its pose."""
     if isinstance(element, CellRobot):
         return _of_attachment(element)
     if isinstance(element, Chute):
@@ -67,7 +73,7 @@ def properties_of(element: Element) -> list[Property]:
 
 
 def reshaped(element: FreeBody | Fixture, shape: FixtureShape) -> Element:
-    """Return a body or fixture of another shape."""
+    """Return a copy of a body or fixture with another shape."""
     if isinstance(element, FreeBody):
         assert not isinstance(shape, TableShape)
         return replace(element, shape=shape)
@@ -76,14 +82,14 @@ def reshaped(element: FreeBody | Fixture, shape: FixtureShape) -> Element:
 
 
 def color_of(element: Element) -> Color | None:
-    """Return the color of an element (0..1), None if it has none of its own."""
+    """Return the RGB color of an element (0 to 1); None if it cannot be colored."""
     if isinstance(element, FreeBody | Chute):
         return element.color
     return element.color if isinstance(element, Fixture) else None
 
 
 def colored(element: Element, color: Color) -> Element:
-    """Return an element in another color (0..1)."""
+    """Return a copy of an element with another RGB color (0 to 1)."""
     if isinstance(element, Fixture):
         parts = tuple(replace(part, color=color) for part in element.parts)
         return replace(element, parts=parts)
@@ -91,14 +97,14 @@ def colored(element: Element, color: Color) -> Element:
 
 
 def can_be_free(element: Element) -> bool:
-    """Whether an element can be a free body and a fixture in turn."""
+    """Whether an element can be switched between free body and fixture."""
     if isinstance(element, FreeBody):
         return True
     return isinstance(element, Fixture) and not isinstance(element.shape, TableShape | None)
 
 
 def freed(element: Fixture, pose: Any, mass: float = 0.5) -> FreeBody:
-    """Return a fixture as a free body."""
+    """Convert a fixture to a free body at a pose (4, 4); `mass` is in kg."""
     shape = element.shape
     if shape is None or isinstance(shape, TableShape):
         raise BrazoError(f"'{element.name}' cannot be a free body: it consists of several parts")
@@ -107,7 +113,7 @@ def freed(element: Fixture, pose: Any, mass: float = 0.5) -> FreeBody:
 
 
 def fixed_in_place(element: FreeBody, pose: Any) -> Fixture:
-    """Return a free body as a fixture at a pose (4, 4)."""
+    """Convert a free body to a fixture at a pose (4, 4)."""
     return Fixture.of(element.name, element.shape, pose, element.friction, element.color)
 
 
@@ -116,7 +122,10 @@ def fixed_in_place(element: FreeBody, pose: Any) -> Fixture:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A part of an element whose fields are properties: how it is read and put back."""
+    """Accessors of a part of an element, such as its shape, whose fields can be edited.
+
+    `of(element)` returns the part.  `put(element, part)` returns the element with a new part.
+    """
 
     of: Callable[[Any], Any]
     put: Callable[[Any, Any], Element]
@@ -132,7 +141,10 @@ class _Part:
         digits: int = 1,
         item: int | None = None,
     ) -> Property:
-        """A property that is a field of this part, or an item of a field."""
+        """Return the property that edits the number in a field of this part.
+
+        If the field is a tuple, `item` is the index of the number in the tuple.
+        """
 
         def get(element: Any) -> float:
             value = getattr(self.of(element), field)

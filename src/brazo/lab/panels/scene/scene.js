@@ -36,7 +36,7 @@ class SceneTree extends Tied {
     else return;
     event.preventDefault();
   }
-  // Known at once: the next key may come before the answer.
+  // Stored immediately: the next key may be pressed before the lab answers.
   choose(id) {
     this.wanted = id;
     this.send(id);
@@ -111,8 +111,8 @@ class Color extends Tied {
     this.append(this.input);
     this.input.onchange = () => this.send(this.input.value);
   }
-  told(news) {
-    if (news) this.input.value = news;
+  told(given) {
+    if (given) this.input.value = given;
   }
 }
 

@@ -1,1 +1,1 @@
-"""The simulation panel."""
+"""Simulation panel: speed, physics settings and faults."""

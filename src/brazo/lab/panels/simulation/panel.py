@@ -1,8 +1,8 @@
 """Simulation panel: play, pause, step, speed, time step, engine, gravity and faults.
 
-A change of the time step, gravity or engine needs a new physical model: the simulation is rebuilt
-and continues from the current state, with its faults.  A running motion, program or recording
-cannot continue in the new simulation and must be stopped first.
+A change of the time step, gravity or engine requires a new physics model.  The simulation is then
+rebuilt and continues from the current state, with its faults.  A running motion, program or
+recording cannot continue in the new simulation and must be stopped first.
 """
 
 from __future__ import annotations
@@ -53,7 +53,10 @@ MODES = {"contact": "Contact", "exact": "Exact"}
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Kind of fault: `make(robot, joint, amount)` and the meaning of the amount."""
+    """Kind of fault that can be injected.
+
+    `make(robot, joint, amount)` creates the fault; `unit` is the unit of the amount.
+    """
 
     title: str
     make: Callable[[str, str, float], Fault]
@@ -76,7 +79,7 @@ KINDS: dict[str, Kind] = {
 
 
 class SimulationPanel(Panel):
-    """Clock, physics settings and faults of the simulation."""
+    """Panel with speed, physics settings and faults of the simulation."""
 
     id, title, icon, side, order = "simulation", "Simulation", "clock", "right", 10
     rate = 10.0
@@ -107,12 +110,12 @@ class SimulationPanel(Panel):
                     "Time",
                     buttons(
                         button("Step", "/step", 1, icon="step", title="Single step (.)"),
-                        button("Reset", "/reset", icon="restart", title="To the initial state"),
+                        button("Reset", "/reset", icon="restart", title="To the start state"),
                     ),
                     slider(
                         "speed", "%", label="Speed", least=0, most=400, digits=0,
                         marks=[0, 100, 200, 300, 400],
-                        title="Simulated time per real time: 50 % is slow motion.",
+                        title="Simulated time per real time; 50 % is half speed.",
                     ),
                     row("Real-time factor", text("factor"), text("late", wide=True)),
                 ),
@@ -122,11 +125,11 @@ class SimulationPanel(Panel):
                     row(
                         "Engine",
                         segments("mode", MODES, label="Engine"),
-                        title="Contact: with contacts, implicit integration. Exact: without, "
-                        "Runge–Kutta integration.",
+                        title="Contact: with contacts, implicit integration. Exact: without "
+                        "contacts, Runge–Kutta integration.",
                     ),
-                    row("Gravity, m/s²", self._gravity(), title="World axes x, y, z"),
-                    row("Step time", text("cost", "µs"), title="Mean of the last steps"),
+                    row("Gravity, m/s²", self._gravity(), title="Along the world axes x, y, z"),
+                    row("Step time", text("cost", "µs"), title="Mean time of the last steps"),
                 ),
                 self._feedback(),
                 self._faults(),
@@ -176,7 +179,7 @@ class SimulationPanel(Panel):
         return section(
             "Contact response",
             *(toggle(f"feedback/{n}", n, event="feedback", args=[n]) for n in names),
-            note("When off, contacts are still detected and shown, but the robot passes through."),
+            note("If off, the robot passes through obstacles; contacts are still shown."),
             open=False,
         )
 
@@ -230,7 +233,7 @@ class SimulationPanel(Panel):
             self._rebuild(mode)
 
     def _rebuild(self, mode: str = "", **changes: Any) -> None:
-        """Continue with other settings, as an edit that can be undone."""
+        """Rebuild the simulation with another engine or cell settings, as an undoable edit."""
 
         def restore(state: tuple[Any, str]) -> None:
             require_idle(self.sim)
@@ -280,7 +283,7 @@ class SimulationPanel(Panel):
         if kind.unit == "joint":
             amount = read_quantity(amount, "deg" if self._unit() == "°" else "mm")
         if not math.isfinite(amount):
-            raise BrazoError("the amount of a fault must be finite")
+            raise BrazoError("the amount of a fault must be a finite number")
         self.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._joint], amount))
 
     def _mend(self, number: int) -> None:

@@ -1,1 +1,1 @@
-"""The studies panel."""
+"""Studies panel: runs studies and shows their results."""

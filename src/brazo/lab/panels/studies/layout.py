@@ -1,4 +1,4 @@
-"""Layout of the studies panel: choice of a study, progress and results."""
+"""Layout of the studies panel: study selector, progress and results."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from brazo.lab.panels.common.html import (
 from brazo.study.tables import TextTable
 
 FILES = (
-    "Shipped studies, and files in the folder “studies” of the project. A study runs in another "
-    "process; the lab stays usable, and finished runs are kept when it is cancelled."
+    "The list shows shipped studies and study files in the project folder “studies”. A study runs "
+    "in the background. If it is cancelled, finished runs are kept."
 )
 
 
 def layout(tables: Sequence[TextTable], cores: int) -> str:
-    """HTML of the panel for the tables of the results."""
+    """HTML of the panel; `tables` are the result tables, `cores` is the max number of processes."""
     return section(
         "Study",
         row("Study", select("chosen", label="Study", event="choose", options_from="sources")),
@@ -37,12 +37,12 @@ def layout(tables: Sequence[TextTable], cores: int) -> str:
         row(
             "Processes",
             number("jobs", label="Processes", digits=0, least=1, most=cores),
-            title="Processes that compute runs at the same time",
+            title="Number of runs computed in parallel",
         ),
         toggle(
             "replace",
-            "Replace results of another version",
-            title="If the study file, its robots or brazo have changed since the last run",
+            "Replace outdated results",
+            title="Discards results made before the study file, its robots or brazo changed",
         ),
         buttons(
             button("Run", "run", look="primary", icon="play", enabled="may-run"),
@@ -64,9 +64,9 @@ def layout(tables: Sequence[TextTable], cores: int) -> str:
                 "report",
                 icon="file",
                 enabled="any",
-                title="Figures, tables and failed runs as one HTML file",
+                title="HTML file with figures, tables and failed runs",
             ),
-            button("Table CSV", "csv", icon="table", enabled="any", title="One row for each run"),
+            button("Table CSV", "csv", icon="table", enabled="any", title="One row per run"),
         ),
         id="results",
     )
@@ -85,7 +85,7 @@ def _table(k: int, shown: TextTable) -> str:
 
 
 def table_rows(shown: TextTable) -> list[dict[str, str | int]]:
-    """Rows of a table as values of the page."""
+    """Rows of a result table as sent to the page."""
     return [
         {"id": k} | {f"c{i}": cell for i, cell in enumerate(cells)}
         for k, cells in enumerate(shown.rows)

@@ -1,7 +1,7 @@
-"""Studies panel: run a study in another process, see its results, and get its report.
+"""Studies panel: runs a study in another process, and shows its results and report.
 
-The lab's thread only starts processes and shows the last message: reading a study file, running it
-and summarising its results happen elsewhere.  Finished runs are kept in the project.
+Study files are read, run and summarised on other threads and processes, so that the lab's thread is
+not delayed.  Results of finished runs are stored in the project.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LIST_EVERY = 2.0  # s, to find new files of the project
 
 
 class StudiesPanel(Panel):
-    """Choice of a study, its progress and its results."""
+    """Panel with the study selector, and the progress and results of a study."""
 
     id, title, icon, side, order = "studies", "Studies", "studies", "right", 50
     rate = 5.0
@@ -125,13 +125,13 @@ class StudiesPanel(Panel):
     def _list(self) -> None:
         self._listed = time.monotonic()
         before = self._sources.get(self._chosen)
-        self._sources = sources(self.context.keeper.project, self._temporary)
+        self._sources = sources(self.context.saving.project, self._temporary)
         chosen = self._chosen if self._chosen in self._sources else next(iter(self._sources))
         if self._sources[chosen] != before:  # another project has other results
             self._choose(chosen)
 
     def _is_shown(self, source: StudySource) -> bool:
-        """Whether a study is the chosen one of the open project."""
+        """Whether `source` is the selected study of the open project."""
         return self._sources.get(self._chosen) == source
 
     def _temporary(self) -> Path:
@@ -165,14 +165,14 @@ class StudiesPanel(Panel):
     def _set_jobs(self, count: float) -> None:
         most = max(1, os.cpu_count() or 1)
         if not 1 <= round(count) <= most:
-            raise BrazoError(f"{count:g} processes: from 1 to {most}, the number of processors")
+            raise BrazoError(f"{count:g} processes: must be 1 to {most}, the number of processors")
         self._jobs = round(count)
 
     # ---- runs ------------------------------------------------------------------------------
 
     def _run(self) -> None:
         if self._active.is_set():
-            raise BrazoError("a study is running; cancel it first")
+            raise BrazoError("a study is already running: cancel it first")
         source = self._sources[self._chosen]
         jobs, replace = self._jobs, self._replace
         self._problem, self._progress, self._running = "", None, source
@@ -195,7 +195,10 @@ class StudiesPanel(Panel):
         self._job = self.context.jobs.start(f"Study {source.title}", work)
 
     def _compute(self, job: Job, source: StudySource, jobs: int, replace: bool) -> StudyOutcome:
-        """Run a study in a process until it ends or the job is cancelled."""
+        """Run a study in another process, and wait until it ends or the job is cancelled.
+
+        Raises `BrazoError` if the study fails.
+        """
         try:
             process = StudyProcess(source.source, source.folder, jobs, replace)
         except OSError as error:
@@ -230,7 +233,7 @@ class StudiesPanel(Panel):
         source = self._sources[self._chosen]
         path = source.folder / REPORT
         if not path.is_file():
-            raise BrazoError("there is no report yet; run the study")
+            raise BrazoError("there is no report yet: run the study first")
         self.download(f"{Path(source.title).stem}-report.html", path)
 
     def _csv(self) -> None:

@@ -1,4 +1,4 @@
-"""Studies that the lab can run: the shipped ones, and files in the folder of the project."""
+"""Studies that the lab can run: shipped studies, and study files of the project."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESULTS = "results"
 
 @dataclass(frozen=True, slots=True)
 class StudySource:
-    """A study by its shipped name, or a file of the project."""
+    """Shipped study or study file of the project, with its folder of results."""
 
     id: str  # on the page
     title: str
@@ -24,7 +24,10 @@ class StudySource:
 
 
 def sources(project: Project | None, scratch: Callable[[], Path]) -> dict[str, StudySource]:
-    """Studies by id; results go to the project, or to the folder `scratch()` if there is none."""
+    """Return all studies that can be run, by id.
+
+    Results are stored in the project, or in the folder `scratch()` if no project is open.
+    """
     base = scratch() if project is None else project.folder / STUDIES
     found = {
         f"study:{name}": StudySource(f"study:{name}", name, name, base / RESULTS / name)
@@ -39,6 +42,9 @@ def sources(project: Project | None, scratch: Callable[[], Path]) -> dict[str, S
 
 
 def describe(source: StudySource) -> tuple[str, str]:
-    """About and size of a study; raises if its file cannot be read."""
+    """Description of a study, and its size as text, e.g. `("Gain sweep", "120 runs")`.
+
+    Raises `BrazoError` if the study file cannot be read.
+    """
     study = load_study(source.source)
     return study.about, f"{study.runs} runs"

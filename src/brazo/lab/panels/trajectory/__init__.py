@@ -1,1 +1,1 @@
-"""The trajectory panel."""
+"""Trajectory panel: edits, previews and plays trajectories."""

@@ -1,16 +1,16 @@
-// <brazo-marker-camera event="video" accept=".webm,…">: strokes from the motion of a coloured marker, before
-// a camera or in a video file.
+// <brazo-marker-camera event="video" accept=".webm,…">: strokes from the motion of a coloured marker, in
+// front of a camera or in a video file.
 //
-// The colour is chosen by a click on the marker in the picture.  A recorded clip or a file is uploaded
-// as EVENT; the lab finds the marker in it after `EVENT-track` with the colour and whether the picture
+// The colour is chosen by a click on the marker in the image.  A recorded clip or a file is uploaded
+// as EVENT; the lab finds the marker in it after `EVENT-track` with the colour and whether the image
 // is mirrored.
 import { send } from "../../server/page/channel.js";
 import { element } from "../../server/page/dom.js";
 import { Tied, full } from "../../server/page/elements.js";
 import { upload } from "../../server/page/files.js";
 
-const MOST = 60; // s of a clip
-const BITS = 4e6; // per second: a clip is smaller than what the lab accepts
+const MOST = 60; // s, max length of a clip
+const BITS = 4e6; // per second: keeps a clip below the max size of an upload
 const PATCH = 5; // px: the colour is the median of a square
 const FORMATS = { "video/webm;codecs=vp8": "webm", "video/webm": "webm", "video/mp4": "mp4" };
 const FILE = "or choose a video file";
@@ -25,7 +25,7 @@ const INSECURE =
 
 class Camera extends Tied {
   build() {
-    this.attempt = 0; // to open a camera; counted up by what ends it
+    this.attempt = 0; // number of the attempt to open a camera; incremented by close()
     const button = (text, onclick, look = "plain") =>
       element("button", look, { type: "button", textContent: text, onclick });
     this.input = element("input", "", { type: "file", accept: this.getAttribute("accept"), hidden: true });
@@ -76,7 +76,7 @@ class Camera extends Tied {
 
   connectedCallback() {
     super.connectedCallback();
-    // A panel in the background has no size: no camera films unseen.
+    // A hidden panel has no size: its camera is closed.
     this.sizes = new ResizeObserver(() => this.clientWidth || this.close());
     this.sizes.observe(this);
   }
@@ -96,7 +96,7 @@ class Camera extends Tied {
     this.message.hidden = !this.message.textContent;
   }
 
-  tell(text) {
+  showMessage(text) {
     this.message.textContent = text;
     this.layOut();
   }
@@ -104,7 +104,7 @@ class Camera extends Tied {
   async start() {
     this.close();
     const { attempt } = this;
-    if (!navigator.mediaDevices?.getUserMedia) return this.tell(INSECURE);
+    if (!navigator.mediaDevices?.getUserMedia) return this.showMessage(INSECURE);
     try {
       const wanted = { width: { ideal: 640 }, height: { ideal: 480 }, frameRate: { ideal: 30 } };
       const stream = await navigator.mediaDevices.getUserMedia({ video: wanted, audio: false });
@@ -122,7 +122,7 @@ class Camera extends Tied {
       return this.close(TROUBLE[error.name] ?? `The camera cannot be used (${error.message}), ${FILE}.`);
     }
     this.turn();
-    this.tell("Click the marker in the picture, then record its motion.");
+    this.showMessage("Click the marker in the picture, then record its motion.");
   }
 
   show(file) {
@@ -132,8 +132,8 @@ class Camera extends Tied {
     this.video.src = URL.createObjectURL(file);
     this.video.loop = true;
     this.turn();
-    this.tell("Click the marker in the picture, then track it.");
-    this.video.onerror = () => this.tell("The browser cannot show this video: choose the colour of the marker below.");
+    this.showMessage("Click the marker in the picture, then track it.");
+    this.video.onerror = () => this.showMessage("The browser cannot show this video: choose the colour of the marker below.");
     this.video.play().catch(() => {}); // `onerror` reports it
   }
 
@@ -150,14 +150,14 @@ class Camera extends Tied {
     this.video.load();
     this.uploaded = null;
     this.record.textContent = "Record";
-    this.tell(why);
+    this.showMessage(why);
   }
 
   turn() {
     this.picture.classList.toggle("mirrored", this.mirror.checked);
   }
 
-  // Take the colour at a place in the picture as it is shown, from 0 to 1.
+  // Take the colour at a position in the displayed image, 0 to 1.
   pick(x, y) {
     const { videoWidth: width, videoHeight: height } = this.video;
     if (!width) return;
@@ -177,7 +177,7 @@ class Camera extends Tied {
   toggle() {
     if (this.recorder) return this.recorder.stop();
     const format = Object.keys(FORMATS).find((one) => MediaRecorder.isTypeSupported(one));
-    if (!format) return this.tell(`The browser cannot record video: use another one, ${FILE}.`);
+    if (!format) return this.showMessage(`The browser cannot record video: use another one, ${FILE}.`);
     const recorder = new MediaRecorder(this.stream, { mimeType: format, videoBitsPerSecond: BITS });
     const parts = [];
     let wanted = true;
@@ -211,7 +211,7 @@ class Camera extends Tied {
   async track() {
     const { file } = this;
     this.again.disabled = true;
-    this.tell("");
+    this.showMessage("");
     if (this.uploaded !== file) {
       const done = await upload(full(this, this.getAttribute("event")), file);
       if (this.file === file && done) this.uploaded = file;

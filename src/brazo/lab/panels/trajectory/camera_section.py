@@ -1,7 +1,7 @@
-"""Strokes of the drawing pad from a video camera or a video file.
+"""Strokes for the drawing pad from a video in which a coloured marker is moved.
 
-The page uploads a clip and then sends the colour of the marker; the marker is found in a background
-job.  The clip is kept, so that it can be tracked again with another colour.
+The page uploads a video clip, from a camera or a file, and then sends the colour of the marker.  A
+background job tracks the marker.  The clip is kept, so that it can be tracked with another colour.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _REPORTED = 15  # frames between reports of progress
 
 
 class CameraSection:
-    """Clips of the page, and the search for the marker in them.  Use on the lab's thread."""
+    """Camera controls: hold the uploaded clip, and track the marker in it.
+
+    Use on the lab's thread only.
+    """
 
     def __init__(self, panel: TrajectoryPanel) -> None:
         self._panel = panel
@@ -36,7 +39,7 @@ class CameraSection:
         panel.on("video-track", self._track, str, bool)
 
     def html(self) -> str:
-        """HTML of the camera."""
+        """HTML of the camera controls."""
         accept = ",".join(SUFFIXES)
         return f'<brazo-marker-camera event="video" accept="{accept}"></brazo-marker-camera>'
 
@@ -46,7 +49,7 @@ class CameraSection:
     def _track(self, color: str, mirror: bool) -> None:
         clip = self._clip
         if clip is None:
-            raise BrazoError("no video yet: record one, or choose a file")
+            raise BrazoError("no video yet: record a video or choose a file")
         read_color(color)
         if self._tracking is not None and self._tracking.state == "running":
             self._tracking.cancel()
@@ -71,13 +74,16 @@ class CameraSection:
 
 
 def tracked(job: Job, clip: Upload, color: str, mirror: bool) -> MarkerTrack:
-    """The marker in a clip; the width of the picture is 1."""
+    """Track a marker of the colour `color` in a video clip.
+
+    The unit of the returned coordinates is the image width.  `mirror` flips the image horizontally.
+    """
 
     def progress(frame: int) -> None:
         if frame % _REPORTED:
             job.check()
         else:
-            job.tell(None, f"{frame / RATE:.1f} s of the video")
+            job.tell(None, f"tracked {frame / RATE:.1f} s of the video")
 
     with tempfile.TemporaryDirectory(prefix="brazo-lab-") as folder:
         file = Path(folder) / f"clip{clip.suffix}"  # user input is not part of its name
@@ -89,11 +95,11 @@ def tracked(job: Job, clip: Upload, color: str, mirror: bool) -> MarkerTrack:
 
 
 def on_pad(track: MarkerTrack) -> Strokes:
-    """Strokes in the units of the pad, on which the longer side of the picture is 1."""
+    """Strokes of a marker track in pad units, in which the longer side of the image is 1."""
     if len(track.strokes) > MAX_STROKES:
         raise BrazoError(
-            f"the marker is lost {len(track.strokes) - 1} times; at most {MAX_STROKES} strokes: "
-            "use more light, or another colour"
+            f"the marker was lost {len(track.strokes) - 1} times, which gives too many strokes "
+            f"(at most {MAX_STROKES}): use more light or another colour"
         )
     scale = 1.0 / max(track.size)
     return tuple(

@@ -1,5 +1,7 @@
-"""Curve of the trajectory panel: its kind and dimensions, text, SVG file, drawing pad, recording,
-and the nearest feasible placement of a curve that the arm cannot follow.
+"""Curve controls of the trajectory panel.
+
+A curve is a geometric curve with its dimensions, a text, an SVG file, a drawing or a recorded
+motion.  A curve that the arm cannot follow can be moved to the nearest feasible placement.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ LISTED = 30  # recordings
 
 
 class CurveSection:
-    """Controls of the curve of the selected robot.  Use on the lab's thread."""
+    """Controls that edit the selected robot's curve.  Use on the lab's thread only."""
 
     def __init__(self, panel: TrajectoryPanel) -> None:
         self._panel = panel
@@ -90,7 +92,7 @@ class CurveSection:
     # ---- display ---------------------------------------------------------------------------
 
     def html(self) -> str:
-        """HTML of the curve of the selected robot."""
+        """HTML of the controls for the selected robot's curve."""
         curve = self._curve
         fields = [
             row(
@@ -108,7 +110,11 @@ class CurveSection:
         plane = row("Plane", segments("plane", {p: p.upper() for p in PLANES}, label="Plane"))
         place = row("Centre" if drawn else "Start point", text("begin", "mm"))
         here = "Centre at current pose" if drawn else "Start at current pose"
-        moves = "Moves the centre to the tool" if drawn else "Moves the start point to the tool"
+        moves = (
+            "Moves the centre of the curve to the current tool position"
+            if drawn
+            else "Moves the start point of the curve to the current tool position"
+        )
         return (
             row("Curve", select("curve", TITLES, label="Curve"))
             + self._contents(curve)
@@ -124,7 +130,7 @@ class CurveSection:
             + ("" if recorded else place)
             + buttons(
                 "" if recorded else button(here, "here", title=moves),
-                button("Convert to waypoints", "as-points", title="Points that can be edited"),
+                button("Convert to waypoints", "as-points", title="Makes the points editable"),
             )
         )
 
@@ -150,13 +156,11 @@ class CurveSection:
                     placeholder="Choose a recording…",
                     options_from="recordings",
                 ),
-            ) + note(
-                "The tool path of this robot in a recording, from its first to its last motion."
-            )
+            ) + note("Tool path of this robot in a recording, from its first to its last motion.")
         return ""
 
     def values(self) -> Values:
-        """Values of the curve of the selected robot."""
+        """Page values of the selected robot's curve."""
         curve = self._curve
         found: Values = {
             "curve": curve.kind,
@@ -245,7 +249,7 @@ class CurveSection:
     def _add_stroke(self, points: list[Any]) -> None:
         curve = self._curve
         if len(curve.strokes) >= MAX_STROKES:
-            raise BrazoError(f"at most {MAX_STROKES} strokes")
+            raise BrazoError(f"at most {MAX_STROKES} strokes: remove some first")
         try:
             stroke = np.array(points, dtype=float).reshape(-1, 2)
         except (TypeError, ValueError):
@@ -282,9 +286,12 @@ class CurveSection:
     # ---- placement -------------------------------------------------------------------------
 
     def _place(self, by: By) -> None:
-        """Move the curve to the nearest feasible placement, found in the background."""
+        """Search for the nearest feasible placement in the background, then move the curve there.
+
+        `by` is "shift" to translate the curve, or "scale" to shrink it.
+        """
         if self._placing is not None and self._placing.state == "running":
-            raise BrazoError("a feasible placement is being searched for; wait, or cancel its job")
+            raise BrazoError("a feasible placement is being searched for: wait, or cancel the job")
         panel, draft = self._panel, self._panel.draft
         robot, revision = panel.robot, draft.revision
         arm, q0, path, how = robot.arm, robot.reference.q, draft.curve.path(), draft.orientation
@@ -292,7 +299,7 @@ class CurveSection:
         def done(found: Placement) -> None:
             panel.context.post(lambda: panel.context.jobs.cancel(job.number))
             if panel.robot is not robot or panel.draft is not draft or draft.revision != revision:
-                panel.say("the curve was edited meanwhile; it is not moved")
+                panel.say("the curve was not moved, because it was edited meanwhile")
                 return
             draft.curve.place(found.shift, found.scale, found.about)
             if by == "shift":
@@ -310,7 +317,10 @@ class CurveSection:
 
 
 def simplified(points: np.ndarray, tolerance: float = 1.5e-3) -> np.ndarray:
-    """Points (k, 2) of a drawn line without those that it does not need (Douglas-Peucker)."""
+    """Simplify a polyline of points (k, 2) with the Douglas-Peucker algorithm.
+
+    Removed points are at most `tolerance` away from the result.
+    """
     keep = np.zeros(len(points), dtype=bool)
     keep[[0, -1]] = True
     parts = [(0, len(points) - 1)]

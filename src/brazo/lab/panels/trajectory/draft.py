@@ -1,8 +1,8 @@
-"""Draft of a trajectory: a list of waypoints or a curve for one robot, and the motion planned.
+"""Draft of a trajectory: a list of waypoints or a curve for one robot, and its planning.
 
-A `PlannedMotion` contains the motion and the data of its preview: the tool path, the state of its
-pen, the approach to its start, and where and by how much it violates limits.  An `InfeasiblePath`
-is a curve that the arm cannot follow, up to where it can.
+Planning gives a `PlannedMotion` with the motion and the data of its preview: tool path, pen state,
+approach to the start, and limit violations.  If the arm cannot follow a curve, the preview is an
+`InfeasiblePath`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ APPROACH = 60  # samples of the approach
 
 @dataclass(eq=False)
 class Row:
-    """Waypoint of the list, with a number that identifies it when others are added or removed."""
+    """Waypoint of a draft; `number` identifies it independently of its position in the list."""
 
     number: int
     t: float
@@ -60,7 +60,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DraftState:
-    """Copy of the contents of a draft."""
+    """Snapshot of the contents of a draft, for undo."""
 
     rows: tuple[Row, ...]
     curve: ToolCurve
@@ -68,7 +68,10 @@ class DraftState:
 
 
 class Draft:
-    """Waypoints and curve of one robot."""
+    """Editable trajectory of one robot: a list of waypoints, and a curve.
+
+    `curved` selects which of the two is planned.
+    """
 
     def __init__(self, arm: Robot, q: Array) -> None:
         self.rows: list[Row] = []
@@ -86,13 +89,13 @@ class Draft:
 
     @property
     def state(self) -> DraftState:
-        """A copy of waypoints, curve and options, for undo."""
+        """Snapshot of waypoints, curve and options, for undo."""
         options = (self.space, self.through, self.rule, self.orientation, self.curved)
         curve = self.curve.copy()
         return DraftState(tuple(copy(row) for row in self.rows), curve, options)
 
     def restore(self, state: DraftState) -> None:
-        """Return to an earlier `state`."""
+        """Restore a snapshot that was taken with `state`."""
         self.revision += 1
         self.rows = [copy(row) for row in state.rows]
         self.curve = state.curve.copy()
@@ -101,7 +104,7 @@ class Draft:
         self._numbers = count(max(next(self._numbers), used + 1))
 
     def unsaved(self) -> tuple[bool, bool]:
-        """Return whether the waypoints, and the curve, were edited since they were last saved."""
+        """Return two flags: whether the waypoints and whether the curve have unsaved edits."""
         points, curve = self._texts()
         return bool(self.rows) and points not in self._saved, curve not in {
             *self._saved,
@@ -109,7 +112,7 @@ class Draft:
         }
 
     def mark_saved(self) -> None:
-        """Mark the active source, waypoints or curve, as saved to a file."""
+        """Mark the waypoints, or the curve if it is selected, as saved to a file."""
         self._saved.add(self._texts()[self.curved])
 
     def _texts(self) -> tuple[str, str]:
@@ -122,11 +125,14 @@ class Draft:
 
     @property
     def curve_is_fresh(self) -> bool:
-        """Whether the curve was not edited since the draft was made."""
+        """Whether the curve is the same as when the draft was created."""
         return self._curve_text() == self._fresh
 
     def add(self, arm: Robot, q: Array, t: float | None = None) -> Row:
-        """Add a waypoint at joint positions q; by default 1 s after the last one."""
+        """Add a waypoint at joint positions q (n,) and return it.
+
+        `t` is its time in s (default: 1 s after the last waypoint).
+        """
         if t is None:
             t = self.rows[-1].t + 1.0 if self.rows else 0.0
         row = Row(next(self._numbers), t, q, arm.fk(q))
@@ -135,11 +141,11 @@ class Draft:
         return row
 
     def row(self, number: int) -> Row:
-        """Return the waypoint with a number; raises `BrazoError` if it does not exist."""
+        """Return the waypoint with this number; raises `BrazoError` if it does not exist."""
         for row in self.rows:
             if row.number == number:
                 return row
-        raise BrazoError("this point no longer exists")
+        raise BrazoError("this waypoint no longer exists")
 
     def via_list(self) -> ViaList:
         """Return the waypoints as a `ViaList`."""
@@ -152,7 +158,10 @@ class Draft:
         return ViaList(points, self.through, self.rule, self.orientation)
 
     def take(self, arm: Robot, given: ViaList, q0: Array) -> None:
-        """Replace the waypoints by those of a file; IK starts at joint positions q0."""
+        """Replace the waypoints by those of the list `given`.
+
+        q0 (n,) is the initial guess of the inverse kinematics.
+        """
         q = given.joints(arm, q0)
         self.through, self.rule, self.orientation = given.curve, given.rule, given.orientation
         self.space = "tool" if all(point.T is not None for point in given.points) else "joint"
@@ -166,25 +175,26 @@ class Draft:
         self.curved = False
 
     def motion(self, arm: Robot, q0: Array) -> Piecewise:
-        """Plan the motion; of several IK solutions at the start, use the one closest to q0."""
+        """Plan the motion; starts at the IK solution closest to the joint positions q0 (n,)."""
         if not self.curved:
             return self.via_list().trajectory(arm, q0)
         return plan_path(arm, self.curve.path(), q0, orientation=self.orientation)
 
     def file(self, plan: PlannedMotion) -> str:
-        """Return the text of a via-point file that reproduces the motion of a plan."""
+        """Return the text of a via-point file that reproduces a planned motion of this draft."""
         if self.curved:
             return ViaList(knots(plan.motion), "quintic").to_yaml()
         return self.via_list().to_yaml()
 
     def points_file(self) -> str:
-        """Return the text of a via-point file with the waypoints of the list."""
+        """Return the text of a via-point file with the waypoints of the draft."""
         return self.via_list().to_yaml()
 
     def curve_file(self, arm: Robot, q0: Array) -> str:
         """Plan the curve and return the text of a via-point file with its motion.
 
-        If the arm cannot follow the curve, the file contains only its dimensions and the reason.
+        If the arm cannot follow the curve, the file contains only comments: the dimensions of the
+        curve and the reason.
         """
         head = f"# {self.curve.text()} (m, s); starts at {_numbers(self.curve.start[:3, 3])}\n"
         curved = copy(self)
@@ -195,7 +205,7 @@ class Draft:
             return head + "".join(f"# {line}\n" for line in str(error).splitlines())
 
     def slow(self, factor: float) -> None:
-        """Multiply the duration by a factor; the path stays the same."""
+        """Multiply the duration of the trajectory by a factor; its path does not change."""
         self.curve.time *= factor if self.curved else 1.0
         if not self.curved:
             first = self.rows[0].t
@@ -207,7 +217,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedMotion:
-    """Planned motion and the data of its preview."""
+    """Planned motion of a draft, and the data of its preview."""
 
     motion: Piecewise
     path: Array  # (m, 3) tool positions in the base frame
@@ -220,18 +230,18 @@ class PlannedMotion:
 
     @property
     def length(self) -> float:
-        """Path length of the tool (m)."""
+        """Length of the tool path (m)."""
         return float(np.linalg.norm(np.diff(self.path, axis=0), axis=1).sum())
 
     @property
     def stuck(self) -> bool:
-        """Whether a joint position limit is violated, which a slower motion cannot fix."""
+        """Whether a joint position limit is violated; a slower motion cannot fix this."""
         return any(one.kind == "position" for one in self.violations)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InfeasiblePath:
-    """A curve that the arm cannot follow."""
+    """Preview of a curve that the arm cannot follow, with the reason `why`."""
 
     why: str
     path: Array  # (m, 3) positions in the base frame
@@ -240,7 +250,7 @@ class InfeasiblePath:
 
 
 def infeasible_of(draft: Draft, error: PathInfeasible) -> InfeasiblePath:
-    """The preview of a curve that cannot be followed."""
+    """Create the preview of a draft's curve that the arm cannot follow."""
     path = draft.curve.path()
     t = np.linspace(0.0, path.duration, DRAWN)
     points = path.pose(t)[:, :3, 3]
@@ -248,7 +258,7 @@ def infeasible_of(draft: Draft, error: PathInfeasible) -> InfeasiblePath:
 
 
 def plan_of(arm: Robot, draft: Draft, q0: Array) -> PlannedMotion:
-    """Plan a draft and check it against the limits of the arm.
+    """Plan a draft from joint positions q0 (n,), and check the motion against the arm's limits.
 
     Raises `BrazoError` with the reason if the motion cannot be planned.
     """
@@ -279,7 +289,11 @@ def plan_of(arm: Robot, draft: Draft, q0: Array) -> PlannedMotion:
 
 
 def _approach(arm: Robot, q0: Array, start: Array) -> Array:
-    """Tool positions of the approach as `Playing` moves it; none if the robot is there."""
+    """Tool positions (k, 3) in the approach from joint positions q0 (n,) to `start` (n,).
+
+    The task `Playing` commands the same approach before the trajectory.  Empty if q0 equals
+    `start`.
+    """
     if np.abs(q0 - start).max() < 1e-6:
         return np.zeros((0, 3))
     move = jerk_limited(q0, start, limits_of(arm))
@@ -296,15 +310,15 @@ def _most(limits: list[float]) -> Array:
 
 
 def sentence(one: Violation) -> str:
-    """Return a one-line message on a limit violation, in degrees and mm."""
+    """Return a one-line description of a limit violation, in degrees and mm."""
     scale, unit = 1.0, one.unit
     if unit.startswith("rad"):
         scale, unit = 180.0 / math.pi, "°" + unit[3:]
     elif unit == "m" or unit.startswith("m/"):
         scale, unit = 1e3, "m" + unit
     return (
-        f"{one.name}: {one.kind} {_short(scale * one.value)} of {_short(scale * one.limit)} {unit}"
-        f" from {one.t:.2f} s"
+        f"{one.name}: {one.kind} {_short(scale * one.value)} {unit} violates the limit of "
+        f"{_short(scale * one.limit)} {unit}, first at {one.t:.2f} s"
     )
 
 

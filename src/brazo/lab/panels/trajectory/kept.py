@@ -1,4 +1,4 @@
-"""Drafts of trajectories in the file `trajectories.yaml` of a project.
+"""Storage of trajectory drafts in the file `trajectories.yaml` of a project.
 
     scara1:
       shows: points                # or curve
@@ -11,8 +11,9 @@
         - {t: 1.5, q: [0.1, 0.7, 0.8, 0.05, 0.0]}
       curve: {kind: circle, plane: xy, time: 4.0, xyz: [...], rpy: [...], sizes: {radius: 0.05}}
 
-A waypoint is a named point of the robot, joint values `q` or a tool pose in the base frame (`xyz`
-and `rpy`); `qd` and `qdd` are optional.
+`shows` selects what is planned: the waypoints (`points`) or the curve.  A waypoint is a named point
+of the robot, joint values `q`, or a tool pose in the base frame (`xyz` and `rpy`).  Joint
+velocities `qd` and accelerations `qdd` are optional.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.kinematics.orientation import matrix_from_rpy, rpy_from_matrix
 from brazo.lab.panels.trajectory.curve_section import MAX_SVG, TURNS
@@ -43,7 +43,11 @@ _FIELDS = ("shows", "space", "interpolation", "rule", "orientation", "points", "
 
 
 def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) -> str:
-    """Text of the file; empty if no draft has contents."""
+    """Text of `trajectories.yaml` for `drafts` (robot name -> trajectory draft).
+
+    `points(robot)` returns the named points of a robot.  Drafts without
+    waypoints are omitted, unless their curve is selected or was edited.
+    """
     lines = []
     for robot, draft in drafts.items():
         if not draft.rows and not draft.curved and draft.curve_is_fresh:
@@ -66,7 +70,7 @@ def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) ->
 
 
 def read_draft(block: Field, draft: Draft, arm: Robot, points: Points) -> None:
-    """Read the contents of a draft."""
+    """Read the entry of one robot in `trajectories.yaml` into `draft`."""
     fields = block.mapping(_FIELDS)
     rows = []
     for item in fields["points"].items(MOST_POINTS) if "points" in fields else ():
@@ -126,7 +130,7 @@ def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points
         name = given["point"].identifier()
         point = points.find(name)
         if point is None or point.q is None or len(point.q) != arm.n:
-            given["point"].fail(f"no point '{name}' with joint values for {arm.name}")
+            given["point"].fail(f"{arm.name} has no point '{name}' with joint values")
         row = Row(number, t, np.array(point.q), arm.fk(point.q), point=point.number)
     elif "q" in given:
         q = np.array(given["q"].numbers(arm.n))
@@ -191,5 +195,5 @@ def _read_pose(field: Field, given: Mapping[str, Field]) -> np.ndarray:
     T[:3, 3] = given["xyz"].numbers(3)
     T[:3, :3] = matrix_from_rpy(given["rpy"].numbers(3))
     if not np.isfinite(T).all():
-        raise BrazoError("pose: the numbers must be finite")
+        field.fail("the numbers of xyz and rpy must be finite")
     return T

@@ -33,9 +33,9 @@ TOOL = {"x": "mm", "y": "mm", "z": "mm", "roll": "°", "pitch": "°", "yaw": "°
 
 
 def layout(several: Sequence[str], draft: Draft, arm: Robot, curve: str) -> str:
-    """HTML of the panel for the draft of one robot; `several` are the robots to choose from.
+    """HTML of the panel for the draft of one robot.
 
-    `curve` is the HTML of its curve.
+    `several` are the names of all robots.  `curve` is the HTML of the curve controls.
     """
     return (
         section(
@@ -47,7 +47,7 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot, curve: str) -> str:
         )
         + section(
             "Preview",
-            toggle("seen", "Path in the scene", title="Red where a limit is violated"),
+            toggle("seen", "Path in the scene", title="Red: limit violation"),
             row("Time", text("duration", "s")),
             row("Path length", text("length", "mm")),
             '<brazo-text class="brazo-why" name="why"></brazo-text>',
@@ -57,7 +57,7 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot, curve: str) -> str:
                     "Scale time to limits",
                     "slow",
                     enabled="may-slow",
-                    title="Slows the motion until velocities and torques are within limits",
+                    title="Slows the motion down until velocities and torques are within limits",
                 ),
             )
             + (_placement() if draft.curved else ""),
@@ -77,7 +77,7 @@ def layout(several: Sequence[str], draft: Draft, arm: Robot, curve: str) -> str:
                     "trace",
                     icon="download",
                     enabled="may-trace",
-                    title="Actual tool path of the last run with the state of the pen, as CSV",
+                    title="CSV file with the actual tool path and pen state of the last run",
                 ),
             ),
             id="play",
@@ -117,7 +117,7 @@ def _points(draft: Draft, arm: Robot) -> str:
     given = draft.space == "joint" and draft.through != "line"
     return (
         row("Space", segments("space", SPACES, label="Space"))
-        + table("rows", columns, label="Points", empty="No points yet: jog, then add.")
+        + table("rows", columns, label="Points", empty="No points yet: press Add current pose.")
         + buttons(
             button("Add current pose", "add", icon="plus", look="primary"),
             button("Clear", "clear", icon="trash", enabled="any"),
@@ -140,7 +140,7 @@ def _points(draft: Draft, arm: Robot) -> str:
 
 
 def _velocities(arm: Robot) -> str:
-    """Table of the velocities at the waypoints, given or by the rule."""
+    """HTML of the table of joint velocities at the waypoints."""
     columns = [column("name", "Point"), column("t", "t", unit="s", digits=2)]
     columns += [
         column(
@@ -151,7 +151,10 @@ def _velocities(arm: Robot) -> str:
     columns.append(column("auto", "Auto", event="velocity-auto", kind="button"))
     return table(
         "velocities", columns, label="Velocities at points", empty="No velocities yet: add points."
-    ) + note("Marked velocities are given; the others follow the rule. Auto returns to it.")
+    ) + note(
+        "Highlighted rows were edited. Other velocities follow the rule in Waypoint velocities. "
+        "Auto resets a row."
+    )
 
 
 def _placement() -> str:
@@ -160,7 +163,7 @@ def _placement() -> str:
             "Shift to feasible",
             "shift",
             enabled="may-place",
-            title="Moves the curve by the shortest shift found that the arm can follow",
+            title="Moves the curve by the smallest shift for which the arm can follow it",
         ),
         button(
             "Scale to feasible",

@@ -9,8 +9,8 @@ import { element } from "../../server/page/dom.js";
 import { full } from "../../server/page/elements.js";
 import { Figure } from "../common/figure.js";
 
-const NEAR = 0.004; // of the width: points of a stroke are further apart
-const MOST = 400; // points of a stroke
+const NEAR = 0.004; // fraction of the width, min distance between points of a stroke
+const MOST = 400; // max points of a stroke
 const GRID = 10; // mm
 
 class Pad extends Figure {
@@ -76,10 +76,10 @@ class Pad extends Figure {
     if (far > NEAR && this.stroke.length < MOST) this.stroke.push(point);
   }
 
-  told(news) {
-    if (!news) return;
-    this.lines = news.lines;
-    this.width = news.width;
+  told(given) {
+    if (!given) return;
+    this.lines = given.lines;
+    this.width = given.width;
     this.soon();
   }
 

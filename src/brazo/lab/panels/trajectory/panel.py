@@ -1,7 +1,8 @@
 """Trajectory panel: timed waypoints or a curve, previewed in the scene before it is played.
 
-Every change is replanned and drawn as a path, red where the motion violates a limit.  Each robot
-of the cell has its own draft.  The file format is that of `brazo.trajectory.files`.
+After every edit, the motion is planned again, and its path is drawn in the scene, red where a limit
+is violated.  Each robot of the cell has its own draft.  `brazo.trajectory.files` defines the file
+format.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ ADDED = 24  # segments between the waypoints that a curve is converted to
 
 
 class TrajectoryPanel(Panel):
-    """Waypoints, curves, preview and playback."""
+    """Panel that edits, previews and plays trajectories."""
 
     id, title, icon, side, order = "trajectory", "Trajectory", "trajectory", "left", 25
     scripts = ("panels/trajectory/pad.js", "panels/trajectory/camera.js")
@@ -129,7 +130,7 @@ class TrajectoryPanel(Panel):
 
     @property
     def draft(self) -> Draft:
-        """Draft of the selected robot."""
+        """Trajectory draft of the selected robot, created on first use."""
         robot = self.robot
         if robot.name not in self._drafts:
             self._drafts[robot.name] = Draft(robot.arm, robot.reference.q)
@@ -154,7 +155,10 @@ class TrajectoryPanel(Panel):
         self._renew()
 
     def _present(self) -> dict[str, Draft]:
-        """Drafts of the robots of the cell; those of deleted robots are kept for undo."""
+        """Drafts of the robots in the cell, by robot name.
+
+        `_drafts` also keeps drafts of deleted robots, for undo.
+        """
         return {name: one for name, one in self._drafts.items() if name in self.sim.robots}
 
     def _robots_renamed(self, renamed: Mapping[str, str]) -> None:
@@ -230,7 +234,7 @@ class TrajectoryPanel(Panel):
         }
 
     def _velocity_rows(self) -> list[dict[str, Any]]:
-        """Velocities at the waypoints, of the plan where none are given."""
+        """Rows with the joint velocities at the waypoints: entered values, else planned values."""
         draft, arm = self.draft, self.robot.arm
         scale = np.array([SHOWN[kind][1] for kind in arm.joint_kinds])
         rows = []
@@ -249,7 +253,10 @@ class TrajectoryPanel(Panel):
         return np.array(plan.motion.sample(row.t).qd)
 
     def _set_velocity(self, i: int, number_: int, value: float) -> None:
-        """Give the velocity of a joint at a waypoint; the other joints keep what they have."""
+        """Set the velocity (rad/s or m/s) of joint i at the waypoint with number `number_`.
+
+        The other joints keep the velocities that were entered before, or else planned.
+        """
         one = self.draft.row(number_)
         if i >= len(one.q):
             return
@@ -261,7 +268,7 @@ class TrajectoryPanel(Panel):
         self.edited("edit waypoint velocity")
 
     def _automatic_velocity(self, number_: int) -> None:
-        """Let the rule determine the velocities at a waypoint."""
+        """Remove the entered velocities of a waypoint; the selected rule then determines them."""
         one = self.draft.row(number_)
         if one.qd is not None or one.qdd is not None:
             one.qd = one.qdd = None
@@ -281,9 +288,10 @@ class TrajectoryPanel(Panel):
     # ---- planning --------------------------------------------------------------------------------
 
     def edited(self, label: str, html: bool = False, key: str = "") -> None:
-        """Store a change of the draft as an edit, and replan.
+        """Record a change of the draft as an undoable edit, and plan again.
 
-        `label` is shown to undo it; with `html`, the panel is rebuilt.
+        `label` names the edit in the undo menu.  If `html`, the panel is rebuilt.  Consecutive
+        edits with the same non-empty `key` are undone together.
         """
         self.draft.revision += 1
         name, after = self.robot.name, self.draft.state
@@ -319,7 +327,7 @@ class TrajectoryPanel(Panel):
                 self._replan()
 
     def _follow_points(self, robot: str) -> None:
-        """Move the waypoints of a draft that are named points to where the points are now."""
+        """Update the waypoints that refer to named points, after the points changed."""
         points = {one.number: one for one in self.context.points.of(robot)}
         arm = self.sim.robots[robot].arm
         for row in self._drafts[robot].rows:
@@ -335,7 +343,7 @@ class TrajectoryPanel(Panel):
         return next((one.name for one in points if one.number == row.point), "")
 
     def _add_point(self, name: str) -> None:
-        """Add a named point as a waypoint."""
+        """Add the named point of the selected robot as a waypoint."""
         point = self.context.points.of(self.robot.name).find(name)
         if point is None:
             return
@@ -345,7 +353,7 @@ class TrajectoryPanel(Panel):
         self.edited(f"add {name}")
 
     def _set_name(self, number_: int, name: str) -> None:
-        """Rename the point of a waypoint; a waypoint without a name becomes a point."""
+        """Rename the named point of a waypoint; if it has none, teach one at the waypoint."""
         row, robot = self.draft.row(number_), self.robot.name
         if self._name_of(row):
             old = self._name_of(row)
@@ -363,7 +371,10 @@ class TrajectoryPanel(Panel):
             self._states[robot] = self.draft.state
 
     def _touch_up(self, row: Row, q: np.ndarray) -> bool:
-        """Set the joint values of the point that a waypoint is; False if it has no name."""
+        """Set the named point of a waypoint to joint values q (n,).
+
+        Returns True if the point was set, False if the waypoint has no named point.
+        """
         name, robot = self._name_of(row), self.robot.name
         if not name:
             return False
@@ -379,7 +390,7 @@ class TrajectoryPanel(Panel):
 
     def _require_room(self) -> None:
         if len(self.draft.rows) >= MOST_POINTS:
-            raise BrazoError(f"at most {MOST_POINTS} points")
+            raise BrazoError(f"at most {MOST_POINTS} points: delete some first")
 
     def _replan(self) -> None:
         self._plans += 1
@@ -415,7 +426,7 @@ class TrajectoryPanel(Panel):
         self._show()
 
     def _show(self) -> None:
-        """Draw the plan, or the path that is not feasible."""
+        """Draw the planned path or the infeasible path, or remove it if it is switched off."""
         base = np.asarray(self.robot.base)
         if not self._path_shown:
             self._path.remove()
@@ -527,7 +538,7 @@ class TrajectoryPanel(Panel):
         plan, draft = self._require_plan(), self.draft
         lost = unsaved_points(self.robot.name, draft)
         self.context.unsaved.ask(
-            "The points of the curve replace:", lost, lambda: self._take_curve(plan, draft)
+            "The waypoints of the curve will replace:", lost, lambda: self._take_curve(plan, draft)
         )
 
     def _take_curve(self, plan: PlannedMotion, draft: Draft) -> None:
@@ -555,7 +566,8 @@ class TrajectoryPanel(Panel):
     def _play(self) -> None:
         plan, sim, robot = self._require_plan(), self.sim, self.robot
         if plan.violations:
-            raise BrazoError(f"limit violation: {sentence(plan.violations[0])}")
+            advice = "edit the trajectory" if plan.stuck else "press Scale time to limits"
+            raise BrazoError(f"{sentence(plan.violations[0])}: {advice}")
         self.session.require_running()
         with sim.lock:
             require_free(sim, robot)
@@ -597,7 +609,7 @@ class TrajectoryPanel(Panel):
         self._playing = None  # the reset removed the task
 
     def _save_trace(self) -> None:
-        """Download the actual tool path of the last run."""
+        """Download the actual tool path of the last run as CSV."""
         if self._trace is None:
             raise BrazoError("no trace yet: run the trajectory first")
         self.download(f"{self.sim.cell.name}-{self.robot.name}-trace.csv", self._trace.csv_text())
@@ -633,7 +645,9 @@ class TrajectoryPanel(Panel):
         robot = self.robot
         points = parse_via_list(given.text(), robot.arm, given.name)
         if len(points.points) > MOST_POINTS:
-            raise BrazoError(f"{given.name}: {len(points.points)} points; at most {MOST_POINTS}")
+            raise BrazoError(
+                f"{given.name}: contains {len(points.points)} points; the limit is {MOST_POINTS}"
+            )
         draft = self.draft
 
         def take() -> None:
@@ -646,7 +660,10 @@ class TrajectoryPanel(Panel):
 
 
 def _tried(arm: Robot, draft: Draft, q0: np.ndarray) -> Found:
-    """Return the plan, or a message why there is none; with the path, if the arm is the reason."""
+    """Plan a draft; on failure, return the reason instead of raising an error.
+
+    If the arm cannot follow the curve, the result is an `InfeasiblePath`.
+    """
     try:
         return plan_of(arm, draft, q0)
     except PathInfeasible as error:

@@ -1,7 +1,7 @@
-"""Planned tool path in the scene: a line with its waypoints, red where a limit is violated.
+"""Drawing of the planned tool path in the scene: a line with waypoints, red at limit violations.
 
-The approach and the travel with a raised pen are thin and grey.  Of a path that the arm cannot
-follow, the infeasible rest is red, with its first point and the reason.
+The approach and motions with a raised pen are thin grey lines.  If the arm cannot follow the path,
+the path is red from the first infeasible point on, and a label at this point shows the reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ POINT_SIZE = 0.005  # size over the size of the cell
 
 
 class PlannedPath:
-    """Path of one plan in the scene.  Use on the lab's thread only."""
+    """Tool path of one planned motion in the scene.  Use on the lab's thread only."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -27,7 +27,10 @@ class PlannedPath:
         self._root = ""
 
     def show(self, plan: PlannedMotion, base: np.ndarray) -> None:
-        """Draw the plan of a robot with base pose `base` (4, 4) in the world."""
+        """Draw the path of a planned motion.
+
+        `base` (4, 4) is the robot's base pose in the world.
+        """
         self.remove()
         self._root = self._scene.root
         scene, name = self._scene.server.scene, f"{self._scene.root}/path"
@@ -60,7 +63,10 @@ class PlannedPath:
         )
 
     def show_infeasible(self, found: InfeasiblePath, base: np.ndarray) -> None:
-        """Draw a path that the arm cannot follow, and why."""
+        """Draw a path that the arm cannot follow, with the reason as a label.
+
+        `base` (4, 4) is the robot's base pose in the world.
+        """
         self.remove()
         self._root = self._scene.root
         scene, name = self._scene.server.scene, f"{self._scene.root}/path"
@@ -85,7 +91,10 @@ class PlannedPath:
     def _line(
         self, name: str, path: np.ndarray, colors: np.ndarray, shown: np.ndarray, width: float
     ) -> None:
-        """Add the segments of a path (m, 3) that are shown (m - 1,)."""
+        """Draw those segments of a path (m, 3) for which `shown` (m - 1,) is true.
+
+        `colors` are RGB (0 to 255), shape (m - 1, 3) or (3,).  `width` is in px.
+        """
         if not shown.any():
             return
         colors = np.broadcast_to(colors, (len(path) - 1, 3))[shown]
@@ -100,7 +109,7 @@ class PlannedPath:
         )
 
     def remove(self) -> None:
-        """Remove the path; one drawn in a previous cell was removed with that cell."""
+        """Remove the path from the scene."""
         if self._root == self._scene.root:
             for handle in self._handles:
                 handle.remove()
@@ -108,7 +117,7 @@ class PlannedPath:
 
 
 def _short(why: str) -> str:
-    """The reason without its place and advice."""
+    """Shorten an error message to its reason, without position and advice, for the label."""
     reason = why.partition(" m: ")[2] or why
     reason = reason.removeprefix("the start of the path is not reachable: ")
     for end in (";", ":", ","):

@@ -1,8 +1,8 @@
-"""`ToolCurve`: a curve of the tool by its kind, plane and dimensions, as the panel edits it.
+"""Curve for the tool, defined by its kind, plane and dimensions, as edited in the panel.
 
-An analytic curve starts at the tool pose of the robot when the draft was made, so that it can be
-played without an approach motion.  A drawing (text, an SVG file, strokes of the drawing pad) has
-its centre there, and its pen is raised between strokes.  A recorded motion is where it was.
+By default, a geometric curve starts at the tool pose at which the draft was created, so that no
+approach motion is needed.  A drawing (text, SVG file or strokes of the drawing pad) is centred at
+this pose, and the pen is raised between strokes.  A recorded motion keeps its recorded position.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ TITLES = {kind: kind.capitalize() for kind in KINDS} | {
 
 @dataclass(eq=False, slots=True)
 class _Texts:
-    """Texts made of a curve, by name, valid until it is edited."""
+    """Cached texts that describe a curve, by name; valid until the curve is edited."""
 
     values: tuple[Any, ...]
     arrays: tuple[Any, ...]  # compared by identity
@@ -94,7 +94,10 @@ class _Texts:
 
 @dataclass
 class ToolCurve:
-    """Curve of the tool, in the robot's base frame.  Its arrays are replaced, not changed."""
+    """Curve for the tool, in the robot's base frame.
+
+    To edit an array, assign a new one; the cache does not detect changes in place.
+    """
 
     start: Array  # (4, 4) tool pose at the start, or at the centre of a drawing
     kind: str = "circle"
@@ -111,11 +114,11 @@ class ToolCurve:
     _texts: _Texts | None = field(default=None, init=False, repr=False, compare=False)
 
     def copy(self) -> ToolCurve:
-        """A copy that does not share what can be edited."""
+        """Copy of the curve; edits of the copy do not affect the original."""
         return replace(self, sizes=dict(self.sizes))
 
     def cached(self, name: str, make: Callable[[], str]) -> str:
-        """The text that `make` returns, made again only after the curve was edited."""
+        """Result of `make()`, cached under `name` until the curve is edited."""
         named = (self.kind, self.plane, self.time, self.content, self.font, self.retract)
         contents = (self.svg_name, self.svg, self.strokes)
         values, arrays = (named, tuple(self.sizes.items()), contents), (self.start, self.recorded)
@@ -131,13 +134,13 @@ class ToolCurve:
         return known.found[name]
 
     def size(self, name: str) -> float:
-        """Return one dimension of the curve in SI units."""
+        """Return the dimension with this name, e.g. "radius", in SI units."""
         return self.sizes.get(f"{self.kind}.{name}", KINDS[self.kind][name].first)
 
     def text(self) -> str:
         """Return kind, plane, dimensions and time as one line of text, in SI units.
 
-        Contents that are long have a digest in it, so that others give another text.
+        Long contents, such as an SVG file, are represented by a hash.
         """
         return self.cached("text", self._text)
 
@@ -160,7 +163,7 @@ class ToolCurve:
         return ""
 
     def place(self, shift: Array, scale: float, about: Array) -> None:
-        """Scale the curve about a point and shift it, as `CartesianPath.moved`."""
+        """Scale the curve about the point `about` (3,), then translate it by `shift` (3,), in m."""
         if self.recorded is not None and self.kind == "recorded":
             t, poses = self.recorded
             poses = poses.copy()
@@ -175,10 +178,13 @@ class ToolCurve:
                 self.sizes[f"{self.kind}.{name}"] = scale * self.size(name)
 
     def path(self) -> CartesianPath:
-        """Return the path of the tool over time."""
+        """Return the tool path over time.
+
+        Raises `BrazoError` if the recording, SVG file or strokes are missing.
+        """
         if self.kind == "recorded":
             if self.recorded is None:
-                raise BrazoError("no recorded motion yet: choose a recording")
+                raise BrazoError("no recorded motion yet: choose a recording first")
             t, poses = self.recorded
             return RecordedPath(self.time * t / t[-1], poses)
         a, b, n = (np.eye(3)[i] for i in PLANES[self.plane])
@@ -216,7 +222,7 @@ class ToolCurve:
             return text(self.content, height, p, R, self.time, self.font, **plane, **pen)
         if self.kind == "svg":
             if not self.svg:
-                raise BrazoError("no SVG file yet: load one")
+                raise BrazoError("no SVG file yet: load one first")
             drawing = parse_svg(self.svg, self.svg_name).fitted(self.size("width")).centred()
         else:
             if not self.strokes:

@@ -1,4 +1,4 @@
-"""Unsaved waypoints and curves of the trajectory panel."""
+"""Lists unsaved waypoints and curves of the trajectory panel, for the save dialog."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def unsaved_drafts(drafts: Mapping[str, Draft], sim: Simulation) -> list[Work]:
-    """Return the unsaved waypoints and curves of all drafts, given by robot name."""
+    """Return the unsaved waypoints and curves of `drafts` (robot name -> trajectory draft)."""
     found = []
     for name, draft in drafts.items():
         found += unsaved_points(name, draft)
@@ -25,7 +25,7 @@ def unsaved_drafts(drafts: Mapping[str, Draft], sim: Simulation) -> list[Work]:
 
 
 def unsaved_points(robot: str, draft: Draft) -> list[Work]:
-    """Return the waypoints of a draft if they were edited since the last save."""
+    """Return the waypoints of a draft as unsaved work; empty if they have no unsaved edits."""
     if not draft.unsaved()[0]:
         return []
     count = len(draft.rows)

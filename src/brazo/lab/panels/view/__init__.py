@@ -1,1 +1,1 @@
-"""The view panel."""
+"""View panel: overlays, camera and appearance of the scene."""

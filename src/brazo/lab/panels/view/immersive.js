@@ -1,4 +1,4 @@
-// <brazo-immersive>: the scene in a headset (WebXR), or as two pictures for a phone in a viewer.
+// <brazo-immersive>: the scene in a headset (WebXR), or as a stereo pair for a phone in a viewer.
 import { element, fixed, remember, remembered } from "../../server/page/dom.js";
 import { STEREO_LIMITS, USUAL_STEREO } from "../../server/page/stereo.js";
 import { askForTurns, showStereo } from "./stereo_page.js";
@@ -24,7 +24,7 @@ class Immersive extends HTMLElement {
     this.look();
     /** @type {any} */ (navigator).xr?.addEventListener?.("devicechange", () => this.look());
   }
-  // Whether this browser has a headset.
+  // Show the button if this browser has a headset, else the reason.
   async look() {
     const { xr } = /** @type {any} */ (navigator);
     const found = await xr?.isSessionSupported("immersive-vr").catch(() => false);

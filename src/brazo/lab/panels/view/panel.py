@@ -1,7 +1,7 @@
 """View panel: overlays, camera views, look of the scene, immersive views and size of the page.
 
 Look and size are settings of each browser (`server/page/appearance.js`), not of the lab.  The
-immersive views, in a headset and as a stereo pair, are those of `immersive.js`.
+immersive views, for a headset or as a stereo pair, are implemented in `immersive.js`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from brazo.lab.scene.overlays import OVERLAYS
 
 
 class ViewPanel(Panel):
-    """Switches of the overlays, camera views, look and size."""
+    """Panel with switches for overlays, and controls for camera, look and size."""
 
     id, title, icon, side, order = "view", "View", "eye", "right", 20
     used_for = ("cell", "replay")

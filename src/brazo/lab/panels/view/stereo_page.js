@@ -1,4 +1,4 @@
-// The page while two pictures fill the screen: no bars, no panels; a tap or Esc returns to them.
+// The page while the stereo pair fills the screen: no bars, no panels; a tap or Esc ends this.
 import { element } from "../../server/page/dom.js";
 
 const TAP = 10; // px that a finger may move
@@ -6,7 +6,8 @@ const HINT = 4000; // ms that the hint is shown
 const root = document.documentElement;
 let leave = null;
 
-// Ask for the angles of the phone; returns a function that gives the newest ones (rad), or null.
+// Request access to the angles of the phone; returns a function that returns the newest ones (rad), or
+// null without access.
 export async function askForTurns() {
   /** @type {any} */
   const Turns = window.DeviceOrientationEvent;
@@ -18,19 +19,19 @@ export async function askForTurns() {
 function watchTurns() {
   let newest = null;
   const radians = (degrees) => (degrees * Math.PI) / 180;
-  const told = ({ alpha, beta, gamma }) => {
-    if (alpha === null || beta === null) return; // a machine without sensors
+  const onOrientation = ({ alpha, beta, gamma }) => {
+    if (alpha === null || beta === null) return; // a computer without sensors
     const screen = radians(window.screen.orientation?.angle ?? 0);
     newest = { alpha: radians(alpha), beta: radians(beta), gamma: radians(gamma), screen };
     window.brazoViewer.redraw();
   };
-  addEventListener("deviceorientation", told);
+  addEventListener("deviceorientation", onOrientation);
   const turned = () => newest;
-  turned.stop = () => removeEventListener("deviceorientation", told);
+  turned.stop = () => removeEventListener("deviceorientation", onOrientation);
   return turned;
 }
 
-// Fill the screen with {ipd (mm), fov (degrees), turned}.
+// Fill the screen with the stereo pair of {ipd (mm), fov (degrees), turned}.
 export function showStereo(settings) {
   const { immersive } = window.brazoViewer;
   if (!immersive || leave) return;
@@ -39,7 +40,7 @@ export function showStereo(settings) {
   cover.setAttribute("aria-label", "Stereo view; press Esc or tap to return");
   for (const _ of "lr") cover.append(element("span", "", { textContent: "Tap or Esc to exit" }));
   const hint = setTimeout(() => cover.classList.add("quiet"), HINT);
-  let from = null; // where a pointer went down, or was last
+  let from = null; // position of the pointer at the press or the last move
   let moved = false;
   cover.onpointerdown = (event) => {
     from = { x: event.clientX, y: event.clientY };
@@ -55,10 +56,10 @@ export function showStereo(settings) {
     moved = true;
   };
   cover.onpointerup = cover.onpointercancel = () => (from = null);
-  cover.onclick = () => !moved && leave?.(); // not when it comes up: the page below would be clicked
+  cover.onclick = () => !moved && leave?.(); // not on pointerup: the page below would receive the click
   const onEscape = (event) => {
     if (event.key !== "Escape") return;
-    event.preventDefault(); // it closes something: no STOP
+    event.preventDefault(); // Escape closes this view instead of stopping the robots
     event.stopPropagation();
     leave?.();
   };
@@ -91,7 +92,7 @@ async function fillScreen(shrunk) {
     document.addEventListener("fullscreenchange", shrunk);
     await /** @type {any} */ (screen.orientation).lock("landscape");
   } catch {
-    // the page alone is enough
+    // full screen and landscape orientation are optional
   }
 }
 

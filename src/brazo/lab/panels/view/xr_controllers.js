@@ -1,4 +1,4 @@
-// The controllers of a headset as hold-to-run jog keys: what they press, and how far.
+// The controllers of a headset as hold-to-run jog keys: pressed buttons and deflections.
 //
 // A trigger enables motion of the tool along the axes of the world, a squeeze button rotation about
 // them.  Directions are those of the operator, who may stand anywhere: forward is away from the face
@@ -22,8 +22,8 @@ export const HELP = {
 };
 
 // {enable: "move", "rotate" or "", stop, released, left: [right, up], right: [right, up]} of input
-// sources.  A controller of which the headset has no pose enables nothing; released are those that are
-// all known, and enable nothing.
+// sources.  A controller without a pose enables nothing; `released` is true if the poses of all
+// controllers are known and none of them enables motion.
 export function readControllers(sources, tracked = (_source) => true) {
   const found = { enable: "", stop: false, released: false, left: [0, 0], right: [0, 0] };
   let [known, lost] = [0, 0];
@@ -45,19 +45,19 @@ export function readControllers(sources, tracked = (_source) => true) {
   return found;
 }
 
-// Deflections of the axes x, y, z and about them of the world (-1 to 1) for sticks, where `forward` is
-// the horizontal unit vector [x, y] of the operator in the world; settings as those of a gamepad.
+// Deflections along and about the axes x, y, z of the world (-1 to 1) for sticks; [fx, fy] is the forward
+// direction of the operator, a horizontal unit vector in the world; settings as those of a gamepad.
 export function deflections({ enable, left, right }, [fx, fy], settings) {
   const gain = settings.gain / 100;
   const [lx, ly, rx, ry] = [...left, ...right].map((v) => gain * shaped(v, settings));
-  // To the right of the operator is (fy, -fx).  To tilt forward is to turn about the left.
+  // Right of the operator is (fy, -fx).  Tilting forward is a positive rotation about the axis to the left.
   const along = enable === "move" ? [ly * fx + lx * fy, ly * fy - lx * fx, ry] : [0, 0, 0];
   const about = enable === "rotate" ? [lx * fx - ly * fy, lx * fy + ly * fx] : [0, 0];
   return [...along, ...about, -rx].map((v) => Math.round(1000 * Math.min(Math.max(v, -1), 1)) / 1000);
 }
 
-// Horizontal direction [x, y] of a pose (4 by 4, by columns, facing -z) along the axes of the cell; looking
-// straight up or down leaves the direction in which the top of the head points.
+// Horizontal direction [x, y] of a pose (4 by 4, by columns, facing -z) along the axes of the cell; if it
+// looks straight up or down, the direction is that of the top of the head.
 /** @returns {[number, number]} */
 export function facing(matrix, [x, y]) {
   const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

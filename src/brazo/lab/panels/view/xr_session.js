@@ -1,9 +1,9 @@
 // A session in a headset: it shows the scene and jogs the selected robot while a trigger is held.
 //
 // Deflections are sent with every frame of the headset, as a gamepad sends them (gamepad.js): the lab
-// stops when they cease.  Releasing the button, a headset that is taken off or loses its tracking, a menu
-// of the system and the end of the session release the jog; the end of the session is a STOP too, if this
-// page is in control.
+// stops when they are missing.  Releasing the button, taking off the headset, losing its tracking, a system
+// menu and the end of the session end the jog; the end of the session is also a STOP, if this page is in
+// control.
 import { drives, send, value } from "../../server/page/channel.js";
 import { stop } from "../../server/page/keys.js";
 import { load } from "../common/gamepad_input.js";
@@ -20,7 +20,7 @@ export async function enterHeadset(ended) {
   const jogs = () => (value("panels") ?? []).some(({ id }) => id === "pendant"); // not in a replay
   let view = null; // of immersive_view.js
   let running = "";
-  let armed = false; // the buttons were seen up: only then a press counts
+  let armed = false; // the buttons were released before: only then a press counts
   let stopping = false;
   let seen = false; // the position of the head was known
   /** @type {[number, number]} */
@@ -28,7 +28,7 @@ export async function enterHeadset(ended) {
   let [sent, sentAt] = ["", 0];
 
   session.addEventListener("visibilitychange", () => session.visibilityState !== "visible" && release());
-  session.addEventListener("inputsourceschange", () => release()); // one may come back with its trigger held
+  session.addEventListener("inputsourceschange", () => release()); // a controller may reconnect with its trigger held
   session.addEventListener("end", end);
   addEventListener("pagehide", end);
   try {
@@ -52,15 +52,15 @@ export async function enterHeadset(ended) {
       release();
     }
     stopping = state.stop;
-    const why = hindrance(known);
+    const why = blockReason(known);
     if (state.released) armed = !why;
     if (running && (state.enable !== running || why)) release(Boolean(why));
     else if (state.enable && armed && !why && !state.stop) run(state, pose);
-    tell(why);
+    showState(why);
   }
 
-  // Why nothing can be moved; empty if it can.
-  function hindrance(known) {
+  // Reason why the robot cannot be moved; empty if it can.
+  function blockReason(known) {
     if (!jogs()) return "View only";
     if (!drives()) return "View only: request control";
     if (session.visibilityState !== "visible") return "Paused by the headset";
@@ -79,13 +79,13 @@ export async function enterHeadset(ended) {
   }
 
   function release(must = true) {
-    if (must) armed = false; // a button that stays down means nothing until it is pressed again
+    if (must) armed = false; // a held button has no effect until it is pressed again
     if (!running) return;
     running = "";
     send("pendant/stick-end");
   }
 
-  function tell(why) {
+  function showState(why) {
     if (running) view.write("running", "Running", HELP);
     else if (value("clock/stopped")) view.write("stopped", "Stopped", HELP);
     else if (why) view.write("blocked", why, HELP);

@@ -1,4 +1,4 @@
-"""`Overlay`: base class of drawings that can be switched on and off.
+"""`Overlay`: base class of overlays of the 3D scene, which can be switched on and off.
 
 An overlay has scene nodes only while it is on: `build` creates them for the current cell, `update`
 is called with new snapshots, and `remove` deletes them.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Overlay:
-    """An overlay of the View panel."""
+    """An overlay of the 3D scene that the user switches on and off in the View panel."""
 
     id: ClassVar[str]
     title: ClassVar[str]
@@ -28,10 +28,10 @@ class Overlay:
         self.handles: list[Any] = []
 
     def build(self, sim: Shown) -> None:
-        """Create the scene nodes; append those that `remove` must delete to `handles`."""
+        """Create the scene nodes; append to `handles` the handles that `remove` must delete."""
 
     def update(self, snapshot: SceneSnapshot) -> None:
-        """Update the drawing to a new state."""
+        """Update the drawing for a new snapshot."""
 
     def remove(self) -> None:
         """Delete the scene nodes."""
@@ -40,5 +40,5 @@ class Overlay:
         self.handles.clear()
 
     def forget(self) -> None:
-        """Drop the handles; called after the nodes were deleted with the whole cell."""
+        """Drop the handles, because the nodes were already deleted with the whole cell."""
         self.handles.clear()

@@ -1,6 +1,6 @@
-"""Collision geometry: green, or red while in a contact that involves a robot.
+"""Overlay of the collision geometry: green, or red in a contact that involves a robot.
 
-The solids are read from the compiled physics model, so they are the ones that the engine uses.
+The shapes are read from the compiled physics model, so they are those used for collision detection.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ GROWN = 1.01  # scale that avoids z-fighting with the visual geometry
 
 
 class CollisionSolids(Overlay):
-    """The collision solids of the cell, without the ground."""
+    """Overlay of the collision geometry of the cell, without the ground."""
 
     id, title = "boxes", "Collision geometry"
-    hint = "Geometry used by the physics: green free, red in contact."
+    hint = "Shapes used for collision detection: green, or red in a contact with a robot."
     rate = 30.0
 
     def build(self, sim: Shown) -> None:
@@ -80,14 +80,14 @@ class CollisionSolids(Overlay):
 
 
 def still_pose(data: Any, geom: int) -> tuple[np.ndarray, np.ndarray]:
-    """Position (3,), m, and wxyz quaternion (4,) of a static solid in the world frame."""
+    """World position (3,), in m, and wxyz quaternion (4,) of a geom that never moves."""
     return data.geom_xpos[geom].copy(), wxyz_from_matrix(data.geom_xmat[geom].reshape(3, 3))
 
 
 def solid_of(model: Any, geom: int) -> tuple[np.ndarray, np.ndarray] | None:
-    """Vertices (v, 3), m, and faces (f, 3) of an engine geom in its own frame.
+    """Vertices (v, 3), in m, and faces (f, 3) of a MuJoCo geom, in the frame of the geom.
 
-    None for other types, such as planes.
+    None if the geom has no surface mesh, such as a plane.
     """
     kinds = engine().mjtGeom
     kind, size = int(model.geom_type[geom]), model.geom_size[geom]

@@ -1,4 +1,4 @@
-"""Contact points with force arrows, and the highlight while two robots touch one body."""
+"""Overlays of contact points with force arrows, and of hand-overs between two robots."""
 
 from __future__ import annotations
 
@@ -32,14 +32,15 @@ LAYERS = (
 
 
 class ContactMarks(Overlay):
-    """Red dots at the contact points of robots, and arrows for the force on the second body.
+    """Overlay with red dots at the contact points of robots and arrows for the contact forces.
 
-    Contact points lie between the touching bodies and would be hidden, so the marks are drawn on
-    top of the scene.  Their thickness is constant on the screen.
+    An arrow shows the force on the second body of the contact.  Contact points lie between the
+    touching bodies and would be hidden, so the marks are drawn on top of the scene.  Their
+    thickness is constant on the screen.
     """
 
     id, title = "contacts", "Contact points"
-    hint = "Red dots at contacts of robots, arrows for the forces."
+    hint = "Red dots at the contact points of robots; arrows show the contact forces."
     first = True
     rate = 30.0
 
@@ -83,9 +84,10 @@ class ContactMarks(Overlay):
 
 
 def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Line segments, m, of the dots (k, 2, 3) and the arrows (3 k, 2, 3) of k contacts.
+    """Line segments that draw k contacts of robots: dots (k, 2, 3) and arrows (3 k, 2, 3).
 
-    `size` is the size of the cell, m.
+    The coordinates are in m.  The size of the marks is proportional to `size`, the size of the cell
+    (m).
     """
     # Only contacts that involve a robot are marked, not those of bodies that rest on others.
     touching = np.flatnonzero((contacts.depth >= 0.0) & (contacts.kind <= ROBOT_FIXTURE))[:MOST]
@@ -112,7 +114,10 @@ def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 class HandOver(Overlay):
-    """Highlight while two robots touch one body: the robots, except their bases, green, it red."""
+    """Overlay that highlights free bodies touched by two or more robots, and these robots.
+
+    The free bodies (workpieces) are red.  The robots are green, except for their bases.
+    """
 
     id, title = "hand-over", "Hand-over highlight"
     hint = "While two robots touch the same body: robots green (except their bases), body red."
@@ -146,7 +151,7 @@ class HandOver(Overlay):
 
 
 def held_together(contacts: Contacts) -> dict[str, set[str]]:
-    """Names of the bodies touched by at least two robots, with the names of these robots."""
+    """Free bodies that at least two robots touch: body name -> robot names."""
     mine = np.flatnonzero((contacts.depth >= 0.0) & (contacts.kind == ROBOT_OBJECT))
     touched: dict[str, set[str]] = {}
     names = contacts.names

@@ -1,4 +1,4 @@
-"""Reference robots (ghosts): each robot at its reference position, in transparent blue."""
+"""Overlay of reference robots (ghosts): transparent blue robots at their reference positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPACITY = 0.3
 
 
 class DesiredRobots(Overlay):
-    """Transparent copies of the robots at their reference positions."""
+    """Overlay with transparent copies of the robots at their reference positions."""
 
     id, title = "desired", "Reference robot (ghost)"
     hint = "Robots at their reference positions, in blue."

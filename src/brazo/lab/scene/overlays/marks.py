@@ -1,4 +1,4 @@
-"""Marks attached to bodies: link frames, centres of mass and names."""
+"""Overlays attached to bodies: link frames, centres of mass and names."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MASS_COLOR = (250, 204, 21)
 
 
 class LinkFrames(Overlay):
-    """Frames of all links; the bodies become transparent to show them."""
+    """Overlay with the frames of all robot links; all bodies become transparent to show them."""
 
     id, title = "axes", "Link frames"
-    hint = "x red, y green, z blue; the links are transparent."
+    hint = "Axes of each link: x red, y green, z blue; the links are transparent."
 
     def build(self, sim: Shown) -> None:
         for name in sim.robots:
@@ -33,10 +33,10 @@ class LinkFrames(Overlay):
 
 
 class MassCentres(Overlay):
-    """Spheres at the centres of mass; heavier bodies have larger spheres."""
+    """Overlay with spheres at the centres of mass; heavier bodies have larger spheres."""
 
     id, title = "com", "Centres of mass"
-    hint = "Spheres that grow with the cube root of the mass, with a minimum size."
+    hint = "Spheres at the centres of mass; heavier bodies have larger spheres."
 
     def build(self, sim: Shown) -> None:
         world = sim.world
@@ -62,7 +62,7 @@ class MassCentres(Overlay):
 
 
 class Labels(Overlay):
-    """Names of robots and bodies."""
+    """Overlay with the names of robots and free bodies."""
 
     id, title = "labels", "Labels"
     hint = "Names of robots and bodies."

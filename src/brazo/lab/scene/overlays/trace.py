@@ -1,4 +1,4 @@
-"""Tool trace: the recent path of each tool, with a limited number of points."""
+"""Overlay of the tool trace: the recent path of each tool, with a limited number of points."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ SENT_EVERY = 4  # updates
 
 
 class TraceOverlay(Overlay):
-    """A line along the recent path of each tool."""
+    """Overlay with a line along the recent path of each tool."""
 
     id, title = "trace", "Tool trace"
-    hint = "Path of the tools."
+    hint = "Recent path of each tool."
 
     def build(self, sim: Shown) -> None:
         from brazo.lab.scene.scene import tip_of

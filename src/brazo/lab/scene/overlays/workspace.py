@@ -1,7 +1,7 @@
-"""Workspace: point cloud of tool positions at random joint positions within the limits.
+"""Overlay of the workspace: a point cloud of the tool positions at random joint positions.
 
-The colour of a point is the manipulability of its joint position, from dark blue (0) to yellow (the
-largest of the robot).
+The joint positions are within the limits.  The colour of a point shows the manipulability, from
+dark blue (0) to yellow (the maximum of the robot).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ SCALE = np.array([[68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [25
 
 
 class WorkspaceCloud(Overlay):
-    """Point clouds of the positions that the tools can reach."""
+    """Overlay with a point cloud of the positions that each tool can reach."""
 
     id, title = "workspace", "Workspace"
-    hint = "Positions the tools reach within the joint limits, coloured by manipulability."
+    hint = "Positions that each tool can reach, coloured by manipulability."
 
     def build(self, sim: Shown) -> None:
         scene = self.scene.server.scene
@@ -43,9 +43,10 @@ class WorkspaceCloud(Overlay):
 
 
 def reached(arm: Robot, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """Tool positions (k, 3), m, in the base frame, and manipulability (k,); k <= `points`.
+    """Sample tool positions (k, 3), in m in the base frame, and their manipulability (k,).
 
-    Deterministic: the joint positions are drawn with a fixed seed.
+    The joint positions are random with a fixed seed, so the result is always the same.  k is at
+    most `points`, because positions that are not finite are omitted.
     """
     q = arm.random_q(points, seed=0)
     places = np.asarray(arm.fk(q))[:, :3, 3]
@@ -54,7 +55,7 @@ def reached(arm: Robot, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
 
 
 def colored(values: np.ndarray) -> np.ndarray:
-    """Colours (k, 3) of values (k,) from 0 to their maximum."""
+    """Map values (k,) to RGB colours (k, 3); the scale ranges from 0 to the maximum value."""
     share = values / max(float(values.max(initial=0.0)), np.finfo(float).tiny)
     stops = np.linspace(0.0, 1.0, len(SCALE))
     return np.stack([np.interp(share, stops, SCALE[:, i]) for i in range(3)], 1).astype(np.uint8)

@@ -1,15 +1,15 @@
 // <brazo-appearance part="look" or "page">: how the scene is drawn, and the size of bars and panels.
-// Each browser remembers its own.
+// The settings are stored per browser.
 import { element, fixed, overScene, remember, remembered, setScale } from "./dom.js";
 import { USUAL } from "./looks.js";
 
 const SHADINGS = { shaded: "Shaded", flat: "Flat", outline: "Outline" };
 const SCALES = { auto: "Automatic", 0.8: "80 %", 1: "100 %", 1.25: "125 %", 1.5: "150 %", 1.75: "175 %", 2: "200 %", 2.5: "250 %", 3: "300 %" };
-const LARGE = 2880; // px, width of a page that is enlarged without being asked
-const LEAST = 1180; // px of the page for bars and panels, however large they are to be
+const LARGE = 2880; // px, width of a page from which bars and panels are enlarged automatically
+const LEAST = 1180; // px, min width of the page in scaled pixels: limits the scale
 
 let look = { ...USUAL, ...remembered("look", {}) };
-const shown = new Set(); // what shows the settings
+const shown = new Set(); // callbacks that show the settings
 
 function change(settings) {
   look = { ...look, ...settings };
@@ -34,15 +34,15 @@ export function buildAppearance() {
   const names = element("div", "brazo-quarters");
   names.append(...["", "Front", "Side", "Top"].map((name) => element("span", "", { textContent: name })));
   overScene(names);
-  keepClicksRight(document.getElementById("root"));
+  mapPointerEvents(document.getElementById("root"));
   addEventListener("resize", scaled);
   scaled();
   apply();
 }
 
-// In a split view the first quarter is what viser's client takes for the whole: a pointer there is
-// reported where it would be in the whole view, and in the other quarters it selects nothing.
-function keepClicksRight(scene) {
+// viser's client does not know that the view is split: the first quarter has its camera.  Pointer events
+// there get the coordinates of the unsplit view; in the other quarters they select nothing.
+function mapPointerEvents(scene) {
   for (const kind of ["pointerdown", "pointermove", "pointerup", "click"]) {
     scene.addEventListener(
       kind,

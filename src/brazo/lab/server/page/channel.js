@@ -39,7 +39,7 @@ export function watchOnline(callback) {
   callback(online);
 }
 
-// Whether this page may act.
+// Whether this page is in control.
 export function drives() {
   return values["me/number"] === values["control/driver"];
 }

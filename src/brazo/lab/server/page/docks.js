@@ -1,6 +1,5 @@
-// Where panels live: a dock with tabs on either side, or windows of their own that float over the
-// scene.  On a narrow screen all of them are tabs of one sheet below it.  Each browser remembers
-// where its user put them.
+// Layout of the panels: a dock with tabs on either side, or floating windows over the scene.  On a narrow
+// screen all panels are tabs of one sheet below the scene.  The layout is stored per browser.
 import { send, watch, watchOnline } from "./channel.js";
 import { element, iconButton, refill, remember, remembered, scale } from "./dom.js";
 import { markEdges } from "./edges.js";
@@ -34,7 +33,7 @@ export function buildDocks() {
     list.forEach(addPanel);
     arrange();
   });
-  watchOnline((online) => online && tellShown(true));
+  watchOnline((online) => online && sendShown(true));
   NARROW.addEventListener("change", arrange);
   addEventListener("resize", keepInside);
 }
@@ -52,7 +51,7 @@ export function showPanel(id) {
   arrange();
 }
 
-// Where the panels are, for a project; and back again.
+// The layout of the panels, which a project stores and restores.
 export function arrangement() {
   return layout;
 }
@@ -113,24 +112,24 @@ function sheetSide(side) {
   return NARROW.matches ? "left" : side;
 }
 
-function addPanel(told) {
-  const body = element("section", "brazo-panel", { id: `panel-${told.id}` });
-  body.dataset.panel = told.id;
+function addPanel(given) {
+  const body = element("section", "brazo-panel", { id: `panel-${given.id}` });
+  body.dataset.panel = given.id;
   body.setAttribute("role", "tabpanel");
-  const tab = element("button", "tab", { type: "button", ariaLabel: told.title });
+  const tab = element("button", "tab", { type: "button", ariaLabel: given.title });
   tab.setAttribute("role", "tab");
   tab.setAttribute("aria-controls", body.id);
-  tab.innerHTML = icon(told.icon);
-  tab.append(element("span", "", { textContent: told.tab || told.title }));
-  const panel = { ...told, body, tab, window: null };
-  tab.onpointerenter = (event) => event.pointerType !== "touch" && nameOf(tab);
-  tab.onfocus = () => tab.matches(":focus-visible") && nameOf(tab);
+  tab.innerHTML = icon(given.icon);
+  tab.append(element("span", "", { textContent: given.tab || given.title }));
+  const panel = { ...given, body, tab, window: null };
+  tab.onpointerenter = (event) => event.pointerType !== "touch" && showTooltip(tab);
+  tab.onfocus = () => tab.matches(":focus-visible") && showTooltip(tab);
   tab.onpointerleave = tab.onblur = tab.onpointerdown = () => name.remove();
   tab.onclick = () => {
     const side = sideOf(panel);
     const open = layout.active[side] === panel.id && !layout.folded[side];
     layout.active[side] = panel.id;
-    layout.folded[side] = open && NARROW.matches; // on a phone a second tap folds the sheet
+    layout.folded[side] = open && NARROW.matches; // on a phone a second tap collapses the sheet
     arrange();
   };
   tab.onkeydown = (event) => {
@@ -145,17 +144,17 @@ function addPanel(told) {
   let shown;
   watch(`panel/${panel.id}`, async (html) => {
     shown = html;
-    // Its own elements first, or they would stand there unmade.
-    await Promise.all((told.scripts ?? []).map((script) => import(`/lab/${script}`)));
+    // The scripts define the custom elements in the HTML.
+    await Promise.all((given.scripts ?? []).map((script) => import(`/lab/${script}`)));
     whenReleased(body, () => shown === html && fill(body, html));
   });
 }
 
-// The name of a tab that shows its icon alone, at once: the browser's own takes a second to come.
+// Tooltip of a tab that shows only its icon; that of the browser appears with a delay.
 const name = element("div", "brazo-name");
-name.setAttribute("aria-hidden", "true"); // it is the tab's label already
-function nameOf(tab) {
-  // Of the panel in front the name stands below, or in its tab.
+name.setAttribute("aria-hidden", "true"); // the tab's aria-label is the same
+function showTooltip(tab) {
+  // The name of the active panel is shown below the tabs, or in its tab.
   if (tab.querySelector("span").offsetWidth || tab.getAttribute("aria-selected") === "true") return;
   name.textContent = tab.getAttribute("aria-label");
   document.body.append(name);
@@ -184,14 +183,14 @@ function sideOf(panel) {
   return typeof place === "object" || place === "float" ? "float" : place;
 }
 
-// Put every panel where it belongs.
+// Put every panel into its dock or window.
 function arrange() {
   document.documentElement.toggleAttribute("data-brazo-narrow", NARROW.matches);
   for (const dock of Object.values(docks)) {
     const before = panels.get(dock.shown);
-    if (before) before.scrolled = dock.content.scrollTop; // each panel keeps its own
+    if (before) before.scrolled = dock.content.scrollTop; // each panel has a separate scroll position
     const mine = [...panels.values()].filter((panel) => sideOf(panel) === dock.side);
-    // On a narrow screen, what is at hand on the left of a wide one comes first.
+    // On a narrow screen the panels of the left side come first.
     if (NARROW.matches) mine.sort((a, b) => Number(a.side !== "left") - Number(b.side !== "left"));
     const known = (id) => mine.some((panel) => panel.id === id);
     if (!known(layout.active[dock.side])) {
@@ -219,7 +218,7 @@ function arrange() {
   }
   for (const panel of panels.values()) if (sideOf(panel) === "float") openWindow(panel);
   save();
-  tellShown();
+  sendShown();
 }
 
 function popOut(dock) {
@@ -289,7 +288,7 @@ function drag(panel, bar, down) {
   };
 }
 
-// A window never leaves the page altogether.
+// Keep at least a part of each window inside the page.
 function keepInside() {
   for (const panel of panels.values()) {
     const place = layout.place[panel.id];
@@ -301,16 +300,16 @@ function keepInside() {
   }
 }
 
-// The lab computes only what some page has in view.
-let told = "";
-function tellShown(again = false) {
+// Send the visible panels: the lab computes only values that some page shows.
+let sent = "";
+function sendShown(again = false) {
   const shown = [...panels.values()].filter((panel) => {
     const side = sideOf(panel);
     return side === "float" || (layout.active[side] === panel.id && !layout.folded[side]);
   });
   const names = shown.map((panel) => panel.id);
-  if (again || names.join() !== told) send("panels-shown", names);
-  told = names.join();
+  if (again || names.join() !== sent) send("panels-shown", names);
+  sent = names.join();
 }
 
 function save() {

@@ -1,4 +1,4 @@
-// Small help for making elements.
+// Helper functions for elements, text fields and stored settings.
 import { icon } from "./icons.js";
 
 export function element(tag, className = "", properties = {}) {
@@ -8,8 +8,8 @@ export function element(tag, className = "", properties = {}) {
   return node;
 }
 
-// Put an element over the scene.  viser's client empties #root when it draws there for the first time,
-// on a busy machine after this page was built.
+// Put an element over the scene.  viser's client clears #root when it renders for the first time; on a
+// slow machine this happens later, and the element is appended again.
 export function overScene(node) {
   const root = document.getElementById("root");
   root.append(node);
@@ -23,14 +23,15 @@ export function iconButton(name, label, onclick) {
   return button;
 }
 
-// A number as people read it: a true minus, and none before zeros.
+// A number with a minus sign instead of a hyphen, and without a sign if it is rounded to zero.
 export function fixed(value, digits) {
   const text = value.toFixed(digits).replace("-", "−");
   return /[1-9]/.test(text) ? text : text.replace("−", "");
 }
 
-// A call that does its work at once, and when called again soon, once more for all of them.  By the
-// clock, not by drawn frames: where the processor draws, a typed number would wait for a picture.
+// Limits the rate of `work`: the first call runs it at once, calls within `wait` ms after it run it once
+// more at the end.  A timer, not animation frames: with software rendering typed numbers would wait for
+// frames.
 export function paced(work, wait = 16) {
   let timer = 0;
   let again = false;
@@ -54,8 +55,8 @@ export function paced(work, wait = 16) {
   return call;
 }
 
-// Show another text in a field.  One that is selected as a whole stays so, for what is typed next is
-// to take its place; one with a caret in it is about to be edited and is left alone.
+// Replace the text of a field.  If all of it was selected, so is the new text, so that typing replaces
+// it; a focused field with a caret is being edited and does not change.
 export function showText(input, text) {
   if (input.value === text) return;
   const focused = document.activeElement === input && document.hasFocus();
@@ -65,8 +66,9 @@ export function showText(input, text) {
   if (focused) input.select();
 }
 
-// Text fields with typed text that is not sent yet.  In the focused one it survives new content of its
-// panel.  Browsers blur a field that is removed: `refilling()` tells it that the user did not leave it.
+// Text fields with typed text that is not sent yet.  The text of the focused field is kept when its panel
+// gets new content.  Browsers blur a field that is removed; `refilling()` is true meanwhile, because the
+// user did not leave the field.
 export const drafts = new WeakSet();
 let filling = false;
 export const refilling = () => filling;
@@ -75,7 +77,7 @@ export function refill(body, html) {
   const field = /** @type {HTMLInputElement} */ (document.activeElement);
   const typed = drafts.has(field) && body.contains(field);
   const { value, selectionStart, selectionEnd, scrollTop } = field ?? {};
-  // A button that the keyboard has gone to keeps the focus.
+  // A control focused by the keyboard keeps the focus.
   const controls = () => [...body.querySelectorAll("button, select, summary, input[type=checkbox]")];
   const kept = body.contains(field) && field.matches(":focus-visible") ? controls().indexOf(field) : -1;
   const named = (node) => node && `${node.tagName} ${node.getAttribute("aria-label")} ${node.textContent}`;
@@ -101,8 +103,7 @@ export function refill(body, html) {
   again.scrollTop = scrollTop;
 }
 
-// How much larger than usual bars and panels are drawn.  A distance on the screen, divided by it, is
-// one in their style.
+// Scale of bars and panels.  Distances on the screen are divided by it to get lengths in their CSS.
 export let scale = 1;
 export function setScale(to) {
   scale = to;
@@ -110,7 +111,7 @@ export function setScale(to) {
   dispatchEvent(new Event("brazo-scale"));
 }
 
-// What is kept in this browser; a browser that keeps nothing is no reason to fail.
+// Settings in the local storage of this browser; `otherwise` if there is none.
 export function remembered(key, otherwise) {
   try {
     return JSON.parse(localStorage.getItem(`brazo-${key}`)) ?? otherwise;
@@ -123,6 +124,6 @@ export function remember(key, value) {
   try {
     localStorage.setItem(`brazo-${key}`, JSON.stringify(value));
   } catch {
-    // full or forbidden
+    // the storage is full or not allowed
   }
 }

@@ -171,7 +171,7 @@ class Segments extends Tied {
     this.onkeydown = (event) => this.go(event);
     this.told(null);
   }
-  // As of a group of radio buttons: Tab goes to the chosen one, the arrows choose another.
+  // Keys of a group of radio buttons: Tab focuses the selected one, arrows select another.
   go(event) {
     const now = this.buttons.indexOf(event.target);
     const last = this.buttons.length - 1;

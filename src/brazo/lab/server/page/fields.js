@@ -1,5 +1,5 @@
-// The elements one types into.  A field acts on Enter or when it is left, never on a key; what the
-// lab says never overwrites what is being typed; Escape takes it back.
+// Input elements.  A field sends its value on Enter or when it loses focus, not while the user types;
+// values of the lab do not overwrite text that is being typed; Escape discards it.
 import { copyButton } from "./copy.js";
 import { drafts, element, fixed, paced, refilling, showText } from "./dom.js";
 import { Tied, args, full } from "./elements.js";
@@ -7,14 +7,15 @@ import { send, value as known } from "./channel.js";
 import { onHover } from "./hover.js";
 import { showWhole } from "./whole_cell.js";
 
-const PATIENCE = 1000; // ms after which a track shows what the lab has, if it was told nothing
+const SYNC_AFTER = 1000; // ms after which a slider shows the lab's value, even if no new one was received
 
-const LARGEST = 1e300; // a number beyond it, and a text longer than this, the channel drops: channel.py
+// channel.py drops larger numbers and longer texts.
+const LARGEST = 1e300;
 export const LONGEST = 200;
 
-// An input that knows whether something is being typed into it.
+// A text input that stores whether the user has typed into it.
 export class Field {
-  // `commit(text)` is called with what was typed; `shown()` gives what stands there otherwise.
+  // `commit(text)` is called with the typed text; `shown()` returns the text that is shown otherwise.
   constructor(label, shown, commit) {
     this.input = element("input", "field", { type: "text", inputMode: "decimal", size: 7 });
     this.input.autocomplete = "off";
@@ -55,7 +56,7 @@ export class Field {
   }
 }
 
-// What was typed: a number where it is one, else the text for the lab to read or to refuse.
+// Typed text as a number if it is one; otherwise the text, which the lab parses or rejects.
 export function typed(text) {
   const plain = text.replace("−", "-").replace(",", ".");
   const number = Number(plain);
@@ -79,18 +80,18 @@ class NumberField extends Tied {
       this.hasAttribute(name) ? Number(this.getAttribute(name)) : otherwise;
     return Math.min(Math.max(value, limit("min", -Infinity)), limit("max", Infinity));
   }
-  told(news) {
-    this.value = news;
+  told(given) {
+    this.value = given;
     this.field.show();
   }
 }
 
 // <brazo-slider name="joint/0" event="joint" args="[0]" label="waist" min max unit limited>
-// A track to pull, and a field to type into.
+// A slider and a text field for one value.
 class Slider extends Tied {
   disconnectedCallback() {
     super.disconnectedCallback();
-    this.sendWanted.cancel(); // it may have been for another robot
+    this.sendWanted.cancel(); // a pending value must not be sent to another robot
     clearTimeout(this.later);
     clearTimeout(this.checking);
     this.later = this.busyUntil = 0;
@@ -124,7 +125,7 @@ class Slider extends Tied {
     head.append(name, this.field.input, unit);
     const body = element("div", "body");
     const marks = JSON.parse(this.getAttribute("marks") ?? "[]");
-    body.append(...(marks.length ? [this.range] : [low, this.range, high])); // marks name the ends
+    body.append(...(marks.length ? [this.range] : [low, this.range, high])); // marks label the ends
     this.append(head, body);
     if (marks.length) this.append(this.marks(marks));
     this.range.oninput = () => this.want(Number(this.range.value));
@@ -144,7 +145,7 @@ class Slider extends Tied {
 
   end(value, which) {
     const text = String(Number(value.toFixed(1))).replace("-", "−");
-    // Of a joint without a stop, only what the track shows.
+    // In parentheses: the end of the track, if the joint has no limit there.
     return !this.hasAttribute("limited") || this.limited.includes(which) ? text : `(${text})`;
   }
 
@@ -152,7 +153,7 @@ class Slider extends Tied {
     return Math.min(Math.max(value, this.min), this.max);
   }
 
-  // Arrows go by 1, with Shift by 0.1, the page keys by 10.
+  // Arrows change the value by 1, with Shift by 0.1, the page keys by 10.
   step(event) {
     const sizes = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 };
     const size = sizes[event.key];
@@ -161,21 +162,21 @@ class Slider extends Tied {
     this.want(this.within(this.value + (event.shiftKey ? size / 10 : size)));
   }
 
-  // Ask for a value: shown and sent at once, but for those that follow too fast.
+  // Request a value: it is shown immediately and sent at a limited rate.
   want(value) {
     this.wanted = value;
     this.busyUntil = performance.now() + 250;
     this.show(value);
     this.sendWanted();
-    // Where the wish was refused, or granted and taken back at once, the lab has nothing new to say.
+    // If the lab rejects the value, or changes it back at once, it sends no new value.
     clearTimeout(this.checking);
     this.checking = setTimeout(() => {
       const now = known(full(this, this.getAttribute("name")));
       if (typeof now === "number") this.told(now);
-    }, PATIENCE);
+    }, SYNC_AFTER);
   }
 
-  // What the lab says is behind what the user is doing, so it waits until the user has stopped.
+  // Values of the lab lag behind the input: they are shown when the user has stopped.
   told(value) {
     this.latest = value;
     const wait = (this.busyUntil ?? 0) - performance.now();
@@ -203,14 +204,14 @@ class Slider extends Tied {
     );
   }
 
-  // Where on the track a value is, 0 to 1.
+  // Position of a value on the track, 0 to 1.
   share(value) {
     return (this.within(value) - this.min) / (this.max - this.min);
   }
 }
 
 // <brazo-table name="rows" columns='[{key, title, unit, digits, event, kind}]' label empty>
-// Rows are objects with an `id`; cells change in place, so that scrolling and typing survive.
+// Rows are objects with an `id`; cells are updated in place, to keep the scroll position and typed text.
 class Table extends Tied {
   build() {
     this.columns = JSON.parse(this.getAttribute("columns"));
@@ -227,13 +228,13 @@ class Table extends Tied {
     this.empty = element("p", "brazo-note", { textContent: this.getAttribute("empty") ?? "" });
     this.copy = copyButton(this.table);
     this.append(this.table, this.empty, this.copy);
-    // What is beneath the first column, which stays while others scroll, counts as out of view.
+    // Cells that the sticky first column covers count as out of view.
     const scroller = this.closest(".brazo-scroll");
     const first = head.cells[0];
     if (scroller instanceof HTMLElement) {
       new ResizeObserver(() => (scroller.style.scrollPaddingLeft = `${first.offsetWidth}px`)).observe(first);
     }
-    // Not under a pointer that presses a button: it would move away.
+    // Only for keyboard focus: a button that is being clicked must not move away from the pointer.
     this.addEventListener("focusin", ({ target }) => {
       if (/** @type {Element} */ (target).matches(":focus-visible")) showWhole(target);
     });
@@ -277,7 +278,7 @@ class Table extends Tied {
         const text = this.format(shown, column);
         if (cell.textContent === text) return;
         cell.textContent = text;
-        if (column.digits === null) cell.title = text; // a long name may be cut
+        if (column.digits === null) cell.title = text; // a long name may be truncated
       };
     });
     return { node, cells };
@@ -293,7 +294,7 @@ class Table extends Tied {
     cell.append(button);
     return () => {};
   }
-  // The value, as a button that chooses the row; a click anywhere in the row does, too.
+  // The value as a button that selects the row; a click anywhere in the row does the same.
   choiceCell(cell, column, id) {
     const button = element("button", "choice", { type: "button" });
     const row = cell.parentNode;
@@ -334,8 +335,8 @@ class Entry extends Tied {
     Object.assign(this.field.input, { inputMode: "text", maxLength: most });
     this.append(this.field.input);
   }
-  told(news) {
-    this.value = news;
+  told(given) {
+    this.value = given;
     this.field.show();
   }
 }

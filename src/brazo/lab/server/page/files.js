@@ -16,7 +16,7 @@ export function buildDownloads() {
   });
 }
 
-// Send a file to the lab; the promise is true when the lab has it.  Why it has not is shown.
+// Send a file to the lab.  Resolves to true if the lab has received it; otherwise shows the error.
 export function upload(event, file) {
   if (!drives()) {
     say("View only: request control to import files.", "warn", "watching");

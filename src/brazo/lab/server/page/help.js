@@ -1,6 +1,7 @@
 // Overlay with the list of keys.
 import { value } from "./channel.js";
 import { element, iconButton } from "./dom.js";
+import { startTour } from "./tour.js";
 
 const keys = [
   ["Space", "STOP all robots; on a control reached by Tab: operate it"],
@@ -63,6 +64,14 @@ export function toggleHelp() {
       "Fields apply on Enter or when they lose focus. They accept units and expressions: 5cm, 30deg, pi/4.",
   });
   dialog.replaceChildren(head, lists, fields);
+  if (!value("station/role")) {
+    const tour = element("button", "tour", { type: "button", textContent: "Repeat the tour" });
+    tour.onclick = () => {
+      dialog.close();
+      startTour();
+    };
+    dialog.append(tour);
+  }
   dialog.onclick = (event) => event.target === dialog && dialog.close();
   dialog.showModal();
 }

@@ -1,13 +1,13 @@
-// The scene around the operator: in a headset (xr_view.js, xr_hands.js) or as two pictures (stereo.js).
+// The scene around the operator: in a headset (xr_view.js, xr_hands.js) or as a stereo pair (stereo.js).
 import { makeStereo } from "./stereo.js";
 import { makeHands } from "./xr_hands.js";
 import { makeXrView } from "./xr_view.js";
 
-const AWAY = 1.2; // m from what is nearest of the robots, when a session begins
+const AWAY = 1.2; // m from the nearest point of the robots at the start of a session
 const BEHIND = { light: 0xe9ecf0, dark: 0x14171c };
 
-// `points()` returns corners of what is framed, `rotation()` the function from the cell's frame to
-// three.js's world, `dark()` whether the theme is.
+// `points()` returns the corners of the framed objects, `rotation()` the function from the cell's frame to
+// three.js's world, `dark()` whether the theme is dark.
 export function makeImmersive({ mutable, renderer, points, rotation, dark }) {
   const background = () => anyColor(mutable.scene).setHex(BEHIND[dark() ? "dark" : "light"]);
   const xr = makeXrView({ mutable, renderer, stand: () => standing(points() ?? [], eyeAndTarget()), background });
@@ -22,8 +22,8 @@ export function makeImmersive({ mutable, renderer, points, rotation, dark }) {
 
   return {
     stereo,
-    // Show the scene in a session.  Returns the space of three.js's world, the axes x and y of the cell
-    // there, and what writes on the controllers.
+    // Show the scene in a session.  Returns the reference space of three.js's world, the axes x and y of
+    // the cell in it, and the function that writes text on the controllers.
     async present(session) {
       const space = await xr.present(session);
       hands.hold(session);
@@ -33,7 +33,7 @@ export function makeImmersive({ mutable, renderer, points, rotation, dark }) {
     twice: stereo.instead,
     headset: xr.instead,
     before: (camera) => xr.before(camera) || stereo.draws(camera),
-    // Turn the camera about what it looks at, by pixels of a pointer.
+    // Rotate the camera about its target, by pixels of pointer motion.
     orbit(dx, dy) {
       const by = (2 * Math.PI) / mutable.canvas.clientHeight;
       mutable.cameraControl?.rotate(-dx * by, -dy * by, false);
@@ -42,7 +42,7 @@ export function makeImmersive({ mutable, renderer, points, rotation, dark }) {
   };
 }
 
-// Where the operator stands: on the side from which the page looks, away from all of the robots.
+// Start position of the operator: on the side of the page's camera, at a distance from all robots.
 export function standing(points, [eye, target]) {
   const centre = points.length ? middle(points) : [target[0], target[2]];
   const [x, z] = [eye[0] - target[0], eye[2] - target[2]];

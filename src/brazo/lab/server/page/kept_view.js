@@ -3,7 +3,7 @@ import { drives, send, value, watch } from "./channel.js";
 import { arrangement, setArrangement } from "./docks.js";
 
 const EVERY = 1000; // ms
-let applied = null; // number of the opening whose view was applied
+let applied = null; // `opened` of the project whose view was applied
 let sent = "";
 
 export function keepView() {

@@ -1,19 +1,20 @@
 // How the scene is drawn: shading, edges, light, four cameras at once, ghosts and contact marks.
 //
-// three.js is inside viser's client, so objects are made from the constructors of those that are
-// drawn.  `before` is called before every frame, since viser may have made new objects since.
+// three.js is bundled in viser's client and cannot be imported, so objects are created with the
+// constructors of existing ones.  `before` is called before every frame, because viser may have created
+// new objects.
 
 const BACK = 1; // three.js: BackSide
 const CREASE = Math.cos((30 * Math.PI) / 180); // edges with a larger angle between their faces are drawn
-const MOST_FACES = 200_000; // max of a body whose edges are computed
-const OUTLINE = 1.5; // px, if the look requires edges and they are switched off
+const MOST_FACES = 200_000; // max of a body; edges of larger ones are not computed
+const OUTLINE = 1.5; // px, if the shading requires edges and their width is 0
 const INK = { light: 0x2b3038, dark: 0xd5dae2 };
 const PAPER = { light: 0xf3f4f6, dark: 0x1d2128 };
 export const USUAL = { shading: "shaded", edges: 0, light: 100, ambient: 100, split: false };
 
-// `parts` are the names of the bodies' parts, `ghosts` those of translucent robots, `inject` gives
-// viser's client a message, `dark` whether the theme is, `eye(direction)` where a camera has to be to
-// see the whole cell from there.
+// `parts` returns the names of the bodies' parts, `ghosts` those of translucent robots, `inject` passes a
+// message to viser's client, `dark` returns whether the theme is dark, `eye(direction)` the camera position
+// from which the whole cell is visible.
 export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
   let wanted = { ...USUAL };
   let version = 0;
@@ -36,9 +37,9 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     const usual = wanted.shading === "shaded" && !width();
     if (usual && done === now) return;
     done = now;
-    for (const name of names) eachMesh(name, dress);
+    for (const name of names) eachMesh(name, applyShading);
     drawEdges(names);
-    // Added nodes are drawn once viser has created them.
+    // viser creates injected nodes later: request frames that show them.
     if (version !== drawn) for (const ms of [60, 300, 1000]) setTimeout(() => mutable.requestRender?.(), ms);
     drawn = version;
   }
@@ -55,12 +56,12 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     Object.assign(other, { brazoTwin: key, castShadow: false, receiveShadow: false, raycast: () => {} });
     change(other, other.material);
     object.add(other);
-    other.updateMatrixWorld(true); // the scene's are up to date by now
+    other.updateMatrixWorld(true); // three.js has already updated the scene's for this frame
     return other;
   }
 
-  // Of a translucent robot only the nearest surface is drawn: its depth first, then its colour.
-  // Otherwise parts that overlap would show each other's ends as stripes.
+  // Only the nearest surface of a translucent robot is drawn: first its depth, then its colour.
+  // Otherwise the hidden ends of overlapping parts would be visible as stripes.
   function oneSurface(object) {
     const { material } = object;
     if (object.brazoSurface === material) return;
@@ -78,7 +79,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
 
   // ---- bodies ----
 
-  function dress(object) {
+  function applyShading(object) {
     const { material } = object;
     if (!plain.has(material)) {
       const { flatShading, roughness, metalness, envMapIntensity } = material;
@@ -103,7 +104,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
     silhouette(object);
   }
 
-  // The outline of a body: its inner side, grown by the width of the line on the screen.
+  // The outline of a body: its back faces, expanded by the line width on the screen.
   function silhouette(object) {
     let hull = object.children.find((child) => child.brazoTwin === "hull");
     if (!width() || object.material.transparent) {
@@ -116,7 +117,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
         shader.vertexShader = `uniform vec2 grow;\n${shader.vertexShader}`.replace(
           "#include <project_vertex>",
           `#include <project_vertex>
-          vec2 away = (projectionMatrix * vec4(-normalize(transformedNormal), 0.0)).xy; // of the inner side
+          vec2 away = (projectionMatrix * vec4(-normalize(transformedNormal), 0.0)).xy; // normals of back faces point inwards
           gl_Position.xy += normalize(away + 1e-9) * grow * gl_Position.w;`,
         );
       };
@@ -180,8 +181,8 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
   // ---- contacts ----
 
   let framed = 0; // m, distance of the camera when the cell was framed
-  // Arrows of forces keep their length on the screen, as the dots do: the lab sends the length that
-  // suits the framed cell.  Of k contacts there are k shafts, then 2 k wings (overlays/contacts.py).
+  // Force arrows have a constant length on the screen, as the dots do: the lab sends the length for the
+  // framed cell.  For k contacts there are k shafts, then 2 k lines of arrowheads (overlays/contacts.py).
   function scaleMarks(camera) {
     if (!framed) return;
     const eye = camera.matrixWorld.elements.slice(12, 15);
@@ -228,7 +229,7 @@ export function makeLooks({ mutable, parts, ghosts, inject, dark, eye }) {
       renderer.setScissorTest(true);
       try {
         [["", null], ...VIEWS].forEach(([name, direction], i) => {
-          const place = [(i % 2) * w, i < 2 ? h : 0, w, h]; // three.js counts from below
+          const place = [(i % 2) * w, i < 2 ? h : 0, w, h]; // three.js counts from the bottom
           renderer.setViewport(...place);
           renderer.setScissor(...place);
           render.call(renderer, scene, direction ? cameraOf(name, direction, camera) : camera);
@@ -279,13 +280,13 @@ export function sharpEdges(geometry) {
   const count = index ? index.count : position.count;
   if (count > 3 * MOST_FACES) return new Float32Array(0);
   const at = (i) => [position.getX(i), position.getY(i), position.getZ(i)];
-  const named = new Map(); // where a corner is -> its number: bodies have several corners in one place
+  const named = new Map(); // position -> number of the vertex: meshes have several vertices at one position
   const corner = (p) => {
     const key = p.map((v) => Math.round(1e5 * v)).join();
     if (!named.has(key)) named.set(key, named.size);
     return named.get(key);
   };
-  const found = new Map(); // two corners -> ends and normals of its faces
+  const found = new Map(); // two vertices -> ends of the edge and normals of its faces
   for (let f = 0; f < count; f += 3) {
     const p = [0, 1, 2].map((k) => at(index ? index.getX(f + k) : f + k));
     const [u, v] = [1, 2].map((k) => p[k].map((x, i) => x - p[0][i]));

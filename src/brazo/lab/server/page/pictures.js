@@ -1,22 +1,22 @@
-// When pictures are drawn, and how finely.  With a graphics card: whenever viser wants one, and the
-// card smooths their edges.
+// When frames are rendered, and at which quality.  With a graphics card: at every render request of
+// viser, with the antialiasing of the card.
 //
-// Without one the page waits for each of them, and with it every click, so after a picture it rests
-// half as long as that one took, up to a limit.  What moves is drawn quickly, with rough edges;
-// what has come to rest is drawn once more, smoothly.
+// Software rendering blocks the page: every click waits for the current frame.  Therefore rendering
+// pauses after a frame for half of the frame's duration, up to a limit.  While the scene moves, frames
+// have no antialiasing; when it is idle, one more frame is rendered with it.
 
-const REST = 0.5; // of the time the last picture took
+const REST = 0.5; // pause after a frame, relative to the frame's duration
 const LONGEST_REST = 300; // ms
-const STILL = 300; // ms without a wish for a picture, after which nothing moves
-const LONE = 100; // ms without one before a lone wish, by which viser only makes sure
-const BEAT = 400; // ms at least between two of those
-const SAMPLES = 4; // of every pixel of a smooth picture
-const FINEST = 2; // pixels drawn for one of the page's, along either side
-// More of them take seconds a picture: a larger canvas is drawn coarsely and scaled.
-const MOST_SMOOTH = 3_000_000; // pixels of a smooth picture
-const MOST_MOVING = 1_500_000; // and of another
+const IDLE = 300; // ms without a render request, after which the scene is idle
+const ISOLATED = 100; // ms without one before an isolated request, such as viser's periodic redraw
+const ISOLATED_EVERY = 400; // ms, min time between two isolated requests
+const SAMPLES = 4; // per pixel of an antialiased frame
+const FINEST = 2; // max device pixels per CSS pixel, along each axis
+// With more pixels a frame takes seconds: a larger canvas is rendered at a lower resolution and scaled.
+const MOST_SMOOTH = 3_000_000; // pixels of an antialiased frame
+const MOST_MOVING = 1_500_000; // pixels of a frame without antialiasing
 
-// Call back after every picture of a renderer of three.js with a camera for which `shown(camera)`.
+// Call `drawn` after every frame of a three.js renderer whose camera satisfies `shown(camera)`.
 export function tell(renderer, shown, drawn) {
   const { render } = renderer;
   renderer.render = (scene, camera) => {
@@ -25,19 +25,19 @@ export function tell(renderer, shown, drawn) {
   };
 }
 
-// The same, and let it rest between them; all are smooth while `fine()`.
+// The same, with a pause after every frame; all frames are antialiased while `fine()` is true.
 export function pace(renderer, shown, drawn, fine = () => false) {
   const { render, setPixelRatio, setSize } = renderer;
   const smoothly = smoother(renderer.getContext());
-  let ratio = renderer.getPixelRatio(); // what viser wants, which draws coarsely on slow machines
-  let busy = false; // with a picture, or resting after it
+  let ratio = renderer.getPixelRatio(); // requested by viser, which lowers it on slow machines
+  let busy = false; // during a frame and the pause after it
   let began = 0;
-  let idleFrom = 0; // when a picture was last wished for, or done
-  let waiting = null; // the last wish that came too soon
-  let smooth = false; // whether the last one is
-  let lone = -Infinity; // when a wish was last taken for a lone one
-  let still = 0;
-  let cleared = false; // whatever size a canvas is given, even its own, empties it
+  let idleFrom = 0; // time of the last render request or completed frame
+  let pending = null; // the last render request received while busy
+  let smooth = false; // whether the last frame was antialiased
+  let lastIsolated = -Infinity; // time of the last request that was treated as isolated
+  let refining = 0; // timer
+  let cleared = false; // setting the size of a canvas clears it, even if the size is the same
 
   renderer.setPixelRatio = (wanted) => {
     ratio = wanted;
@@ -50,31 +50,31 @@ export function pace(renderer, shown, drawn, fine = () => false) {
   renderer.render = (scene, camera) => {
     if (!shown(camera) || renderer.getRenderTarget()) return render.call(renderer, scene, camera);
     const now = performance.now();
-    const atRest = now - idleFrom > (smooth ? LONE : STILL) && now - lone > BEAT;
+    const idle = now - idleFrom > (smooth ? ISOLATED : IDLE) && now - lastIsolated > ISOLATED_EVERY;
     idleFrom = now;
     if (busy && !cleared) {
-      waiting = [scene, camera];
+      pending = [scene, camera];
     } else {
-      if (atRest) lone = now;
-      draw(scene, camera, atRest);
+      if (idle) lastIsolated = now;
+      draw(scene, camera, idle);
     }
   };
 
-  function draw(scene, camera, atRest) {
-    if (renderer.xr?.isPresenting) return; // xr_view.js draws
-    smooth = atRest || fine();
+  function draw(scene, camera, idle) {
+    if (renderer.xr?.isPresenting) return; // xr_view.js renders
+    smooth = idle || fine();
     const wanted = fine() ? finest() : smooth ? atMost(MOST_SMOOTH, finest()) : atMost(MOST_MOVING, ratio);
     if (renderer.getPixelRatio() !== wanted) setPixelRatio.call(renderer, wanted);
     cleared = false;
-    waiting = null;
+    pending = null;
     busy = true;
     began = performance.now();
     after.port2.postMessage(0);
     if (smooth) smoothly(() => render.call(renderer, scene, camera));
     else render.call(renderer, scene, camera);
     drawn();
-    clearTimeout(still);
-    if (!smooth) still = setTimeout(refine, STILL, scene, camera);
+    clearTimeout(refining);
+    if (!smooth) refining = setTimeout(refine, IDLE, scene, camera);
   }
 
   const finest = () => Math.min(devicePixelRatio, FINEST);
@@ -84,28 +84,28 @@ export function pace(renderer, shown, drawn, fine = () => false) {
   }
 
   function refine(scene, camera) {
-    const wait = idleFrom + STILL - performance.now();
-    if (wait > 0) still = setTimeout(refine, wait, scene, camera);
-    else requestAnimationFrame(() => restsStill(scene, camera));
+    const wait = idleFrom + IDLE - performance.now();
+    if (wait > 0) refining = setTimeout(refine, wait, scene, camera);
+    else requestAnimationFrame(() => refineIfIdle(scene, camera));
   }
 
-  function restsStill(scene, camera) {
-    if (busy || performance.now() - idleFrom < STILL) still = setTimeout(refine, STILL, scene, camera);
+  function refineIfIdle(scene, camera) {
+    if (busy || performance.now() - idleFrom < IDLE) refining = setTimeout(refine, IDLE, scene, camera);
     else draw(scene, camera, true);
   }
 
-  const after = new MessageChannel(); // its message comes when the page is done with the picture
+  const after = new MessageChannel(); // its message arrives when the page has processed the frame
   after.port1.onmessage = () => {
     idleFrom = performance.now();
-    setTimeout(rested, Math.min(REST * (idleFrom - began), LONGEST_REST));
+    setTimeout(endPause, Math.min(REST * (idleFrom - began), LONGEST_REST));
   };
-  function rested() {
+  function endPause() {
     busy = false;
-    if (waiting) requestAnimationFrame(() => waiting && draw(...waiting, false));
+    if (pending) requestAnimationFrame(() => pending && draw(...pending, false));
   }
 }
 
-// How to draw with several samples a pixel on a canvas that has one.
+// Returns a function that calls `draw` with multisampling, on a canvas with one sample per pixel.
 export function smoother(gl) {
   if (gl.getContextAttributes()?.antialias) return (draw) => draw();
   let target = null;
@@ -122,7 +122,7 @@ export function smoother(gl) {
       size = `${w} ${h}`;
     }
     bind(gl.FRAMEBUFFER, target.buffer);
-    gl.bindFramebuffer = (where, what) => bind(where, what ?? target.buffer); // for "the canvas"
+    gl.bindFramebuffer = (where, what) => bind(where, what ?? target.buffer); // null is the canvas
     try {
       draw();
     } finally {

@@ -34,7 +34,7 @@ export function homeButton() {
   button.innerHTML = `<img src="/lab/server/page/arm.svg" alt=""><span></span>${icon("down")}`;
   button.onclick = () => {
     if (page) close();
-    else if (!value("station/role")) open(); // a station keeps its cell
+    else if (!value("station/role")) open(); // a station cannot open another cell
   };
   const name = button.querySelector("span");
   const show = () => {
@@ -155,9 +155,9 @@ function named(label, hint, event, closes) {
   return form;
 }
 
-function action(label, picture, event, enabled) {
+function action(label, iconName, event, enabled) {
   const button = element("button", "", { type: "button", disabled: !enabled });
-  button.innerHTML = icon(picture);
+  button.innerHTML = icon(iconName);
   button.append(element("span", "", { textContent: label }));
   button.onclick = () => act(event);
   return button;

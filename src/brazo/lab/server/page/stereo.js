@@ -1,12 +1,12 @@
-// Two pictures side by side, for a phone in a viewer with lenses: one for each eye.
+// Stereo pair: two images side by side, one per eye, for a phone in a viewer with lenses.
 //
 // The eyes are half of the interpupillary distance to the left and right of the camera and look in
 // parallel, so a point at depth z is seen shifted by f d / z pixels, where d is the distance of the
-// eyes and f the focal length in pixels, (height / 2) / tan(fov / 2).  What is far away is at the same
-// place in both pictures.  With `turned` the head turns them instead of the mouse.
+// eyes and f the focal length in pixels, (height / 2) / tan(fov / 2).  Distant points are at the same place
+// in both images.  With `turned` the orientation of the phone rotates the view instead of the mouse.
 //
-// The pictures are wider than the page's and narrower in shape: the eyes go so far to or from what the
-// camera looks at that they see as much of it as the page did.
+// The images have another field of view and aspect ratio than the page: the distance of the eyes to the
+// target of the camera is changed so that they see as much of it as the page did.
 
 export const USUAL_STEREO = { ipd: 64, fov: 60 }; // mm; degrees, vertical
 export const STEREO_LIMITS = { ipd: [50, 80], fov: [30, 100] };
@@ -56,14 +56,14 @@ export function makeStereo({ mutable, renderer }) {
     return one;
   }
 
-  // How the head is turned, as a quaternion of three.js's world: from the angles of the phone (rad), with
-  // the heading that the camera had at first.
-  let start = null; // turn about the vertical axis
+  // Orientation of the head as a quaternion of three.js's world: from the angles of the phone (rad), with
+  // the initial heading of the camera.
+  let start = null; // rotation about the vertical axis
   function facing({ alpha, beta, gamma, screen }, camera) {
     const { rotation } = eyes[0];
     const euler = rotation.clone().set(beta, alpha, -gamma, "YXZ");
-    const head = camera.clone().setFromEuler(euler); // the screen of a phone that lies on a table faces up
-    head.multiply(camera.clone().set(-Math.SQRT1_2, 0, 0, Math.SQRT1_2)); // the camera is at its back
+    const head = camera.clone().setFromEuler(euler); // all angles 0: flat on a table, the screen faces up
+    head.multiply(camera.clone().set(-Math.SQRT1_2, 0, 0, Math.SQRT1_2)); // the view is through the back of the phone
     head.multiply(camera.clone().set(0, 0, Math.sin(-screen / 2), Math.cos(screen / 2)));
     if (!start) {
       const turn = heading(camera) - heading(head);
@@ -74,7 +74,7 @@ export function makeStereo({ mutable, renderer }) {
 
   return {
     instead,
-    // Show two pictures with {ipd (mm), fov (degrees), turned() -> angles of the phone or null}; null ends it.
+    // Show the stereo pair with {ipd (mm), fov (degrees), turned() -> angles of the phone or null}; null ends it.
     set(settings) {
       wanted = settings;
       page = { aspect: mutable.camera.aspect, fov: mutable.camera.fov };
@@ -88,13 +88,13 @@ export function makeStereo({ mutable, renderer }) {
   };
 }
 
-// Distance at which a camera sees all that another one sees of what is before it, by the distance of that one.
+// Ratio of the distances to the target, `other` to `one`, at which `other` sees as much of it as `one`.
 export function nearness(one, other) {
   const tan = ({ fov }) => Math.tan((fov * Math.PI) / 360);
   return (tan(one) / tan(other)) * Math.max(1, one.aspect / other.aspect);
 }
 
-// Angle about the vertical axis of what a camera looks at.
+// Heading of a camera: its angle about the vertical axis.
 function heading({ x, y, z, w }) {
   return Math.atan2(2 * (x * z + w * y), 1 - 2 * (x * x + y * y));
 }

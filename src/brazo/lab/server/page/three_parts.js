@@ -1,4 +1,5 @@
-// Classes of three.js, which is inside viser's client: they are those of objects that are drawn.
+// Classes of three.js, which is bundled in viser's client and cannot be imported: taken from objects of
+// the scene.
 
 // The class in the ancestry of an object that declares a method.
 function declaring(object, method) {
@@ -8,8 +9,8 @@ function declaring(object, method) {
   throw new Error(`viser's three.js has no ${method}`);
 }
 
-// {Mesh, Geometry, Attribute, Material, Texture}; null while no lit body is drawn or there is no
-// texture, which may be any.
+// {Mesh, Geometry, Attribute, Material, Texture}; null if the scene has no lit body yet, or without a
+// texture.  Any texture will do.
 export function threeParts(scene, texture) {
   let body = null;
   scene.traverse((object) => {

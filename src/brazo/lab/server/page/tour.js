@@ -53,7 +53,7 @@ export function firstVisit() {
   });
 }
 
-// Repeat the tour, from the help or the start page.
+// Repeat the tour, from the help.
 export function startTour() {
   document.querySelector(".brazo-welcome")?.remove();
   tour(value("replay") ? REPLAY : LAB, value("replay") ? "welcomed-replay" : "welcomed");

@@ -1,75 +1,75 @@
-// Every undocumented part of viser's client the lab leans on (the page-side twin of hooks.py).
+// All undocumented parts of viser's client that the lab depends on (internals/viser.py: those of the server).
 //
-// viser hands what its tests need to `window.__viserMutable`: the queue of incoming messages, the
-// camera controls, the scene.  Taken when it is set, before the first message is applied, it lets
-// the lab choose per browser what the server cannot know: light or dark, and whether shadows, a
-// fine light and smooth edges are worth their price.  The rest of the page uses
-// `window.brazoViewer` only.
+// viser's client exposes internals for its tests as `window.__viserMutable`: the queue of incoming
+// messages, the camera controls, the scene.  This file intercepts the assignment, before the first
+// message is applied, to choose per browser what the server cannot know: light or dark theme, and
+// whether shadows, an environment map and antialiasing are fast enough.  The rest of the page uses
+// only `window.brazoViewer`.
 "use strict";
 
 (() => {
-  // This file is no module and cannot import these by their names.
+  // This file is not a module: it loads these with import().
   const PICTURES = "/lab/server/page/pictures.js";
   const LOOKS = "/lab/server/page/looks.js";
   const IMMERSIVE = "/lab/server/page/immersive_view.js";
-  // As scene.py names them, below a root of the cell's own.
+  // Names of nodes, created by scene.py below the root of a cell.
   const FLOOR = /^\/cell-[^/]+\/floor$/;
   const PART = /^\/cell-[^/]+\/s?\d+-[^/]*\/\d+-[^/]*$/;
-  // Not the ground; a robot beside the cell is drawn by scene/robot_copy.py.
+  // Nodes that a view has to contain: not the ground, but also a robot beside the cell (scene/robot_copy.py).
   const FRAMED = /^\/cell-[^/]+\/(?:\d+-[^/]*\/\d+-[^/]*|beside-[^/]*\/\d+\/[^/]*)$/;
   const ON_TOP = /^\/cell-[^/]+\/contacts\/(\d)-/; // overlays/contacts.py: drawn in this order
   const GHOST = /^\/cell-[^/]+\/(?:(?:desired|run)-\d+|target)\/\d+\//; // scene/robot_copy.py, where it is translucent
   const PLAIN_SKY = "/plain-sky";
-  const VISER_BEAT = 1000; // ms between two frames of a page at rest
-  const SLOW_BEAT = 10_000; // ms; with software rendering
-  const MARGIN = 0.86; // how much of the view a framed cell fills
-  // Corners of what is framed of a cell without elements, as in scene.py (m).
+  const VISER_INTERVAL = 1000; // ms between two frames of an idle page
+  const SLOW_INTERVAL = 10_000; // ms; with software rendering
+  const MARGIN = 0.86; // fraction of the view that a framed cell fills
+  // Corners of the box that is framed if a cell has no elements, as in scene.py (m).
   const EMPTY = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [i & 1 ? 0.8 : -0.8, i & 2 ? 0.8 : -0.8, i & 4 ? 1 : 0]);
   const FLOOR_COLORS = {
     light: { cell_color: [196, 202, 211], section_color: [160, 168, 180], shadow_opacity: 0.28 },
     dark: { cell_color: [52, 58, 68], section_color: [84, 92, 105], shadow_opacity: 0.5 },
   };
 
-  // White links, seen through, would be gone before a light sky: there they are ink.
+  // Translucent white links would be invisible on a light background: there they are darkened.
   const SEE_THROUGH = { light: { shade: 0.4, opacity: 0.34 }, dark: { shade: 1, opacity: 0.35 } };
 
   let mutable;
   let theme; // viser's last theme message
   let floor; // the name of the floor's node
-  const parts = new Map(); // name -> the color and opacity the server gave it
-  const materials = new Map(); // name -> function that sets what viser has no property for
+  const parts = new Map(); // name -> color and opacity set by the server
+  const materials = new Map(); // name -> function that sets material properties that viser does not expose
   const whenReady = [];
   const ghosts = new Set(); // names of the parts of translucent robots
-  let looks = null; // looks.js, once something is drawn
-  let immersive = null; // immersive_view.js, likewise
+  let looks = null; // of looks.js, after the first frame
+  let immersive = null; // of immersive_view.js, after the first frame
   let look = {}; // settings of the page
-  let framed = null; // what `frame` was last asked for
+  let framed = null; // arguments of the last call of `frame`: [root, parts, tools, fov]
 
   const viewer = {
     software: drawsInSoftware(),
     dark: prefersDark(),
     page: pageKey(),
-    following: null, // the node the camera goes along with
-    fine: false, // whether what moves is to be drawn smoothly, too, whatever it costs
+    following: null, // the node that the camera follows
+    fine: false, // whether frames are antialiased during motion, too, with software rendering
 
-    // Another key: this page is a copy of one that is open.
+    // A duplicated browser tab has the key of an open page: get a new one.
     renewPage() {
       sessionStorage.removeItem("brazo-page");
     },
 
-    // Pictures drawn since the last call.
+    // Frames rendered since the last call.
     frames() {
       const counted = drawn;
       drawn = 0;
       return counted;
     },
 
-    // What the scene is drawn on; null while there is nothing yet.
+    // The canvas of the scene; null until it exists.
     get canvas() {
       return mutable?.canvas ?? null;
     },
 
-    // Call back with the canvas whenever a picture has just been drawn on it; returns how to stop.
+    // Call back with the canvas after every frame; returns a function that removes the callback.
     onDrawn(callback) {
       drawnListeners.add(callback);
       return () => drawnListeners.delete(callback);
@@ -79,10 +79,10 @@
       mutable?.requestRender?.();
     },
 
-    // Let the camera go along with a node; null lets it stay.
+    // Let the camera follow a node; null ends it.
     follow(name) {
       viewer.following = name;
-      if (name) requestAnimationFrame(() => goAlong(null));
+      if (name) requestAnimationFrame(() => moveWithNode(null));
     },
 
     setDark(dark) {
@@ -110,10 +110,10 @@
       return immersive;
     },
 
-    // Look at the cell (of so many parts below its root, and the frames of its tools) from a
-    // direction, filling the view with it.  Returns where the eye went, or null while the parts or
-    // the camera are not there yet.  `fov` is the one the server asked for: viser resets the camera
-    // when it learns of it.
+    // Look at a cell from a direction, so that it fills the view: `root` is its node, `parts` the number
+    // of its parts, `tools` the frames of its tools.  Returns the position of the camera, or null while
+    // parts or the camera are missing.  `fov` is the value set by the server: viser resets the camera
+    // when it receives it.
     frame(root, parts, tools, direction, fov, animate) {
       const canvas = mutable?.canvas;
       if (!mutable?.cameraControl || !canvas?.clientHeight) return null;
@@ -150,7 +150,7 @@
   window.brazoViewer = viewer;
   markTheme();
 
-  // viser's worker connects in the name of this page, so that the lab knows whose clicks come there.
+  // viser's worker opens a connection of its own: the key in its URL identifies the page of a click.
   const post = Worker.prototype.postMessage;
   Worker.prototype.postMessage = function (message, ...rest) {
     if (message?.type === "set_server") {
@@ -161,21 +161,22 @@
     return post.call(this, message, ...rest);
   };
 
-  // Smoothed edges cost the processor more than the picture itself; pictures.js has another way.
+  // With software rendering antialiasing takes longer than the frame itself; pictures.js applies it to idle
+  // scenes only.
   const getContext = HTMLCanvasElement.prototype.getContext;
   HTMLCanvasElement.prototype.getContext = function (kind, options) {
     const plain = kind.startsWith("webgl") && viewer.software && !litInFull();
     return getContext.call(this, kind, plain ? { ...options, antialias: false } : options);
   };
 
-  // viser draws once a second, in case something changed without a request for a frame.  Without a
-  // graphics card that is up to a processor core, for nothing: it does so less often there.
+  // viser renders once a second, in case something changed without a render request.  With software
+  // rendering this would load up to a CPU core, so it is done less often.
   if (viewer.software) {
     const every = window.setInterval;
     window.setInterval = (call, ms, ...rest) => {
-      const beat = ms === VISER_BEAT && /^\(\) *=> *\w+\(\)$/.test(String(call));
-      if (beat) window.setInterval = every;
-      return every.call(window, call, beat ? SLOW_BEAT : ms, ...rest);
+      const periodic = ms === VISER_INTERVAL && /^\(\) *=> *\w+\(\)$/.test(String(call));
+      if (periodic) window.setInterval = every;
+      return every.call(window, call, periodic ? SLOW_INTERVAL : ms, ...rest);
     };
   }
 
@@ -205,11 +206,11 @@
     scene.onAfterRender = (renderer, ...rest) => {
       scene.onAfterRender = before;
       before?.call(scene, renderer, ...rest);
-      watchPictures(renderer); // the first one says who draws them
+      setUpRenderer(renderer); // known from the first frame on
     };
   }
 
-  async function watchPictures(renderer) {
+  async function setUpRenderer(renderer) {
     const { pace, tell } = await import(PICTURES);
     const { makeLooks } = await import(LOOKS);
     const { makeImmersive } = await import(IMMERSIVE);
@@ -222,17 +223,17 @@
     renderer.render = looks.splitter(renderer);
     renderer.render = made.twice(renderer.render);
     const shown = (camera) => camera === mutable.camera;
-    const told = () => {
+    const onFrame = () => {
       drawn++;
       drawnListeners.forEach((callback) => callback(mutable.canvas));
     };
-    if (viewer.software) pace(renderer, shown, told, () => viewer.fine);
-    else tell(renderer, shown, told);
-    renderer.render = made.headset(renderer.render, told);
+    if (viewer.software) pace(renderer, shown, onFrame, () => viewer.fine);
+    else tell(renderer, shown, onFrame);
+    renderer.render = made.headset(renderer.render, onFrame);
     immersive = made;
   }
 
-  function goAlong(last) {
+  function moveWithNode(last) {
     const node = mutable?.nodeRefFromName[viewer.following];
     if (!viewer.following || !node || !mutable.cameraControl) return;
     node.updateWorldMatrix(true, false);
@@ -246,10 +247,10 @@
       control.moveTo(target.x + by[0], target.y + by[1], target.z + by[2], false);
       mutable.requestRender?.();
     }
-    requestAnimationFrame(() => goAlong(at));
+    requestAnimationFrame(() => moveWithNode(at));
   }
 
-  // What this page is known by on both its connections; a reload keeps it.
+  // Key that identifies this page on both its connections; kept when the page is reloaded.
   function pageKey() {
     const kept = sessionStorage.getItem("brazo-page");
     if (kept) return kept;
@@ -259,7 +260,7 @@
     return key;
   }
 
-  // Change a message on its way in to what this browser wants.
+  // Adapt an incoming message to the settings of this browser.
   function adapt(message) {
     if (message.type === "ThemeConfigurationMessage") {
       theme = message;
@@ -295,7 +296,7 @@
     return message;
   }
 
-  // Called before every frame: viser may have made a new material since the last one.
+  // Called before every frame: viser may have created a new material since the last one.
   function setMaterials() {
     for (const [name, set] of materials) {
       mutable.nodeRefFromName[name]?.traverse((object) => {
@@ -306,7 +307,7 @@
     }
   }
 
-  // Draw over everything else, in this order.
+  // Draw over everything else; `order` is the order of such objects.
   function onTop(order) {
     return (object) => {
       object.renderOrder = 1000 + order;
@@ -331,8 +332,8 @@
     return FLOOR_COLORS[viewer.dark ? "dark" : "light"];
   }
 
-  // Shadows, a picture of a sky as light and smooth edges cost more than all else when the
-  // processor draws: ?light=full or plain decides otherwise.
+  // Shadows, the environment map and antialiasing take most of the time of software rendering, so they are
+  // off there; ?light=full or ?light=plain in the URL overrides this.
   function litInFull() {
     const asked = new URLSearchParams(location.search).get("light");
     return asked === null ? !viewer.software : asked === "full";
@@ -362,7 +363,7 @@
     return /swiftshader|llvmpipe|softpipe|software/i.test(renderer);
   }
 
-  // From the cell's frame (z up) to three.js's world (y up), as viser turns it.
+  // Rotation from the cell's frame (z up) to three.js's world (y up), as set by viser; null if unknown.
   function worldRotation() {
     const wxyz = window.__viserSceneTree?.getState()[""]?.wxyz;
     if (!wxyz) return null;
@@ -374,8 +375,8 @@
     };
   }
 
-  // The corners of the box of every part and every axis of a tool, in three.js's world; null until
-  // all of them are drawn.
+  // Corners of the bounding boxes of all parts and all axes of tools, in three.js's world; null until all
+  // of them are loaded.
   function robotPoints(root, parts, tools) {
     const axes = new Set(tools.flatMap((tool) => ["x", "y", "z"].map((axis) => `${tool}/${axis}`)));
     const framed = (name) => axes.has(name) || (name.startsWith(`${root}/`) && FRAMED.test(name));
@@ -402,7 +403,7 @@
     return points.length >= 8 * drawn.length ? points : null;
   }
 
-  // Where the eye has to be, and what it looks at, to see the cell last framed from a direction.
+  // Position and target of a camera that sees the last framed cell from a direction.
   function eyeFrom(direction) {
     const rotate = worldRotation();
     const { canvas } = mutable;
@@ -417,7 +418,7 @@
     const tanUp = MARGIN * Math.tan((fov * Math.PI) / 360);
     const tanRight = (tanUp * canvas.clientWidth) / canvas.clientHeight;
     // A point at (r, u) and depth n (towards the eye) is inside the view of an eye at
-    // (r0, u0) and depth D if |r - r0| <= tan (D - n), and so for u: four maxima give the eye.
+    // (r0, u0) and depth D if |r - r0| <= tan (D - n), likewise for u: four maxima determine the eye.
     const most = (f) => points.reduce((max, p) => Math.max(max, f(p)), -Infinity);
     const n = (p) => dot(p, towards);
     const r1 = most((p) => dot(p, right) + tanRight * n(p));
@@ -433,15 +434,15 @@
   }
   eyeFrom.of = () => framed?.[0];
 
-  // Surfaces that a light grazes shadow themselves in stripes unless looked up a little outside.
+  // Avoid shadow acne: stripes on surfaces that the light hits at a grazing angle.
   function keepShadowsClean(distance) {
     mutable.scene.traverse((object) => {
       if (object.isDirectionalLight) object.shadow.normalBias = 0.002 * distance;
     });
   }
 
-  // The clipping planes go with the size of what is framed; of ordinary robots they stay at viser's
-  // 0.01 m and 1000 m.  A larger near plane keeps the depth buffer fine enough.
+  // The clipping planes depend on the size of the framed cell; for robots of usual size they stay at
+  // viser's 0.01 m and 1000 m.  A larger near plane preserves the resolution of the depth buffer.
   function fitPlanes(camera, distance) {
     const near = distance < 0.2 ? distance / 20 : Math.max(0.01, distance / 1000);
     const far = Math.max(1000, 100 * distance);
@@ -451,12 +452,12 @@
     camera.updateProjectionMatrix();
   }
 
-  // viser compiles a sorter it needs for splats only, by a way our policy forbids: no loss.
+  // viser compiles code that only Gaussian splats need; the page's content security policy forbids it.
   window.addEventListener("unhandledrejection", (event) => {
     if (event.reason instanceof EvalError) event.preventDefault();
   });
 
-  // viser's toast about software drawing covers the panels; the status bar says it instead.
+  // viser's notification about software rendering covers the panels; the status line shows it instead.
   new MutationObserver(() => {
     /** @type {NodeListOf<HTMLElement>} */
     const toasts = document.querySelectorAll(".mantine-Notification-root");

@@ -1,5 +1,5 @@
-// Show the whole of a control of a table that gets the focus, beside the columns that stay while others
-// scroll.  Browsers are content with a part of it, also with one beneath such a column.
+// Scroll a table so that a focused control is completely visible beside the sticky columns.  Browsers do
+// not scroll if a part of it is visible, or if a sticky column covers it.
 export function showWhole(control) {
   const cell = control.closest("td");
   const scroller = cell?.closest(".brazo-scroll");

@@ -11,7 +11,7 @@ const COLORS = { ready: "#1f2937", running: "#166534", stopped: "#991b1b", block
 export function makeHands({ mutable, renderer }) {
   const { xr } = renderer;
   const plates = new Map(); // "left", "right" -> {context, texture}
-  const bare = new Map(); // group of a controller that nothing is drawn for yet -> its hand
+  const bare = new Map(); // group of a controller that has no meshes yet -> its hand
   let written = "";
 
   // Draw the controllers of a session until it ends.
@@ -62,7 +62,7 @@ export function makeHands({ mutable, renderer }) {
     [canvas.width, canvas.height] = PIXELS;
     const texture = Object.assign(new Texture(canvas), { colorSpace: "srgb" });
     const geometry = rectangle(new Geometry(), Attribute, PLATE);
-    // The text is its own light: it is read in any light of the scene.
+    // Emissive, so that the text is readable in any lighting.
     const material = new Material({ color: 0, emissive: 0xffffff, emissiveMap: texture, roughness: 1 });
     Object.assign(material, { envMapIntensity: 0, toneMapped: false });
     const mesh = new Mesh(geometry, material);
@@ -73,7 +73,8 @@ export function makeHands({ mutable, renderer }) {
     return mesh;
   }
 
-  // Show a state ("ready", "running", "stopped", "blocked"), its title and lines of text by hand; in a frame of the session.
+  // Show a state ("ready", "running", "stopped", "blocked"), its title and lines of text per hand; to be
+  // called in a frame of the session.
   function write(state, title, lines) {
     if (bare.size) draw();
     const text = JSON.stringify([state, title, lines]);

@@ -1,18 +1,19 @@
 // The scene in a headset (WebXR): drawn for both eyes at true scale, from where the operator stands.
 //
-// While `renderer.xr` presents, react-three-fiber takes its frames from the headset, so viser's client
-// goes on to apply messages and to draw.  Three things are done here: the head moves the camera instead
-// of the mouse; the page itself is not drawn; and the projections of the headset, which are those of
-// OpenGL, are changed to the reversed depth of viser's client, which three.js does for its own only.
+// While `renderer.xr` presents, react-three-fiber uses the animation frames of the headset, so viser's
+// client continues to apply messages and to render.  Three things are done here: the head moves the camera
+// instead of the mouse; the page itself is not rendered; and the projections of the headset, which are
+// those of OpenGL, are converted to the reversed depth of viser's client, which three.js does only for its
+// own cameras.
 
-// `stand()` returns where the operator is to stand, {position: [x, z], towards: [x, z]} in three.js's
+// `stand()` returns the start position of the operator, {position: [x, z], towards: [x, z]} in three.js's
 // world, and `background()` a colour for what is behind the scene.
 export function makeXrView({ mutable, renderer, stand, background }) {
   const { xr } = renderer;
   const { render } = renderer; // of three.js
   let behind = null; // the background of the page's scene
-  let done = null; // the frame of the headset that was drawn last
-  const sizes = new Map(); // method -> what the page's picture is to be like after the session
+  let done = null; // the frame of the headset that was rendered last
+  const sizes = new Map(); // method -> its last arguments during a session, applied after it
   for (const name of ["setPixelRatio", "setSize"]) {
     const set = renderer[name];
     renderer[name] = (...values) => {
@@ -21,7 +22,7 @@ export function makeXrView({ mutable, renderer, stand, background }) {
     };
   }
 
-  // Show the scene in a session until it ends; returns the space of three.js's world.
+  // Show the scene in a session until it ends; returns the reference space of three.js's world.
   async function present(session) {
     mutable.cameraControl.update = () => false;
     behind = mutable.scene.background;
@@ -39,7 +40,7 @@ export function makeXrView({ mutable, renderer, stand, background }) {
     return space;
   }
 
-  // three.js has restored size and camera by now.
+  // Called after three.js has restored size and camera.
   function restore() {
     xr.removeEventListener("sessionend", restore);
     xr.setReferenceSpace(null);
@@ -50,8 +51,8 @@ export function makeXrView({ mutable, renderer, stand, background }) {
     mutable.requestRender?.();
   }
 
-  // What draws instead while a session is presented: the page's view only in a frame of the headset,
-  // other pictures (a render that the server asked for) without the headset.
+  // Replaces `render` during a session: the page's view is rendered only in a frame of the headset, other
+  // views (a render requested by the server) without the headset.
   function instead(paced, drawn) {
     return (scene, camera) => {
       if (!xr.isPresenting) return paced.call(renderer, scene, camera);
@@ -72,7 +73,7 @@ export function makeXrView({ mutable, renderer, stand, background }) {
     };
   }
 
-  // Called before the scene is drawn, with the camera it is drawn with; returns whether for a headset.
+  // Called before the scene is rendered with a camera; returns whether it is that of the headset.
   function before(camera) {
     if (!xr.isPresenting || camera !== xr.getCamera()) return false;
     if (!renderer.state.buffers.depth.getReversed()) return true;
@@ -93,7 +94,7 @@ export function reverseDepth(m) {
   for (let column = 0; column < 16; column += 4) m[column + 2] = (m[column + 3] - m[column + 2]) / 2;
 }
 
-// The space of three.js's world, from that of the headset (origin on the floor, facing -z), so that the
+// The reference space of three.js's world, from that of the headset (origin on the floor, facing -z), so that the
 // operator stands at `position` and faces `towards`.
 export function worldFrom(space, { position, towards }) {
   const [x, z] = position;

@@ -1,4 +1,4 @@
-"""Energy balance of a bilateral link as known to one side, for pages and reports."""
+"""Energy balance of a bilateral link, as known to one of its two sides."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    """Energy (J) that each robot has put into the link since pairing, as known to one side."""
+class EnergyBalance:
+    """Energy (J) that master and follower robot have put into the link since pairing."""
 
     scheme: str
     master: float = 0.0
@@ -19,5 +19,8 @@ class Account:
 
     @property
     def together(self) -> float:
-        """Total energy (J) put in by both robots; never negative while the link is passive."""
+        """Total energy (J) that both robots have put into the link.
+
+        It is never negative if the link is passive.
+        """
         return self.master + self.follower

@@ -10,7 +10,7 @@ import pytest
 import python_calamine
 
 import brazo
-from brazo.recording.export import Export
+from brazo.recording.export_process import Export
 from brazo.recording.recording import Recording
 from tests.recording import stepping
 from tests.recording.stepping import Stepping

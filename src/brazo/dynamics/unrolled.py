@@ -1,4 +1,4 @@
-"""Rigid-body dynamics unrolled link by link: the fastest code for a robot with few joints."""
+"""Rigid-body dynamics as code unrolled link by link, the fastest for robots with few joints."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from brazo.dynamics.derivatives import Slopes, inverse_slopes
 from brazo.dynamics.links import Links
 from brazo.dynamics.newton_euler import joint_transforms, newton_euler
 
-__all__ = ["StraightDynamics"]
+__all__ = ["UnrolledDynamics"]
 
 Scalar = Any
 Vector = list[Scalar]
 
 
-class StraightDynamics:
+class UnrolledDynamics:
     """Rigid-body dynamics of a set of links, without friction, for any scalar type.
 
     `up` is the upward acceleration of the base that replaces gravity.
@@ -36,7 +36,7 @@ class StraightDynamics:
         wrench: Vector | None = None,
         base_spin: tuple[Vector, Vector] | None = None,
     ) -> Vector:
-        """Joint forces without friction and motors."""
+        """Joint torques without friction and motors."""
         transforms = joint_transforms(self.links, q)
         return newton_euler(self.links, transforms, qd, qdd, up, wrench, base_spin)
 
@@ -47,11 +47,11 @@ class StraightDynamics:
         return inverse_slopes(self.links, joint_transforms(self.links, q), qd, qdd, up)
 
     def mass_matrix(self, q: Sequence[Scalar], armature: bool = True) -> list[Vector]:
-        """M (n x n), with motor inertia by default."""
+        """Mass matrix M (n x n), with motor inertia unless `armature=False`."""
         return mass_matrix(self.links, joint_transforms(self.links, q), armature)
 
     def coriolis_matrix(self, q: Sequence[Scalar], qd: Sequence[Scalar]) -> list[Vector]:
-        """C (n x n) of Christoffel symbols; q must be inputs of a graph."""
+        """Coriolis matrix C (n x n) from Christoffel symbols; q must be inputs of a graph."""
         return coriolis_matrix(self.mass_matrix(q, armature=False), q, qd)
 
     def forward(
@@ -62,7 +62,10 @@ class StraightDynamics:
         up: Vector,
         wrench: Vector | None = None,
     ) -> Vector:
-        """q̈ from M q̈ = τ − h(q, q̇), by L D Lᵀ; not finite if M is not positive definite."""
+        """Joint accelerations from M q̈ = τ − h(q, q̇), by L D Lᵀ factorisation.
+
+        The result is not finite if M is not positive definite.
+        """
         bias = self.inverse(q, qd, None, up, wrench)
         rest = [t - h for t, h in zip(tau, bias, strict=True)]
         # Both recursions produce the tip first; eliminating from there avoids waiting for them.

@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.codegen import cache
-from brazo.private import make_private, prune, read_secret
+from brazo.permissions import make_private, prune, read_secret
 from brazo.simulation.dump import own_folder, prepare_folder
 
 unix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Unix permissions")

@@ -9,11 +9,11 @@ from http import HTTPStatus
 
 import pytest
 
-from brazo import peers
+from brazo import socket_owner
 from brazo.lab.server.access import LabAccess
 from brazo.lab.server.lab_server import LabServer
 from brazo.lab.server.requests import Requests
-from brazo.peers import UNKNOWN, owner_of, same_token
+from brazo.socket_owner import UNKNOWN, owner_of, same_token
 from brazo.teleop import FollowerLink
 from brazo.teleop.proxy import FaultProxy
 
@@ -48,9 +48,9 @@ def route(request, monkeypatch):
         raise OSError("not available")
 
     if request.param == "netlink":
-        monkeypatch.setattr(peers, "_owner_from_tables", unavailable)
+        monkeypatch.setattr(socket_owner, "_owner_from_tables", unavailable)
     else:
-        monkeypatch.setattr(peers, "_owner_from_netlink", unavailable)
+        monkeypatch.setattr(socket_owner, "_owner_from_netlink", unavailable)
 
 
 def client(uid, host, port, request=b""):

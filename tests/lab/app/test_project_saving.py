@@ -91,9 +91,9 @@ def test_work_is_restored_when_the_lab_is_opened_again(running, line, projects):
     with running("robot:scara1", keep=True) as lab, line(lab) as page:
         lab.do(lab.sim.player.pause)
         work(page)
-        folder = lab.keeper.project.folder
+        folder = lab.saving.project.folder
     with running("robot:scara1", keep=True) as lab:
-        assert lab.keeper.project.folder == folder
+        assert lab.saving.project.folder == folder
         assert_restored(lab)
     sim = Simulation(Project(folder).cell(), Project(folder).controllers())
     Project(folder).program().start(sim)  # as `brazo run` does
@@ -123,7 +123,7 @@ from brazo.lab.serving import serve
 
 lab = serve("robot:scara1", port=0, open_browser=False, block=False, keep=True)
 lab.do(lab.panels["pendant"]._teach)
-print(lab.keeper.project.folder, flush=True)
+print(lab.saving.project.folder, flush=True)
 sys.stdin.read()
 """
 
@@ -144,12 +144,12 @@ def test_a_lab_that_is_killed_loses_at_most_a_second(running):
             process.kill()
     assert [one.name for one in Project(folder).points()["scara1"]] == ["P1"]
     with running("robot:scara1", keep=True) as lab:
-        assert str(lab.keeper.project.folder) == folder and names(lab) == ["P1"]
+        assert str(lab.saving.project.folder) == folder and names(lab) == ["P1"]
 
 
 def test_save_as_continues_under_the_new_name(lab, page, fetch, projects):
     page.send(["pendant/teach"], ["project/save-as", "my arm"], ["pendant/teach"])
-    assert lab.keeper.project.folder == projects / "my-arm"
+    assert lab.saving.project.folder == projects / "my-arm"
     assert page.reported["project"]["name"] == "my arm"
     assert lab.runs.folder == projects / "my-arm" / "recordings"
     page.send(["project/export"])
@@ -184,8 +184,8 @@ def test_a_new_project_is_empty_and_is_opened_again(lab, page, running, projects
         page.send()
         time.sleep(0.02)
     assert not lab.sim.robots
-    lab.do(lab.keeper.save)
-    lab.keeper.flush()
+    lab.do(lab.saving.save)
+    lab.saving.flush()
     files = {path.name for path in (projects / "cell-7").glob("*.yaml")}
     assert not files & {"controllers.yaml", "trajectories.yaml"}  # of the cell before
     add_robot(page)
@@ -200,7 +200,7 @@ def test_a_new_project_is_empty_and_is_opened_again(lab, page, running, projects
 def test_a_lab_in_python_keeps_nothing_unless_it_is_asked_to(running, projects):
     with running("robot:scara1") as lab:
         lab.do(lab.panels["pendant"]._teach)
-        assert lab.keeper.project is None
+        assert lab.saving.project is None
     assert not projects.exists()
 
 
@@ -340,16 +340,16 @@ def test_start_over_with_a_source_that_cannot_be_opened_keeps_the_work(running, 
         page.send(["pendant/teach"])
         text = path.read_text()
         path.unlink()
-        project = lab.keeper.project
+        project = lab.saving.project
         with pytest.raises(BrazoError, match="mine"):
             lab.open(Fresh(project))
         page.send(["pendant/teach"])
-        lab.do(lab.keeper.save)
-        lab.keeper.flush()
+        lab.do(lab.saving.save)
+        lab.saving.flush()
         assert [one.name for one in project.points()["arm"]] == names(lab, "arm") == ["P1", "P2"]
         path.write_text(text)
         lab.open(Fresh(project))
-        assert lab.keeper.project is project and names(lab, "arm") == []
+        assert lab.saving.project is project and names(lab, "arm") == []
         assert not (project.folder / "points.yaml").exists()
 
 
@@ -364,9 +364,9 @@ def test_a_project_that_cannot_be_opened_leaves_the_open_one_as_it_is(lab, page,
     assert lab.sim.cell.name == "scara1" and lab.history.labels
     assert released == [broken.folder]
     page.send(["pendant/teach"])
-    lab.do(lab.keeper.save)
-    lab.keeper.flush()
-    assert [one.name for one in lab.keeper.project.points()["scara1"]] == ["P1", "P2"]
+    lab.do(lab.saving.save)
+    lab.saving.flush()
+    assert [one.name for one in lab.saving.project.points()["scara1"]] == ["P1", "P2"]
 
 
 def test_files_that_cannot_be_restored_are_set_aside_and_reported(running, line, tmp_path):
@@ -374,12 +374,12 @@ def test_files_that_cannot_be_restored_are_set_aside_and_reported(running, line,
     path.write_text("name: mine\nrobots: [{name: arm, robot: scara1}]\n")
     with running(path, keep=True) as lab, line(lab) as page:
         page.send(["trajectory/add"], ["control/scale", 2.0])
-        folder = lab.keeper.project.folder
+        folder = lab.saving.project.folder
     (folder / "view.yaml").write_bytes(b"\xff")  # not text: the default view is used
     kept = {name: (folder / name).read_text() for name in ("trajectories.yaml", "controllers.yaml")}
     path.write_text(path.read_text().replace("scara1", "puma560"))  # one more joint
     with running(path, keep=True) as lab:
-        lab.do(lab.keeper.save)
+        lab.do(lab.saving.save)
         with line(lab) as page:
             deadline = time.monotonic() + 20
             news, notices = page.reported, []
@@ -399,7 +399,7 @@ def test_a_source_that_was_unreadable_is_read_again(running, tmp_path):
     text = "name: mine\nrobots: [{name: arm, robot: scara1, base: {xyz: [0.1, 0, 0]}}]\n"
     path.write_text(text)
     with running(path, keep=True) as lab:
-        folder = lab.keeper.project.folder
+        folder = lab.saving.project.folder
     before = Project(folder).head
     path.write_text("robots: {")
     project = Project(folder)
@@ -411,61 +411,61 @@ def test_a_source_that_was_unreadable_is_read_again(running, tmp_path):
 
 
 def test_full_disk_is_reported_once_and_then_the_save(lab, page, monkeypatch):
-    project, keeper, said = lab.keeper.project, lab.keeper, []
+    project, saving, said = lab.saving.project, lab.saving, []
     monkeypatch.setattr(lab.notices, "announce", lambda text, kind: said.append(text))
 
     def save() -> None:
-        lab.do(keeper.save)
-        keeper.flush()
+        lab.do(saving.save)
+        saving.flush()
         page.send()  # what the writer posted is done
 
     with monkeypatch.context() as patch:
         patch.setattr(project, "write", Mock(side_effect=BrazoError("disk full")))
         for _ in range(3):
             save()
-            assert not keeper.keeps and page.reported["project"]["problem"] == "disk full"
+            assert not saving.keeps and page.reported["project"]["problem"] == "disk full"
         assert said == ["the project is not saved: disk full"]
     save()
-    assert keeper.keeps and page.reported["project"]["problem"] == "" and len(said) == 1
+    assert saving.keeps and page.reported["project"]["problem"] == "" and len(said) == 1
 
 
 def test_points_are_saved_when_the_cell_cannot_be_written(lab, page, monkeypatch):
-    project, keeper, said = lab.keeper.project, lab.keeper, []
-    lab.do(keeper.save)
-    keeper.flush()
+    project, saving, said = lab.saving.project, lab.saving, []
+    lab.do(saving.save)
+    saving.flush()
     before = project.text("cell/cell.yaml")
     monkeypatch.setattr(lab.notices, "announce", lambda text, kind: said.append(text))
     with monkeypatch.context() as patch:
         patch.setattr(
-            "brazo.lab.app.keeper.kept_cell", Mock(side_effect=BrazoError("no file of it"))
+            "brazo.lab.app.project_saving.kept_cell", Mock(side_effect=BrazoError("no file of it"))
         )
         page.send(["scene/pose-x", 100.0], ["pendant/teach"])
         for _ in range(3):
-            lab.do(keeper.save)
-            keeper.flush()
+            lab.do(saving.save)
+            saving.flush()
             page.send()  # what the writer posted is done
-            assert not keeper.keeps and page.reported["project"]["problem"] == "no file of it"
+            assert not saving.keeps and page.reported["project"]["problem"] == "no file of it"
         assert said == ["the project is not saved: no file of it"]
         points = Project(project.folder).points()
         assert [one.name for one in points["scara1"]] == ["P1"]
         assert project.text("cell/cell.yaml") == before
-    lab.do(keeper.save)
-    keeper.flush()
+    lab.do(saving.save)
+    saving.flush()
     page.send()
-    assert keeper.keeps and len(said) == 1 and project.text("cell/cell.yaml") != before
+    assert saving.keeps and len(said) == 1 and project.text("cell/cell.yaml") != before
 
 
 def test_closing_lab_always_releases_its_project(running, monkeypatch):
     with running("robot:scara1", keep=True) as lab:
-        project = lab.keeper.project
-        monkeypatch.setattr(lab.keeper, "_collected", Mock(side_effect=RuntimeError("bug")))
+        project = lab.saving.project
+        monkeypatch.setattr(lab.saving, "_collected", Mock(side_effect=RuntimeError("bug")))
     other = Project(project.folder)
-    assert lab.keeper.project is None and other.acquire()
+    assert lab.saving.project is None and other.acquire()
     other.release()
 
 
 def test_a_loaded_program_does_not_replace_another_of_the_project(lab, page):
-    panel, project = lab.panels["program"], lab.keeper.project
+    panel, project = lab.panels["program"], lab.saving.project
     page.send(["pendant/teach"], ["program/from-points"], ["program/text", PROGRAM])
     assert panel.document.name == "scara1-points"
     page.send(["program/from-points"])
@@ -478,7 +478,7 @@ def test_a_loaded_program_does_not_replace_another_of_the_project(lab, page):
             name,
             content,
         )  # the same text is the same program
-    lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
+    lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
     assert project.programs() == ["scara1-points", "scara1-points-2", "scara1-points-3"]
     assert project.program_path("scara1-points").read_text() == PROGRAM
 
@@ -492,8 +492,8 @@ def test_program_is_opened_with_its_cell(lab, page):
         "program",
         text,
     ) and panel.document.program is not None
-    lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
-    assert lab.keeper.project.program().name == "mine"
+    lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
+    assert lab.saving.project.program().name == "mine"
 
 
 def of_robot(lab, robot: str) -> tuple:
@@ -507,10 +507,10 @@ def test_work_on_a_robot_is_kept_when_it_is_renamed_and_when_its_deletion_is_und
     page.send(["pendant/teach"], ["trajectory/add"], ["control/scale", 2.0])
     before = of_robot(lab, "scara1")
     assert before == (["P1"], [0.0], [1250.0] * 5)
-    project, panels = lab.keeper.project, lab.panels
+    project, panels = lab.saving.project, lab.panels
 
     def kept() -> list[set[str]]:
-        lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
+        lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
         found = yaml.safe_load(project.text("trajectories.yaml")) or {}
         return [set(project.points()), set(found), set(project.controllers())]
 
@@ -551,12 +551,12 @@ def test_programs_and_poses_use_the_new_name_of_a_robot(running, line, projects)
             "scara2: []", "right: []"
         )
         assert lab.points.lists()["scara1"][0].frame == "right"
-        project = lab.keeper.project
-        lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
+        project = lab.saving.project
+        lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
         texts = [project.program_path(name).read_text() for name in project.programs()]
         assert texts == [document.text] * 2
         page.send(["undo"])
-        lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
+        lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
         texts = [project.program_path(name).read_text() for name in project.programs()]
         assert texts == [TWO] * 2 and lab.points.lists()["scara1"][0].frame == "scara2"
 
@@ -587,8 +587,8 @@ def test_velocities_at_waypoints_are_planned_and_kept(lab, page):
     assert panel._velocity_rows()[1]["mark"]
     qd = panel._plan.motion.sample(1.0).qd
     assert np.abs(np.degrees(qd[:2]) - (20.0, -3.0)).max() < 1e-12
-    lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
-    (kept,) = yaml.safe_load(lab.keeper.project.text("trajectories.yaml")).values()
+    lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
+    (kept,) = yaml.safe_load(lab.saving.project.text("trajectories.yaml")).values()
     assert kept["points"][1]["point"] == "P1" and len(kept["points"][1]["qd"]) == 5
     page.send(["trajectory/velocity-auto", 2])
     assert panel._plan.motion.sample(1.0).qd[0] == pytest.approx(np.radians(10.0))
@@ -613,9 +613,9 @@ def test_torque_functions_and_free_motion(lab, page):
     page.send(["control/torque", 0, "3*t"], ["control/torque", 0, "3*x"])
     page.until_said("unknown name 'x'")
     settled("3*t; 0; 0; 0; 0")
-    lab.do(lab.keeper.save)
-    lab.keeper.flush()
-    assert lab.keeper.project.controllers()["scara1"].torques == "3*t; 0; 0; 0; 0"
+    lab.do(lab.saving.save)
+    lab.saving.flush()
+    assert lab.saving.project.controllers()["scara1"].torques == "3*t; 0; 0; 0; 0"
     page.send(["undo"], ["undo"])
     assert lab.robot.controller is before
     assert np.array_equal(lab.robot.reference.q, lab.robot.q)  # holds where it is now
@@ -645,8 +645,8 @@ def test_the_dh_table_inertia_and_joints_are_edited_kept_and_undone(running, lin
         assert lab.robot.n == 7 and lab.robot.arm.joint_names[5:] == ("joint 6", "joint 7")
         lab.do(lambda: lab.sim.step(20))
         T = lab.robot.arm.fk(lab.robot.q)
-        lab.do(lambda: (lab.keeper.save(), lab.keeper.flush()))
-        (kept,) = Simulation(lab.keeper.project.cell()).robots.values()
+        lab.do(lambda: (lab.saving.save(), lab.saving.flush()))
+        (kept,) = Simulation(lab.saving.project.cell()).robots.values()
         assert np.abs(kept.arm.fk(lab.robot.q) - T).max() < 1e-12
         page.send(["dimensions/reset-all"])
         assert lab.robot.n == 6 and lab.robot.arm.joint_kinds == first.joint_kinds

@@ -1,8 +1,8 @@
 """Conversion of a recording in a separate process, so that control loops are not disturbed.
 
-Workbooks and logs are written in pure Python, which holds the interpreter lock: a thread would
-stop a 1 kHz loop for milliseconds at a time.  The process lowers its priority, reports progress on
-stdout as one JSON object per line, and never leaves an incomplete file.
+Workbooks and logs are written in pure Python, which holds the interpreter lock.  A thread would
+therefore stop a 1 kHz loop for milliseconds at a time.  The process lowers its priority, reports
+progress on stdout as one JSON object per line, and never leaves an incomplete file.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _WORKER = """
 import json, sys
 job = json.loads(sys.stdin.readline())
 sys.path[:] = job.pop("path")
-from brazo.recording.export import work
+from brazo.recording.export_process import work
 work(job)
 """
 
 
 class Export:
-    """A conversion in the background; `wait` for it, or `cancel` it."""
+    """Conversion that runs in the background; see `wait` and `cancel`."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Export:
         return self._done.is_set()
 
     def wait(self, timeout: float | None = None, progress: Progress | None = None) -> Path:
-        """Wait for the conversion and return the file; raise if it failed."""
+        """Wait for the conversion and return the path of the file; raise if it failed."""
         try:
             if progress is None:
                 ended = self._done.wait(timeout)
@@ -158,7 +158,7 @@ class Export:
 
 
 def work(job: dict) -> None:
-    """Run a conversion; entry point of the separate process."""
+    """Run a conversion; this is the entry point of the separate process."""
     from brazo.recording.conversion import convert
 
     if hasattr(os, "nice"):

@@ -1,9 +1,10 @@
-"""Owner of a local connection's peer, and token comparison.
+"""Find the user who owns the peer's socket of a local connection; compare tokens.
 
-Any user of a machine can connect to its loopback address.  Linux reports the owner of a socket of
-the network namespace by its addresses: over netlink (sock_diag(7), about 13 µs), or in the tables
-`/proc/net/tcp` and `/proc/net/tcp6`, which take milliseconds to read.  The client's socket is the
-one with local and remote address exchanged.  Other systems do not provide this.
+Any user of a machine can connect to its loopback address.  Linux reports the user who owns a
+socket, given its local and remote address.  The query uses netlink (sock_diag(7), about 13 µs), or
+the tables `/proc/net/tcp` and `/proc/net/tcp6`, which take milliseconds to read.  The local address
+of the client's socket is the remote address of the server's socket and vice versa.  Other systems
+do not report the owner.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ REFUSAL = (
 
 
 def refuses_user(transport: Any) -> bool:
-    """Whether a connection belongs to a user other than root and the owner of this process.
+    """Return whether a connection belongs to a user other than root and the owner of this process.
 
-    False if the system does not report the owner.
+    The result is False if the system does not report the owner.
     """
     peer, own = (transport.get_extra_info(name) for name in ("peername", "sockname"))
     if not peer or not own or not hasattr(os, "geteuid"):
@@ -43,7 +44,9 @@ def refuses_user(transport: Any) -> bool:
 def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
     """Return the user id that owns the peer's socket of a local connection.
 
-    `UNKNOWN` if the peer has already closed its socket, None if the system does not report it.
+    `peer` and `own` are the addresses (host, port) of the peer's socket and of the socket of this
+    process.  Return `UNKNOWN` if the peer has already closed its socket, and None if the system
+    does not report the owner.
     """
     try:
         return _owner_from_netlink(peer, own)
@@ -52,7 +55,10 @@ def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
 
 
 def _owner_from_netlink(peer: tuple[str, int], own: tuple[str, int]) -> int:
-    """Return the owner as sock_diag(7) reports it; raises if it cannot be asked."""
+    """Return the user id reported by sock_diag(7), or `UNKNOWN` if the peer's socket is closed.
+
+    Raise an error if netlink is not available.
+    """
     for family in (socket.AF_INET, socket.AF_INET6):
         ends = [_packed(end, family) for end in (peer, own)]
         if not all(ends):
@@ -81,7 +87,10 @@ def _owner_from_netlink(peer: tuple[str, int], own: tuple[str, int]) -> int:
 
 
 def _packed(end: tuple[str, int], family: int) -> bytes:
-    """Address of a family in network byte order; empty if it has none."""
+    """Return the IP address of `end` (host, port) as bytes in network byte order.
+
+    The result is empty if the address is IPv6 and `family` is AF_INET.
+    """
     address = ipaddress.ip_address(end[0].partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
         address = address.ipv4_mapped
@@ -113,14 +122,20 @@ def _owner_from_tables(peer: tuple[str, int], own: tuple[str, int]) -> int | Non
 
 
 def same_token(candidate: str, token: str) -> bool:
-    """Whether two tokens are equal, compared in constant time; `candidate` may be any text."""
+    """Return whether two tokens are equal, compared in constant time.
+
+    `candidate` may be any text.
+    """
     # Non-ASCII headers arrive as lone surrogates.
     pair = (text.encode("utf-8", "surrogatepass") for text in (candidate, token))
     return hmac.compare_digest(*pair)
 
 
 def _hex(end: tuple[str, int], wide: bool) -> str:
-    """Format address and port as in /proc/net/tcp: 32-bit words in host byte order."""
+    """Format `end` (host, port) as in /proc/net/tcp, or if `wide` as in /proc/net/tcp6.
+
+    Addresses are written as 32-bit words in host byte order.  Return "" if this is not possible.
+    """
     try:
         packed = _packed(end, socket.AF_INET6 if wide else socket.AF_INET)
     except ValueError:

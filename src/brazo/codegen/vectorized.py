@@ -1,10 +1,10 @@
 """One function applied to several sets of input vectors.
 
-In a single call the sets run in parallel, one per SIMD lane. In a batch call the lanes hold the
-rows of the batch, so the sets run one after another, through the same machine code.
+In a single call the sets run in parallel, one per SIMD lane. In a batch call the lanes contain the
+rows of the batch, so the sets run one after another through the same machine code.
 
-Layout of inputs and outputs: element 0 of every set, then element 1, and so on, so that a vector
-load fills the lanes; inputs that all sets share follow once, behind the others.
+The layout of inputs and outputs is element 0 of every set, then element 1 of every set, and so on,
+so that one vector load fills the lanes. Inputs that all sets share follow once, at the end.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 from brazo.codegen.emitter import Emitter, Module
 from brazo.codegen.function import Function
 
-__all__ = ["Across"]
+__all__ = ["Vectorized"]
 
 
-class Across(Function):
+class Vectorized(Function):
     """`function` applied to `count` sets of inputs; all sets share the inputs named in `shared`."""
 
     def __init__(
@@ -27,7 +27,7 @@ class Across(Function):
     ) -> None:
         self.name, self.function, self.count = name, function, count
         own = len(function.inputs) - len(shared)
-        assert list(function.inputs)[own:] == list(shared), "shared inputs must be the last ones"
+        assert list(function.inputs)[own:] == list(shared), "shared inputs must come last"
         sizes = list(function.inputs.values())
         self._own, self._shared = sum(sizes[:own]), sum(sizes[own:])
         self.inputs = {

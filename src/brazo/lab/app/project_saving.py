@@ -1,8 +1,8 @@
-"""`Keeper`: keeps the work on the open cell in a project, and handles the project's events.
+"""`ProjectSaving`: saves the work on the open cell in a project, and handles the project events.
 
-After every request of a page the work is collected within `DELAY`, on the lab's thread, and the
-files that changed are written by another thread (`brazo.project.autosave`).  A lab that is killed
-loses the work of at most that time.
+After each request of a page, the work is collected on the lab's thread within `DELAY` seconds.
+Another thread (`brazo.project.autosave`) writes the changed files.  If the process is killed, only
+the work of the last `DELAY` seconds is lost.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from brazo.lab.server.channel import PageChannel
 from brazo.lab.server.notices import Notices
 from brazo.program.point_file import points_yaml
 from brazo.project import home
-from brazo.project.autosave import Autosave
+from brazo.project.autosave import DELAY, Autosave
 from brazo.project.folder import POINTS, RECORDINGS, VIEW, Head, Project, kept_cell
 from brazo.world import Cell
 
 if TYPE_CHECKING:
     from brazo.lab.app.panel import Panel
 
-DELAY = 0.5  # s, from a request until the work is collected
 MOST_VIEW = 20_000  # max characters of the view that a page sends
 
 
-class Keeper:
-    """The project of a lab.  Use on the lab's thread.
+class ProjectSaving:
+    """Saves the work of a lab in its project.  Use only on the lab's thread.
 
-    `keep` is whether work on shipped cells and files is kept in untitled projects.
+    If `keep` is true, the work on shipped cells and robots and on files is saved in untitled
+    projects.
     """
 
     def __init__(
@@ -80,20 +80,22 @@ class Keeper:
 
     @property
     def project(self) -> Project | None:
-        """The project that keeps the work; None if nothing does."""
+        """The project in which the work is saved; None if the work is not saved."""
         return None if self._autosave is None else self._autosave.project
 
     @property
     def keeps(self) -> bool:
-        """Whether the present work is kept."""
+        """Whether the work is being saved; False for a replay or after a failed write."""
         return self._autosave is not None and self._session.replay is None and not self._problem
 
     # ---- opening ---------------------------------------------------------------------------
 
     def before_change(self, opening: Opening) -> None:
-        """Save the work on the open cell, or discard it, and take the points of the next one.
+        """Prepare to open another cell.
 
-        If this raises, the open cell stays open, and its work is kept as before.
+        Saves the current work, or discards it if `opening.fresh`, and loads the named points of the
+        project to be opened.  If this method raises, the current cell stays open, and its work is
+        still saved.
         """
         if opening.fresh and opening.project is not None:
             self.flush()
@@ -111,7 +113,7 @@ class Keeper:
         self._points.replace(points)
 
     def after_change(self, opening: Opening) -> None:
-        """Keep the work on the cell that is now open, and restore what was kept of it."""
+        """Start to save the work on the cell that is now open, and restore its saved work."""
         if isinstance(opening.sim, RecordingReplay):
             return
         project = opening.project
@@ -144,7 +146,10 @@ class Keeper:
         self.touched()
 
     def _restore(self, panel: Panel, project: Project) -> None:
-        """Restore the work of a panel; set files aside that it would replace without reading."""
+        """Restore the work of a panel from a project.
+
+        If that fails, the files that the panel would overwrite are renamed, so that they are kept.
+        """
         try:
             panel.restore(project)
         except BrazoError as error:
@@ -155,10 +160,10 @@ class Keeper:
             ]
             aside = ", ".join(project.set_aside(name).name for name in lost)
             note = f"; the file is kept as {aside}" if aside else ""
-            self._notices.announce(f"not restored: {error}{note}", "error")
+            self._notices.announce(f"work was not restored: {error}{note}", "error")
 
     def _recordings(self, project: Project | None) -> Any:
-        """Folder of the recordings of a named project; None for the user's folder."""
+        """Recordings folder of a named project; otherwise None, which means the user's folder."""
         if project is None or home.is_untitled(project.folder):
             return None
         return project.folder / RECORDINGS
@@ -166,21 +171,21 @@ class Keeper:
     # ---- saving ----------------------------------------------------------------------------
 
     def touched(self) -> None:
-        """Collect the work soon, because a request may have changed it."""
+        """Schedule a save, because a request may have changed the work."""
         if self._due is None and self._autosave is not None:
             self._due = time.monotonic() + DELAY
 
     def wait(self) -> float | None:
-        """Time (s) until the work is collected; None if nothing changed."""
+        """Time (s) until the scheduled save; None if no save is scheduled."""
         return None if self._due is None else max(0.0, self._due - time.monotonic())
 
     def poll(self) -> None:
-        """Collect the work if it is due."""
+        """Save the work if the scheduled time has passed."""
         if self._due is not None and time.monotonic() >= self._due:
             self.save()
 
     def save(self) -> None:
-        """Collect the work and give it to the writer."""
+        """Collect the work and pass it to the thread that writes the files."""
         self._due = None
         if self._autosave is None or self._session.replay is not None:
             return
@@ -192,12 +197,12 @@ class Keeper:
         self._autosave.put(files, head)
 
     def flush(self) -> None:
-        """Wait until the work that was collected is written."""
+        """Wait until all collected work is written."""
         if self._autosave is not None:
             self._autosave.flush()
 
     def close(self) -> None:
-        """Write the work; called when the lab closes."""
+        """Save the work and release the project; called when the lab closes."""
         try:
             self.save()
         finally:
@@ -255,7 +260,10 @@ class Keeper:
         return Autosave(project, report)
 
     def _report(self, project: Project, message: str) -> None:
-        """Show once why the work is not kept; an empty message if it is."""
+        """Show the result of a write; `message` is empty if the write succeeded.
+
+        The same error message is shown only once.
+        """
         if project is not self.project:  # closed since the write was started
             if message:
                 self._notices.announce(f"{project.name} was not saved: {message}", "error")
@@ -268,9 +276,9 @@ class Keeper:
     # ---- events of pages -------------------------------------------------------------------
 
     def save_as(self, name: str) -> None:
-        """Copy the project under a name, and continue with the copy."""
+        """Copy the project to a new project named `name`, and continue with the copy."""
         if self._session.replay is not None:
-            raise BrazoError("this is a recording: open a cell, then save it as a project")
+            raise BrazoError("a recording cannot be saved as a project: open a cell first")
         folder, name = home.new_folder(name)
         old = self._autosave
         if old is None:
@@ -293,9 +301,9 @@ class Keeper:
         self._notices.say(f"Saved as {name}: {folder}")
 
     def export(self) -> None:
-        """Send the project as a .zip to the page."""
+        """Send the project to the page as a .zip file."""
         if self._autosave is None:
-            raise BrazoError("there is no project: save it under a name first")
+            raise BrazoError("there is no project to export: save the work as a project first")
         self.save()
         self._autosave.flush()
         project = self._autosave.project
@@ -314,12 +322,15 @@ class Keeper:
             if str(one.folder) == folder:
                 self._open_source(Project(one.folder), one.name)
                 return
-        raise BrazoError("that project no longer exists")
+        raise BrazoError("the selected project no longer exists: choose another one from the list")
 
     def _start_over(self) -> None:
         autosave = self._autosave
         if autosave is None or not autosave.project.head.source:
-            raise BrazoError("this project has no source to restart from")
+            raise BrazoError(
+                "cannot start over: no project is open, or it was not made from a cell, robot or "
+                "file"
+            )
         self._open_source(Fresh(autosave.project), "")
 
     def _take_view(self, view: dict[str, Any]) -> None:
@@ -354,7 +365,7 @@ class Keeper:
         )
 
     def _list(self) -> None:
-        """Publish what the start page lists."""
+        """Publish the lists of the start page: projects, shipped cells, robots and programs."""
         recent = home.recent() if self.keep or self._autosave is not None else []
         self._channel.put(
             {

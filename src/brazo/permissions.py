@@ -19,7 +19,7 @@ _READABLE = stat.S_IRGRP | stat.S_IROTH
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder with mode 0700 if it does not exist; reject one that others may write."""
+    """Create a folder with mode 0700; raise an error if it exists and others may write to it."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -29,7 +29,7 @@ def make_private(folder: Path) -> None:
 
 
 def check_private(folder: Path) -> None:
-    """Raise unless a folder belongs to the user and no other user may write to it."""
+    """Raise an error unless a folder belongs to the user and no other user may write to it."""
     try:
         found = folder.stat()
     except OSError as error:
@@ -41,7 +41,7 @@ def check_private(folder: Path) -> None:
 
 
 def not_private(found: os.stat_result) -> str:
-    """Return why a file or folder is not private to the user; "" if it is."""
+    """Return the reason why a file or folder is not private to the user; empty if it is private."""
     if not hasattr(os, "geteuid"):
         return ""
     if found.st_uid != os.geteuid():
@@ -52,14 +52,14 @@ def not_private(found: os.stat_result) -> str:
 
 
 def advice(folder: Path) -> str:
-    """Return what to do about a folder that is not private."""
+    """Return the part of an error message that explains how to make a folder private."""
     return f"remove it, or make it private: chmod 700 {folder}"
 
 
 def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
-    """Remove the least recently used files until at most `files` and `size` bytes are left.
+    """Remove the oldest files with a suffix until at most `files` files and `size` bytes are left.
 
-    The newest file is kept regardless of its size.
+    The newest file is always kept.
     """
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
@@ -74,7 +74,7 @@ def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """Read the first line of a file that only its owner may read."""
+    """Return the first line of a file; raise an error if other users may read or write the file."""
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())
@@ -83,10 +83,10 @@ def read_secret(path: Path) -> str:
         raise BrazoError(f"{path}: cannot be read: {error.strerror or error}") from None
     if hasattr(os, "geteuid") and found.st_mode & (_READABLE | _WRITABLE):
         raise BrazoError(
-            f"{path}: other users may read it (mode {stat.S_IMODE(found.st_mode):04o}); "
-            f"chmod 600 {path}"
+            f"{path}: other users may read or change it (mode {stat.S_IMODE(found.st_mode):04o}); "
+            f"make it private: chmod 600 {path}"
         )
     try:
         return content.decode("utf-8").partition("\n")[0].strip()
     except UnicodeDecodeError:
-        raise BrazoError(f"{path}: not text; expected a token on the first line") from None
+        raise BrazoError(f"{path}: not UTF-8 text; expected a token on the first line") from None

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Exports:
-    """Mixin with methods of `Recording` for results that have a `recording`."""
+    """Mixin with methods of `Recording`, for results that have a `recording`."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class Exports:
         """Plot signals over time and return the matplotlib figure; see `Recording.plot`.
 
         `signals` are names, patterns or groups ("q", "torque", "tool"); the robot's name may be
-        omitted.  By default positions and torques.
+        omitted.  By default, positions and torques are plotted.
         """
         recording = self.recording
         wanted = self.plotted if signals is None else signals
@@ -46,15 +46,15 @@ class Exports:
         return recording.plot(known, path, **options)
 
     def to_video(self, path: str | Path, **options: Any) -> Path:
-        """Render an .mp4, .webm or .gif without a browser; options as of `brazo.video`."""
+        """Render an .mp4, .webm or .gif file without a browser; options as for `brazo.video`."""
         return self.recording.to_video(path, **options)
 
     def animate(self, **options: Any) -> Any:
-        """Render a short video that a notebook shows; options as of `brazo.video`."""
+        """Render a short video for display in a notebook; options as for `brazo.video`."""
         return self.recording.animate(**options)
 
     def to(self, path: str | Path) -> Path:
-        """Write the signals; the suffix sets the format: .parquet, .csv, .xlsx or .mcap."""
+        """Write the signals to a .parquet, .csv, .xlsx or .mcap file, depending on the suffix."""
         return self.recording.to(path)
 
     def to_csv(self, path: str | Path) -> Path:
@@ -75,7 +75,7 @@ class Exports:
 
 
 def _full_name(recording: Recording, name: str) -> str:
-    """Return a name or pattern, with the robot's name as prefix if it matches only then."""
+    """Return a name or pattern, with the robot's name as prefix if it matches no signal itself."""
     try:
         choose(recording.names, name)
         return name

@@ -1,9 +1,9 @@
 """Contact and grasp events of a running world, and subscriptions to them.
 
-Contacts are tracked by pair of parts.  The phases are *warning* (the pair enters the warning zone),
-*begin* (it touches) and *end* (it separates).  Grasps are tracked by gripper: *grasped* and
-*released*.  Callbacks are called with the event in the step that caused it, in the order of
-subscription.
+Contacts are tracked for each pair of parts.  The phases are *warning* (the distance falls below the
+warning distance), *begin* (the parts touch) and *end* (the parts separate).  Grasps are tracked for
+each gripper; the phases are *grasped* and *released*.  Callbacks are called at the end of the step
+in which the event occurs, in the order of subscription.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PHASES: dict[tuple[int, int], Phase] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactEvent:
-    """A pair of parts came near, touched or separated; `contact` is its deepest point."""
+    """A pair of parts came near, touched or separated; `contact` is the deepest contact point."""
 
     phase: Phase
     time: float
@@ -52,7 +52,7 @@ class GraspEvent:
 
 
 class Subscription(Generic[Event]):
-    """A callback that is called until `cancel`."""
+    """A registered callback; it is called with each event until `cancel` is called."""
 
     def __init__(
         self,
@@ -70,12 +70,12 @@ class Subscription(Generic[Event]):
             self._callback(event)
 
     def cancel(self) -> None:
-        """Stop the calls; further calls of `cancel` have no effect."""
+        """Stop calling the callback; calling `cancel` again has no effect."""
         self._bus.remove(self)
 
 
 class Bus(Generic[Event]):
-    """Subscriptions to one type of event."""
+    """The subscriptions to one type of event; `publish` notifies all of them."""
 
     def __init__(self) -> None:
         self._subscribers: list[Subscription[Event]] = []
@@ -109,7 +109,11 @@ class Bus(Generic[Event]):
 
 
 class ContactFollower:
-    """Conversion of the contact levels of successive steps to events."""
+    """Generator of contact events from the contact levels of successive steps.
+
+    The contact level of a pair of parts is `NEAR` (closer than the warning distance) or
+    `TOUCHING`.  Pairs that are farther apart have no level.
+    """
 
     def __init__(self) -> None:
         self.levels: dict[Pair, int] = {}
@@ -118,7 +122,10 @@ class ContactFollower:
     def events(
         self, levels: dict[Pair, int], contacts: Callable[[], Contacts], data: Any, time: float
     ) -> list[ContactEvent]:
-        """Return the events since the last call; `contacts` reads the current contacts in full."""
+        """Store the new contact levels; return the events that result from their changes.
+
+        `contacts()` returns the current contacts; it is called only if there are events.
+        """
         before, last = self.levels, self._last
         self.adopt(levels, data, time)
         phases: dict[Pair, Phase] = {
@@ -137,12 +144,15 @@ class ContactFollower:
         return found
 
     def keep(self, data: Any, time: float) -> None:
-        """Copy the contacts, for "end" events of contacts that are missing in the next step."""
+        """Store a copy of the engine's contacts at the time `time` (s).
+
+        If a contact no longer exists in the next step, its "end" event reports this copy.
+        """
         if TOUCHING in self.levels.values():
             self._last = KeptContacts(data.contact, data.efc_force, time)
 
     def adopt(self, levels: dict[Pair, int], data: Any, time: float) -> None:
-        """Set the current levels without creating events."""
+        """Set the current contact levels without creating events."""
         self.levels = levels
         self.keep(data, time)
 
@@ -153,7 +163,10 @@ def _deepest(contacts: Contacts, pair: Pair) -> Contact:
 
 
 def wanted_classes(kinds: Collection[ContactClass] | None) -> frozenset[str]:
-    """Validate the contact classes of a subscription; None selects all."""
+    """Return the contact classes `kinds` as a set, or all classes if `kinds` is None.
+
+    Raises `BrazoError` if a class does not exist.
+    """
     if kinds is None:
         return frozenset(CLASSES)
     unknown = [kind for kind in kinds if kind not in CLASSES]

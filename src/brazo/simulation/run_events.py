@@ -1,6 +1,6 @@
-"""Events of a run, each with time, kind, message and data, and callbacks for them.
+"""Events of a run and callbacks that are called with them.
 
-`contact_event` and `grasp_event` give the texts of the events of the world.
+`contact_event` and `grasp_event` convert contact and grasp events of the world to events of a run.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ _CONTACT_VERBS = {"warning": "comes near", "begin": "touches", "end": "separates
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of a run: `kind` is a keyword to filter by, `text` the message.
+    """An event of a run: `kind` is a keyword to filter by, `text` is the message.
 
-    `event.kind`, `event["kind"]` and, for entries of `data`, `event.robot` all work, as for the
-    events of a recording.
+    Fields can be read as attributes (`event.kind`) or by key (`event["kind"]`).  The entries of
+    `data` can be read in the same way (`event.robot`).  Events of a recording have the same
+    interface.
     """
 
     t: float  # s
@@ -29,7 +30,7 @@ class Event:
     data: dict[str, Any] = field(default_factory=dict)
 
     def row(self) -> dict[str, Any]:
-        """Return the event in the form in which a recording stores it."""
+        """Return the event as a dict, as it is stored in a recording."""
         return {"t": self.t, "kind": self.kind, "text": self.text, **self.data}
 
     # The interface of a recorded event: access by key, and to entries of `data` by attribute.
@@ -45,7 +46,7 @@ class Event:
         return list(self.row())
 
     def get(self, key: str, default: Any = None) -> Any:
-        """Return a field by name, or the default."""
+        """Return the field `key`, or `default` if the event has no such field."""
         return self.row().get(key, default)
 
     def __getattr__(self, name: str) -> Any:
@@ -55,7 +56,7 @@ class Event:
 
 
 class Listening:
-    """A callback that is called with every event until `cancel`."""
+    """A registered callback; it is called with every event until `cancel` is called."""
 
     def __init__(self, log: EventLog, callback: Callable[[Event], object]) -> None:
         self._log = log
@@ -65,12 +66,12 @@ class Listening:
         self._callback(event)
 
     def cancel(self) -> None:
-        """Stop the calls; further calls of `cancel` have no effect."""
+        """Stop calling the callback; calling `cancel` again has no effect."""
         self._log.remove(self)
 
 
 class EventLog:
-    """All events of a run, in order."""
+    """All events of a run in order of time, and the callbacks for new events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -97,7 +98,7 @@ class EventLog:
 
 
 def contact_event(event: ContactEvent) -> tuple[str, str, dict[str, Any]]:
-    """Return kind, text and data of the event that reports a change of a contact."""
+    """Return the kind, text and data of the event that reports a change of a contact."""
     contact = event.contact
     data = {"first": contact.first, "second": contact.second, "between": contact.kind}
     text = f"{contact.first} {_CONTACT_VERBS[event.phase]} {contact.second}"
@@ -105,7 +106,7 @@ def contact_event(event: ContactEvent) -> tuple[str, str, dict[str, Any]]:
 
 
 def grasp_event(event: GraspEvent) -> tuple[str, str, dict[str, Any]]:
-    """Return kind, text and data of the event that reports a grasp or a release."""
+    """Return the kind, text and data of the event that reports a grasp or a release."""
     verb = "holds" if event.phase == "grasped" else "releases"
     text = f"{event.robot} {verb} {event.body}"
     return event.phase, text, {"robot": event.robot, "body": event.body}
