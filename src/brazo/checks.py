@@ -12,7 +12,7 @@ from brazo.errors import BrazoError
 
 
 def one_of(value: Any, allowed: Iterable[str], what: str) -> None:
-    """Raise a `BrazoError` unless `value` is in `allowed`; `what` names it in the message."""
+    """Raise `BrazoError` unless `value` is in `allowed`; `what` names the value in the message."""
     if value not in allowed:
         raise BrazoError(f"{what} '{value}' is not one of {', '.join(allowed)}")
 

@@ -6,15 +6,16 @@
 
 - Connections are read round-robin in slices of about a millisecond, so that thousands of small
   frames on one connection do not delay the others.
-- Every frame counts, including pings and fragments.  A connection that exceeds its rate limit is
-  closed with a reason, unless `exempt(connection)` is true.
+- Every frame counts, including pings and fragments.  A connection that exceeds its frame rate limit
+  is closed with a reason, unless `exempt(connection)` is true.
 - If an address opens connections faster than its rate limit, the server drops them when it
   accepts them, before the handshake.
-- A connection is pending until the server has identified the client.  Pending connections are
-  limited in number and time.  If there are too many, the address with the most pending
-  connections is found and its oldest pending connection is closed.
+- A connection is pending until the server has identified the client.  The number of pending
+  connections is limited.  If there are too many, the address with the most pending connections is
+  found and its oldest pending connection is closed.  The opening handshake has a time limit.
 
-Reading in slices is implemented in `brazo.internals.websockets`.
+Reading in slices is implemented in `brazo.internals.websockets`.  If the installed release of
+websockets does not support it, only the message rate and the handshake are limited.
 """
 
 from __future__ import annotations
@@ -49,14 +50,17 @@ def queue_connections(sockets: Iterable[socket.socket]) -> None:
 
 
 class RateLimit:
-    """Token bucket: `rate` frames per second, with bursts of up to `burst` frames."""
+    """Token bucket: `rate` events per second, with bursts of up to `burst` events.
+
+    An event is a received frame or an opened connection.
+    """
 
     def __init__(self, rate: float, burst: float) -> None:
         self.rate, self.burst = rate, burst
         self._left, self._at = burst, 0
 
     def allows(self, now: int) -> bool:
-        """Return whether one more frame is allowed at the time `now` (µs), and count it if so."""
+        """Return whether one more event is allowed at the time `now` (µs), and count it if so."""
         self._left = min(self.burst, self._left + max(now - self._at, 0) * 1e-6 * self.rate)
         self._at = now
         if self._left < 1.0:
@@ -107,7 +111,8 @@ class Gate:
     def flooding(self, connection: ServerConnection) -> str | None:
         """Return the reason to close a connection that exceeded its frame rate limit.
 
-        Return None if the connection is exempt from the limit.
+        Add 1 to the count of this reason.  If the connection is exempt from the limit, only return
+        None.
         """
         if self.exempt(connection):
             return None
@@ -143,7 +148,7 @@ class Gate:
             oldest.transport.abort()
 
     def identified(self, connection: ServerConnection) -> None:
-        """Remove a connection from the pending ones after it was identified or closed."""
+        """Remove a connection, which was identified or closed, from the pending connections."""
         if isinstance(connection, LimitedConnection):
             self._pending.pop(connection, None)
 

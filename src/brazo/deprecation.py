@@ -16,7 +16,8 @@ T = TypeVar("T")
 def warn_renamed(old: str, new: str, where: str = "", stacklevel: int = 2) -> None:
     """Warn that `old` was renamed to `new`.
 
-    `where` is a prefix of the message, such as `file:line: field: `.
+    `where` is a prefix of the message, such as `file:line: field: `.  `stacklevel` has the same
+    meaning as in a call of `warnings.warn` by the caller.
     """
     text = f"{where}'{old}' is now '{new}'; '{old}' will be removed in {RELEASE}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel + 1)
@@ -71,8 +72,8 @@ def renamed_option(options: dict[str, Any], old: str, new: str, what: str) -> No
 def renamed_fields(**names: str) -> Callable[[type[T]], type[T]]:
     """Class decorator for a dataclass with renamed fields.
 
-    The constructor accepts the old names, and the old attributes can be read.  `names` maps old
-    field names to new ones.
+    The constructor accepts the old names, and the attributes can be read by their old names.
+    `names` maps old field names to new ones.
     """
 
     def decorate(cls: type[T]) -> type[T]:

@@ -13,18 +13,25 @@ _PACKAGE = Path(__file__).parent
 
 
 class BrazoError(Exception):
-    """Invalid user input; the message is written for the user."""
+    """Base class of the errors for the user, such as invalid input or a missing library.
+
+    The message is written for the user.
+    """
 
 
 class RunFailed(BrazoError):
     """A run failed after it started.
 
-    The command-line program exits with status 1 for this error, and with 2 for other errors.
+    The command-line program exits with status 1 for this error, and with 2 for any other
+    `BrazoError`.
     """
 
 
 def at(path: str | Path | None, line: int | None, field: str = "") -> str:
-    """Return the prefix `file:line: field: ` of a message; unknown parts are left out."""
+    """Return the prefix `file:line: field: ` of a message; unknown parts are left out.
+
+    Without a path, the line is left out too.
+    """
     head = ""
     if path is not None:
         head = f"{path}:{line}: " if line else f"{path}: "
@@ -32,7 +39,11 @@ def at(path: str | Path | None, line: int | None, field: str = "") -> str:
 
 
 def user_place(error: BaseException) -> str:
-    """Return `file:line` of the user code that raised an error; empty if there is none."""
+    """Return `file:line` of the innermost user code in the traceback of an error.
+
+    User code is outside brazo, the standard library and installed packages.  The result is empty
+    if there is no such code.
+    """
     import sysconfig
 
     libraries = {Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")}

@@ -1,4 +1,4 @@
-"""Run ffmpeg, the program that comes with the package imageio-ffmpeg, as a child process."""
+"""Run ffmpeg, the program that the package imageio-ffmpeg contains or finds, as a child process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from brazo.errors import BrazoError
 
 
 def ffmpeg() -> str:
-    """Path of the ffmpeg program."""
+    """Return the path of the ffmpeg program; raise BrazoError if there is none."""
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
 
@@ -38,9 +38,9 @@ class Running:
         self._errors = errors
 
     def failure(self) -> str:
-        """Wait for the process to end and return the last line of its messages if it failed.
+        """Wait for the process to end; return the reason if it failed, otherwise an empty text.
 
-        The result is empty if it succeeded.
+        The reason is the last line of the messages of ffmpeg, or the exit code if there are none.
         """
         if self.process.wait() == 0:
             return ""
@@ -51,7 +51,10 @@ class Running:
 
 @contextlib.contextmanager
 def running(*arguments: str) -> Iterator[Running]:
-    """Context manager that starts ffmpeg and ends the process when the block ends."""
+    """Context manager that starts ffmpeg and yields the process.
+
+    If the process is still running at the end of the block, it is killed.
+    """
     command = [ffmpeg(), "-hide_banner", "-loglevel", "error", *arguments]
     with tempfile.TemporaryFile() as errors:
         process = None

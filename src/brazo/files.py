@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def require_regular(path: Path) -> os.stat_result:
-    """Return the status of a regular file; raise an error for folders, pipes and devices.
+    """Return the status of a regular file; raise BrazoError for folders, pipes and devices.
 
     Reading a pipe or device could block.  Raises FileNotFoundError if the path does not exist.
     """
@@ -45,7 +45,7 @@ def require_regular(path: Path) -> os.stat_result:
 
 
 def require_file(path: Path) -> os.stat_result:
-    """Return the status of a regular file; raise `BrazoError` if it does not exist."""
+    """Return the status of a regular file; raise `BrazoError` if the path is not a regular file."""
     try:
         return require_regular(path)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def existing(path: str | Path) -> Path | None:
 
 
 def is_regular(path: Path) -> bool:
-    """Return whether a path is a regular file; False if the name is invalid on this system."""
+    """Return whether a path is an existing regular file; False if the name is invalid here."""
     try:
         require_regular(path)
     except (BrazoError, FileNotFoundError):
@@ -74,9 +74,10 @@ def is_regular(path: Path) -> bool:
 def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
     """Context manager for writing a file atomically.
 
-    It yields a temporary path, which replaces `path` at the end unless an exception is raised.
-    With `exclusive=True`, an existing file is never replaced, even if it was created in the
-    meantime.
+    It yields the path of an empty temporary file, which replaces `path` at the end unless an
+    exception is raised.  With `exclusive=True`, BrazoError is raised instead of replacing an
+    existing file, even if that file was created in the meantime.  An OSError inside the block is
+    raised as BrazoError.
     """
     path = Path(path)
     temporary = temporary_name(path)
@@ -103,12 +104,16 @@ def replacing(path: Path, *, exclusive: bool = False) -> Iterator[Path]:
 
 
 def temporary_name(path: Path) -> Path:
-    """Return an unused hidden file name in the same folder, with the same suffix."""
+    """Return a random hidden file name in the folder of `path`, with the suffix of `path`."""
     return path.with_name(f".{path.name[:40]}.{secrets.token_hex(6)}{path.suffix}")
 
 
 def rename_exclusive(temporary: Path, path: Path) -> None:
-    """Rename a file; raise FileExistsError if the new name already exists."""
+    """Give the file `temporary` the name `path`; raise FileExistsError if `path` exists.
+
+    The file is linked, so it also keeps its old name, which the caller removes.  On a file system
+    without hard links it is renamed.
+    """
     try:
         os.link(temporary, path)
     except FileExistsError:
@@ -122,8 +127,8 @@ def rename_exclusive(temporary: Path, path: Path) -> None:
 def lock(file: BinaryIO, *, shared: bool = False) -> bool:
     """Try to lock an open file without waiting; return False if another process holds the lock.
 
-    Several processes may hold the lock if all use `shared=True`.  If the file system has no locks,
-    the result is True.
+    Several processes may hold the lock if all use `shared=True` (not on Windows, where every lock
+    is exclusive).  If the file system has no locks, the result is True.
     """
     try:
         if os.name == "nt":
@@ -147,7 +152,7 @@ def lock(file: BinaryIO, *, shared: bool = False) -> bool:
 
 
 def lock_is_held(path: Path) -> bool:
-    """Return whether a process holds the exclusive lock of a file; False if it cannot be read."""
+    """Return whether the exclusive lock of a file is held; False if the file cannot be read."""
     try:
         require_regular(path)
         with path.open("rb") as file:

@@ -4,8 +4,8 @@ A web page that the user visits can send requests to a server on the user's mach
 name whose DNS entry points to this machine (DNS rebinding).  Therefore the `Host` header of a
 request must be one of:
 
-    server on a loopback address     localhost, or a loopback address
-    server on another address        also any IP address and the name of this machine
+    any server                         the host on which it listens, localhost, a loopback address
+    server not on a loopback address   also any IP address and the name of this machine
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _HOST = re.compile(r"(\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<name>[\w.-]+))(:\d{1,5})?",
 
 
 def address(text: str) -> tuple[str, int]:
-    """Parse `host:port` or `ws://host:port` into host and port."""
+    """Parse `host:port` or `ws://host:port` into host and port; raise BrazoError if invalid."""
     parts = address_parts(text, "ws")
     assert parts.hostname is not None and parts.port is not None
     return parts.hostname, parts.port
 
 
 def address_parts(text: str, *schemes: str) -> SplitResult:
-    """Split an address such as `ws://host:port` into its parts, or raise an error.
+    """Split an address such as `ws://host:port` into its parts; raise BrazoError if invalid.
 
-    `schemes` are the allowed schemes; the first one is the default.
+    `schemes` are the allowed schemes.  An address without a scheme gets the first one.
     """
     whole = " or ".join(f"{scheme}://host:port" for scheme in schemes)
     wanted = f"expected host:port, such as 127.0.0.1:9000, or {whole}"

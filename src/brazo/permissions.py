@@ -1,8 +1,8 @@
-"""Folders and files that only their owner may write.
+"""Folders and files that only their owner may write, and secrets that only the owner may read.
 
 Compiled objects are loaded and executed, so their folder must belong to the current user and must
 not be writable by others.  On systems without Unix permissions (Windows) user folders are private
-by default, and nothing is checked.
+by default, and owner and mode are not checked.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _READABLE = stat.S_IRGRP | stat.S_IROTH
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder with mode 0700; raise an error if it exists and others may write to it."""
+    """Create a folder with mode 0700 if it does not exist, then check it with `check_private`.
+
+    Raises BrazoError if the folder cannot be created or the check fails.
+    """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -29,7 +32,7 @@ def make_private(folder: Path) -> None:
 
 
 def check_private(folder: Path) -> None:
-    """Raise an error unless a folder belongs to the user and no other user may write to it."""
+    """Raise BrazoError unless a folder belongs to the user and no other user may write to it."""
     try:
         found = folder.stat()
     except OSError as error:
@@ -41,7 +44,11 @@ def check_private(folder: Path) -> None:
 
 
 def not_private(found: os.stat_result) -> str:
-    """Return the reason why a file or folder is not private to the user; empty if it is private."""
+    """Return the reason why a file or folder is not private; empty if it is private.
+
+    `found` is the status of the file or folder.  Private means that it belongs to the user and that
+    no other user may write to it.  Without Unix permissions, the result is always empty.
+    """
     if not hasattr(os, "geteuid"):
         return ""
     if found.st_uid != os.geteuid():
@@ -59,7 +66,8 @@ def advice(folder: Path) -> str:
 def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
     """Remove the oldest files with a suffix until at most `files` files and `size` bytes are left.
 
-    The newest file is always kept.
+    The files are ordered by the time of their last modification.  The newest file is always kept.
+    File system errors are ignored.
     """
     with contextlib.suppress(OSError):
         with os.scandir(folder) as entries:
@@ -74,7 +82,11 @@ def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
 
 
 def read_secret(path: Path) -> str:
-    """Return the first line of a file; raise an error if other users may read or write the file."""
+    """Return the first line of a file, without surrounding spaces.
+
+    Only the first 4096 bytes are read.  Raises BrazoError if the file cannot be read, is not UTF-8,
+    or may be read or written by other users.
+    """
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno())

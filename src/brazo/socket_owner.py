@@ -32,7 +32,8 @@ REFUSAL = (
 def refuses_user(transport: Any) -> bool:
     """Return whether a connection belongs to a user other than root and the owner of this process.
 
-    The result is False if the system does not report the owner.
+    The result is True if the peer has already closed its socket, and False if the system does not
+    report the owner.
     """
     peer, own = (transport.get_extra_info(name) for name in ("peername", "sockname"))
     if not peer or not own or not hasattr(os, "geteuid"):
@@ -89,7 +90,8 @@ def _owner_from_netlink(peer: tuple[str, int], own: tuple[str, int]) -> int:
 def _packed(end: tuple[str, int], family: int) -> bytes:
     """Return the IP address of `end` (host, port) as bytes in network byte order.
 
-    The result is empty if the address is IPv6 and `family` is AF_INET.
+    For AF_INET6, an IPv4 address is converted to an IPv4-mapped address.  For AF_INET, the result
+    is empty if the address is IPv6 and not IPv4-mapped.
     """
     address = ipaddress.ip_address(end[0].partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
@@ -101,7 +103,11 @@ def _packed(end: tuple[str, int], family: int) -> bytes:
 
 
 def _owner_from_tables(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
-    """Return the user id of the peer from the tables in /proc/net; None if they cannot be read."""
+    """Return the user id of the peer from the tables in /proc/net.
+
+    Return `UNKNOWN` if the peer's socket is closed or not listed, and None if the tables cannot be
+    read.
+    """
     readable = False
     for table in TABLES:
         try:

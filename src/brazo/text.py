@@ -21,12 +21,16 @@ _NAMED = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def one_line(text: object) -> str:
-    """Return text on one line, with control characters escaped."""
+    """Return text on one line, with unsafe characters escaped.
+
+    Unsafe are control characters, line and paragraph separators, bidirectional formatting marks and
+    lone surrogates.
+    """
     return _UNSAFE.sub(_escaped, str(text))
 
 
 def printable(text: object) -> str:
-    """Return text with control characters escaped, except line breaks."""
+    """Return text with the characters escaped that `one_line` escapes, except line feeds."""
     return "\n".join(map(one_line, str(text).split("\n")))
 
 
@@ -36,7 +40,11 @@ def is_one_line(text: str) -> bool:
 
 
 def json_text(document: str) -> str:
-    """Return an equivalent JSON document without control characters in its strings."""
+    """Return an equivalent JSON document, with unsafe characters in its strings escaped.
+
+    The unsafe characters are those that `one_line` escapes.  The document must not contain tabs or
+    carriage returns between its values.
+    """
     return _UNSAFE.sub(
         lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", document
     )

@@ -266,7 +266,7 @@ BAD = [
     (lambda: polyline([A, B, A], 1.0, "blend", 0.01), "reverses, which cannot be blended"),
     (lambda: polyline([A, B, C], 1.0, "blend", 0.35), "too long for the side"),
     (lambda: polyline([A, B, C], 1.0, "blend"), "needs 'blend': the distance"),
-    (lambda: polyline([A, A, B], 1.0), "points 0 and 1 of the polyline are equal"),
+    (lambda: polyline([A, A, B], 1.0), "points[0] and points[1] of the polyline are equal"),
     (lambda: polyline([A[:3, 3], B[:3, 3]], 1.0), "give orientation"),
     (lambda: square(CENTRE, 0.1, AlongPath(), 4.0), "does not start at the end of path 1"),
     (lambda: sequence(line(A, B, 1.0), line(A, B, 1.0)), "does not start at the end of path 1"),

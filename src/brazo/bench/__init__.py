@@ -1,9 +1,10 @@
 """Benchmarks of brazo and of other libraries (peers) on this machine: `brazo bench`.
 
-There is one module for each section of the report.  In every comparison, all libraries get the same
-robot and the same inputs.  A library whose results differ from those of brazo is omitted with a
-note.  The others are timed in turn in one process, in several rounds, and the best round of each
-counts.  Peers are used if they are installed; none is a dependency.
+There is one module for each name in `SECTIONS`; it measures one or several sections of the report.
+In every comparison, all libraries get the same robot and the same inputs.  A library whose results
+differ from those of brazo is omitted with a note.  The others are timed in turn in one process, in
+several rounds, and the best round of each counts.  Peers are used on request if they are installed.
+Except MuJoCo, none is a dependency of brazo.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ def run(
     sections: Sequence[str] = SECTIONS,
     progress: Callable[[str], None] = lambda words: None,
 ) -> BenchReport:
-    """Measure the named sections in order; `progress` is called with the name of each."""
+    """Measure the named sections in order and return the report.
+
+    `progress` is called with the name of each section before it is measured.
+    """
     from brazo.bench import (
         batch,
         closed_loop,

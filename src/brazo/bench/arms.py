@@ -1,9 +1,8 @@
-"""The benchmarked arms: the Puma 560 and a 6R arm without special geometry.
+"""The benchmarked arms: the Puma 560, a 6R arm without special geometry, and the UR5e (IK only).
 
 The Puma has right angles between its axes and many inertias that are 0, so much of its arithmetic
-is eliminated.  The other arm, `general`, has no right angles, no parallel axes, no lengths of 0 and
-full inertia tensors, so nothing is eliminated.  Results
-for other six-joint arms are between the two.
+is eliminated.  The arm `general` has no right angles, no parallel axes, no lengths of 0 and full
+inertia tensors, so nothing is eliminated.  Results for other six-joint arms are between the two.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ joints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class States:
-    """Random states of one arm as arrays (N, n); `tau` are the torques that cause `qdd`."""
+    """Random states of one arm as arrays (N, n); `tau` are the joint torques that cause `qdd`."""
 
     q: np.ndarray
     qd: np.ndarray
@@ -50,7 +49,7 @@ class States:
 
 @lru_cache(maxsize=1)
 def puma() -> Robot:
-    """The Puma 560 with rigid links, without friction and motors."""
+    """The Puma 560 with rigid links, without friction and motor inertia."""
     return load("puma560")
 
 

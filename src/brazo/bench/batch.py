@@ -3,7 +3,7 @@
 Pinocchio's batch functions are in C++ and use one column per state.  CasADi maps its compiled
 function over the arrays of brazo, with one thread.  For brazo's kernels with one thread, the
 performance is also given as a share of the peak of one core.  For this share, the floating-point
-operations of the expressions, sines and cosines are counted, without loads, stores and checks.
+operations of the expressions, sines and cosines are counted, but no loads, stores and checks.
 """
 
 from __future__ import annotations
@@ -125,7 +125,10 @@ def _peak_shares(settings: Settings) -> Section:
 
 
 def flops(kernel: Kernel) -> int:
-    """Number of floating-point operations in one evaluation of a kernel."""
+    """Return the number of floating-point operations in one evaluation of a kernel.
+
+    A sine and the cosine of the same angle count together as `flops_of_sincos()` operations.
+    """
     counts = kernel.op_counts()
     pairs = max(counts.get("sin", 0), counts.get("cos", 0))
     plain = sum(counts.get(op, 0) for op in ("add", "sub", "mul", "div", "sqrt", "min", "max"))

@@ -1,8 +1,8 @@
 """Race: several callables are timed in turn over many rounds, and the best time of each counts.
 
 The load of a machine changes from second to second.  Callables that are called within milliseconds
-of each other run under the same load.  The best time is the one with the smallest
-disturbance by other processes.
+of each other run under the same load.  The best time is the one with the smallest disturbance by
+other processes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ def race(
 ) -> dict[str, float]:
     """Time callables in turn and return the best time (s) of each, per unit of work.
 
-    One call does `work` units of work, for all callables or by name.
+    `work` is the number of units of work of one call: a number for all callables, or a number for
+    each name.
     """
     repeats = {name: _repeats(call, settings.round_time) for name, call in callables.items()}
     best = {name: _time(call, repeats[name]) for name, call in callables.items()}
@@ -36,7 +37,7 @@ def race(
 
 
 def _repeats(call: Callable[[], Any], seconds: float) -> int:
-    """Return the number of calls that take about `seconds`, found by trial.
+    """Return the number of calls that take about `seconds` in total, found by trial.
 
     The trial calls also warm up caches.
     """

@@ -37,15 +37,18 @@ def measure(settings: Settings) -> list[Section]:
 
 
 def gains(arm: Robot, q: np.ndarray) -> dict[str, Any]:
-    """PID gains with which each joint alone is critically damped with 20 rad/s, by name."""
+    """PID gains (n,) by name, from the diagonal of the mass matrix at q.
+
+    Without the integral term, each joint alone is critically damped with 20 rad/s.
+    """
     m = np.diag(arm.mass_matrix(q))
     return {"kp": 400.0 * m, "ki": 800.0 * m, "kd": 40.0 * m}
 
 
 def wave(arm: Robot, q0: np.ndarray, steps: int) -> np.ndarray:
-    """Reference (3, steps, n) in which every joint makes a slow sine about q0.
+    """Reference (3, steps, n) in which every joint follows a slow sine about q0.
 
-    Its rows are positions, velocities and accelerations.
+    The first dimension contains positions, velocities and accelerations.  A step is 1 ms.
     """
     t = DT * np.arange(steps)[:, None]
     w = np.linspace(1.0, 3.0, arm.n)
@@ -70,10 +73,10 @@ class NativeLoop:
         every: int = 0,
         threads: int | None = None,
     ) -> LoopRun:
-        """Simulate `steps` steps from rest at q0 (..., n).
+        """Simulate `steps` steps of 1 ms from rest at q0 (..., n).
 
         The reference is (3, steps, n), or (3, 1, n) if it is constant.  With `every` = k, every
-        k-th step is recorded; with 0, none.
+        k-th step is recorded; with `every` = 0, no step is recorded.
         """
         rest = np.broadcast_to(self._state, (*q0.shape[:-1], len(self._state)))
         x = np.concatenate([q0, rest], axis=-1)
@@ -81,7 +84,7 @@ class NativeLoop:
         return self._loop(steps, every=every, threads=threads, x=x, **streams, **self._fixed)
 
     def end(self, q0: np.ndarray, reference: np.ndarray, steps: int) -> np.ndarray:
-        """Simulate as in `run` and return the last positions (..., n)."""
+        """Simulate as in `run` and return the final positions (..., n)."""
         return self.run(q0, reference, steps).x[..., : self.n]
 
     def torques(self, run: LoopRun) -> np.ndarray:
@@ -172,9 +175,9 @@ def _race_rollout(
 ) -> list[tuple[dict[str, Value], float]]:
     """Time `run(threads)` and `mujoco.rollout` with the same torques, and add rows to the section.
 
-    `work` is the number of steps of a run.  `replay` are the first arguments of `_MuJoCo.rollout`,
-    and `end_of_run` are the positions that the rollout must reach.  Return each row, and the time
-    (s) per step of brazo.
+    `work` is the number of steps of all arms in one call of `run`.  `replay` are the first four
+    arguments of `_MuJoCo.rollout`, and `end_of_run` are the positions that the rollout must reach.
+    Return a list of pairs: a row, and the time (s) per step of brazo.
     """
     found = []
     for threads in (1, 2) if thread_count() > 1 else (1,):
@@ -249,10 +252,10 @@ class _MuJoCo:
         tau: np.ndarray,
         threads: int,
     ) -> Any:
-        """Return two functions: one simulates all arms, the other returns their last positions.
+        """Return two functions: one simulates all arms, the other returns their final positions.
 
-        Arm i starts at `starts[i]` with the velocities `speeds[i]` and gets the torques `tau[i]`
-        (steps, n).
+        Arm i starts at `starts[i]` (n,) with the velocities `speeds[i]` (n,) and gets the torques
+        `tau[i]` (steps, n).
         """
         from brazo.bench.peers.mujoco_peer import bare_model
 

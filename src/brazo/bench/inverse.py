@@ -1,12 +1,13 @@
 """Inverse kinematics of the Puma 560, of the UR5e and of six-joint arms without special geometry.
 
 For the Puma and the UR5e, one call and batches are timed.  Each call solves the next of many random
-poses and returns the joint values of all branches as an array.  Libraries that find one numeric
-solution return only that one.  A peer (another library) is timed if it finds the same number of
-branches and if they reach the targets.
+poses and returns the joint values of all branches as an array, or as a list of branches.  Libraries
+that find one numeric solution return only that one.  A peer (another library) is timed if its
+solutions for 20 poses reach the targets and, for peers that find all branches, if their number is
+that of brazo.
 
-The arms without special geometry are one of brazo's robots and those for which the library ssik has
-a prepared solver.  Joint limits are ignored.  Each call returns a list of all solutions.
+The arms without special geometry are one of brazo's robots and two arms for which the library ssik
+has a prepared solver.  Each call returns a list of all solutions, including those out of limits.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def _batch(
 
 
 def _unfit(arm: Robot, peer: InversePeer, T: np.ndarray) -> str | None:
-    """Return the reason why a peer cannot be timed; None if it can be timed."""
+    """Return the reason why a peer is not timed; None if it is timed.  T are poses (N, 4, 4)."""
     ours = arm.ik_batch(T).valid.sum(axis=1)
     for target, count in zip(T[:20], ours, strict=False):
         q = peer.solve(target)

@@ -3,7 +3,7 @@
 Urrea and Coltters (2015) generate code for M, C and G, invert M numerically in every evaluation and
 integrate with Runge–Kutta.  Here `derive()` generates this code.  It is run in Python with NumPy,
 and in C with a Gauss–Jordan inverse.  All methods simulate both arms with the same PID controller,
-with constant torque in each step.
+with constant torque in each step.  brazo is also timed with a computed-torque controller.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class Settings:
 
     @property
     def rounds(self) -> int:
-        """Number of rounds in which callables are timed; the best round of each counts."""
+        """Max number of rounds in which callables are timed; the best round of each counts."""
         return 3 if self.quick else 25
 
     @property
@@ -28,5 +28,5 @@ class Settings:
 
     @property
     def longest_race(self) -> float:
-        """Max time (s) of all rounds; the number of rounds is reduced to keep to it."""
+        """Approximate max time (s) of all rounds; it limits the number of rounds (at least 2)."""
         return 1.0 if self.quick else 15.0

@@ -20,6 +20,7 @@ Triangles = tuple[np.ndarray, np.ndarray]
 def read_binary_stl(path: Path, max_triangles: int) -> Triangles | None:
     """Return the vertices (v, 3) and faces (f, 3) of a binary STL file; None for a text STL file.
 
+    A file that begins with "solid" is text unless its size is exactly that of a binary file.
     Corners at the same point share one vertex.  Raises BrazoError if the file is shorter than the
     number of triangles in its header requires, or has more than `max_triangles` triangles.
     """

@@ -58,7 +58,7 @@ class Canvas:
         self.cylinder(body, name, frame, span, 0.68 * radius, color, bevel=0.05, collides=False)
 
     def finished(self) -> tuple[tuple[Part, ...], ...]:
-        """Return the parts of each body, with unique names within the body.
+        """Return the parts of each body; their names are unique within the body.
 
         Every moving body has a main part, which is named "first segment" for body 1, "second
         segment" for body 2 and so on.

@@ -2,8 +2,8 @@
 
 The surface is cut by planes normal to the coordinate axes, one at a time.  Of the possible cuts,
 the one that reduces the total volume of the convex hulls most is made.  Cutting ends when the
-reduction is below `WORTH` times the volume of the uncut hull.  The hulls of the pieces cover the
-solid with less empty space than a single hull.
+reduction is below `WORTH` times the volume of the uncut hull, or at the max number of pieces.  The
+hulls of the pieces cover the solid with less empty space than a single hull.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GRID = 100  # cells along the longest side
 def convex_pieces(
     vertices: Array, faces: Array, most: int = MOST_PIECES
 ) -> list[tuple[Array, Array]]:
-    """Return the vertices (v, 3) and faces (f, 3) of convex pieces that cover a surface.
+    """Return convex pieces that cover a surface, each as vertices (v, 3) and faces (f, 3).
 
     `most` is the max number of pieces.  Raises BrazoError if all points are in one plane.
     """
@@ -88,7 +88,10 @@ def _best_cut(triangles: Array, volume: float) -> tuple[float, list[tuple[Array,
 
 
 def _faces_across(triangles: Array, axis: int) -> list[float]:
-    """Return the coordinates along `axis` of the largest flat regions normal to this axis."""
+    """Return the coordinates along `axis` of the largest flat regions normal to this axis.
+
+    At most `_FACES` coordinates are returned.
+    """
     along = triangles[:, :, axis]
     size = float(np.ptp(triangles, axis=(0, 1)).max())
     flat = triangles[np.ptp(along, axis=1) <= 1e-7 * size]
@@ -141,9 +144,9 @@ def _volume(triangles: Array) -> float:
 def _hull(points: Array) -> tuple[Array, Array]:
     """Return the vertices and faces of a convex hull that contains the points.
 
-    If the exact hull has more than `MOST_CORNERS` vertices, an approximation is returned.  It is
-    the hull of the points that are extreme in `MOST_CORNERS` evenly spread directions, scaled up
-    until it contains all points.
+    If the exact hull has more than `MOST_CORNERS` vertices, an approximation is returned.  The
+    approximation is the hull of the points that are extreme in `MOST_CORNERS` evenly spread
+    directions, scaled up until it contains all points.
     """
     vertices, faces = hull_of(points)
     if len(vertices) <= MOST_CORNERS:

@@ -20,9 +20,10 @@ Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def creased(vertices: np.ndarray, faces: np.ndarray) -> Arrays:
-    """Return the vertices, faces and vertex normals of a mesh for drawing.
+    """Return the vertices (v, 3), faces (f, 3) and vertex normals (v, 3) of a mesh for drawing.
 
-    Vertices are duplicated along creases, so that each copy has the normal of its side.
+    Vertices are duplicated along creases, so that each copy has the normal of its side.  Triangles
+    of zero area are removed.  Raises BrazoError if all triangles have zero area.
     """
     same = same_place(vertices)
     places = same[faces]

@@ -13,7 +13,8 @@ Frames of the bodies that `delta_parts` returns (all lengths in metres):
 
 The two ball joints of an elbow are at the distance `rod_offset` on either side of its centre.  The
 platform has such a pair of ball joints for each arm.  As with serial arms, all radii follow from
-one size.  If the lengths of the robot change, only the drive arms and rods change their length.
+one size.  At a constant size, L1 and L2 change only the lengths of the drive arms and rods, and the
+width of the stand.
 """
 
 from __future__ import annotations
@@ -67,9 +68,10 @@ def delta_parts(
     """Return the parts of a Delta robot by body name.
 
     `R`, `r`, `L1`, `L2` (m) and `azimuths` (rad) are the dimensions of `DeltaModel`.  `size` is the
-    radius (m) of the drive hubs, by default `delta_size` of the lengths.  Pass the size of the
-    original robot to keep it while lengths are edited.  `stand` is the height (m) of the drive axes
-    above the floor; if it is above 0, the base gets legs down to the floor.
+    radius (m) of the drive hubs before scaling by `style.width`, by default `delta_size` of the
+    lengths.  Pass the size of the original robot to keep it while lengths are edited.  `stand` is
+    the height (m) of the drive axes above the floor; if it is above 0, the base gets legs down to
+    the floor.
     """
     style = style or Style()
     u = (size or delta_size(R, L1, L2)) * style.width

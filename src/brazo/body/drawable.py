@@ -9,7 +9,10 @@ from brazo.model.shapes import Mesh
 
 
 def undrawable(model: Model) -> list[str]:
-    """Return a message for each part that cannot be drawn: its body, its name and the reason."""
+    """Return a message for each part that cannot be drawn: its body, its name and the reason.
+
+    The collision meshes of a part are checked too.
+    """
     found = []
     for body, parts in model.solids:
         for part in parts:

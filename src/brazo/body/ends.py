@@ -60,7 +60,8 @@ def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, has_gripper:
     """Return +1 if the tool points along the z axis of the last body's exit frame, otherwise -1.
 
     The exit frame is at the end of the last D-H row.  `radius` (m) is the radius of the tool
-    flange, and `tool` (4, 4) is the pose of the tool in the frame of the last body.
+    flange, and `tool` (4, 4) is the pose of the tool in the frame of the last body.  If all axes
+    are vertical and there is neither a tool offset nor a gripper, the tool points down.
     """
     if tool[2, 2] < -0.5 or tool[2, 3] < -0.2 * radius:
         return -1.0
@@ -73,7 +74,7 @@ def outward(bones: Sequence[Bone], radius: float, tool: np.ndarray, has_gripper:
 def tool_end(
     bones: Sequence[Bone], radius: float, tool: np.ndarray, gripper: Gripper | None
 ) -> EndFace:
-    """Return where the last body must end so that flange and gripper reach the tool frame.
+    """Return the face where the last body must end so that flange and gripper reach the tool frame.
 
     See `outward` for the arguments.
     """
@@ -146,7 +147,7 @@ def _last_face(canvas: Canvas, plan: DrawingPlan, frame: np.ndarray) -> float:
 def _draw_gripper(
     canvas: Canvas, plan: DrawingPlan, back: np.ndarray, gripper: Gripper, length: float
 ) -> None:
-    """Draw the palm and fingers of the gripper.
+    """Draw the palm and the fingers of the gripper, at the max opening.
 
     `back` (4, 4) is the pose of the back of the palm in the frame of the last body; its z axis
     points along the fingers.  `length` (m) is the length of the palm.

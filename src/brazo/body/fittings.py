@@ -3,7 +3,8 @@
 A hub is a dark cylinder with a coloured ring.  It belongs to the parent body; because it is round,
 no rotation is visible.  A quill is a rod of the child that slides in a sleeve of the parent.  A
 mast is a column of the parent on which the child slides.  The lengths of rods and masts depend on
-the stroke.  All other sizes depend only on the radius of the joint.
+the stroke, the lengths of tubes and collars on the gap between the bodies.  Most other sizes depend
+only on the radius of the joint.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ def _hub(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
 
 
 def _quill(canvas: Canvas, plan: DrawingPlan, k: int) -> None:
-    """Draw a sleeve on the parent, and a rod on the child, so long that it stays in the sleeve."""
+    """Draw a sleeve on the parent and a rod on the child.
+
+    The rod is long enough to stay in the sleeve over the whole stroke.
+    """
     place, axis, r, style = plan.place(k), plan.axes[k - 1], plan.r[k], canvas.style
     lo, hi = place.parent
     name = f"{ordinal(k)} joint"

@@ -46,12 +46,12 @@ def generate_parts(
     style: Style | None = None,
     sizes: Sizes | None = None,
 ) -> tuple[tuple[Part, ...], ...]:
-    """Return the parts of body 0 (the base) to body n.
+    """Return the parts of each body, from body 0 (the base) to body n.
 
     `base` is the pose of the first frame of the table in the base frame, `tool` the pose of the
-    tool in the frame of the last body, `limits` the range of each joint variable.  Pass the `sizes`
-    (see `proportions`) of the original arm to keep them while its lengths are edited.  By default,
-    the sizes follow from the lengths in `rows`.
+    tool in the frame of the last body, `limits` the range (rad or m) of each joint variable.  Pass
+    the `sizes` (see `proportions`) of the original arm to keep them while its lengths are edited.
+    By default, the sizes follow from the lengths in `rows`, the limits and the tool.
     """
     if not rows:
         raise BrazoError("an arm needs at least one joint to be drawn")

@@ -12,8 +12,8 @@ axis is free and is chosen here:
 * A gap that remains between two bodies on the same axis is bridged by a tube if it is long, by a
   hub if it is short.
 
-All radii follow from one number, the radius of the first joint.  They decrease along the arm with
-the remaining reach.  Longer segments do not get larger flanges.
+All radii follow from one number, the radius of the first joint, which depends on the reach.  They
+decrease along the arm with the remaining reach.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class JointPlace:
 class EndFace:
     """Required end face of the last body.
 
-    `z` (m) is its position along the z axis of the foot frame (the axis of the last joint).  `side`
-    is +1 if the end face points along z, -1 if it points against z.
+    `z` (m) is its position along the z axis of the foot frame of this body (the axis of the last
+    joint).  `side` is +1 if the end face points along z, -1 if it points against z.
     """
 
     z: float
@@ -222,8 +222,8 @@ def _part_crossings(
 ) -> None:
     """Separate the parent and child of each joint whose housings would overlap on the joint axis.
 
-    Only joints whose two bodies cannot be shifted along the axis are changed.  The housings become
-    shorter, or the arrangement of the joint becomes *fork* or *nest*.
+    Only revolute joints whose two bodies cannot be shifted along the axis are changed.  The
+    housings become shorter, or the arrangement of the joint becomes *fork* or *nest*.
     """
     for k in range(1, len(axes) + 1):
         place, offset = places[k], axes[k - 1].near
@@ -269,7 +269,7 @@ def fork_length(radius: float) -> float:
 
 
 def _reach_out(axis: Axis, place: JointPlace, radius: float) -> None:
-    """Extend the housing of the parent to the hub of the child, if the gap is small.
+    """Extend the housing of the parent to the hub of the joint, if the gap is small.
 
     The child is a plate beside the parent.  `radius` (m) is the radius of the joint.
     """
@@ -375,7 +375,7 @@ def _stack(
 
 
 def base_stack(radius: float) -> float:
-    """Return the min height (m) of the base: floor plate, column and top together."""
+    """Return the min height (m) of the base, from the floor to the first moving body."""
     return 1.05 * radius
 
 
@@ -396,7 +396,7 @@ def _slide(
 ) -> None:
     """Arrange prismatic joint k as a *quill*: a rod of the child in a sleeve of the parent.
 
-    If the axis coincides with a vertical first joint axis, the arrangement is *mast* instead.
+    If the axis is the vertical first joint axis or coincides with it, the arrangement is *mast*.
     """
     place, axis = places[k], axes[k - 1]
     coaxial = all(bone.parallel and abs(bone.a) < 1e-9 for bone in bones[1:k])

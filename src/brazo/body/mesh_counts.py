@@ -38,7 +38,8 @@ Count = tuple[int, int]  # instances, triangles
 def require_moderate(path: Path, max_triangles: int) -> None:
     """Raise BrazoError if a mesh file declares too many triangles or instances.
 
-    Also raises BrazoError if the file declares more data than it contains.
+    Also raises BrazoError if the file is invalid or declares more data than it contains.  Formats
+    other than COLLADA, glTF, PLY and STEP are not checked.
     """
     match path.suffix.lower():
         case ".dae":
@@ -73,8 +74,9 @@ def _total(
 ) -> Count:
     """Return the numbers of instances and triangles in a graph of nodes.
 
-    A node that is contained several times counts several times.  `own(node)` returns the counts of
-    a node without its children, and `children(node)` yields its children.
+    Each node is one instance.  A node that is contained several times counts several times.
+    `own(node)` returns the additional counts of a node without its children, and `children(node)`
+    yields its children.
     """
     known: dict[Any, Count] = {}
     open_nodes: set[Any] = set()
@@ -153,7 +155,7 @@ def _geometry(
     """Return the geometry that an instance element refers to; None if it does not exist.
 
     `element` is the element that the instance names: a geometry, or a controller with a skin that
-    refers to a geometry.  `target(element)` returns the element that another one refers to.
+    refers to a geometry.  `target(x)` returns the element that the element x refers to.
     """
     if element is not None and _tag(element) == "controller":
         skins = list(element.iter("{*}skin"))
@@ -296,7 +298,8 @@ def _step(data: bytes) -> Count:
     """Return the number of instances in the assemblies of a STEP file; the triangle count is 0.
 
     An entry NEXT_ASSEMBLY_USAGE_OCCURRENCE(id, name, description, #assembly, #component,
-    designator) places a component in an assembly.  Raises BrazoError if the file is incomplete.
+    designator) places a component in an assembly.  Raises BrazoError if the file is incomplete or
+    not a STEP file.
     """
     if not data.lstrip()[:13].upper().startswith(b"ISO-10303-21;"):
         raise BrazoError("cannot be read as a mesh: not a STEP file (ISO-10303-21 is missing)")
@@ -317,7 +320,7 @@ def _step(data: bytes) -> Count:
 
 
 def _ply(path: Path) -> None:
-    """Raise BrazoError if a PLY file declares more elements than it has bytes."""
+    """Raise BrazoError if a PLY file declares more elements of one kind than it has bytes."""
     size = path.stat().st_size
     with path.open("rb") as file:
         header = file.read(_PLY_HEADER).partition(b"end_header")[0]

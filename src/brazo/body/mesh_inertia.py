@@ -3,7 +3,8 @@
 The solid is a sum of tetrahedra from one point to the triangles, with signed volumes V = det(a, b,
 c) / 6.  The second moments of one tetrahedron are V/20 (Σ pᵢpᵢᵀ + s sᵀ), with s the sum of its
 corners pᵢ (Tonon, J. Math. Stat. 1, 2005).  This is exact for every closed surface whose triangles
-are counter-clockwise when seen from outside.  The surface may have several separate parts.
+are all counter-clockwise, or all clockwise, when seen from outside.  The surface may have several
+separate parts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ MIN_FILLED = 1e-9  # volume over that of the bounding cube, below which a surfac
 
 
 def solid_inertia(vertices: Array, faces: Array, density: float) -> Inertia:
-    """Return the inertia of the solid inside a closed surface, with uniform density (kg/m³)."""
+    """Return the inertia of the solid inside a closed surface, with uniform density (kg/m³).
+
+    Raises BrazoError if the surface encloses no volume.
+    """
     middle = (vertices.min(axis=0) + vertices.max(axis=0)) / 2.0
     corners = vertices[faces] - middle  # (f, 3, 3)
     volumes = np.linalg.det(corners) / 6.0
@@ -60,8 +64,8 @@ def hull_of(vertices: Array) -> tuple[Array, Array]:
 def open_edges(vertices: Array, faces: Array) -> int:
     """Return the number of open edges of a surface; 0 if the surface is closed.
 
-    An edge is open if it is not shared by exactly two faces with consistent orientation.  Vertices
-    at the same point count as one vertex.
+    An edge of a face, from vertex a to vertex b, is open if no edge of another face from b to a can
+    be paired with it.  Vertices at the same point count as one vertex.
     """
     places = same_place(vertices)[faces].astype(np.int64)
     kept = (places != np.roll(places, 1, axis=1)).all(axis=1)  # without needles

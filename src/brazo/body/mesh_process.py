@@ -1,7 +1,7 @@
 """Client of `mesh_worker`, a separate process that reads mesh files.
 
-One process reads all files.  It is started for the first file, stopped after some idle seconds and
-replaced if a file exceeds the limits on memory or time.
+One process reads all files.  It is started for the first file, stopped after `IDLE` seconds without
+requests, and replaced if it crashes or exceeds a time limit.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class MeshReader:
         self._idle: threading.Timer | None = None
 
     def read(self, path: Path, max_triangles: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the vertices (v, 3) and faces (f, 3) of a mesh file, merged into one object.
+        """Return the vertices (v, 3) and faces (f, 3) of all objects of a mesh file together.
 
         Raises BrazoError if the file cannot be read.
         """

@@ -1,4 +1,4 @@
-"""Process that reads mesh files with trimesh, with limits on memory and time.
+"""Process that reads mesh files, with limits on memory (Linux) and CPU time (POSIX).
 
 The formats are those of trimesh (STL, OBJ, PLY, COLLADA, glTF, OFF, ...), STEP by cascadio
 (OpenCASCADE) and VRML by `brazo.body.vrml`.  Every object gets the pose that the file defines. The
@@ -42,8 +42,9 @@ _memory_is_limited = False
 class MeshPart:
     """Triangles of one object of a mesh file.
 
-    `names` are the names of the nodes that contain the object, outermost first.  `sized` is True if
-    the file defines a unit; the vertices are then in metres.
+    `names` are the names of the nodes from the root of the file to the object, outermost first.
+    `color` is red, green and blue, from 0 to 1.  `sized` is True if the file defines a unit; the
+    vertices are then in metres.
     """
 
     names: tuple[str, ...]
@@ -82,7 +83,10 @@ def serve() -> None:
 
 
 def read_parts(path: Path, max_triangles: int) -> list[MeshPart]:
-    """Return the objects of a mesh file, at the poses that the file defines."""
+    """Return the objects of a mesh file, at the poses that the file defines.
+
+    Raises BrazoError if the file cannot be read or has too many triangles.
+    """
     require_moderate(path, max_triangles)
     try:
         parts = _parts(path, max_triangles)
@@ -99,7 +103,7 @@ def read_parts(path: Path, max_triangles: int) -> list[MeshPart]:
 
 
 def merged(parts: Sequence[MeshPart]) -> MeshPart:
-    """Return the triangles of all objects as one object."""
+    """Return the triangles of all objects as one object, without names and colour."""
     counts = [0, *np.cumsum([len(part.vertices) for part in parts]).tolist()]
     faces = [part.faces + start for part, start in zip(parts, counts, strict=False)]
     vertices = [part.vertices for part in parts]
@@ -232,7 +236,7 @@ def _own_output() -> Any:
 
 
 def _limit_memory() -> None:
-    """Limit the memory that the process can allocate from now on (Linux only)."""
+    """Limit the memory that the process can allocate from now on to `MEMORY` bytes (Linux only)."""
     global _memory_is_limited
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource

@@ -1,4 +1,4 @@
-"""Reader of mesh files as triangles in metres.
+"""Reader of mesh files as triangles; lengths are in m, also those of files without a unit.
 
 Files are read by `brazo.body.mesh_worker` in a separate process.  Binary STL is read in this
 process, because its records have a fixed size that can be checked against the file size.
@@ -28,7 +28,7 @@ SUFFIXES = (
 def mesh_triangles(mesh: Mesh) -> Triangles:
     """Return the vertices (v, 3) in m and faces (f, 3) of a mesh, with its scale applied.
 
-    They are those in the mesh object, or those of its file.
+    The triangles are those in the mesh object.  If it has none, they are read from its file.
     """
     if mesh.vertices is not None and mesh.faces is not None:
         vertices, faces = checked(mesh.vertices, mesh.faces)
@@ -73,7 +73,7 @@ def load_triangles(path: str | Path) -> Triangles:
 
 
 def require_readable(path: Path) -> None:
-    """Raise BrazoError if a mesh file does not exist or is too large."""
+    """Raise BrazoError if a mesh file does not exist, is not a regular file or is too large."""
     try:
         size = require_regular(path).st_size
     except FileNotFoundError:

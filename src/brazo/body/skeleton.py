@@ -70,7 +70,7 @@ def skeleton(
     limits: Sequence[Span] | None = None,
     base: np.ndarray = IDENTITY,
 ) -> tuple[list[Bone], list[Axis]]:
-    """Return the lines of bodies 0..n (0 is the base) and the joint axes 1..n of a D-H table.
+    """Return the bones of bodies 0..n (0 is the base) and the joint axes 1..n of a D-H table.
 
     `limits` are the limits of the joint variables.  `base` (4, 4) is the pose of the first frame of
     the table in the base frame.

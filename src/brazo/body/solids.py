@@ -11,8 +11,8 @@ is known exactly, (sin t cos φ, sin t sin φ, cos t), so ends stay flat and edg
 at the same position with different normals give a sharp edge.
 
 `mesh` returns the surface for drawing: vertices are duplicated at sharp edges.  `triangles` returns
-the same surface with duplicate vertices merged.  It is watertight, for volumes and collision
-detection.
+the same surface with duplicate vertices merged, for volumes and collision detection.  This surface
+is watertight, except for a mesh file with holes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class SurfaceMesh:
 def mesh(shape: Shape) -> SurfaceMesh:
     """Return the surface of a shape for drawing.
 
-    Vertices are shared where the surface is smooth and duplicated at sharp edges.
+    Vertices are shared where the surface is smooth and duplicated at sharp edges.  Raises
+    BrazoError if a size is invalid or a mesh file cannot be read.
     """
     _require_positive(shape)
     with np.errstate(all="ignore"):  # checked below
@@ -77,7 +78,7 @@ def mesh(shape: Shape) -> SurfaceMesh:
 
 @lru_cache(maxsize=4096)
 def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vertices (v, 3) float64 and faces (f, 3) int32 of the closed surface of a shape.
+    """Return the vertices (v, 3) float64 and faces (f, 3) int32 of the surface of a shape.
 
     No two vertices are at the same point.
     """
@@ -275,7 +276,7 @@ def _name(shape: Shape) -> str:
 
 
 def _require_positive(shape: Shape) -> None:
-    """Raise BrazoError if a size is not finite, negative, or zero where zero is invalid."""
+    """Raise BrazoError if a size is negative or not finite, or zero where zero is invalid."""
     straight = 0.0  # may be zero
     match shape:
         case Box(size):

@@ -50,7 +50,8 @@ Triangles = tuple[np.ndarray, np.ndarray]
 class Shape:
     """Triangles of a VRML Shape node, in the coordinate frame of the file.
 
-    `names` are the DEF names of the nodes that contain the shape, outermost first.
+    `names` are the DEF names of the nodes from the root of the file to the geometry, outermost
+    first.
     """
 
     names: tuple[str, ...]
@@ -69,7 +70,7 @@ class _Node:
 def read_vrml(data: bytes, max_triangles: int) -> list[Shape]:
     """Return the shapes of a VRML file.
 
-    Raises BrazoError if the file is not VRML 2.0, or has too many shapes or triangles.
+    Raises BrazoError if the file is not valid VRML 2.0, or has too many shapes or triangles.
     """
     if data.startswith(b"#VRML V1.0"):
         raise BrazoError("VRML 1.0 is not supported; save the file as VRML 2.0 (VRML97)")
@@ -207,7 +208,8 @@ def _is_number(word: str) -> bool:
 class _Budget:
     """Remaining numbers of shapes and triangles, and a cache of the triangles of each node.
 
-    `spend` raises BrazoError if a number would become negative.
+    `spend` reduces both numbers and raises BrazoError if one becomes negative.  A grouping node
+    counts as a shape without triangles.
     """
 
     def __init__(self, triangles: int) -> None:

@@ -75,7 +75,10 @@ def bench(
 
 
 def _cell(value) -> str:
-    """Return a table cell: a number with three significant digits, other values as text."""
+    """Return a table cell: a float with three significant digits, other values as text.
+
+    A float of 100 or more is rounded to an integer.  The cell for None is empty.
+    """
     if value is None:
         return ""
     if isinstance(value, float):

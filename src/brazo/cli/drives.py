@@ -21,7 +21,7 @@ def cell_with_drives(cell: Cell, kind: str) -> Cell:
     """Return the cell with the given kind of drives ("ideal" or "real") for all robots.
 
     Robots without actuator data in their file stay unchanged.  Raises BrazoError if `kind` is
-    "real" and no robot of the cell has actuator data.
+    "real" and none of the robots has actuator data, or if `kind` is unknown.
     """
     from brazo.model.actuators import DRIVE_KINDS, DriveKind, with_drives
 
@@ -41,7 +41,7 @@ def source_with_drives(source: Any, kind: str) -> Any:
     """Return the cell of `source` with this kind of drives ("ideal" or "real").
 
     `source` is a `Robot`, or the name or file of a cell or robot, as in `brazo lab`.  A robot is
-    placed in a cell of its own.
+    placed alone in a new cell.
     """
     import brazo
     from brazo.cli.file_kind import kind_of

@@ -27,7 +27,9 @@ T_END = 2.0  # s
 
 _Q = typer.Option(..., "--q", help="Joint values 'v1 v2 …' (deg, m), or a pose's name.")
 _QD = typer.Option(None, "--qd", help="Joint speeds (deg/s, m/s); default at rest.")
-_WRENCH = typer.Option(None, help="Force and moment on the tool 'fx fy fz mx my mz'.")
+_WRENCH = typer.Option(
+    None, help="Force (N) and moment (N m) on the tool, in base axes: 'fx fy fz mx my mz'."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -40,7 +42,7 @@ def inverse_dynamics(
     robot: str = ROBOT,
     q: str = _Q,
     qd: str = _QD,
-    qdd: str = typer.Option(None, "--qdd", help="Joint accelerations (deg/s², m/s²)."),
+    qdd: str = typer.Option(None, "--qdd", help="Joint accelerations (deg/s², m/s²); default 0."),
     wrench: str = _WRENCH,
     rad: bool = RAD,
     tip: str = TIP,
@@ -49,7 +51,7 @@ def inverse_dynamics(
 ) -> None:
     """Inverse dynamics: joint torques for given positions, velocities and accelerations.
 
-    The inertia, Coriolis and gravity terms are shown too.
+    The inertia, Coriolis, gravity and friction terms are shown too, and that of --wrench.
     """
     arm = load_robot(robot, tip, arg)
     position = joint_values(arm, _words(q), rad)
@@ -117,7 +119,7 @@ def simulate(
     q0: str = typer.Option(None, help="Initial joint values (deg, m), or a pose's name."),
     qd0: str = typer.Option(None, help="Initial joint speeds (deg/s, m/s)."),
     t_end: float = typer.Option(
-        None, help="End of the run in seconds; default 2, or the end of an .npy trajectory."
+        None, help="End of the run (s); default: the end of --trajectory, or 2 if it has none."
     ),
     dt: float = typer.Option(1e-3, help="Time step of rk4 or output interval of dopri5 (s)."),
     method: str = typer.Option("rk4", help="Integration method: rk4 or dopri5."),
@@ -204,7 +206,8 @@ def simulate(
 def _source(arm, output: Path) -> dict[str, str]:
     """Return the description of the robot that is stored in a recording, for its replay.
 
-    The result is empty if `output` is not a .parquet file.
+    The result is empty if `output` is not a .parquet file.  If the robot cannot be stored, a note
+    is printed.
     """
     if output.suffix.lower() != ".parquet":
         return {}

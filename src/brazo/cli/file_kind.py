@@ -39,9 +39,9 @@ def kind_of(name_or_path: str) -> FileKind | None:
     found = ", ".join(list(fields)[:8]) or "none"
     raise BrazoError(
         f"{path}: not a robot, cell or program file. A robot has the field 'joints' or 'kind: "
-        "delta'; a cell has 'robots' as a list, or 'bodies', 'fixtures', 'chute' or 'floor'; a "
-        f"program has 'robots' as a map of steps. Fields found: {found}. Files of points and "
-        "scripts are checked only when they are loaded"
+        "delta'; a cell has 'robots' as a list, or 'bodies', 'fixtures', 'chute', 'frames' or "
+        f"'floor'; a program has 'robots' as a map of steps. Fields found: {found}. Files of "
+        "points and scripts are checked only when they are loaded"
     )
 
 

@@ -55,4 +55,7 @@ def identify(
     samples = len(found.residuals)
     print_line(f"{found.robot}: {len(base)} base parameters from {samples} samples")
     table("Base parameters", ("parameter", "estimate", "std", "file", "unit"), rows)
-    print_line(f"condition number {found.condition:.3g}; * combined with others (--json shows how)")
+    print_line(
+        f"condition number {found.condition:.3g}; parameters with * are combined with others "
+        "(--json shows how)"
+    )

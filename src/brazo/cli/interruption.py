@@ -104,7 +104,7 @@ def samples_kept(output: Path | None, write: Callable[[Any], None]) -> Iterator[
     """If the `with` block fails or Ctrl+C stops it, write the samples computed so far to `output`.
 
     The attribute `run` of the exception contains the samples (see `brazo.dynamics.simulate`), and
-    `write(run)` writes them.
+    `write(run)` writes them.  A BrazoError is raised again; after Ctrl+C the exit code is 130.
     """
     try:
         yield

@@ -111,7 +111,10 @@ def ik(
     arg: list[str] = ARG,
     json: bool = JSON,
 ) -> None:
-    """Inverse kinematics: all solutions for a tool pose.  Exit code 1 if there is none."""
+    """Inverse kinematics: all solutions for a tool pose.
+
+    The exit code is 1 if no solution is within the joint limits.
+    """
     from brazo.kinematics import orientation as conventions
 
     arm = load_robot(robot, tip, arg)
@@ -255,7 +258,8 @@ def _value_notes(arm, q: np.ndarray, values: list[str]) -> list[str]:
 def _target_notes(arm, position: np.ndarray, texts: Sequence[str]) -> list[str]:
     """Return a list with a warning if the target is far out of reach; empty otherwise.
 
-    `position` (3,) is the target in m.  There is no warning if one of its `texts` has a unit.
+    `position` (3,) is the target in m, and `texts` are its coordinates on the command line.  There
+    is no warning if a coordinate has a unit.
     """
     from brazo.model.plausible import target_doubt
 

@@ -16,7 +16,10 @@ HOST = typer.Option("127.0.0.1", help="Address to listen on; other than loopback
 PORT = typer.Option(8080, help="Port; the next free port is used if it is busy.")
 TOKEN = typer.Option(False, "--token", help="Require a token on this machine too.")
 RUNS = typer.Option(
-    None, "--runs", metavar="DIR", help="Folder for the lab's recordings; default $BRAZO_RUNS."
+    None,
+    "--runs",
+    metavar="DIR",
+    help="Folder for the lab's recordings; default: that of the project, or $BRAZO_RUNS.",
 )
 BROWSER = typer.Option(True, help="Open the page in the default browser.")
 
@@ -57,7 +60,7 @@ def replay(
         metavar="FILE", help="A recording: .parquet, .csv, or .parquet.part of an interrupted run."
     ),
     cell: str = typer.Option(
-        None, "--cell", help="Cell or robot to show if the recording contains none."
+        None, "--cell", help="Cell or robot to show instead of the recording's own."
     ),
     host: str = HOST,
     port: int = PORT,
@@ -76,7 +79,10 @@ def replay(
 
 
 def reopen(host: str, port: int, browser: bool, token: bool) -> None:
-    """Open the project that was opened last, or the default cell if there is none."""
+    """Open the project that was opened last.
+
+    If there is none, or it is in use or invalid, open the default cell.
+    """
     from brazo.errors import BrazoError
     from brazo.project.folder import Project
     from brazo.project.home import recent

@@ -28,8 +28,8 @@ class LabRun:
     """Monitor of a lab that calls `report(execution, recording, time)` at the end of every run.
 
     `time` (s) is the simulated time at which the program ended; the simulation continues after the
-    end.  The first run is recorded in `record`, a .parquet file; for later runs `recording` is
-    None.
+    end.  A program that is not done at the simulated time `until` (s) is stopped.  The first run is
+    recorded in `record`, a .parquet file; for later runs `recording` is None.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class LabRun:
             self._end()
 
     def close(self) -> None:
-        """Report a run that is still active when the lab is closed."""
+        """Report the last run if this has not been done yet; call this when the lab is closed."""
         self._end()
 
     def _end(self) -> None:
@@ -82,9 +82,10 @@ class LabRun:
             self._ended = event.t
 
     def _recording(self) -> Recording | None:
-        """Close the recording of the first run and return it; None for later runs.
+        """Close the recording of the first run and return it.
 
-        The final file is written here, because this takes too long for the simulation loop.
+        Return None for later runs, or if nothing was recorded.  The final file is written here,
+        because this takes too long for the simulation loop.
         """
         if self._recorded:
             return None

@@ -1,6 +1,7 @@
 """The `brazo` command.  Each module of this package registers one group of subcommands.
 
-Exit codes: 0 success, 1 the task failed (e.g. unreachable target), 2 invalid input.
+Exit codes: 0 success, 1 the task failed (e.g. unreachable target), 2 invalid input, 130 stopped by
+Ctrl+C.
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def _terminate(*_: object) -> None:
 def main() -> None:
     """Run the console script `brazo`; print a BrazoError without a traceback.
 
-    The exit code is 1 for a failed run and 2 for any other error.
+    The exit code is 1 for a failed run (`RunFailed`) and 2 for any other BrazoError.
     """
     if sys.stdout is not None:
         sys.stdout = PipeStream(sys.stdout)

@@ -16,7 +16,7 @@ from brazo.text import json_text, one_line
 
 
 class PipeStream:
-    """Output stream that discards further output after its reader has closed it, as `head` does.
+    """Output stream that discards further output after its reader, such as `head`, has closed it.
 
     The command continues to run, so its files are complete and its exit code is valid.
     """
@@ -66,7 +66,7 @@ def table(
     left: int = 1,
     wrap: int | None = None,
 ) -> None:
-    """Print a table; the first `left` columns contain text, the others numbers.
+    """Print a table; the first `left` columns are left-aligned, the others right-aligned.
 
     `wrap` is the index of a column whose text may be wrapped; other columns are never wrapped.
     Text is never truncated, so lines can be longer than a narrow terminal.

@@ -125,7 +125,10 @@ def convert(
     size = target.stat().st_size
     print_line(f"wrote {target} ({_size(size)}, {source.rows} rows)")
     if rate is None and size > LARGE and target.suffix.lower() not in DRAWN:
-        print_line("note: --rate 100 writes 100 rows per second, --signals only some signals")
+        print_line(
+            "note: for a smaller file, use --rate 100 (100 rows per second) or --signals (only "
+            "some signals)"
+        )
 
 
 def plot(
@@ -264,7 +267,8 @@ def accuracy(
     ),
     robot: str = typer.Option(None, help="Robot; default: the first one."),
     band: str = typer.Option(
-        None, help="Tolerance band of overshoot and stabilization (m); default: 2 % of the path."
+        None,
+        help="Tolerance band of overshoot and stabilization (m); default: 2 % of the path's range.",
     ),
     after: float = typer.Option(1.0, help="Time evaluated after the end of the motion (s)."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
@@ -294,7 +298,7 @@ def _drawn(source: ColumnSource, recording: Path, target: Path, cell: str | None
     """Return the cell to show in an .html replay or a video; None for other formats.
 
     `cell` is the option --cell; by default the cell of the recording is shown.  Notes about the
-    cell are printed.
+    cell are printed.  Raises BrazoError if --cell is given for another format.
     """
     from brazo.recording.conversion import DRAWN
 

@@ -357,7 +357,7 @@ def _drives(arm) -> list:
 
 
 def _show_drives(arm) -> None:
-    """Print the drive and friction parameters; columns without values are omitted."""
+    """Print the drive and friction parameters; columns with only default values are omitted."""
     drives = _drives(arm)
     columns: list[tuple[str, list[str]]] = []
 

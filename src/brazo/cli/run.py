@@ -60,7 +60,7 @@ def run(
     force: bool = FORCE,
     seed: int = typer.Option(0, min=0, help="Random seed of the planner and of --vary."),
     vary: bool = typer.Option(
-        False, "--vary", help="Randomise body positions and masses and the pads' friction."
+        False, "--vary", help="Randomise body poses and masses and the pads' friction."
     ),
     seeds: int = typer.Option(
         None, min=1, help="With --vary: number of runs, with consecutive seeds from --seed."
@@ -92,8 +92,8 @@ def run(
     """Run a program in a cell; exit code 0 only if all goals are reached.
 
     Without --headless the run starts when a page of the lab is open; Ctrl+C closes the lab.  A
-    project folder is always run headless, with its cell, controllers, points and last opened
-    program.
+    project folder is always run headless, with its cell, controllers and points, and with its last
+    opened program unless --program is given.
     """
     from brazo.program.controller_file import controllers_in
     from brazo.project.folder import Project, is_project
@@ -311,7 +311,7 @@ def _which(cell: str, program: str | None) -> tuple[str, str | None]:
 
 
 def _note_mismatch(cell: str, nominal: Cell, program: Program, quiet: bool) -> None:
-    """Print a note if the program was written for another cell."""
+    """Print a note if the program was written for another cell, unless `quiet` is True."""
     if program.cell is None or quiet:
         return
     if Path(program.cell).stem not in (nominal.name, Path(cell).stem):
@@ -319,7 +319,10 @@ def _note_mismatch(cell: str, nominal: Cell, program: Program, quiet: bool) -> N
 
 
 def _program(cell: str, program: str | None) -> Program:
-    """Return the program with this name or file; by default the shipped program of the cell."""
+    """Return the program with this name or file.
+
+    By default, return the shipped program with the name of the cell.
+    """
     from brazo.program import load_program, program_names
 
     if program is not None:
@@ -334,7 +337,10 @@ def _program(cell: str, program: str | None) -> Program:
 
 
 def _load_controllers(path: Path) -> None:
-    """Execute a Python file of the user that registers controllers by name."""
+    """Execute a Python file of the user that defines controllers, which are registered by name.
+
+    Raises BrazoError if no controller is registered.
+    """
     from brazo.cli.user_code import load_module
     from brazo.control import Controller, controllers
 
@@ -392,7 +398,11 @@ def _show(
 
 
 def _many(job: _Job, seeds: range, output: Path | None, json: bool) -> None:
-    """Run the program once per seed, each in its own folder, and print a table of the results."""
+    """Run the program once per seed and print a table of the results.
+
+    Each run is written to its own subfolder of `output`; without `output`, no files are written.
+    The exit code is 1 if a run fails.
+    """
     found = []
     for seed in seeds:
         folder = _seed_folder(output, seed)

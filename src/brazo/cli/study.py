@@ -131,9 +131,10 @@ def _print_results(results: Any) -> None:
 
 
 def _print_cost(results: Any, file: Path) -> None:
-    """Print the CPU time per run and the file size per run.
+    """Print the number and duration of the runs, and the CPU time and file size per run.
 
-    For studies of a cell, the simulation steps per second are printed too.
+    For studies of a cell, the simulation steps per second are printed too.  If the cost of the runs
+    is not known, only the file size is printed.
     """
     size = file.stat().st_size / max(len(results), 1)
     cost = results.cost

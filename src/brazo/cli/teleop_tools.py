@@ -22,7 +22,7 @@ def report(
     force: bool = FORCE,
     as_json: bool = typer.Option(False, "--json", help="Print the key figures as JSON."),
 ) -> None:
-    """Write a report of a teleoperation session from the recordings of both stations."""
+    """Write a report of a teleoperation session from the recording of one or both stations."""
     from brazo.teleop.stations import session_report
 
     require_replaceable(output, force=force)

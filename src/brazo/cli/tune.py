@@ -33,7 +33,9 @@ def tune(
     objective: list[str] = typer.Option(
         ["error"], help="What is minimised: error, energy, peak_torque, jerk; may be repeated."
     ),
-    gains: str = typer.Option(None, help="Gains that are tuned, e.g. 'kp kd'; default: all."),
+    gains: str = typer.Option(
+        None, help="Gains that are tuned, e.g. 'kp kd'; default: all above 0 except tf and kt."
+    ),
     shared: bool = typer.Option(False, "--shared", help="Use one factor for all joints."),
     rule: str = typer.Option(
         None,

@@ -1,17 +1,18 @@
 """Cache of compiled object code on disk; a kernel is compiled once per machine, not per process.
 
-A file contains ``magic | sha256 of the object | object``. Its name is the sha256 of the caller's
-key, which includes everything the object depends on. The file is written under a temporary name and
-then renamed, so other processes never see an incomplete file. A file that is truncated, modified or
-in another format is ignored and rewritten. If the directory is not writable, the cache is disabled
-and no error is raised.
+A file ``KEY.obj`` contains ``magic | sha256 of the object | object``. The caller provides KEY, a
+hash of everything the object depends on. The file is written under a temporary name and then
+renamed, so other processes never see an incomplete file. A file that is truncated, modified or in
+another format is ignored and rewritten. If the directory is not writable, nothing is stored and no
+error is raised.
 
 Because this process executes the cached machine code, the directory and its files must belong to
-the user and must not be writable by others. Otherwise the cache is disabled with one warning.
+the user and must not be writable by others. If the directory does not meet this condition, the
+cache is disabled with one warning. A file that does not meet it is ignored.
 
 The directory is ``$BRAZO_CACHE_DIR`` or the platform's user cache directory (`brazo.folders`). It
 is created with mode 0700. If it exceeds ``MAX_OBJECTS`` files or ``MAX_BYTES`` bytes, files are
-removed in order of their last use.
+removed, the least recently used first.
 """
 
 from __future__ import annotations
@@ -37,12 +38,15 @@ _refused: set[Path] = set()  # directories already warned about
 
 
 def cache_dir() -> Path:
-    """Return the directory of cached objects; the environment variable is read at every call."""
+    """Return the directory of cached objects; the environment is read at every call."""
     return cache_folder()
 
 
 def load(key: str) -> bytes | None:
-    """Return the object stored under a key, or None if the file is missing or damaged."""
+    """Return the object stored under a key.
+
+    Returns None if the file is missing or damaged, or if the file or its directory is not private.
+    """
     try:
         path = _path(key)
         if reason := not_private(path.parent.stat()):
@@ -64,7 +68,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, body: bytes) -> bool:
-    """Store an object under a key; return False if the directory cannot be used."""
+    """Store an object under a key; return False if it cannot be stored."""
     try:
         path = _path(key)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -87,9 +91,10 @@ def store(key: str, body: bytes) -> bool:
 
 
 def _make_room(directory: Path) -> None:
-    """Remove files beyond the limits.
+    """Remove the least recently used files if a limit is exceeded.
 
-    The number of files is checked at every store, their total size at every 32nd store.
+    The number of files is checked at every call. The total size is checked only if the number of
+    files is too large or a multiple of 32.
     """
     with contextlib.suppress(OSError):
         count = sum(1 for _ in directory.iterdir())
@@ -107,7 +112,7 @@ def _warn(directory: Path, reason: str) -> None:
     if directory not in _refused:
         _refused.add(directory)
         warnings.warn(
-            f"kernels are compiled without a cache: {directory} {reason}; {advice(directory)}",
+            f"kernels are compiled without a cache: {directory}: {reason}; {advice(directory)}",
             RuntimeWarning,
             stacklevel=4,
         )

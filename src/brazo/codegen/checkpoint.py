@@ -1,10 +1,11 @@
-"""Cancellation of long operations, at checkpoints before the compilation of each kernel.
+"""Cancellation of long operations at checkpoints.
 
     with checkpoints(job.check):    # job.check raises when the user cancels the job
         brazo.load("arm.urdf").frames(q)
 
-A single compilation cannot be interrupted. Loading a robot compiles several kernels, so it can be
-cancelled between two of them.
+There are checkpoints before each kernel is compiled and between the candidates of a placement
+search. A single compilation cannot be interrupted. Loading a robot compiles several kernels, so it
+can be cancelled between two of them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Self-check of generated code on this machine.
 
 :func:`diagnose` inspects the machine, the call route, LLVM and the cache. It compiles a kernel that
-contains every operation and compares its results with an evaluation in extended precision. It also
-checks that single calls, batches and multi-threaded batches give bit-identical results.
+contains all scalar operations except atan2, and compares its results with an evaluation in extended
+precision (``longdouble``). It also checks that single calls, batches and multi-threaded batches
+give bit-identical results. On the route ``numpy``, single calls and batches need to agree only up
+to rounding.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ _WORTH_NAMING = ("avx2", "fma", "avx512f", "avx512dq", "neon", "sve")
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Result of one check: its name, the result as text, and ``ok``, which is False on failure."""
+    """Result of one check: its name, the text ``found``, and ``ok``, which is False on failure."""
 
     name: str
     found: str
@@ -68,7 +70,7 @@ def diagnose() -> list[Check]:
 
 
 def cpu_name() -> str:
-    """Return the processor's model name."""
+    """Return the model name of the CPU, or "unknown"."""
     if sys.platform == "darwin":
         with contextlib.suppress(OSError, subprocess.SubprocessError):
             command = ["/usr/sbin/sysctl", "-n", "machdep.cpu.brand_string"]
@@ -88,7 +90,7 @@ def _route() -> Check:
     forced = " (BRAZO_ROUTE)" if os.environ.get("BRAZO_ROUTE") else ""
     texts = {
         "builtin": "builtin: machine code called through a generated builtin function",
-        "ctypes": "ctypes: machine code; a few hundred nanoseconds more per call"
+        "ctypes": "ctypes: machine code; some microseconds more per call"
         + ("" if forced else ", because the object layout of this interpreter is not supported"),
         "numpy": "numpy: interpreted, no machine code; much slower",
     }
@@ -135,7 +137,7 @@ def _numbers() -> list[Check]:
 
 
 def _everything() -> Kernel:
-    """Compile a kernel that contains every operation."""
+    """Make a kernel that contains all scalar operations except atan2."""
     g = Graph()
     x, y = g.inputs("x", 3), g.inputs("y", 2)
     out = []

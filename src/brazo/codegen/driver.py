@@ -8,14 +8,16 @@
              point if it is better.
     polish   if every attempt failed, descend monotonically from the best point to a minimum inside
              the limits. The damping is divided by 3 after a success and multiplied by 4 after a
-             failure. Stop after ``polish`` steps or when no damping reduces the cost.
+             failure. Stop when the tolerances are met, after ``polish`` steps, or when mu exceeds
+             1e9 and the cost still does not decrease.
 
 Every evaluated point is projected into the limits, so no result is outside them. Random points come
 from splitmix64 with the caller's seed. The same seed gives the same result, in any batch.
 
 All arguments in memory are arrays of doubles. ``settings`` and ``info`` have the fields of SETTINGS
-and INFO. ``box`` (limits of x) and ``sample`` (sampling box) contain all lower limits, then all
-upper limits.
+and INFO. ``status`` in ``info`` is 1 if the problem is solved, 0 if it is not solved, and -1 if p
+or x0 is not finite. ``box`` (limits of x) and ``sample`` (sampling box) contain all lower limits,
+then all upper limits.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def _random(name: str, size: int) -> str:
 
 
 def _good(name: str) -> str:
-    """LLVM IR of the test that both squared norms are within tolerance; false for NaN."""
+    """LLVM IR of the test that both residual norms are within tolerance; false for NaN."""
     f = Flow(f"define internal i1 @{name}_good(ptr %norms, ptr %settings)")
     within = []
     for k in range(2):

@@ -1,7 +1,8 @@
 """Dual numbers x + ε x' with ε² = 0: derivatives along one direction (forward mode).
 
 An algorithm that runs on dual numbers also computes its derivative. This also works in compiled
-loops, which :mod:`derivative` cannot differentiate. Value and slope may be of any scalar type.
+loops, which :mod:`derivative` cannot differentiate. Value and slope may be of any scalar type. The
+operations are addition, subtraction, multiplication, negation, sine and cosine.
 
     y = f(Dual(x, 1.0))        y.value = f(x)        y.slope = f'(x)
 """
@@ -16,7 +17,7 @@ __all__ = ["Dual", "duals", "slopes", "values"]
 
 
 class Dual:
-    """Dual number: a value and its slope (derivative). Plain numbers count as constants."""
+    """Dual number: a value and its slope (derivative). A plain number has slope 0."""
 
     __slots__ = ("slope", "value")
 

@@ -83,7 +83,10 @@ class Emitter:
         self._begin(after)
 
     def repeat(self, count: int, body: Callable[[str], None]) -> None:
-        """Emit a loop over 0 to ``count - 1``; ``body`` is called with the name of the counter."""
+        """Emit a loop over 0 to ``count - 1``; ``count`` must be at least 1.
+
+        ``body`` is called with the name of the counter.
+        """
         loop, after = self._name()[1:], self._name()[1:]
         before, i = self.label, f"%{loop}.i"
         self.put(f"br label %{loop}")

@@ -1,10 +1,10 @@
 """Builtin function generated for a kernel, called like a function of a C extension.
 
 It handles float64 C-contiguous arrays of shape (n,), and batches (N, n) that are too small for
-multi-threading. For a single output it also accepts ``out=``. The generated code checks the
-arguments, allocates the results and runs the kernel in some tens of nanoseconds. All other calls,
-and calls with errors or NaN inputs, go to the kernel's Python method, which converts, broadcasts
-and raises errors.
+multi-threading. If there is one result array, it also accepts ``out=``. The generated code checks
+the arguments, allocates the results and runs the kernel; the overhead is some tens of nanoseconds.
+All other calls, and calls with NaN or infinite inputs, go to the kernel's Python method, which
+converts, broadcasts and raises errors.
 
 Several results of the same shape may be *stacked*: they are one array with the results along its
 first axis. This array is stored in the only slot of an object, whose properties return the single
@@ -49,8 +49,8 @@ def entry_function(
     """Return the LLVM IR of ``PyObject *name_call(self, args, nargs, kwnames)``.
 
     A single call runs ``name_one``, a batch of fewer than ``row_limit`` rows runs ``name_many``. If
-    ``finite``, calls with NaN inputs go to the Python method. If ``stacked``, all results are
-    returned in one array.
+    ``finite``, calls for which these functions return NaN (see :mod:`llvm`) go to the Python
+    method. If ``stacked``, all results are in one array, which is returned in a result object.
     """
     return _KernelEntry(name, in_sizes, out_shapes, finite, row_limit, stacked).text()
 
@@ -189,7 +189,10 @@ class _KernelEntry(EntryText):
         return self.end()
 
     def into_out(self, label: str, rows: str | None) -> None:
-        """Write the block for calls with ``out=``; only kernels with one output have this block."""
+        """Write the block for calls with ``out=``.
+
+        If there are several result arrays, the block only branches to ``slow``.
+        """
         self.put(f"{label}:")
         if len(self.out_shapes) > 1:
             self.put("  br label %slow")
@@ -273,7 +276,8 @@ class _KernelEntry(EntryText):
     def drops(self, label: str, results: list[str]) -> None:
         """Write the blocks that release result arrays.
 
-        ``drop`` releases all results and continues at ``slow``, which raises the error for a NaN.
+        ``drop`` releases all results and continues at ``slow``, whose method raises the error for
+        values that are not finite.
         ``undo_i`` is reached if the allocation of result i failed: it releases the results before i
         and returns NULL.
         """
@@ -321,7 +325,10 @@ class _KernelEntry(EntryText):
         self.put(f"  {array}.end = getelementptr i8, ptr {array}.begin, i64 {array}.bytes")
 
     def run(self, results: list[str], rows: str | None, label: str, on_nan: str) -> None:
-        """Emit the kernel call; continue at ``label``, or at ``on_nan`` if an input was NaN."""
+        """Emit the kernel call; continue at ``label``.
+
+        If ``finite`` and the kernel returns NaN (see :mod:`llvm`), continue at ``on_nan``.
+        """
         arguments = []
         for i, array in enumerate([*(f"%a{i}" for i in range(len(self.in_sizes))), *results]):
             pointer = f"%{label}.data{i}"

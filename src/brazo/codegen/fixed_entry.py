@@ -3,8 +3,8 @@
 It requires a kernel with one output vector, whose last element is positive on success. The function
 takes one C-contiguous float64 array of the given shape. It returns an object with three slots: the
 output vector, a matrix that is a view of the first elements of this vector, and the *context*, an
-object that is the same for all calls (of inverse kinematics: the solver and its start). Calls with
-other arguments and calls without success go to a Python function.
+object that is the same for all calls (for inverse kinematics: the solver and the reference
+configuration). Calls with other arguments and calls without success go to a Python function.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class FixedEntry:
     def function(self, name: str, fixed: int, size: int) -> str:
         """Return the LLVM IR of ``PyObject *name_fixed(self, args, nargs, kwnames)``.
 
-        It calls ``name_one``. ``fixed`` is the number of fixed inputs, ``size`` the number of
-        results. The address table of the function contains `TABLE` (:mod:`entry`), the arrays of
-        the fixed inputs, the context, and the offsets of the slots for the results, the view and
-        the context.
+        It calls ``name_one``. ``fixed`` is the number of fixed inputs, ``size`` the length of the
+        output vector. The address table of the function contains the entries of `TABLE`
+        (`brazo.internals.cpython`), the arrays of the fixed inputs, the context, and the offsets of
+        the slots for the output vector, the view and the context.
         """
         e = EntryText()
         others = [f"fixed{i}" for i in range(fixed)]

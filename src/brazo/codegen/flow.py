@@ -137,7 +137,10 @@ class Flow:
         self.store(kind, value, self.at(record, WORD * place))
 
     def call(self, kind: str, function: str, *arguments: str) -> str:
-        """Emit the call of a function (a name or an address) with arguments like `ptr %x`."""
+        """Emit the call of a function (a name or an address) with arguments like `ptr %x`.
+
+        Returns the name of the result, or "" if ``kind`` is `void`.
+        """
         line = f"call {kind} {function}({', '.join(arguments)})"
         if kind == "void":
             self.put(line)

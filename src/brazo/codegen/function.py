@@ -57,7 +57,10 @@ class Function(ABC):
 
     @abstractmethod
     def op_counts(self) -> Counter[str]:
-        """Return the number of operations of each kind in one evaluation."""
+        """Return the number of operations of each kind in one evaluation.
+
+        For a function with a data-dependent loop or condition, this is a lower bound.
+        """
 
     @abstractmethod
     def signature(self) -> str:
@@ -98,10 +101,10 @@ class GraphFunction(Function):
 
 
 class Columns(Function):
-    """Function that returns the matrix of ``function``, which is linear in its last input.
+    """Matrix of a ``function`` that is linear in its last input.
 
-    Output ``row_i`` is row i of the matrix. Column j is computed by calling ``function`` with unit
-    vector j as the last input.
+    The inputs are the other inputs of ``function``. Output ``row_i`` is row i of the matrix. Column
+    j is computed by calling ``function`` with unit vector j as the last input.
     """
 
     def __init__(self, name: str, function: Function):

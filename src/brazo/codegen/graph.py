@@ -8,7 +8,8 @@ Simplification is limited to identities that are exact in IEEE arithmetic. For f
 results, a simplified graph gives the same bits as the original, except for the sign of a zero.
 ``0*x``, ``0/x`` and ``x - x`` become ``0``. ``(a + b) + c`` is never re-associated. Signs are moved
 outwards (``(-a)*b`` becomes ``-(a*b)``, ``a + (-b)`` becomes ``a - b``), so that terms that are
-equal up to sign are shared too.
+equal up to sign are shared too. Sines, cosines and angles of constants are computed by :mod:`math`;
+they may differ from compiled code in the last bit.
 """
 
 from __future__ import annotations
@@ -143,7 +144,10 @@ class Graph:
         self._table: dict[tuple[Any, ...], Expr] = {}
 
     def inputs(self, name: str, size: int) -> list[Expr]:
-        """Declare an input vector; a kernel takes its arguments in the order of declaration."""
+        """Declare an input vector and return its elements.
+
+        A kernel takes its arguments in the order of declaration.
+        """
         if not name.isidentifier() or not name.isascii():
             raise BrazoError(f"graph input {name!r}: the name must be an ASCII identifier")
         if name in self.input_sizes:
@@ -234,7 +238,7 @@ def live_nodes(outputs: Iterable[Expr]) -> list[Expr]:
 def op_counts(outputs: Iterable[Expr]) -> Counter[str]:
     """Count the operations of each kind.
 
-    Inputs and constants do not count. A call counts as all operations of its function.
+    Inputs and constants do not count. A call counts as the ``op_counts()`` of its function.
     """
     counts: Counter[str] = Counter()
     for node in live_nodes(outputs):
@@ -263,7 +267,7 @@ def signature(outputs: Iterable[Expr]) -> str:
 
 
 def transplant(expressions: Iterable[Any], graph: Graph) -> list[Expr]:
-    """Rebuild expressions in another graph, which must have inputs of the same names."""
+    """Rebuild expressions in another graph, which must have inputs of the same names and sizes."""
     expressions = list(expressions)
     inputs = {node.value: node for node in graph.nodes if node.op == "input"}
     moved: dict[Expr, Expr] = {}

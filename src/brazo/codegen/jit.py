@@ -7,9 +7,9 @@ this package and LLVM for the same CPU. In this case the IR is not generated eit
 
 On x86-64 with FMA (fused multiply-add) the small code model is used, so that constants can be
 memory operands. All sections of an object are then allocated in one block, so that they are within
-the reach of relative addresses. A CPU without FMA calls ``fma`` of the C library, which may be out
-of this reach. For such CPUs, and for other architectures, LLVM's default models for just-in-time
-code are used. On Windows the JIT needs ELF objects.
+the reach of relative addresses. Code for a CPU without FMA calls ``fma`` of the C library, which
+may be out of this reach. For such CPUs, and for other architectures, LLVM's default models for
+just-in-time code are used. On Windows the JIT needs ELF objects.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def load_or_compile(
 ) -> MachineCode:
     """Load the machine code cached under a signature, or generate and compile the IR.
 
-    The IR must depend only on the signature and on the sources of this package.
+    The IR must depend only on the signature, the target and the sources of `brazo.codegen`.
     """
     target = target or host()
     parts = (str(cache.FORMAT), _generator(), *map(str, vars(target).values()), signature)
@@ -153,7 +153,7 @@ def _target_machine(target: Host, optimisation: int = 2) -> Any:
 
 
 def _self_contained(target: Host) -> bool:
-    """Whether generated code calls no library function: True for x86-64 with FMA."""
+    """Whether the target is x86-64 with FMA, whose code calls no library function."""
     return target.triple.startswith("x86_64") and "+fma" in target.features.split(",")
 
 

@@ -8,8 +8,8 @@
     f(np.zeros((1000, 2)))         # (1000, 2) -> (1000, 2), bit-identical to single calls
 
 Leading dimensions are batch dimensions and broadcast against each other. Machine code is generated
-at the first call. Kernels are thread-safe: they share no scratch memory. The interpreter lock (GIL)
-is released while a batch runs, and large batches run on all CPUs.
+at the first call. Kernels are thread-safe: they share no scratch memory. A large batch runs on all
+CPUs, without the interpreter lock (GIL).
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ def compile_kernel(
     - ``outputs`` maps names to flat lists of expressions or numbers.
     - ``shapes`` sets the shape of an output, e.g. ``{"T": (4, 4)}``; the default is a vector.
     - ``finite``: raise an error if an input is NaN or infinite. If False, results may contain NaN.
-    - ``explain`` is called if finite inputs give a result that is not finite. Its arguments are the
-      input vectors of the first such row. It should raise an error that names the cause; if it does
-      not, the result is returned.
+    - ``explain`` is called if finite inputs give a result that is not finite; it requires
+      ``finite``. Its arguments are the input vectors of the first such row. It should raise an
+      error that names the cause; if it does not, the result is returned.
     - ``interpreted``: never compile; for large graphs that are evaluated only a few times.
     - ``result`` is a class whose ``__slots__`` has one name. The outputs must have equal shapes.
       They are stacked along the first axis of one array, and a call returns ``result(array)``.
@@ -123,8 +123,10 @@ class Kernel:
     def __call__(self, *inputs: Any, out: Any = None, threads: int | None = None) -> Any:
         """Evaluate the kernel for input arrays of shape (..., n).
 
-        ``out`` is an array for the result, or a tuple of arrays for several outputs. ``threads`` is
-        the max number of threads for a large batch (default: see :class:`sharing.threads`).
+        Returns one array per output (a tuple if there are several), or an object of the class
+        ``result`` if the outputs are stacked. ``out`` is an array for the result, or a tuple of
+        arrays for several outputs that are not stacked. ``threads`` is the max number of threads
+        for a large batch (default: see :class:`sharing.threads`).
         """
         if threads is not None:
             return self._evaluate(*inputs, out=out, threads=threads)
@@ -139,10 +141,10 @@ class Kernel:
         return (self._code or self._build()).entry
 
     def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """Like `entry`, but calls that machine code does not handle go to ``otherwise``.
+        """Like `entry`, but calls that the builtin does not handle go to ``otherwise``.
 
-        These are calls with more arguments, with other types or with NaN. ``otherwise`` may call
-        the kernel.
+        :mod:`entry` describes the calls that it handles. ``otherwise`` may call the kernel. It is
+        returned itself if there is no builtin.
         """
         return (self._code or self._build()).builtin(otherwise)
 
@@ -158,7 +160,8 @@ class Kernel:
 
         A successful call returns a ``result`` object created by machine code. Its three ``slots``
         contain the vector of results, the matrix view of this vector, and ``context``. All other
-        calls go to ``otherwise``. See :mod:`fixed_entry`.
+        calls go to ``otherwise``, which is returned itself if there is no builtin. See
+        :mod:`fixed_entry`.
         """
         more = (fixed, result, slots, context)
         return (self._code or self._build()).fixed_builtin(*more, otherwise)
@@ -217,7 +220,10 @@ class Kernel:
         return max(64, _WORK_PER_THREAD // max(cost, 20))
 
     def llvm_ir(self, width: int | None = None) -> str:
-        """Return the LLVM IR for ``width`` SIMD lanes (default: the width of this CPU)."""
+        """Return the LLVM IR for ``width`` SIMD lanes (default: the width of this CPU).
+
+        A kernel with ``lanes=False`` always has width 1.
+        """
         from brazo.codegen import entry
         from brazo.codegen.emitter import Module
         from brazo.codegen.jit import host

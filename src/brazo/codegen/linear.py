@@ -46,9 +46,10 @@ def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
 
 
 def definite_columns(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[Any]]:
-    """`definite_solve` for several right-hand sides.
+    """Like `definite_solve`, for several right-hand sides; return one solution for each.
 
-    If A is not positive definite, only the first solution is marked with infinity or NaN.
+    If A is not positive definite, the first element of the first solution is infinite or NaN. The
+    other solutions may then be finite.
     """
     L, pivots, inverse = _factored(A)
     solutions = [_substituted(L, inverse, b) for b in columns]

@@ -10,11 +10,12 @@ processes the rows of C-contiguous (rows, n) arrays. It loads W rows (4 or 8) an
 registers, runs the same instructions on ``<W x double>`` and transposes the results back. The
 remaining rows are computed by ``NAME_one``. ``step_i`` is the distance between the rows of input i
 in doubles: n_i, or 0 if all rows share the input. Both functions use the same IEEE operations in
-the same order, so their results are bit-identical. They return 0, or NaN if an input is not finite.
+the same order, so their results are bit-identical. They return 0, or NaN if an input is not finite
+(`_finite_probe`).
 
-If ``fused`` is set in the module, a product becomes part of a fused multiply-add if its only use is
-in a sum or difference. This is decided on the graph, so it does not depend on the number of lanes
-or on the CPU.
+If ``fused`` is set in the module, a sum or difference becomes a fused multiply-add if one of its
+terms is a product that has no other use. This is decided on the graph, so it does not depend on the
+number of lanes or on the CPU.
 """
 
 from __future__ import annotations
@@ -203,10 +204,11 @@ def _sines_in_lanes(
     values: Values,
     fused: dict[Expr, Expr],
 ) -> None:
-    """In a single call, compute the sines and cosines of four angles at once in SIMD lanes.
+    """In a single call, compute the sines and cosines of up to four angles at once in SIMD lanes.
 
-    Only angles that do not depend on other sines and cosines are combined. The operations are the
-    same as without combination, so the results are bit-identical.
+    Only angles that are computed from inputs and constants by sums, differences, products and
+    negations are combined. The operations are the same as without combination, so the results are
+    bit-identical.
     """
     known: set[Expr] = set()
     for node in nodes:

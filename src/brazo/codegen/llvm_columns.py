@@ -27,7 +27,10 @@ def row_pointers(e: Emitter, base: str, first: str, step: str) -> list[str]:
 
 
 def load_columns(e: Emitter, rows: Sequence[str], size: int) -> list[str]:
-    """Emit the load of ``size`` columns; ``rows`` are the row addresses, one per lane."""
+    """Emit the load of ``size`` columns; return the name of one SIMD vector per column.
+
+    ``rows`` are the row addresses, one per lane.
+    """
     if e.width == 1:
         return [_load(e, rows[0], j, 1) for j in range(size)]
     columns: list[str] = []

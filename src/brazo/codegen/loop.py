@@ -10,7 +10,7 @@
 The first input is the state, and the first output is its next value. Further outputs are only
 recorded. Inputs named in ``streams`` have one row per step, or one row for all steps. The other
 inputs are constant during a run. Leading dimensions are independent runs. Several runs are computed
-at a time in SIMD lanes, bit-identical to single runs.
+at a time in SIMD lanes; the results are bit-identical to single runs.
 """
 
 from __future__ import annotations
@@ -217,7 +217,8 @@ class Loop:
         """Define ``void NAME_runsW`` in a module, for W = ``width`` lanes.
 
         Its arguments are (rows, steps, every, [pointer, run step, time step] of each input, final,
-        record, record step). ``rows`` is a multiple of W. Step arguments are distances in doubles.
+        record, record step). ``rows`` is the number of runs, a multiple of W. The run step, time
+        step and record step are distances in doubles.
         """
         n, size = self.inputs[self.state], len(self._results)
         setup, body = Emitter(width, module, "s", "setup"), Emitter(width, module, "b", "body")

@@ -6,10 +6,11 @@
             '''Pose of the tool.'''
             return self.kernels.fk(q, out=out)
 
-On an instance, `arm.fk` is the compiled function of `arm.kernels.fk` (see :mod:`entry`), with the
-signature and docstring of the method. A call with positional float64 arrays runs no Python code.
-Any other call, for example with keywords, runs the Python body of the method. On the class,
-`Arm.fk` is the undecorated function.
+On an instance, `arm.fk` is the builtin function of `arm.kernels.fk` (see :mod:`entry`), with the
+signature and docstring of the method. A call that the builtin handles, with positional C-contiguous
+float64 arrays and possibly ``out=``, runs no Python code. Any other call runs the Python body of
+the method. On the class, `Arm.fk` is the undecorated function. If there is no builtin, `arm.fk` is
+an ordinary method.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CompiledMethod:
-    """Descriptor made by `compiled`; the first access stores the builtin on the object."""
+    """Descriptor made by `compiled`; the first access stores the builtin in the object's dict."""
 
     def __init__(self, part: str, method: Callable[..., Any]) -> None:
         self.part, self.method = part, method
@@ -45,9 +46,11 @@ class CompiledMethod:
 def bind(
     owner: Any, method: Callable[..., Any], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Replace a method of one object by a builtin function, stored as an attribute.
+    """Replace a method of one object by a builtin function, stored as an attribute; return it.
 
-    This is for methods that compile at their first call instead of their first access.
+    If ``function`` is not a builtin made from machine code, the method itself is stored.
+    `compiled` calls `bind` at the first access. A method that compiles at its first call can call
+    `bind` itself.
     """
     bound = bound_as(function, MethodType(method, owner), text_signature(method))
     owner.__dict__[method.__name__] = bound
@@ -57,13 +60,13 @@ def bind(
 if TYPE_CHECKING:
 
     def compiled(part: str) -> Callable[[F], F]:
-        """Decorator: bind a method to the function of the same name in the attribute ``part``."""
+        """Decorator: bind a method to the function of its name in the object ``self.part``."""
         ...
 
 else:
 
     def compiled(part: str) -> Callable[[F], CompiledMethod]:
-        """Decorator: bind a method to the function of the same name in the attribute ``part``."""
+        """Decorator: bind a method to the function of its name in the object ``self.part``."""
         return lambda method: CompiledMethod(part, method)
 
 

@@ -57,7 +57,10 @@ class Native:
         context: object,
         fallback: Callable[..., Any],
     ) -> Callable[..., Any]:
-        """Return a builtin function of the first input only; see `Kernel.fixed_entry`."""
+        """Return a builtin function of the first input only; see `Kernel.fixed_entry`.
+
+        Returns ``fallback`` itself if the route is not "builtin".
+        """
         if route() != "builtin":
             return fallback
         function = self.library.address(f"{self._name}_fixed")
@@ -66,9 +69,10 @@ class Native:
         return make_builtin(function, self._name, fallback, self.library, result=result, more=more)
 
     def one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> bool:
-        """Evaluate one set of input vectors; return False if an input may not be finite.
+        """Evaluate one set of input vectors; return False if the sum of the inputs is not finite.
 
-        If the kernel has ``explain``, also return False if a result may not be finite.
+        If the kernel has ``explain``, also return False if the sum of the results is not finite.
+        These sums also overflow for finite values near 1e308.
         """
         flag = self._one(*map(address, arrays), *map(address, results))
         return flag == flag

@@ -3,10 +3,11 @@
     check(x, p) -> (miss, more)          error of x, and other values at x
     step(x, p, caution) -> trial         x after a step, damped by `caution`
 
-A trial that does not reduce the error `miss` is rejected, and `caution` is increased. A SIMD lane
-whose error is below `fine` or above `hopeless` makes no step. The loop ends if no lane makes a
-step, so the cost for a vector that is already good is one check. A result does not depend on the
-other lanes.
+A trial that does not reduce the error `miss` is rejected, and `caution` is multiplied by 30. After
+an accepted trial `caution` is divided by 10, down to 1. A SIMD lane makes no step if its error is
+below `fine` or above `hopeless`, or if its `caution` exceeds 1e6. The loop ends after `steps` steps
+or if no lane makes a step, so the cost for a vector that is already good is one check. A result
+does not depend on the other lanes.
 """
 
 from __future__ import annotations

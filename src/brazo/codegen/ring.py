@@ -3,7 +3,7 @@
 Such an algorithm runs on floats, arrays and expression graphs. The scalar types are called *rings*.
 Addition, subtraction, multiplication and division use Python's operators. This module contains the
 functions without an operator (sine and cosine, angles, square root, rounding, extrema, selection).
-Each function returns the type of its argument:
+Each function accepts these types:
 
 * ``float`` and ``int`` use :mod:`math`;
 * NumPy scalars and arrays, ``longdouble`` included, use NumPy;
@@ -47,7 +47,7 @@ def sincos(x: Any) -> tuple[Any, Any]:
 
 
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point (x, y), in (-pi, pi]; 0 at the origin. -0 is treated as 0."""
+    """The angle of the point (x, y) in rad, in (-pi, pi]; 0 at the origin. -0 is treated as 0."""
     if type(y) in _PLAIN and type(x) in _PLAIN:
         return math.atan2(y + 0.0, x + 0.0)
     for first in (y, x):
@@ -106,7 +106,7 @@ def absolute(x: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """-1, 0 or 1, according to the sign of x."""
+    """-1, 0 or 1, according to the sign of x; -1 for NaN."""
     return where(x, where(-x, 0.0, 1.0), -1.0)
 
 

@@ -7,10 +7,11 @@
     found = solver(p)                       # Solution for p of shape (..., m)
 
 :mod:`levenberg` contains the step of the method, :mod:`driver` the attempts, limits and restarts.
-No Python code runs during a solution. The residual rows form two groups: the first ``split`` rows
-and the rest. A problem counts as solved if the norms of both groups are within tolerance, at an x
-within the limits. For an unsolved problem, the solver returns the best point found within the
-limits, which is a local minimum of the cost.
+With machine code, no Python code runs during a solution. The residual rows form two groups: the
+first ``split`` rows and the rest. A problem counts as solved if the norms of both groups are within
+tolerance, at an x within the limits. For an unsolved problem, the solver returns the best point
+found within the limits. It is a local minimum of the cost, unless the descent to this minimum is
+stopped after ``polish`` steps.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _ROWS_PER_THREAD = 64  # below this, a thread costs more than it saves
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Result of a solver; each field has the batch shape, which is () for a single problem."""
+    """Result of a solver: x, and scalars for a single problem or arrays of the batch shape."""
 
     x: np.ndarray
     """Solution (..., n), always within the limits."""
@@ -61,7 +62,7 @@ class Solution:
     rest: Any
     """Norm of the other residual rows."""
     iterations: Any
-    """Number of evaluations of e and J in all attempts."""
+    """Number of steps in all attempts and in the final descent."""
     attempts: Any
     """Number of starting points used; 1 means only x0."""
 
@@ -81,12 +82,13 @@ def compile_solver(
 ) -> Solver:
     """Make a solver for ``e(x, p) = 0`` with ``lower <= x <= upper``; compiled at its first call.
 
-    The graph must have exactly the inputs ``x`` (n) and ``p`` (m). ``J`` (k, n) is the derivative
-    of ``e`` (k,). Weights must be included in ``e`` and ``J``. The default ``cost`` is ``e.e/2``.
-    If ``cost`` is given, ``J`` may be any matrix for which ``J^T e`` is the gradient of the cost.
-    Limits may be infinite. ``periodic`` marks coordinates with period 2 pi. ``sample`` (2, n)
-    contains the lower and upper limits of random starting points. Its default is the limits of x,
-    or [-pi, pi] for a periodic coordinate without limits.
+    The graph must have exactly the inputs ``x`` (n) and ``p`` (m), in this order. ``J`` (k, n) is
+    the derivative of ``e`` (k,). Weights must be included in ``e`` and ``J``. ``split`` is the
+    number of residual rows in the first group (default: all). The default ``cost`` is ``e.e/2``. If
+    ``cost`` is given, ``J`` may be any matrix for which ``J^T e`` is the gradient of the cost.
+    Limits may be infinite. ``periodic`` marks coordinates with period 2 pi: one boolean for all, or
+    one for each. ``sample`` (2, n) contains the lower and upper limits of random starting points.
+    Its default is the limits of x, or [-pi, pi] for a periodic coordinate without limits.
     """
     return Solver(name, graph, e, J, lower, upper, split, periodic, sample, cost)
 
@@ -155,8 +157,8 @@ class Solver:
         groups of residual rows. ``attempts`` is the max number of starting points, ``iterations``
         the max number of steps from each. ``seed`` determines the random starting points. ``mu``,
         ``stall``, ``patience`` and ``polish`` are described in :mod:`driver`. A large batch is
-        distributed over ``threads`` threads (default: see :class:`sharing.threads`), which does not
-        change the results.
+        distributed over at most ``threads`` threads (default: see :class:`sharing.threads`). The
+        number of threads does not change the results.
         """
         solve = self._native or self._build()
         p = self._array("p", p, self.m)
@@ -184,7 +186,7 @@ class Solver:
         return self._batch(x, info, p, x0)
 
     def plain(self, **settings: float) -> PlainSolver:
-        """Return a fast solver for single problems; the settings are those of `__call__`."""
+        """Return a fast solver for single problems; the settings are keywords of `__call__`."""
         solve = self._native or self._build()
         values = {**_DEFAULTS, **settings}
         known = self._settings(tuple(float(values[key]) for key in SETTINGS))

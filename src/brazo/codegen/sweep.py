@@ -1,7 +1,7 @@
 """Recursions along a tree as compiled loops, for trees that are too large for unrolled code.
 
-A tree has rows (links) 0 … L-1. The parent of a row is an earlier row or the base. Each row has
-*fields* (vectors that passes compute) and *constants* (from a table). A pass visits all rows,
+A tree has rows (links) 0 … L-1. The parent of a row is an earlier row or the base (-1). Each row
+has *fields* (vectors that passes compute) and *constants* (from a table). A pass visits all rows,
 outward (base to tips) or inward (tips to base), and evaluates a graph at each row. The inputs of
 the graph are
 
@@ -13,8 +13,9 @@ and its outputs are
     own_f    sets field f of the row          up_f    is added to field f of the parent
     out_y    is the row's part of output y
 
-The fields of the base are zero, unless they are named in ``base``: field f is then the input
-``base_f``. The machine code is one loop per pass, for any number of rows, and supports SIMD lanes.
+The initial fields of the base are zero, unless they are named in ``base``: field f is then the
+input ``base_f``. The fields of a row must be set before they are read. The machine code is one loop
+per pass, for any number of rows, and supports SIMD lanes.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ class Pass:
 class Sweep(Function):
     """Function that runs passes over a tree; see the module docstring.
 
-    Each input and output is one vector that contains the parts of all rows.
+    Each input and output is one vector that contains the parts of all rows. The inputs ``base_f``
+    follow these inputs.
     """
 
     def __init__(

@@ -24,9 +24,9 @@ Angle of a point (atan2)
 Let u be the smaller and v the larger of |x| and |y|. If u/v <= tan(pi/8), then ``t = u/v`` and
 atan(u/v) = atan(t). Otherwise ``t = (u - v)/(u + v)`` and atan(u/v) = pi/4 + atan(t). In both cases
 |t| <= tan(pi/8), within the range of fdlibm's polynomial. The octants are reflections of each
-other, so the angle is ``k*pi/4 +- atan(t)`` with k from 0 to 4. This is one fused multiply-add,
-with pi/4 as the sum of two doubles. The error is below 2 ulp. |x| and |y| must be below 8e307. The
-angle of (0, 0) is 0, and -0 is treated as 0.
+other, so the absolute value of the angle is ``k*pi/4 +- atan(t)`` with k from 0 to 4. pi/4 is the
+sum of two doubles, so this takes two fused multiply-adds. The sign is that of y. The error is below
+2 ulp. |x| and |y| must be below 8e307. The angle of (0, 0) is 0, and -0 is treated as 0.
 """
 
 from __future__ import annotations

@@ -12,7 +12,8 @@ not reliable and the cell is skipped. If |f| is below 300 times `rounding` at bo
 the polynomial is marked as *flat*.
 
 If |f| has a minimum that is almost zero, rounding may have removed two zeros. The minimum is then
-returned as a double zero, and the caller decides whether it is valid.
+returned as a double zero: two brackets whose ends are all equal. The caller decides whether the
+double zero is valid. At most 31 brackets of a polynomial are returned.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _CELLS = 64
 _LEAST_DEPTH, _DEPTH = 2, 22  # halvings of a cell
 _NEAR = 0.008  # rad, max imaginary part of two complex zeros that are reported as a double zero
 _ITERATIONS = 10
-_MOST = 32  # brackets of a row
+_MOST = 32  # size of the bracket array of a row; the last place is not used
 _ROWS_PER_THREAD = 64
 _NONE, _ONE, _DIP, _SPLIT = range(4)
 _MARGIN = 300.0  # times rounding: below this, signs may be wrong
 
 
 class Brackets(NamedTuple):
-    """M intervals, each with one zero of one of N polynomials."""
+    """M intervals, each with one zero of one of N polynomials; `close` and `flat` are booleans."""
 
     rows: np.ndarray  # (M,) index of the polynomial, ascending
     ends: np.ndarray  # (M, 2) rad; equal for a double zero

@@ -1,9 +1,9 @@
 """Controllers that make a robot follow a reference; one per file, all with the `Controller`
 interface.
 
-arm = brazo.load("puma560")
-result = track(arm, ComputedTorque(), trajectory, t_end=2.0)
-result.max_error, result.saturation, result.run
+    arm = brazo.load("puma560")
+    result = track(arm, ComputedTorque(), trajectory, t_end=2.0)
+    result.max_error, result.saturation, result.run
 """
 
 from brazo.control.actuators import Drives

@@ -1,8 +1,8 @@
 """Drive model: motor, supply, gear and servo of every joint in one compiled step.
 
 A motor with current i drives a joint of speed w through a gear.  All values are referred to the
-joint side: K = N k for gear ratio N and torque constant k, B is the friction of motor and gear, A
-the inertia of rotor and joint, V the voltage, and r the sum of all other torques:
+joint side: K = N k for gear ratio N and torque constant k, B is the viscous friction of the motor,
+A the inertia of rotor and joint, V the voltage, and r the sum of all other torques:
 
     L di/dt = V − R i − K w
     A dw/dt = K i − B w + r
@@ -21,17 +21,18 @@ The simulation then applies the mean torque of the step, τ = M δ/dt + h.  The 
 one joint or a diagonal M, and stable for any step.
 
 *Friction.*  Coulomb friction of the motor and the gear loss are one dry friction torque of at most
-F.  The gear loss is (1 − η) times the motor torque if the motor drives the joint, and (1/η − 1)
-times it if the joint drives the motor.  If less than F is needed to stop the joint within the step,
-the joint sticks: B is set so high that it is at rest after the step, whatever torque the other
-joints exert.  Otherwise the joint slides against a constant torque F.  Hence friction never adds
-energy, and never exceeds F while the joint slides.
+F.  The gear loss is 1 − η of the motor torque if the motor drives the joint, and 1/η − 1 of the
+motor torque if the joint drives the motor.  If less than F is needed to stop the joint within the
+step, the joint sticks: B is set so high that the joint is at rest after the step, whatever torque
+the other joints exert.  Otherwise the joint slides against a constant torque F.  Hence friction
+never adds energy, and never exceeds F while the joint slides.
 
 *Backlash.*  The rotor has a position and speed of its own.  Inside the gap the rotor turns
 alone, and the joint receives no torque.  When the rotor reaches a tooth flank, the impact is
 inelastic.  Rotor and joint then move together until the flank would have to pull.
 
-*Command.*  The current command is i* = τ/K.  τ is the controller's torque, or τ* of the servo:
+*Command.*  The current command is i* = τ/K, clipped to the max current of the motor.  τ is the
+torque of the controller, or the torque τ* of the servo if the joint has one:
 
     w* = q̇_ref + k_p e + k_i ∫e          e = q_ref − q̂,  q̂: encoder reading,  ŵ: its rate
     τ* = k_v (w* − ŵ) + k_vi ∫(w* − ŵ)
@@ -81,10 +82,10 @@ _NUMERATOR, _DENOMINATOR = (
 
 @dataclass(frozen=True, slots=True)
 class MotorStep:
-    """Change of motor current and joint speed in one step.
+    """Changes Δi of the motor current and Δw of the joint speed in one step.
 
-    The change is linear in the voltage V and the load torque r; the step contains its derivatives
-    with respect to V and r.
+    Both changes are linear in the voltage V and the load torque r.  The last four fields are their
+    derivatives with respect to V and r.
     """
 
     current: Scalar  # Δi at V and r, A
@@ -122,7 +123,8 @@ def motor_step(
     """Exact change of current `i` (A) and joint speed `w` (rad/s) in `dt` (s), for any scalar type.
 
     All values are referred to the joint: `constant` K (N m/A), `friction` B (N m s/rad), `inertia`
-    A (kg m²).  `voltage` (V) and `load` torque (N m) are constant during the step.
+    A (kg m²).  `voltage` (V) and `load` torque (N m) are constant during the step.  `squarings` is
+    the number of squarings with which the matrix exponential is computed.
     """
     R, K, B = resistance, constant, friction
     a, b = -R * dt / inductance, -K * dt / inductance
@@ -178,7 +180,7 @@ def _times(
 ) -> tuple[Scalar, Scalar]:
     """Return (α, β) of the product of two matrices of the form α 1 + β X.
 
-    `trace` and `det` are those of X, since X² = trace X − det 1.
+    `trace` and `det` are those of X.  They replace X² in the product: X² = trace X − det 1.
     """
     square = a[1] * b[1]
     return a[0] * b[0] - square * det, a[0] * b[1] + a[1] * b[0] + square * trace
@@ -219,7 +221,7 @@ class JointActuator:
         """Return the initial state, in the order of `names`, at a joint position and speed.
 
         The motor exerts the torque `holding` (N m).  With backlash, the rotor touches the flank
-        that transmits this torque.
+        that transmits this torque, or is in the middle of the gap if the torque is 0.
         """
         side = float(np.sign(holding)) if self.half else 0.0
         values = {
@@ -244,10 +246,13 @@ class JointActuator:
     ) -> None:  # fmt: skip
         """Choose voltage and tooth flank, and compute the response to a load torque.
 
-        `r` and `rd` are the reference position and velocity of the servo, `tau` is the torque of
-        the controller.  `M` is the inertia of the joint, M_ii, and `h` the torque h_i of the module
-        docstring.  Sets `push` and `ease`: with a load torque T of the other joints, the speed
-        changes by push + ease·T in this step.  The voltage and the motor step are stored for `end`.
+        `q` and `w` are the position and speed of the joint, `r` and `rd` the reference position and
+        velocity of the servo, and `tau` is the torque of the controller.  `M` is the diagonal
+        element M_ii of the mass matrix, and `h` the torque of gravity, Coriolis terms and joint
+        friction at the joint.  `state` is the state of the actuator by name.
+
+        Sets `push` and `ease`: with a load torque T, which includes −h, the joint speed changes by
+        push + ease·T in this step.  The voltage and the motor step are stored for `end`.
         """
         self.i, self.next = state["current"], dict(state)
         position, speed = q, w
@@ -282,7 +287,11 @@ class JointActuator:
             self.push, self.ease = one.speed, one.speed_by_load
 
     def end(self, w: Scalar, delta: Scalar, load: Scalar) -> None:
-        """Set the next state from the coupled solution: speed change `delta`, torque `load`."""
+        """Set the next state from the solution of the coupled equations.
+
+        `w` is the joint speed before the step, `delta` its change in the step, and `load` the load
+        torque on the joint (N m).
+        """
         after = self.step.more(0.0, load * self.load_share)
         self.next["current"] = self.i + after.current
         if self.half:
@@ -297,8 +306,8 @@ class JointActuator:
     def _motor(self, inertia: Scalar, speed: Scalar, voltage: Scalar, load: Scalar) -> MotorStep:
         """Return the motor step with friction, for zero voltage and zero load torque.
 
-        `voltage` and `load` only determine the friction: its direction if the joint slides, or
-        whether the joint sticks.
+        `voltage` and `load` only determine the dry friction: whether the joint sticks, and
+        otherwise the direction of the friction and the gear loss.
         """
         motor, eta = self.actuator.motor, self.actuator.gear.efficiency
         viscous = self.N**2 * motor.viscous
@@ -401,7 +410,7 @@ class JointActuator:
             self.next[name] = where(room, after, before)
 
     def _counted(self, position: Scalar) -> Scalar:
-        """Joint position as read by the encoder, rounded to its counts."""
+        """Return the position rounded to encoder counts, or unchanged without a resolution."""
         return rint(position / self.count) * self.count if self.count else position
 
     def _limited(self, voltage: Scalar, one: MotorStep, load: Scalar) -> tuple[Scalar, MotorStep]:
@@ -449,7 +458,7 @@ def _chosen(test: Scalar, a: MotorStep, b: MotorStep) -> MotorStep:
 
 
 class Drives:
-    """Drive models of all joints of a robot, with their state and a compiled step."""
+    """Drive models of all joints with real drives, with their state and a compiled step."""
 
     def __init__(self, robot: Robot, dt: float) -> None:
         model = robot.model
@@ -473,7 +482,7 @@ class Drives:
         self.kernel: Kernel = self._compile(equations)
         #: Currents, rotors, integrals … of all joints.
         self.state = np.zeros(len(self.names))
-        #: Current (A), voltage (V) and duty cycle of each joint in `joints`, of the last step.
+        #: Currents (A), then voltages (V), then duty cycles of `joints` in the last step.
         self.signals = np.zeros(3 * len(self.joints))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Drives:
@@ -503,7 +512,7 @@ class Drives:
         """Advance by one time step and return the torques (n,), constant during the step.
 
         `r` and `rd` (n,) are the reference positions and velocities of the servos; `command` (n,)
-        is the torque of the controller.
+        is the torque of the controller.  Joints without a real drive receive `command` unchanged.
         """
         tau, state, signals = self.kernel(q, qd, r, rd, command, self.state)
         self.state[:], self.signals[:] = state, signals
@@ -557,7 +566,7 @@ class Drives:
 
 
 def _squarings(actuator: Actuator, inertia: float, dt: float) -> int:
-    """Number of squarings for which the Padé approximation is exact to rounding."""
+    """Number of squarings (4 to 20) for which the Padé approximation is exact to rounding."""
     motor, gear = actuator.motor, actuator.gear
     least = actuator.armature or inertia
     K = gear.ratio * motor.torque_constant

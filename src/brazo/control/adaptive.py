@@ -42,9 +42,10 @@ from brazo.robot import Robot
 class Adaptive(CompiledController):
     """Adaptive controller of Slotine and Li, with estimates of the inertial parameters.
 
-    The initial estimates are the values in the robot file times the factor `known`.  The load is
-    estimated with the links, so `payload` has no effect.  `bound` limits the deviation of each
-    estimate from the value in the robot file, in units of its typical size.  None means unbounded.
+    `wn` (rad/s) determines `slope` and `kd` if they are not given.  The initial estimates are the
+    values in the robot file times the factor `known`.  The load is estimated with the links, so the
+    method `payload` has no effect.  `bound` limits the deviation of each estimate from the value in
+    the robot file, in units of the typical size of the parameter.  None means no limit.
     """
 
     uses_model = True
@@ -95,7 +96,7 @@ class Adaptive(CompiledController):
         return {"estimate": self.known * self.regressor.values}
 
     def adaptation(self) -> np.ndarray:
-        """Diagonal of the adaptation gain matrix Γ (p,), for the current gains."""
+        """Diagonal (p,) of the adaptation gain matrix Γ for the current gains and p parameters."""
         joint = list(self.regressor.coordinates)
         return (self.gains["rate"] * self.gains["kd"])[joint] * self._scale()
 

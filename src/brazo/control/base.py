@@ -7,7 +7,7 @@ A controller is one file with one class.  It declares its gains (`GAINS`), their
     controller.bind(robot, dt)                       once
     controller.reset(q, qd)                          before each run
     tau = controller.torque(t, q, qd, reference)     every dt seconds
-    controller.saturated                             joints whose torque was clipped
+    controller.saturated                             (n,) True where the torque was clipped
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Reference:
 class Controller(Declared, ABC):
     """Base class of controllers, which compute torques from state and reference.
 
-    The module docstring lists the calls in order.
+    Call `bind` once, `reset` before each run, and `torque` in every control period.
     """
 
     GAINS: ClassVar[tuple[Gain, ...]] = ()
@@ -80,18 +80,24 @@ class Controller(Declared, ABC):
         """Prepare for a robot; `bind` calls this method after it has set robot, dt and gains."""
 
     def gains_changed(self) -> None:
-        """Recompute what depends on the gains; called each time a gain is set."""
+        """Recompute what depends on the gains; called each time a gain is set after `bind`."""
 
     def payload(self, mass: float, com: Any = _ORIGIN, inertia: Any = _ORIGIN) -> None:
-        """Set the load held by the tool: mass in kg, centre of mass and inertia in the tool frame.
+        """Set the load held by the tool, for controllers that compensate for it.
 
-        Controllers that use the robot's model compensate for the load; the others ignore it.
+        `mass` is in kg.  `com` (3,) is the centre of mass in the tool frame (m).  `inertia` (3,) or
+        (3, 3) is the inertia about the centre of mass in tool axes (kg m²).  Controllers without a
+        robot model ignore the load, and `Adaptive` estimates it instead.
         """
 
     # -- user interface -----------------------------------------------------------------------
 
     def bind(self, robot: Robot, dt: float) -> None:
-        """Bind the controller to a robot and a control period dt (s): set gains and compile."""
+        """Bind the controller to a robot and a control period dt (s).
+
+        The gains are set to the values given to the constructor, or to their defaults.  The state
+        is reset.  A compiled controller is compiled.
+        """
         positive(dt, f"{self.name}: dt")
         gains = dict(self._given)
         if any(gain.name not in gains for gain in self.GAINS):
@@ -176,7 +182,7 @@ class Controller(Declared, ABC):
 
     @property
     def dt(self) -> float:
-        """The control period (s)."""
+        """The control period (s); NaN before `bind`."""
         return self._dt
 
     @property

@@ -1,7 +1,8 @@
 """Two benchmark motions for controllers, derived from the robot: sines, and a quintic to a pose.
 
-Both start at the first pose of the robot file and last two seconds.  They respect the position
-limits and half the speed limit of each joint, so results of different controllers are comparable.
+Both start at the first pose of the robot file, and runs with them last `T_END` = 2 s.  No joint
+exceeds half of its speed limit.  The sines stay within the position limits.  The quintic exceeds a
+position limit only if both limits of a joint are near the first pose.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def sines(robot: Robot) -> Trajectory:
 
 
 def quintic(robot: Robot) -> Trajectory:
-    """Motion from rest to rest in 1.5 s, followed by 0.5 s at rest.
+    """Motion of every joint from the first pose, from rest to rest in 1.5 s, then at rest.
 
     The position changes as 10 x³ − 15 x⁴ + 6 x⁵, where x is the time divided by 1.5 s.
     """

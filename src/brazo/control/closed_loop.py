@@ -9,9 +9,9 @@ threads.
     many = arm.closed_loop(PID(), sines(arm), t_end=1.0, gains={"kp": kp})     # kp (1000, n)
     many.metrics["rms_error"]                                                  # (1000, n)
 
-The controller uses the masses of the robot that it is bound to; `LoopConditions` describes how the
-controlled robot differs.  Contacts and joint stops are not simulated; use `brazo.Simulation` for
-them.
+The controller uses the masses of the robot that it is bound to.  `LoopConditions` describes how the
+controlled robot differs from this model.  Contacts and joint stops are not simulated; use
+`brazo.Simulation` to simulate them.
 """
 
 from __future__ import annotations
@@ -64,10 +64,11 @@ class LoopConditions:
     disturbance: Any = 0.0  # (..., n) torque on the joints, N m and N
     disturbance_start: Any = 0.0  # (...) s
     disturbance_stop: Any = math.inf  # (...) s
-    delay: Any = 0.0  # (...) s, until a torque reaches the drives
+    delay: Any = 0.0  # (...) s until a torque reaches the drives, rounded to control periods
     seed: Any = 0  # (...) integers of the noise; each has its own stream of random numbers
-    #: Compile all conditions, with delays up to this one (s), instead of those that differ from the
-    #: defaults: slower, but other conditions then need no compilation.
+    #: If not None: compile the code of all conditions, with delays up to this value (s), instead of
+    #: only the conditions that differ from the defaults.  The loop is slower, but other conditions
+    #: (except another `payload_com` or a longer delay) then need no compilation.
     general: float | None = None
 
 
@@ -76,8 +77,8 @@ class ClosedLoopRuns:
     """Results of many closed-loop runs; the leading dimensions of the arrays are the runs."""
 
     metrics: dict[str, np.ndarray] = field(repr=False)  # (..., n), or (...) for `NAME.tool`
-    failed_at: np.ndarray  # (...) s, at which a joint diverged; NaN if none did
-    t: np.ndarray  # (m,) s, of the rows of the arrays below
+    failed_at: np.ndarray  # (...) time (s) at which a joint diverged; NaN if none did
+    t: np.ndarray  # (m,) times (s) of the m recorded samples; m = 0 if `every` is 0
     q: np.ndarray  # (..., m, n)
     qd: np.ndarray  # (..., m, n)
     tau: np.ndarray  # (..., m, n) torque of the drives
@@ -179,7 +180,7 @@ class _Plan:
     encoder_bias: bool
     noise: bool
     disturbance: bool
-    delay: int  # periods of the longest one
+    delay: int  # longest delay, in control periods
 
     @classmethod
     def of(cls, c: LoopConditions, dt: float) -> _Plan:
@@ -203,16 +204,20 @@ class _Plan:
 
 
 class _Reader:
-    """Converts inputs to arrays and checks that their leading batch dimensions broadcast."""
+    """Converts inputs to arrays and checks that their leading batch dimensions broadcast.
+
+    `lead` is the broadcast batch shape of all inputs that have been read.
+    """
 
     def __init__(self, n: int) -> None:
         self.n = n
         self.lead: tuple[int, ...] = ()
 
     def __call__(self, name: str, value: Any, tail: tuple[int, ...] = ()) -> np.ndarray:
-        """Return `value` as an array (..., size), where `tail` is (size,); a number is repeated.
+        """Return `value` as an array (..., size), where `tail` is (size,).
 
-        If `tail` is empty, `value` has one number per run, and the result has shape (..., 1).
+        A single number, or a last dimension of 1, is repeated `size` times.  If `tail` is empty,
+        `value` has one number per run, and the result has shape (..., 1).
         """
         array = float_array(value, name)
         if np.isnan(array).any():
@@ -333,10 +338,10 @@ def _initial_states(controller: CompiledController, q: np.ndarray, qd: np.ndarra
 def _compile(
     controller: CompiledController, robot: Robot, substeps: int, plan: _Plan, sums: Accumulators
 ) -> Loop:
-    """Compile the loop.
+    """Compile the closed loop of controller and robot under the conditions of `plan`.
 
-    Its state is (q, q̇, controller state, delayed torques, sums of the metrics, number of the
-    control period).
+    The state of the loop is (q, q̇, controller state, delayed torques, sums of the metrics, number
+    of the control period).
     """
     compiled, n = controller.compiled, robot.n
     equations = equations_of(robot.model)

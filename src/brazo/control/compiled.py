@@ -104,7 +104,7 @@ class CompiledController(Controller):
         return {}
 
     def tables(self) -> Mapping[str, np.ndarray]:
-        """Additional inputs of the control law, recomputed when gains or load change."""
+        """Additional inputs of the control law by name, recomputed when gains or load change."""
         return {}
 
     # -- interface ----------------------------------------------------------------------------
@@ -125,7 +125,7 @@ class CompiledController(Controller):
 
     @property
     def fixed(self) -> dict[str, np.ndarray]:
-        """Copies of the kernel inputs that do not change every period: gains, dt and tables."""
+        """Copies of the kernel inputs other than signals and state, by name: gains, dt, tables."""
         return {name: self._inputs[i].copy() for i, name in enumerate(self.compiled.fixed)}
 
     @property
@@ -155,15 +155,18 @@ class CompiledController(Controller):
 
     @property
     def arguments(self) -> list[np.ndarray]:
-        """Kernel inputs after the signals: gains, dt, tables and, if there is one, the state.
+        """Kernel inputs that follow the signals: gains, dt, tables and, if there is one, the state.
 
-        The arrays are not copies, so machine code can call the kernel with them instead of calling
-        the controller.  `bind` creates a new list.
+        The arrays are not copies.  Machine code can therefore call the kernel with these arrays
+        instead of calling the controller.  `bind` creates a new list.
         """
         return self._inputs
 
     def share_wanted(self, wanted: np.ndarray) -> None:
-        """Store the commanded torque in the array `wanted` (n,), which machine code also writes."""
+        """Use the array `wanted` (n,), which machine code writes, as the last commanded torque.
+
+        The next call of `torque` or `reset` replaces the array.
+        """
         if self._wanted is not wanted:
             _set(self, "_wanted", wanted)
 
@@ -185,7 +188,7 @@ class CompiledController(Controller):
         _ = self._compiled.entry  # compile now, not in the first period
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes for copying and pickling, without equations and machine code."""
+        """Return the attributes for pickling, without equations and machine code."""
         return {**vars(self), "_compiled": None, "_equations": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -278,7 +281,9 @@ class CompiledControlLaw:
         # Compiled here, once: the law is a method of the controller, whose options may change
         # later.
         self.kernel: Kernel = self._compile()
-        self.loops: dict[Any, Any] = {}  # compiled closed loops, by (dynamics, substeps)
+        # Compiled closed loops: of `track` by (dynamics, substeps), of `closed_loop` by
+        # ("runs", dynamics, substeps, plan).
+        self.loops: dict[Any, Any] = {}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> CompiledControlLaw:
         return self  # immutable: copies of a controller share the machine code
@@ -322,9 +327,10 @@ class CompiledControlLaw:
         return compile_kernel(self.name.lower(), graph, outputs)
 
     def _other_call(self, *inputs: Any) -> Any:
-        """Call the kernel with inputs that `entry` does not accept, such as lists or NaN.
+        """Check inputs that the machine code of `entry` does not accept, and call the kernel.
 
-        Each joint is checked first; this is slower than `entry`.
+        Such inputs are lists, arrays of other types or shapes, and NaN.  Raises a BrazoError if a
+        signal has a wrong shape or is not finite, or if the state is not finite.
         """
         signals = [
             read_vector(value, self.robot, f"{self.name}: {what}")

@@ -15,13 +15,13 @@ kp = kd/Ti:
 The integral gain is ki = kp²/(4 kd).  The integral time is then four derivative times, as in the
 PID rule of Ziegler and Nichols.
 
-**Pole placement** chooses a bandwidth for each joint that leaves a phase margin of 45° with the
+**Pole placement** chooses the bandwidth at which a PD loop has a phase margin of about 45° with the
 same delay; see `brazo.control.bandwidth`.  **Bryson's rule** weights the states and
 torques of an LQR by the inverse squares of their largest acceptable values.
 
-m is the smallest inertia of a joint in the workspace while the other joints are free, 1/(M⁻¹)ᵢᵢ.
-Coupling between joints can still make a loop unstable: check the result with
-`brazo.control.loop_stability`.
+m is the smallest inertia 1/(M⁻¹)ᵢᵢ of a joint over random joint positions, while the other joints
+are free to move.  For `ComputedTorque`, whose gains do not contain the inertia, m = 1.  Coupling
+between joints can still make a loop unstable: check the result with `brazo.control.loop_stability`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ _PHASE = 0.26  # rad: delay times bandwidth of a critically damped loop with 45�
 def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[str, np.ndarray]:
     """Gains by name from a design rule, for a controller that is bound to a robot.
 
-    `delay` (s) is the delay of the drives.  One control period for computation is added to it.
+    `rule` is one of `rules_for(controller)`.  `delay` (s) is the delay of the drives, rounded to
+    control periods.  One control period for computation is added.  A gain that is 0 for all joints,
+    such as ki of a controller without integral action, is left out.
     """
     one_of(rule, RULES, "rule")
     allowed = rules_for(controller)
@@ -100,9 +102,9 @@ def ultimate_gain(inertia: np.ndarray, dt: float, delay: int = 0) -> tuple[np.nd
 
 
 def smallest_inertia(robot: Robot) -> np.ndarray:
-    """Smallest inertia 1/(M⁻¹)ᵢᵢ (n,) of each joint in the workspace.
+    """Smallest inertia 1/(M⁻¹)ᵢᵢ (n,) of each joint over 256 random joint positions.
 
-    The other joints are free to move.
+    This is the inertia of a joint while the other joints are free to move.
     """
     M = robot.mass_matrix(robot.random_q(_SAMPLES, seed=0))
     return (1.0 / np.diagonal(np.linalg.inv(M), axis1=-2, axis2=-1)).min(axis=0)

@@ -12,8 +12,9 @@ form:
 so two Newton–Euler passes give C(q, q̇) v without derivatives.  With this C, Ṁ − 2C is
 skew-symmetric.
 
-The load is a vector in which the equations are linear (ten inertial parameters for a tree, a mass
-for a Delta).  It is an input of compiled controllers, so a new load requires no recompilation.
+The load is a vector: ten inertial parameters for a tree robot, one mass for a Delta.  Both torques
+are linear in this vector.  The load is an input of compiled controllers, so a new load requires no
+recompilation.
 """
 
 from __future__ import annotations
@@ -88,12 +89,13 @@ class ControlEquations(ABC):
     ) -> Vector:
         """Forward dynamics: the accelerations q̈ (n) under the torques `tau`.
 
-        `mass_scale` multiplies the masses of the robot, but not the load.
+        `mass_scale` multiplies the masses and inertias of the links, but not the load or the motor
+        inertia.
         """
 
     @abstractmethod
     def tool(self, q: Vector) -> tuple[Pose, list[Vector]]:
-        """Pose of the tool in the base frame, and its Jacobian (6, n) in base axes."""
+        """Pose of the tool in the base frame, and Jacobian (6, n) of the tool in base axes."""
 
     @abstractmethod
     def regressor(self) -> Regressor:
@@ -103,7 +105,8 @@ class ControlEquations(ABC):
     def load_vector(self, mass: float, com: Any, inertia: Any) -> np.ndarray:
         """Return a load as a vector, for the argument `load` of the other methods.
 
-        `mass` is in kg; `com` (m) and `inertia` (kg m²) are in the tool frame.
+        `mass` is in kg.  `com` (m) is the centre of mass in the tool frame, and `inertia` (kg m²)
+        is the inertia about the centre of mass in tool axes.
         """
 
     def inverse_dynamics(
@@ -216,7 +219,7 @@ class TreeEquations(ControlEquations):
 
 
 class DeltaEquations(ControlEquations):
-    """Equations of motion of a Delta robot; a load is a point mass on its platform."""
+    """Equations of motion of a Delta robot; a load is a point mass added to the platform."""
 
     n = 3
     load_size = 1

@@ -1,8 +1,10 @@
-"""Feed-forward torques, computed from the reference alone.
+"""Feed-forward torques, computed from the reference and the robot model, without measured values.
 
-none      zero torque
-gravity   G(r)
-full      M(r) r̈ + C(r, ṙ) ṙ + G(r) + friction(ṙ): inverse dynamics of the reference
+r is the reference position.  The kinds of feed-forward are:
+
+    none      zero torque
+    gravity   G(r)
+    full      M(r) r̈ + C(r, ṙ) ṙ + G(r) + friction(ṙ): inverse dynamics of the reference
 """
 
 from __future__ import annotations

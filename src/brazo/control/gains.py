@@ -1,4 +1,4 @@
-"""Gains of a controller, one value per joint, which may be changed during a run.
+"""Gains of a controller, usually one value per joint, which may be changed during a run.
 
     pid.gains["kp"]                      (n,) the current values
     pid.gains["kp"] = 40.0               every joint
@@ -25,9 +25,10 @@ Key = str | tuple[str, str | int]
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Declaration of a gain: name, description, unit, and whether it may be 0.
+    """Declaration of a gain: name, description, unit, and whether a value may be 0.
 
-    `unit` is one unit, or a pair of units for revolute and prismatic joints.
+    A gain has one value per joint, or one per label in `entries`.  `unit` is one unit, or a pair of
+    units: for revolute and prismatic joints, or for angular and linear entries.
     """
 
     name: str
@@ -96,7 +97,7 @@ class Gains:
         return f"<gains of {self._owner}: {shown}>"
 
     def __getitem__(self, key: Key) -> Any:
-        """Return a copy of the values of a gain, or a single value for a key (name, joint)."""
+        """Return a copy of the values of a gain, or one value for a key (name, entry)."""
         name, entry = key if isinstance(key, tuple) else (key, None)
         values = self.vector[self._slice(name)].copy()
         return values if entry is None else float(values[self._entry(name, entry)])
@@ -135,7 +136,7 @@ class Gains:
         return self._slice(name)
 
     def check(self, name: str, values: np.ndarray) -> None:
-        """Raise a `BrazoError` if a gain may not have one of the `values` (..., entries)."""
+        """Raise a `BrazoError` if a value in `values` (..., entries) is not allowed for a gain."""
         gain = self._kinds[name]
         fine = np.isfinite(values) & ((values >= 0.0) if gain.zero else (values > 0.0))
         if not fine.all():

@@ -3,10 +3,10 @@
     F = K x + D ẋ          x = (Rᵀ(p_r − p), ½ (RᵀR_r − R_rᵀR)^∨)
     τ = Jᵀ F + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ) + posture
 
-x and F are in tool axes, the linear part first.  An external force f displaces the tool by K⁻¹f,
-and no contact model is needed (Hogan, 1985).  For a small rotation, the angular part of x is the
-rotation vector.  For a large rotation, its length is the sine of the angle, so 180° is an unstable
-equilibrium.
+x and F are in tool axes, or optionally in base axes, the linear part first.  At rest, an external
+force f displaces the tool by K⁻¹f, and no contact model is needed (Hogan, 1985).  For a small
+rotation, the angular part of x is the rotation vector.  For a large rotation, its length is the
+sine of the angle, so 180° is an unstable equilibrium.
 
 For a redundant arm, `posture` is the torque of springs that pull the joints to their reference
 values.  The torque is multiplied by N, so that it does not act on the tool:
@@ -42,9 +42,10 @@ _SAMPLES = 64
 class CartesianImpedance(CompiledController):
     """Cartesian impedance controller, in tool axes or, with `frame="base"`, in base axes.
 
-    `wn` (rad/s) and `zeta` determine the gains that are not given, from the mean apparent inertia
-    of the tool along each axis.  The gain is 0 for an axis along which the tool cannot move.  With
-    `feedforward=False` only gravity is compensated.
+    `wn` (rad/s) and `zeta` determine the gains that are not given.  Stiffness and damping follow
+    from the mean apparent inertia of the tool along each axis, and are 0 for an axis along which
+    the tool cannot move.  The posture gains follow from the mean joint inertias and half of `wn`;
+    they are used only for a redundant arm.  With `feedforward=False` only gravity is compensated.
     """
 
     uses_model = True
@@ -138,10 +139,10 @@ class CartesianImpedance(CompiledController):
 
 
 def tool_inertia(robot: Robot, frame: Literal["tool", "base"]) -> np.ndarray:
-    """Apparent inertia (6,) of the tool along and about each axis, averaged over the workspace.
+    """Apparent inertia (6,) of the tool along (kg) and about (kg m²) each axis of `frame`.
 
-    It is the inverse of the mean of (J M⁻¹ Jᵀ)_ii.  It is 0 for an axis along which the tool cannot
-    move.
+    The inertia is the inverse of the mean of (J M⁻¹ Jᵀ)_ii over 64 random joint positions.  It is 0
+    for an axis along or about which the tool cannot move.
     """
     q = robot.random_q(_SAMPLES, seed=0)
     J = robot.jacobian(q, frame)
@@ -163,5 +164,5 @@ def _turn_between(R: Vector, R_goal: Vector) -> Vector:
 
 
 def _rotated(turn: Any, R: Vector, v: Vector) -> Vector:
-    """Rotate both halves of a six-vector by R; `turn(R, v)` rotates one half."""
+    """Rotate both halves of a six-vector; `turn(R, v)` rotates a three-vector by R or Rᵀ."""
     return [*turn(R, v[:3]), *turn(R, v[3:])]

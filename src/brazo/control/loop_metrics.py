@@ -5,10 +5,10 @@ millions of steps need not be recorded.  `Accumulators.step` is part of the comp
 `Accumulators.results` computes the metrics from the sums.
 
     rms_error, max_error      of r − q, and of the distance between tool and reference tool position
-    overshoot                 fraction of the range of the reference
-    settling_time             s after the reference reached its last value
+    overshoot                 as a fraction of the range of the reference
+    settling_time             s, from the last change of the reference until the error stays small
     energy                    ∫ |τ q̇| dt, J                 peak_torque   max |τ|
-    saturation                fraction of the time for which a drive was saturated
+    saturation                fraction of the periods in which a drive was saturated
     jerk                      RMS of the second difference of q̇ divided by dt²
 """
 
@@ -46,8 +46,9 @@ class LoopSignals:
 class Accumulators:
     """Sums and extrema from which the metrics of runs along one reference are computed.
 
-    `reference` (3, m, n) has position, velocity and acceleration at m samples.  `tool` (m, 3) has
-    the reference tool positions (m), and `limits` (n,) the torque limits of the drives.
+    `reference` (3, m, n) has position, velocity and acceleration at m samples, `dt` seconds apart.
+    `tool` (m, 3) has the reference tool positions in metres, and `limits` (n,) the torque limits of
+    the drives.
     """
 
     def __init__(
@@ -91,7 +92,7 @@ class Accumulators:
         return sum(self.sizes.values())
 
     def start(self) -> np.ndarray:
-        """Initial values of the sums (size,)."""
+        """Initial values (size,) of the sums and extrema."""
         parts = [
             np.full(size, -1.0 if name in ("outside", "tool_outside") else 0.0)
             for name, size in self.sizes.items()
@@ -99,7 +100,10 @@ class Accumulators:
         return np.concatenate(parts)
 
     def step(self, flat: Sequence[Scalar], inputs: Mapping[str, Vector], x: LoopSignals) -> Vector:
-        """Return the sums after one more control period, from the sums `flat` before it."""
+        """Return the sums after one more control period, from the sums `flat` before this period.
+
+        `inputs` are the symbols of `self.inputs`, and `x` has the signals of the period.
+        """
         a, n = _split(flat, self.sizes), self.n
         low, high, band = inputs["metric_low"], inputs["metric_high"], inputs["metric_band"]
         late = x.row - inputs["metric_stop"][0]
@@ -185,14 +189,14 @@ class Accumulators:
         return found
 
     def failed_at(self, flat: np.ndarray) -> np.ndarray:
-        """Time (...) in s at which a run diverged; NaN if it did not."""
+        """Time (...) in s at which each run diverged; NaN if a run did not diverge."""
         alive = flat[..., 0]
         return np.where(alive < self.rows, alive * self.dt, np.nan)
 
     def _settled(self, last: np.ndarray) -> np.ndarray:
         """Settling time (s), from the index `last` of the last row outside the error band.
 
-        It is 0 if `last` is -1 (no such row), and NaN if `last` is the final row.
+        The time is 0 if `last` is -1 (no such row), and NaN if `last` is the final row.
         """
         time = np.maximum((last + 1.0 - self.stop) * self.dt, 0.0)
         return np.where(last < 0.0, 0.0, np.where(last >= self.rows - 1, np.nan, time))

@@ -50,8 +50,8 @@ class LoopStability:
     """Largest spectral radius of a control loop over operating points and plant variants."""
 
     radius: float
-    variant: str  # with that radius
-    point: int  # index of the operating point
+    variant: str  # name of the plant variant with this radius
+    point: int  # index of the operating point with this radius
 
     @property
     def stable(self) -> bool:
@@ -62,8 +62,8 @@ class LoopStability:
 class LinearLoops:
     """Linear models of a robot at operating points q (p, n), with control period dt (s).
 
-    The models do not depend on the controller, so they can be reused for many controllers and
-    gains.
+    `variants` are the plant variants to analyse; the default is the robot itself.  The models do
+    not depend on the controller, so they can be reused for many controllers and gains.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class LinearLoops:
         self._qdd = _loaded_motion(robot)
 
     def stability(self, controller: CompiledController) -> LoopStability:
-        """Stability of the loop with a controller that is bound to the same robot and dt."""
+        """Worst case over points and variants, for a controller bound to the same robot and dt."""
         radii = self.radii(controller)
         variant, point = np.unravel_index(int(np.argmax(radii)), radii.shape)
         return LoopStability(
@@ -91,7 +91,8 @@ class LinearLoops:
         """Spectral radii (..., variants, points) of the loop with a controller.
 
         `gains` maps names of gains to new values (..., size), where size is the number of values
-        of the gain.
+        of the gain.  For a controller with tables, such as LQR, all values must have shape
+        (k, size).
         """
         law = self._control(controller, gains or {})
         return np.stack([self._radius(law, variant) for variant in self.variants], axis=-2)
@@ -99,9 +100,9 @@ class LinearLoops:
     def delay_margin(self, controller: CompiledController) -> float:
         """The longest delay (s), in whole control periods, with which the loop is stable.
 
-        Payload and masses are those of the controller's model.  The result is 0 if a delay of one
-        period makes the loop unstable.  Delays up to 16 periods are tried.  The search assumes that
-        a loop that is unstable with one delay is unstable with all longer delays.
+        The robot has its nominal masses and no payload.  The result is 0 if the loop is unstable
+        with a delay of one period.  Delays up to 16 periods are tried.  The search assumes that a
+        loop that is unstable with one delay is unstable with all longer delays.
         """
         law = self._control(controller, {})
 
@@ -122,7 +123,8 @@ class LinearLoops:
     ) -> np.ndarray:
         """Matrices (points, m, m) that map the state of the loop to the state after one period.
 
-        The m state variables are q, q̇, the controller's state and the delayed torques.
+        The m state variables are q, q̇, the controller states that affect the torque, and the
+        delayed torques.
         """
         return self._matrix(self._control(controller, {}), variant or PlantVariant())
 
@@ -195,7 +197,7 @@ class LinearLoops:
     ) -> _LinearController:
         """Linearise the controller at all operating points.
 
-        `gains` maps names of gains to new values (..., size), whose leading dimensions are batches.
+        `gains` maps names of gains to new values, as in `radii`.
         """
         if gains and controller.tables():  # these follow from the gains, set by set
             count = len(next(iter(gains.values())))

@@ -4,14 +4,14 @@ Near a pose at rest the robot is ẋ = A x + B u with x = (q − q₀, q̇) and 
 
     A = [0 1; −M⁻¹ ∂G/∂q  −M⁻¹ F]        B = [0; M⁻¹]
 
-F is the slope of friction at rest; a Coulomb step has no slope and is left out.  Coriolis terms are
-quadratic in q̇ and vanish.  The gain that minimises ∫ xᵀQx + uᵀRu dt is K = R⁻¹BᵀP, where P is the
-solution of the algebraic Riccati equation.  The control law is
+F is the slope of friction at rest; a discontinuous Coulomb friction has no slope and is left out.
+Coriolis terms are quadratic in q̇ and vanish.  The gain that minimises ∫ xᵀQx + uᵀRu dt is
+K = R⁻¹BᵀP, where P is the solution of the algebraic Riccati equation.  The control law is
 
     τ = τ₀ − K (q − r, q̇ − ṙ)
 
 where τ₀ is the feed-forward torque of the reference, or G(q₀) without feed-forward.  Q and R are
-diagonal, with one weight per joint.  When a weight changes, K is recomputed.
+diagonal, with one weight per joint.  K is recomputed when a weight or the load changes.
 """
 
 from __future__ import annotations

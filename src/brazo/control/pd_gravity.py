@@ -26,7 +26,10 @@ from brazo.robot import Robot
 
 
 class PDGravity(CompiledController):
-    """PD controller with gravity compensation, or PD+ with `feedforward=True`."""
+    """PD controller with gravity compensation, or PD+ with `feedforward=True`.
+
+    `wn` (rad/s) and `zeta` determine the gains that are not given.
+    """
 
     uses_model = True
     GAINS = (

@@ -30,8 +30,9 @@ WINDUPS = ("back-calculation", "clamping", "none")
 class PID(CompiledController):
     """PID controller with anti-windup, derivative filter and feed-forward.
 
-    `wn` (rad/s) and `zeta` determine the gains that are not given; `alpha` places the integrator's
-    pole at alpha·wn.  `feedforward` is "none", "gravity" or "full" (see
+    `wn` (rad/s), `zeta` and `alpha` determine the gains that are not given: the poles of a joint
+    are a pair with natural frequency wn and damping ratio zeta, and a real pole at −alpha·wn.
+    `windup` selects the anti-windup method.  `feedforward` is "none", "gravity" or "full" (see
     `brazo.control.feedforward`).
     """
 

@@ -76,7 +76,7 @@ class LinearForm(ABC):
 
     @abstractmethod
     def gradient(self, s: Sequence[Scalar]) -> Vector:
-        """Return Yᵀ s, one value per parameter; `s` has one joint speed per joint."""
+        """Return Yᵀ s, one value per parameter; `s` has one value per joint."""
 
 
 class TreeRegressor(Regressor):
@@ -106,10 +106,10 @@ class TreeRegressor(Regressor):
         return _TreeForm(self, q, qd, v, w)
 
     def _hanging(self) -> tuple[list[np.ndarray], list[float]]:
-        """Return typical magnitudes (10,) of m, h and S, and typical weights, for each joint.
+        """Return, for each link, typical magnitudes (10,) of m, h and S, and a typical weight.
 
-        Both describe all bodies that the joint moves, at q = 0.  The weight is a typical torque
-        (N m) or force (N) with which the joint holds these bodies against gravity.
+        Both describe all bodies that the joint of the link moves, at q = 0.  The weight is a
+        typical torque (N m) or force (N) with which the joint holds these bodies against gravity.
         """
         own = links_of(self.equations.model, regroup=False)
         hanging: list[LinkInertia] = [link.inertia for link in own.links]
@@ -187,7 +187,8 @@ class _TreeForm(LinearForm):
 class DeltaRegressor(Regressor):
     """Regressor of a Delta: π are arm inertia and first moments, rod mass and platform mass.
 
-    A column of Y is the torque with one parameter at 1 and all others at 0.
+    A column of Y is the torque with one parameter at 1 and all others at 0, minus the torque with
+    all parameters at 0.
     """
 
     names = ("arm inertia", "arm hx", "arm hz", "rod mass", "platform mass")

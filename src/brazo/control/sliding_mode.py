@@ -5,9 +5,9 @@
 
 With an exact model, ṡ = −reach sat(s / layer).  The boundary layer |s| < layer is reached within
 |s₀| / reach seconds.  Inside the layer, the error decays with the rates slope and reach / layer.
-If model errors accelerate a joint by less than `reach`, it stays in the layer and its error stays
-below layer / slope.  A layer much thinner than reach·dt causes chattering, because a sampled
-controller switches at most once per period.
+If model errors accelerate a joint by less than `reach`, s stays in the layer and the error of the
+joint stays below layer / slope.  A layer much thinner than reach·dt causes chattering, because a
+sampled controller switches at most once per period.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LAYER_RATE = 4.0  # reach / layer in units of wn
 
 
 class SlidingMode(CompiledController):
-    """Sliding mode controller; `wn` (rad/s) determines the slope.
+    """Sliding mode controller; `wn` (rad/s) determines `slope` and `layer` if they are not given.
 
     `reach` must exceed the joint accelerations that model errors cause.
     """

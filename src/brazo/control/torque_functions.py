@@ -1,10 +1,11 @@
-"""`TorqueFunctions`: torques given as expressions of time and state, one per joint; no feedback.
+"""`TorqueFunctions`: torques given as expressions of time and state, without a reference.
 
     TorqueFunctions("2*sin(3*t); -0.5*qd2; 0")
 
-The expressions may use `t` (s), the positions `q1` to `qn` (rad or m) and the velocities `qd1` to
-`qdn`.  Torques are in N m, forces in N.  An empty string means zero torque for all joints.  The
-text is parsed like the expressions in robot files and never evaluated as Python.
+There is one expression per joint.  The expressions may use `t` (s), the positions `q1` to `qn` (rad
+or m), the velocities `qd1` to `qdn` (rad/s or m/s) and `pi`.  Torques are in N m, forces in N.  An
+empty string means zero torque for all joints.  The text is parsed like the expressions in robot
+files and never evaluated as Python.
 """
 
 from __future__ import annotations
@@ -44,13 +45,13 @@ _SCALARS = _Floats()
 
 
 class TorqueFunctions(Controller):
-    """Open-loop controller whose torques are functions of time and state.
+    """Controller whose torques are given functions of time and state; it ignores the reference.
 
     Parameters
     ----------
     torques
         One expression per joint in N m or N, separated by semicolons.  An empty string means
-        zero torque for all joints.  Variables: `t`, `q1` …, `qd1` ….
+        zero torque for all joints.  Variables: `t`, `q1` …, `qd1` …, in SI units.
     """
 
     listed: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Closed-loop tracking of a trajectory with the exact model of the robot.
+"""Closed-loop tracking of a trajectory in a simulation without contacts, noise and faults.
 
 In every control period the controller computes torques from state and reference.  The torques are
 constant while the robot's equations of motion are integrated by Runge–Kutta steps.
@@ -121,7 +121,7 @@ class Tracking(Exports):
 
     @property
     def saturation(self) -> np.ndarray:
-        """Fraction of the time for which each drive was saturated (n,)."""
+        """Fraction of the samples (n,) at which each drive was saturated."""
         return self.saturated.mean(axis=0)
 
 
@@ -143,9 +143,9 @@ def track(
     `trajectory` is a function t -> (q, qd, qdd).  The controller runs every `dt` seconds, with
     `substeps` Runge–Kutta steps of the robot in between.  The run starts on the trajectory unless
     `q0` or `qd0` is given.  `model` is the robot model that the controller uses, if it differs from
-    `robot`.  A controller that is already bound to this model keeps its gains and load.
-    `native=True` compiles controller and robot into one loop: slower on first use, then much
-    faster.
+    `robot`.  A controller that is already bound to this model and this `dt` keeps its gains and
+    load.  `native=True` compiles controller and robot into one loop, which is slower on first use
+    and then much faster.  This option needs a `CompiledController`.
     """
     if not isinstance(robot, Robot):
         raise BrazoError(

@@ -2,8 +2,8 @@
 
 Dry friction is integrated from event to event (`brazo.dynamics.stick_slip`), so steps contain no
 discontinuity.  Other discontinuities, such as a torque function with a sign function, reduce the
-step size to almost zero.  The run fails if `PATIENCE` successive steps have a mean size below
-`FLOOR` (s).
+step size to almost zero.  The mean size of every `PATIENCE` successive steps is checked, except for
+the first `PATIENCE` steps of a run.  The run fails if the mean is below `FLOOR` (s).
 """
 
 from __future__ import annotations

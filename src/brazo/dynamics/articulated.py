@@ -1,13 +1,13 @@
 """Steps of Featherstone's articulated-body algorithm (forward dynamics in O(n)) for one link.
 
-With the acceleration (α, a) of a link's frame, as in `brazo.dynamics.newton_euler`, the moment and
-force of a link and all its descendants are
+Let (α, a) be the acceleration of a link's frame, as in `brazo.dynamics.newton_euler`.  The moment
+and force that move this link and all its descendants are
 
     n = J α + H a + n_b         f = Hᵀ α + M a + f_b          (J, M symmetric)
 
 The matrix A = [J H; Hᵀ M] is the articulated inertia, and b = (n_b, f_b) is the bias force.  A
-single link with mass m, first moment h and inertia tensor I has J = I, H = [h×] and M = m 1, and b
-are its velocity-dependent forces.
+single link with mass m, first moment h and inertia tensor I has J = I, H = [h×] and M = m 1.  Its b
+is its velocity-dependent force minus the external force on it.
 
 For a revolute or prismatic joint, let s be the unit motion (rotation or translation) along its
 axis z.  U = A s, D = s·U plus the motor inertia, u = τ − s·b, and c is the velocity-dependent
@@ -15,8 +15,8 @@ acceleration of the link.  Then
 
     A' = A − U Uᵀ/D        b' = b + A' c + U u/D           q̈ = (u − U·(α, a))/D
 
-are the inertia and bias force that act on the parent, and the joint acceleration.  (α, a) in the
-last equation is the acceleration of the link for q̈ = 0.  Scalars may be of any type.
+are the inertia and bias force that are added to those of the parent, and the joint acceleration.
+(α, a) in the last equation is the acceleration of the link for q̈ = 0.  Scalars may be of any type.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def through_joint(
     tau: Scalar,
     armature: Scalar,
 ) -> tuple[JointTerms, Articulated]:
-    """Return the joint terms for torque `tau`, and the inertia and bias force on the parent.
+    """Return the joint terms for torque `tau`, and the inertia and bias force for the parent.
 
     The inertia and bias force are expressed in the parent's frame.  `body` describes the link with
     its descendants.  `c` is the acceleration (α, a) that `speed_terms` returns, and `armature` is

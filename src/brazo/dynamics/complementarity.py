@@ -1,8 +1,8 @@
 """Dry friction of joints at rest as a linear complementarity problem.
 
-Let a be the accelerations of the joints at rest without friction.  With friction torques f the
-accelerations are a − A f, where A has the rows and columns of M⁻¹ for these joints.  Coulomb
-friction requires
+Let a be the accelerations that the joints at rest would have without their friction.  With friction
+torques f the accelerations are a − A f, where A has the rows and columns of M⁻¹ for these joints.
+Coulomb friction requires
 
     low ≤ f ≤ high,   a − A f > 0 only where f = high,   a − A f < 0 only where f = low
 
@@ -24,7 +24,7 @@ def projected_gauss_seidel(
     sweeps: int,
     tolerance: float,
 ) -> np.ndarray:
-    """Friction torques f (n,), by projected Gauss–Seidel sweeps over the joints from `start`.
+    """Friction torques f (k,) of k joints at rest, by projected Gauss–Seidel sweeps from `start`.
 
     The iteration ends after `sweeps` sweeps, or when no element of f changes by more than
     `tolerance` times the largest range `high - low`.

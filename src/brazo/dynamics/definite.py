@@ -5,8 +5,8 @@ by joint j while the joints between it and the tip are free.  A zero pivot means
 moves no inertia: a massless link, or a point mass on the joint axis.  A negative pivot means that a
 body in the robot file has a non-physical inertia.
 
-- `refuse_everywhere` runs once, before code generation.  It raises an error if the same joint has a
-  zero or negative pivot at all sampled configurations.
+- `refuse_everywhere` runs before code of forward dynamics is generated.  It raises an error if the
+  same joint has a zero or negative pivot at all sampled configurations.
 - `refuse_at` runs if the result of forward dynamics is not finite.  It raises an error that names
   the joints with a zero or negative pivot.
 - `mass_findings` returns a warning if a joint has such a pivot at a sampled configuration.
@@ -134,7 +134,10 @@ def _samples(model: Model, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 
 
 def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper position limits (n,), or ±1 rad or m for joints without limits."""
+    """Lower and upper position limits (n,) for the samples, in rad or m.
+
+    A joint without limits gets ±1.  If one limit is missing, the range is 2 wide.
+    """
     low, high = model.limits.T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))
     high = np.where(np.isfinite(high), high, low + 2.0)

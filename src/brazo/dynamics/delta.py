@@ -12,8 +12,9 @@ v = B θ̇ are the velocities of elbows and platform, and
 
     M = A + Bᵀ W B        C = Bᵀ W Ḃ        (then Ṁ − 2C is skew-symmetric)
 
-A has the inertia of each arm about its axis.  The two rods of a parallelogram are modelled as one
-rod of mass `rod_mass`.  Ball joints are massless, and the thickness of the rods is neglected.
+A is diagonal: the inertia of each arm about its axis plus the motor inertia.  The two rods of a
+parallelogram are modelled as one rod of mass `rod_mass`.  Ball joints are massless, and the
+thickness of the rods is neglected.
 """
 
 from __future__ import annotations
@@ -268,7 +269,7 @@ class DeltaDynamics(RegressorKernels):
         return self._gravity_full(q, gravity, out=out, threads=threads)
 
     def _explain(self, q: np.ndarray, *others: np.ndarray) -> None:
-        """Raise an error that explains why a result at q is not finite.
+        """Raise an error with the reason why a result at q is not finite, if the reason is known.
 
         `others` are the remaining inputs of the kernel, which are not used.
         """

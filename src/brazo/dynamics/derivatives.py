@@ -172,7 +172,7 @@ def inverse_slopes(
 def forward_slopes(inverse: Slopes) -> dict[str, Matrix]:
     """Derivatives of the joint accelerations, from those of the torques at the same motion.
 
-    The keys are `dq`, `dqd` and `dtau`.  Some values are infinite if the mass matrix is not
+    The keys are `dq`, `dqd` and `dtau`.  Some values are infinite or NaN if the mass matrix is not
     positive definite.
     """
     n = len(inverse.dqdd)

@@ -92,7 +92,10 @@ def joint_transform(K: np.ndarray, kind: str, value: Scalar) -> JointTransform:
 
 
 def euler_turns(R: np.ndarray) -> tuple[Turn, Turn, Turn]:
-    """Angles φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), with −90° < φ ≤ 90°; exact for multiples of 90°."""
+    """Angles φ, α, ψ of R = Rz(φ) Rx(α) Rz(ψ), with −90° < φ ≤ 90°, each as (cosine, sine).
+
+    Multiples of 90° are exact.
+    """
     # Column z of R is (sφ sα, −cφ sα, cα), row z is (sα sψ, sα cψ, cα).
     x, y, z = R[:, 2].tolist()
     sine = math.hypot(x, y)

@@ -8,10 +8,11 @@ The diagonal matrix Σ has the variance of the torque noise of each joint, from 
 (weighted least squares of Gautier and Poignet).  The standard deviations assume that the torque
 noise of different samples is independent, and that positions are much more accurate than torques.
 
-If velocities or accelerations were not recorded, they are computed as central differences of
+If velocities or accelerations were not recorded, both are computed as central differences of
 low-pass filtered positions (Butterworth, run forwards and backwards for zero phase).  Torques and W
 are then filtered in the same way.  Only every k-th row is used, so that the noise of the used rows
-is nearly independent.
+is nearly independent.  The same holds if a cutoff frequency is given; recorded velocities and
+accelerations are then filtered.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Identification:
     noise: np.ndarray
     """(n,) standard deviation of the torque noise of each joint, N m and N."""
     residuals: np.ndarray
-    """(m, n) measured minus predicted torques, N m and N."""
+    """(m, n) measured minus predicted torques of the rows used, N m and N."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,15 +96,16 @@ def identify(
       optionally `qd` and `qdd`;
     - a mapping of arrays `q` and `tau` (m, n), optionally `qd`, `qdd` (m, n) and `t` (m,) in s.
 
-    Missing velocities and accelerations are computed from q after low-pass filtering.
+    If `qd` or `qdd` is missing, both are computed from the low-pass filtered q.  This requires `t`,
+    with 31 or more samples at equal time steps.
 
     Parameters
     ----------
     robot : the `Robot`; its geometry, gravity and friction model are used.
     data : the recorded motion, see above.
     drives : also identify motor inertia and friction of the joints.
-    cutoff : cutoff frequency (Hz) of the low-pass filter for positions and torques.  None means
-        10 Hz if velocities or accelerations are missing, and no filter otherwise.
+    cutoff : cutoff frequency (Hz) of the low-pass filter for motion and torques.  None means 10 Hz
+        if velocities or accelerations are missing, and no filter otherwise.
 
     Returns
     -------
@@ -222,8 +224,9 @@ def _filtered(
     """Return the filtered motion, the filter function, and the correlation length of the noise.
 
     The correlation length is a number of rows.  The torques of the returned motion are not
-    filtered; the caller filters them and the regressor with the filter function.  If `missing`,
-    velocities and accelerations are computed from the filtered positions.
+    filtered; the caller filters them and the regressor with the filter function, which also removes
+    rows at both ends.  If `missing`, velocities and accelerations are computed from the filtered
+    positions; otherwise the recorded ones are filtered.
     """
     from scipy.signal import butter, sosfiltfilt
 

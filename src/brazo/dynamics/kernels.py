@@ -32,7 +32,7 @@ MOST_CHRISTOFFEL = 8  # coordinates; the number of symbols grows with their cube
 
 
 class TreeDynamicsKernels:
-    """Compiled dynamics of one tree robot; raises an error if the robot has no inertia."""
+    """Compiled dynamics of one tree robot; raises an error if a moving body has no inertia."""
 
     def __init__(self, model: TreeModel) -> None:
         self.model = model
@@ -147,7 +147,7 @@ class TreeDynamicsKernels:
 
     @cached_property
     def energy(self) -> Kernel:
-        """Kernel (q, qd) -> kinetic and potential energy (J)."""
+        """Kernel (q, qd) -> kinetic and potential energy (2) in J."""
         g = Graph()
         q, qd = g.inputs("q", self.n), g.inputs("qd", self.n)
         own = links_of(self.model, regroup=False)
@@ -185,7 +185,7 @@ class TreeDynamicsKernels:
 
         `up` is minus the gravity vector, by default that of the robot file.  `wrench` is the
         external force and moment on the tool point, in base axes.  Raises an error if a joint moves
-        no inertia.
+        no positive inertia (`refuse_everywhere`).
         """
         refuse_everywhere(self.model)
         if has_friction(self.links):

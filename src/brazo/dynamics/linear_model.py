@@ -88,8 +88,8 @@ class ForwardDynamicsDerivatives(Derivatives):
 def solved_derivatives(dynamics: Any) -> Callable[..., ForwardDynamicsDerivatives]:
     """Return a function that computes the derivatives of forward dynamics.
 
-    It solves dense linear systems with the derivatives of inverse dynamics.  It is used for robots
-    with too many joints for unrolled code.
+    The function solves dense linear systems with the derivatives of inverse dynamics.  It is used
+    for robots with too many joints for unrolled code.
     """
 
     def call(
@@ -110,7 +110,10 @@ def solved_derivatives(dynamics: Any) -> Callable[..., ForwardDynamicsDerivative
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearModel:
-    """Linear model ẋ = A x + B u about an operating point; unpacks to `A, B`."""
+    """Linear model ẋ = A x + B u + (qd, qdd) about an operating point; unpacks to `A, B`.
+
+    x and u are the differences from the state and torques of the operating point.
+    """
 
     A: np.ndarray
     """(..., 2n, 2n) system matrix for the state (q, qd)."""
@@ -139,7 +142,8 @@ class LinearModel:
     def to_control(self) -> Any:
         """Return the model as a `StateSpace` of python-control, whose outputs are the state.
 
-        Requires the package `control` (optional dependency group `control`).
+        The constant term (qd, qdd) is left out.  Requires python-control, which
+        `pip install "brazo[control]"` installs.
         """
         if self.A.ndim != 2:
             raise BrazoError(

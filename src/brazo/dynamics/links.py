@@ -80,7 +80,7 @@ class Link:
     coordinate: int
     multiplier: float
     offset: float
-    K: np.ndarray  # (4, 4) this joint's frame at q = 0 in the parent's joint frame
+    K: np.ndarray  # (4, 4) this joint's frame at joint value 0 in the parent's joint frame
     inertia: LinkInertia
     armature: float
     friction: Friction

@@ -122,8 +122,9 @@ def outward(
 ) -> tuple[Spin, Vector]:
     """`Spin` and acceleration of a link, from those of its parent, `spin` and `a`.
 
-    An acceleration is that of the origin of a link's frame.  `turning` is 1 for a revolute and 0
-    for a prismatic joint.  `qd` and `qdd` are the velocity and acceleration of the joint.
+    `a` and the returned acceleration are those of the origins of the link frames.  `turning` is 1
+    for a revolute and 0 for a prismatic joint.  `qd` and `qdd` are the velocity and acceleration of
+    the joint.
     """
     sliding = 1.0 - turning
     w, al = T.to_link(spin.omega), T.to_link(spin.alpha)

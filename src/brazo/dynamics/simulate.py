@@ -116,7 +116,10 @@ class Run(Exports):
         return position(t), speed(t)
 
     def columns(self) -> dict[str, tuple[np.ndarray, str]]:
-        """All signals as a dictionary from name to (values, unit), in table order."""
+        """Signals as a dictionary from name to (values, unit), in table order.
+
+        Of the tool pose, only the position is included.
+        """
         table: dict[str, tuple[np.ndarray, str]] = {"t": (self.t, "s")}
         for label, values, angular, linear in (
             ("q", self.q, "rad", "m"),
@@ -153,18 +156,20 @@ def simulate(
 ) -> Run:
     """Simulate the motion of a robot under given torques.
 
-    `torque` is None (no torque), a constant (n,), or a function `torque(t, q, qd)`.  `dt` (s) is
-    the step of `rk4` and the spacing of the output of `dopri5`.  The internal steps of `dopri5`
-    follow from `rtol` and `atol` (default: rtol / 100).  With `stops=True` the joints stop at their
-    limits, with the coefficient of restitution `restitution`.
+    `torque` is None (no torque), a constant (n,), or a function `torque(t, q, qd)`.  The default
+    start is the first named pose of the robot, or zero if there is none, at rest.  `t_end` (s) must
+    be a multiple of `dt`.  `dt` (s) is the step of `rk4` and the spacing of the output of `dopri5`.
+    The internal steps of `dopri5` follow from `rtol` and `atol` (default: rtol / 100).  With
+    `stops=True` the joints stop at their limits, with the coefficient of restitution `restitution`.
 
     `dopri5` calls the torque function at trial times, some of which it rejects.  A controller with
     internal state therefore needs `rk4`, which calls the function four times per step, in order of
     time.  With `dopri5`, joints with sharp Coulomb friction can stick.  `rk4` evaluates the
     friction formula, so such joints creep by O(dt) instead.
 
-    `progress(fraction)` is called at intervals.  If the run fails, the exception has the samples up
-    to the failure in its attribute `run`.
+    `progress(fraction)` is called at intervals.  If the run fails after the first step, the
+    exception has an attribute `run`: the samples up to the failure as a `Run`, or None if they
+    cannot be evaluated.
     """
     dynamics = arm.dynamics
     one_of(method, ("rk4", "dopri5"), "method")
@@ -314,7 +319,7 @@ def _count_until(t_end: float, dt: float, samples: int) -> int:
 
 
 class _Torque:
-    """Torque of a simulation, a constant or a user's function; checked at every call."""
+    """Torque of a simulation: a constant, or a user's function whose every result is checked."""
 
     def __init__(self, torque: Any, arm: Any) -> None:
         self._arm = arm

@@ -1,10 +1,10 @@
 """Joint stops: unilateral constraints at the joint limits.
 
-After a step, joints at or beyond a limit that still move outward are stopped by inward impulses
-Λ ≥ 0.  Let A = M⁻¹, and let G select the speeds of these joints, positive inward.  The impulses
-solve the linear complementarity problem
+If a joint at or beyond a limit still moves outward after a step, inward impulses Λ ≥ 0 act on the
+joints at or beyond a limit.  Let A = M⁻¹, and let G select the speeds of these joints, positive
+inward.  The impulses solve the linear complementarity problem
 
-    v⁺ = G (q̇ + A Gᵀ Λ) ≥ −e v⁻,   Λ ≥ 0,   with equality in one of the two for every joint,
+    v⁺ = G (q̇ + A Gᵀ Λ) ≥ e max(−v⁻, 0),   Λ ≥ 0,   with equality in one of the two for every joint,
 
 by projected Gauss–Seidel sweeps over the joints.  v⁻ and v⁺ are the speeds G q̇ before and after
 the impact.  e is the coefficient of restitution: 0 for a plastic and 1 for an elastic impact.  The
@@ -27,8 +27,8 @@ def hold_at_limits(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return q and qd (n,) after the joint stops have acted.
 
-    q is within the limits (n, 2), and no joint at a limit moves outward.  `restitution` is the
-    coefficient e of the module docstring.
+    The returned q is within the limits (n, 2), and no joint at a limit moves outward.
+    `mass_matrix(q)` returns M (n, n).  `restitution` is the coefficient e of the module docstring.
     """
     low, high = q <= limits[:, 0], q >= limits[:, 1]
     inward = np.where(low, 1.0, -1.0)

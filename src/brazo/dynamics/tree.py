@@ -1,8 +1,8 @@
 """`TreeDynamics`: the dynamics of a tree robot; `DeltaDynamics` has the same interface.
 
-Frequently called methods are compiled: a call with arrays of floats runs no Python code.  Calls
-with a wrench, another gravity or other options use a more general kernel.  `out=` is the output
-array, `threads=` the max number of threads for a large batch.
+Frequently called methods are compiled: a call with C-contiguous float64 arrays runs no Python code.
+Calls with a wrench, another gravity or a moving base use a more general kernel.  `out=` is the
+output array, `threads=` the max number of threads for a large batch.
 
     tau = M(q) qdd + C(q, qd) qd + G(q) + friction(qd) − Jᵀ wrench
 """
@@ -94,7 +94,10 @@ class TreeDynamics(RegressorKernels):
         return self.kernels.motion
 
     def forces(self, q: list[Any], qd: list[Any], qdd: list[Any]) -> list[Any]:
-        """Joint torques of inverse dynamics, for any scalar type."""
+        """Joint torques of inverse dynamics, for any scalar type.
+
+        For a robot with more than `MOST_STRAIGHT` links, the arguments must be graph expressions.
+        """
         return self.kernels.forces(q, qd, qdd)
 
     def _inverse_dynamics(

@@ -21,7 +21,7 @@ Vector = list[Scalar]
 class UnrolledDynamics:
     """Rigid-body dynamics of a set of links, without friction, for any scalar type.
 
-    `up` is the upward acceleration of the base that replaces gravity.
+    `up` is the upward acceleration of the base that replaces gravity: minus the gravity vector.
     """
 
     def __init__(self, links: Links) -> None:
@@ -64,7 +64,7 @@ class UnrolledDynamics:
     ) -> Vector:
         """Joint accelerations from M q̈ = τ − h(q, q̇), by L D Lᵀ factorisation.
 
-        The result is not finite if M is not positive definite.
+        M includes motor inertia.  The result is not finite if M is not positive definite.
         """
         bias = self.inverse(q, qd, None, up, wrench)
         rest = [t - h for t, h in zip(tau, bias, strict=True)]

@@ -1,11 +1,11 @@
 """Walker and Orin's first method: forward dynamics by recursive Newton–Euler (RNE) alone.
 
-    B             = RNE(q, q̇, 0)     with gravity, friction and external forces
-    column j of M = RNE(q, 0, e_j)   without gravity, friction and external forces
+    B             = RNE(q, q̇, 0)     with gravity and friction
+    column j of M = RNE(q, 0, e_j)   without gravity and friction, with motor inertia
     M q̈           = τ − B
 
-It takes n + 1 Newton–Euler evaluations.  The compiled kernels use composite bodies instead; this
-method serves as an independent check and for teaching.
+It takes n + 1 Newton–Euler evaluations.  The compiled kernels use composite or articulated bodies
+instead; this method serves as an independent check and for teaching.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def assemble(
     complaints: Complaints,
     tip: str | None = None,
 ) -> TreeFields:
-    """Return the bodies of the tree that the connections form, and its named frames and tool.
+    """Return the bodies of the tree that the connections form, its named frames, tip and tool.
 
     `tip` is the name of the link that carries the tool; by default `choose_tip` selects it.
     """

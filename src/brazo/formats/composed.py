@@ -3,8 +3,8 @@
     planar    translations along two axes in the plane, then a rotation about the plane's normal
     floating  translations along x, y and z, then rotations about x, y and z
 
-The links between the joints are massless.  The rotations about x, y and z give R = Rx(q1) Ry(q2)
-Rz(q3).  At q2 = ±90° the first and last axes coincide.
+The links between the joints are massless.  The rotations of a floating joint by the angles q1, q2
+and q3 give R = Rx(q1) Ry(q2) Rz(q3).  At q2 = ±90° the first and last rotation axes coincide.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def composed(
     """Return the joints that replace a planar or floating joint, and the links between them.
 
     `whole` is the joint to replace, and `kind` is "planar" or "floating".  `normal` (3,) is the
-    normal of the plane of a planar joint.  If it is z, the two translations are along x and y of
-    the joint frame.
+    normal of the plane of a planar joint, in the joint frame; it is ignored for a floating joint.
+    If the normal is z, the two translations are along x and y of the joint frame.
     """
     turned = align_z(normal)[:3, :3] if kind == "planar" else np.eye(3)
     connections: list[Connection] = []

@@ -2,7 +2,7 @@
 
 The reader processes YAML events instead of building Python objects.  Scalars stay text; the code
 that reads a field decides whether it is a number, a name or a description.  Aliases of an anchor
-share one node.  Tags are rejected.  The file size, the nesting depth and the number of values are
+share one node.  Tags are rejected.  The file size, the nesting depth and the number of events are
 limited.  A `Field` is a node with its location.  Its methods check and convert the value, and raise
 a `Mistake` with `file:line: field:` and the allowed values.
 """
@@ -27,7 +27,7 @@ from brazo.model.description import Finding
 from brazo.model.plausible import doubt
 
 MAX_BYTES = 1 << 20
-MAX_NODES = 20_000
+MAX_NODES = 20_000  # YAML events: values and field names; a list or mapping counts twice
 MAX_DEPTH = 24
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -50,8 +50,9 @@ GONE = Node(0, None)  # placeholder of a removed list entry, so that the others 
 class Mistake(BrazoError):
     """Error in a field of a document.
 
-    `value` is a valid value for the field, or None.  `key` is the nearest valid name if the name of
-    the field is unknown.  With such a replacement a reader can continue and find further mistakes.
+    `value` is a replacement that is probably valid for the field, or None.  `key` is a similar
+    valid name if the name of the field is unknown, or None.  With such a replacement the document
+    can be read again to find further mistakes (`brazo.formats.mistakes`).
     `rests` are the names of the fields on which the validity of this field depends.  If one of them
     is wrong, this mistake is only a consequence.
     """
@@ -83,7 +84,11 @@ def read_document(path: Path) -> Field:
 
 
 def parse_document(data: bytes | str, path: Path | None = None) -> Field:
-    """Parse YAML text and return its root field; `path` is used in messages."""
+    """Parse YAML text and return its root field.
+
+    `path` is the file that contains the text.  It is used in messages, and its folder is the folder
+    for relative paths.
+    """
     if len(data) > MAX_BYTES:
         raise BrazoError(
             f"{at(path, None)}larger than {MAX_BYTES >> 20} MiB, the maximum for a YAML file"
@@ -145,7 +150,7 @@ def _compose(text: str, path: Path | None) -> Node:
     for count, event in enumerate(yaml.parse(text, Loader=_Loader)):
         line = event.start_mark.line + 1 if event.start_mark else 1
         if count > MAX_NODES:
-            fail(line, f"more than {MAX_NODES} values, the maximum for a YAML file")
+            fail(line, f"more than {MAX_NODES} values and field names, the maximum for a YAML file")
         if isinstance(event, yaml.DocumentStartEvent):
             documents += 1
             if documents > 1:
@@ -227,16 +232,19 @@ class Field:
         value: str | None = None,
         rests: tuple[str, ...] = (),
     ) -> NoReturn:
-        """Raise a `Mistake` with the location of this field, and with `value` and `rests`."""
+        """Raise a `Mistake` with the location of this field, and with `value` and `rests`.
+
+        `line` replaces the line of the field in the message.
+        """
         head = at(self.path, line or self.line, self.name)
         raise Mistake(head + message, self, value, rests=rests)
 
     @contextmanager
     def errors_here(self, value: str | None = None) -> Iterator[None]:
-        """Add the location of this field to errors raised in the `with` block (context manager).
+        """Raise a BrazoError of the `with` block as a `Mistake` of this field (context manager).
 
-        Errors that already have a location are not changed.  `value` is a valid value for this
-        field, see `Mistake`.
+        The message gets the location of the field.  A `Mistake` already has a location and is not
+        changed.  `value` is a replacement for the value of the field, see `Mistake`.
         """
         try:
             yield
@@ -284,9 +292,10 @@ class Field:
     ) -> dict[str, Field]:
         """Return the fields of a mapping by name.
 
-        A name that is not in `allowed` raises a Mistake that suggests the nearest allowed name.
-        Old names (keys of `renamed`) are read as the new names (values of `renamed`) with a
-        warning. Each field in `required` must be present.
+        A name that is not in `allowed` raises a Mistake that lists the allowed names and suggests a
+        similar one.  Old names (keys of `renamed`) are read as the new names (values of `renamed`)
+        with a warning.  If `allowed` is None, all names are accepted and `renamed` is ignored.
+        Each field in `required` must be present.
         """
         if not isinstance(self.node.value, dict):
             self.fail(f"expected fields (name: value), got {self._what()}")
@@ -340,7 +349,7 @@ class Field:
         return self.node.value
 
     def identifier(self) -> str:
-        """Return the name of a robot, joint or pose: one line of printable text, not empty."""
+        """Return the name of a robot, joint or part: one line of 1 to 80 printable characters."""
         text = self.text(at_most=80).strip()
         if not text or not text.isprintable():
             self.fail("expected a name: one line of printable characters", value=_STAND_IN)
@@ -364,9 +373,10 @@ class Field:
     ) -> float:
         """Return the value of a number or expression in SI units.
 
-        `dimensions` are the allowed dimensions; by default the value must be dimensionless.
-        `names` are the parameters that an expression may use.  The value must be at least
-        `at_least` and greater than `above`.
+        `dimensions` are the allowed dimensions; by default the value must be dimensionless.  A
+        value without a unit is accepted for any dimension and read in SI units; if it is
+        implausible, a warning is added to `doubts`.  `names` are the parameters that an expression
+        may use.  The value must be at least `at_least` and greater than `above`.
         """
         quantity = self.quantity(names)
         allowed = dimensions or (units.NUMBER,)
@@ -407,9 +417,10 @@ class Field:
         return causes or {self: message}
 
     def quantity(self, names: Mapping[str, units.Quantity] | None = None) -> units.Quantity:
-        """Return the value of a number or expression, with its dimension.
+        """Return the value (SI) of a number or expression, with its dimension.
 
-        `names` are the parameters that an expression may use.
+        The dimension is None if there is no unit.  `names` are the parameters that an expression
+        may use.
         """
         with self.errors_here(_STAND_IN):
             quantity = self.expression(names or ()).evaluate(names)

@@ -33,14 +33,15 @@ def unique_name(wanted: str, taken: set[str]) -> str:
 
 
 def printable(name: str) -> str:
-    """Return the name with `_` instead of each character that is not printable."""
+    """Return the name with `_` instead of each character that is not printable; `_` if empty."""
     return "".join(c if c.isprintable() else "_" for c in name) or "_"
 
 
 def safe_stem(name: str, otherwise: str = "robot") -> str:
-    """Return a name as a file name without suffix: only letters, digits, `-`, `_` and `.`.
+    """Return a name as a file name without suffix: only ASCII letters, digits, `-`, `_` and `.`.
 
-    The result contains no folder.  `otherwise` is returned if no valid characters remain.
+    The result contains no folder and has at most 80 characters.  It does not start or end with `.`
+    or `_`.  `otherwise` is returned if no characters remain.
     """
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "_", name).strip("._")
     return stem[:_LONGEST].rstrip("._") or otherwise
@@ -58,7 +59,7 @@ class MeshFolder:
         """Add a shape and return the name of its STL file.
 
         The name is derived from `wanted`, with a number appended if it is already used.  `most` is
-        the max number of triangles.
+        the max number of triangles; a shape with more raises BrazoError.
         """
         if shape not in self._names:
             vertices, faces = _triangles(shape)
@@ -70,7 +71,10 @@ class MeshFolder:
         return self._names[shape]
 
     def write(self, folder: Path) -> None:
-        """Write all files into a folder; the folder is created if it does not exist."""
+        """Write all files into a folder, which is created if it does not exist.
+
+        Without files, no folder is created.
+        """
         if not self.files:
             return
         make_folder(folder)
@@ -81,7 +85,8 @@ class MeshFolder:
 def mesh_folder(path: Path) -> Path:
     """Return the folder for the meshes of a robot that is exported to `path`.
 
-    Each format has its own folder, so that `arm.urdf` and `arm.xml` do not share mesh files.
+    The folder is `<stem>_meshes` for a .urdf file and `<stem>_mjcf_meshes` for any other file, so
+    that `arm.urdf` and `arm.xml` do not share mesh files.
     """
     kind = "" if path.suffix.lower() == ".urdf" else "_mjcf"
     return path.with_name(f"{safe_stem(path.stem)}{kind}_meshes")

@@ -24,7 +24,7 @@ class FileLibrary:
         return Path(str(files("brazo.library") / self.folder))
 
     def names(self) -> list[str]:
-        """Return the names of the shipped files, sorted."""
+        """Return the names of the shipped files without suffix, sorted."""
         return sorted(path.stem for path in self.directory().glob("*.yaml"))
 
     def find(self, name_or_path: str | Path) -> Path:

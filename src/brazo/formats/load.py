@@ -29,28 +29,31 @@ class Source:
 
     model: Model
     rebuild: Callable[[Mapping[str, float]], Model]
-    file: RobotFile | None = None  # None for other formats, and after other changes
-    origin: RobotFile | None = None  # file before those changes
+    file: RobotFile | None = None  # None for other formats, and if parameters or payload differ
+    origin: RobotFile | None = None  # in that case, the file without these changes
 
     @property
     def described_by(self) -> RobotFile | None:
-        """Robot file of the model without later changes of parameters or payload.
+        """Robot file of the model, without later changes of parameters or payload.
 
-        It is None if the model was not made from a robot file.
+        The value is None if the model was not made from a robot file.
         """
         return self.file or self.origin
 
 
 @dataclass(frozen=True, eq=False)
 class Fixed:
-    """The `rebuild` function of a model without parameters; it always returns this model."""
+    """The `rebuild` function of a model without parameters; returns the model unchanged.
+
+    Parameter values raise BrazoError.
+    """
 
     model: Model
 
     def __call__(self, overrides: Mapping[str, float]) -> Model:
         if overrides:
             raise BrazoError(
-                f"robot '{self.model.name}' was read from {self.model.path} and has no parameters; "
+                f"robot '{self.model.name}' was not read from a robot file and has no parameters; "
                 "only robot files (.yaml) have parameters"
             )
         return self.model
@@ -63,8 +66,8 @@ def load_source(
 ) -> Source:
     """Load a shipped robot by name, or a .yaml, .urdf, .xacro or MJCF .xml file.
 
-    `tip` is the name of the link that carries the tool, for a URDF or MJCF file with branches.
-    `arguments` are the arguments of a xacro file.
+    `tip` is the name of the link that carries the tool, only for URDF and MJCF files; by default it
+    is chosen from the structure and the names.  `arguments` are the arguments of a xacro file.
     """
     path = find_robot(name_or_path)
     return _read(path, tip, arguments)
@@ -74,7 +77,7 @@ def parse_source(text: str, format: str | None = None, tip: str | None = None) -
     """Read a robot from text: a robot file (`format` "yaml"), URDF, xacro or MJCF.
 
     Without a format, XML is read as URDF or MJCF according to its root element, and any other text
-    as YAML.
+    as YAML.  `tip` is as in `load_source`.
     """
     if format not in (None, *FORMATS):
         raise BrazoError(f"format '{format}' is not one of {', '.join(FORMATS)}")

@@ -21,10 +21,11 @@ READINGS = 4 * MAX_REPORTED
 
 
 def mistakes(root: Field, read: Callable[[Field], Any]) -> list[str]:
-    """Return the messages of all mistakes in a document, in line order.
+    """Return the messages of the mistakes in a document, in line order.
 
-    `read` reads the document and raises a `Mistake` at the first mistake.  The document is modified
-    to find the next one.
+    `read` reads the document and raises a `Mistake` at the first mistake.  The document `root` is
+    modified to find the next one.  If there are more than `MAX_REPORTED` mistakes, the last message
+    states that there are more.
     """
     found: list[tuple[int, str]] = []
     touched: set[str] = set()
@@ -99,9 +100,9 @@ def _mentioned(node: Node) -> set[str]:
 
 
 def _mend(mistake: Mistake) -> bool:
-    """Replace the wrong value or field name by the valid one of the mistake, if it has one.
+    """Replace the wrong value or field name by `value` or `key` of the mistake, if it has one.
 
-    Returns True if something was replaced.
+    A missing field is added.  Returns True if the document was changed.
     """
     field, parent = mistake.field, mistake.field.parent
     if mistake.value is not None:
@@ -122,7 +123,8 @@ def _mend(mistake: Mistake) -> bool:
 def _put_aside(field: Field | None) -> Field | None:
     """Remove a field from the document; if that is impossible, remove a field that contains it.
 
-    Returns the removed field, or None if nothing can be removed.
+    An entry of a list is first replaced by an empty mapping, and removed at the next call.  Returns
+    the changed field, or None if nothing can be removed.
     """
     while field is not None and (parent := field.parent) is not None:
         node, around = field.node, parent.node.value

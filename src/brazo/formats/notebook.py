@@ -9,7 +9,10 @@ from brazo.text import html_table
 
 
 def robot_html(model: Model) -> str:
-    """Return an HTML table of the joints: D-H row (if there is one), limits and mass."""
+    """Return an HTML table of the joints: name, type, D-H row (if there is one), limits, link mass.
+
+    Lengths are in mm, angles in degrees and masses in kg.
+    """
     rows = getattr(model, "dh", ())
     header = ["joint", "type"]
     header += ["θ, °", "d, mm", "a, mm", "α, °"] if rows else []
@@ -64,9 +67,10 @@ def _limits(kind: str, low: float, high: float) -> str:
 
 
 def _masses(model: Model) -> list[str]:
-    """Return the mass (kg) of the body that each joint moves, as text.
+    """Return, as text, the mass (kg) of the body that each joint coordinate moves.
 
-    The text is empty if the mass is unknown.  All texts are empty for a robot with closed loops.
+    If a coordinate moves several bodies (mimic joints), the mass is that of the last body.  The
+    text is empty if the mass is unknown.  All texts are empty for a robot with closed loops.
     """
     if model.closed_loops:
         return [""] * model.n

@@ -23,8 +23,8 @@ from brazo.model.payload import Carrying
 def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
     """Return the text of the robot file of a robot.
 
-    `overrides` (SI) replace parameter values, and the inertia of a payload is added to the last
-    link.
+    `overrides` (SI) replace parameter values.  The inertia of a payload is added to the last link,
+    or its mass to the platform of a Delta robot.
     """
     file, model = source.described_by, source.model
     if file is None:
@@ -41,9 +41,10 @@ def robot_text(source: Source, overrides: Mapping[str, float]) -> str:
 
 
 def loaded_file(file: RobotFile, model: Model) -> RobotFile:
-    """Return the robot file with the inertia that the last body of `model` has.
+    """Return the robot file with the inertia of the last link (Delta: platform mass) of `model`.
 
-    This inertia includes the tool and the payload, so the inertia of the tool is removed.
+    This inertia includes the tool and the payload, so the mass, com and inertia of the field `tool`
+    are removed.
     """
     tool = {f"tool.{key}": None for key in ("mass", "com", "inertia")}
     return RobotFile(edited(file.root, {**tool, **_fields_of(model).load()}))
@@ -126,7 +127,10 @@ class _TreeFields:
         return fields
 
     def load(self) -> dict[str, Any]:
-        """Return the field values, by field name, for the last link's inertia with the payload."""
+        """Return the field values, by field name, that set the last link's inertia.
+
+        The inertia includes the tool and the payload.
+        """
         held = self.model.bodies[self.model.tip].inertia
         assert held is not None
         last = f"joints[{len(self.model.joints) - 1}]"
@@ -154,7 +158,10 @@ class _DeltaFields:
         return {"limits": value[0]}
 
     def load(self) -> dict[str, Any]:
-        """Return the field values, by field name, for the platform's mass with the payload."""
+        """Return the field values, by field name, that set the mass of the platform.
+
+        The mass includes the tool and the payload.
+        """
         return {"platform_mass": self.model.platform_mass}
 
 

@@ -3,15 +3,19 @@
 URDF and MJCF have no field for this link.  `choose_tip` decides by structure and by names:
 
 1. Joints that move a finger of a gripper are excluded.  A joint moves a finger if
-   * it is on the same body as another joint and one of the two mimics the other,
-   * its name, or the name of its link, indicates a finger (`finger`, `jaw`, `gripper` …), or
+   * it is on a body where one joint mimics another, and no joint follows it,
+   * its name, or the name of its link, indicates a finger (`finger`, `jaw`, `gripper` …), and so do
+     those of all joints after it, or
    * it is on a palm: a body with two or more branches, of which the longest two are equally long
      and shorter than the arm before the palm.
-   The last two rules require an arm of at least two joints before the finger.
-2. Of the remaining links, those with the most moving joints before them are candidates.  If none of
-   these has a tool name, links up to two joints closer to the base are candidates too.
-3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …), then the order in the
-   file.
+   The last two rules require an arm of at least two joints before the finger.  They are not used if
+   they would exclude every moving joint.
+2. The remaining links with the most moving joints before them are candidates: the ends of chains,
+   and links with the name of a tool frame (`tcp` … `pinch`).
+3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …).  For equal names, an
+   end of a chain is preferred, then a link over an MJCF site, then the first link, depth first.
+4. If the selected link does not have the name of a tool frame, but a link up to two joints before
+   it has, the latter is selected.
 
 The result is deterministic.
 """
@@ -109,8 +113,8 @@ def choose_tip(root: str, order: Sequence[Connection], links: Mapping[str, FileL
 def tool_rank(name: str) -> int:
     """Return the index of the most likely tool word in a link name; a smaller index is more likely.
 
-    A name without a tool word has the number of tool words as its rank, and the name of a device
-    such as a camera a higher one.
+    The result is the number of tool words for a name without a tool word, and that number plus 1
+    for the name of a device such as a camera.
     """
     words = _words(name)
     if _is_device(name):
@@ -159,7 +163,7 @@ class _Bodies:
     def coupled(self) -> set[str]:
         """Return the names of the joints that move coupled fingers.
 
-        Such a joint is on a body where one joint mimics another, and no joint follows it.
+        Such a joint is on a body where one joint mimics another, and no moving joint follows it.
         """
         found: set[str] = set()
         for group in self.joints.values():

@@ -1,13 +1,13 @@
-"""Use of undocumented parts of other libraries, one file per library.
+"""Use of undocumented parts of other libraries, one file per library (two for viser).
 
 Brazo uses documented interfaces wherever they exist.  Where there are none (or where they are ten
 times slower), private names, struct offsets and replaced functions are needed.  They are used only
-in this package, so that after a new release of a library only one file has to be checked.  Every
-file has
+in this package, so that after a new release of a library only its file has to be checked.  Every
+file in the table below has
 
 - `CHECKED`: the releases with which the file was checked;
-- `unusable()`: a self-check that runs once per process; returns None, or the reason why the private
-  parts cannot be used here.
+- `unusable()`: a self-check that runs once per process and returns None, or the reason why the
+  private parts cannot be used here.
 
 Consequences of a failed self-check:
 
@@ -33,7 +33,7 @@ __all__ = ["Checked"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """Library (its name on PyPI) and the range of releases that were checked."""
+    """Library (its name on PyPI, or python) and the range of releases that were checked."""
 
     library: str
     oldest: str

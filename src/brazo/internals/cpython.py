@@ -98,7 +98,7 @@ def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Call
 
 
 def slot_offset(kind: type, name: str) -> int:
-    """Return the offset (bytes) in objects of a class of `name`, an entry of `__slots__`."""
+    """Return the offset (bytes) of the slot `name` in instances of the class `kind`."""
     one, value = object.__new__(kind), object()
     setattr(one, name, value)
     places = range(SLOT, kind.__basicsize__, 8)

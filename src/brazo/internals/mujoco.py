@@ -25,7 +25,7 @@ from brazo.internals import Checked
 CHECKED = (Checked("mujoco", "4.0.0", "4.0.0"),)
 
 FUNCTIONS = ("mj_step", "mj_getState", "mj_rnePostConstraint", "mj_geomDistance")
-ROOMY = 8  # times the memory used so far must fit into what there is: see `roomy`
+ROOMY = 8  # min ratio of the arena size to the largest use so far, see `roomy`
 _BALL = '<body><freejoint/><geom size="0.2"/></body>'
 _BALLS = f"""<mujoco><worldbody><geom type="plane" size="9 9 1"/>
   {_BALL}{_BALL.replace("<body>", '<body pos="2 0 0">')}</worldbody></mujoco>"""
@@ -43,21 +43,24 @@ _C_TYPES: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineView:
-    """Addresses of the fields of one `MjData` and of MuJoCo's functions."""
+    """Addresses of the fields of one `MjData` and of MuJoCo's functions.
+
+    Sizes and offsets are in bytes.  The offsets are those of fields in a contact.
+    """
 
     model: int
     data: int
     functions: dict[str, int]
-    time: int  # of the engine's clock, a double
-    contact_count: int  # of an int
-    contacts: int  # of a pointer to the first contact
-    forces: int  # of a pointer to the forces of all constraints
-    contact_size: int  # bytes from one contact to the next
-    dist: int  # bytes from its start
-    geoms: int
-    force_at: int  # which of the forces is its first, an int
-    warnings: int  # of the count of the first warning, an int
-    warning_size: int
+    time: int  # address of the simulation time, a double
+    contact_count: int  # address of an int
+    contacts: int  # address of a pointer to the first contact
+    forces: int  # address of a pointer to the forces of all constraints
+    contact_size: int  # from one contact to the next
+    dist: int  # offset of the distance
+    geoms: int  # offset of the two geom ids
+    force_at: int  # offset of an int, the index of the first force of the contact
+    warnings: int  # address of the count of the first warning, an int
+    warning_size: int  # from one warning to the next
 
 
 def engine_view(model: Any, data: Any) -> EngineView | None:
@@ -92,7 +95,11 @@ def engine_view(model: Any, data: Any) -> EngineView | None:
 
 
 def agrees(struct: Any, data: Any) -> bool:
-    """Return whether all values read from memory with a struct layout equal those of `data`."""
+    """Return whether a struct layout, applied to the memory of `data`, matches its attributes.
+
+    Numbers are compared by value and arrays by address.  Fields of other types, and pointers to
+    empty arrays, are not compared.
+    """
     raw = struct.from_address(int(data._address))
     for name, kind in struct._fields_:
         public, here = getattr(data, name, None), getattr(raw, name)
@@ -124,7 +131,7 @@ def unusable() -> str | None:
 
 
 def proven(struct: Any) -> bool:
-    """Return whether a struct layout of `mjData` is correct for the test model `_BALLS`."""
+    """Return whether a layout of `mjData` is correct for a small model with 0, 1 and 2 contacts."""
     mujoco: Any = import_module("mujoco")
     model = mujoco.MjModel.from_xml_string(_BALLS)
     data = mujoco.MjData(model)
@@ -143,7 +150,8 @@ def proven(struct: Any) -> bool:
 def roomy(data: Any) -> bool:
     """Return whether the engine has enough free memory for a step outside Python.
 
-    If the engine runs out of memory outside a call from Python, it terminates the process.
+    The arena must be more than `ROOMY` times as large as the largest use so far.  If the engine
+    runs out of memory outside a call from Python, it terminates the process.
     """
     return ROOMY * data.maxuse_arena < data.narena
 
@@ -155,9 +163,10 @@ def address(array: np.ndarray) -> int:
 
 @lru_cache(maxsize=1)
 def _library() -> dict[str, int] | None:
-    """Return the addresses of MuJoCo's functions by name, in the library that its package loads.
+    """Return the addresses of the functions `FUNCTIONS` by name, in the library of the package.
 
-    Return None if the library is not found or is another version.
+    Return None if the package does not contain exactly one library, if its version is not that of
+    the package, or if a function is missing.
     """
     mujoco: Any = import_module("mujoco")
     folder = Path(mujoco.__file__).parent

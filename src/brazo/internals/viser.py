@@ -76,8 +76,10 @@ def page() -> str:
 def start(sock: socket.socket, serve: Callable[..., Any]) -> viser.ViserServer:
     """Start a viser server that uses `serve` instead of the `serve` of the package websockets.
 
-    `sock` is the listening socket.  viser has no arguments to choose the function `serve` or to
-    suppress its output with `rich`.  Both are therefore replaced during the start, under a lock.
+    `sock` is the listening socket.  viser gets only its address, so `serve` must use the socket
+    itself.  viser has no arguments to choose the function `serve` or to suppress its output.
+    Therefore `serve` and the `print` of the package rich are replaced during the start, under a
+    lock.  Raises BrazoError if the installed viser cannot be used.
     """
     if (reason := unusable()) is not None:
         raise BrazoError(f"the lab cannot start: {reason}; run: pip install {_PINNED}")
@@ -104,7 +106,7 @@ _PINNED = f"viser=={CHECKED[0].newest}"
 
 
 def move(server: viser.ViserServer, poses: Iterable[Pose]) -> None:
-    """Set positions and orientations (name, xyz, wxyz) of scene nodes in one atomic update."""
+    """Set the poses (name, xyz in m, wxyz) of scene nodes in one atomic update; send them now."""
     send = server.scene._queue_scene_message
     with server.atomic():
         for name, position, wxyz in poses:
@@ -150,10 +152,12 @@ def fits_upload(server: viser.ViserServer, uuid: str, size: int) -> bool:
 
 
 def accepts(handle: Any, value: Any) -> bool:
-    """Return whether a user could set the widget `handle` to this value on the page.
+    """Return whether a user could set the widget `handle` to `value` on the page.
 
-    The widget must be visible and enabled.  The value must have its type and be within its range
-    or among its options.
+    The widget must exist, be visible and be enabled.  `value` must be one of the options of the
+    widget.  If the widget has no options, `value` must have the type of the current value (a list
+    for a tuple; int and float are equivalent) and be within the range of the widget.  A text may
+    have at most `MAX_TEXT` characters.
     """
     if handle is None or handle._impl.removed:
         return False

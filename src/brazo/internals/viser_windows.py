@@ -38,7 +38,7 @@ def install(server: viser.ViserServer) -> None:
 def windows(
     buffer: AsyncMessageBuffer, client_id: int, marker: Message | None
 ) -> AsyncGenerator[list[Message], None]:
-    """Yield the windows of messages for one client.
+    """Return an asynchronous generator of windows (lists of messages) for one client.
 
     `marker` is sent after the messages that were in the buffer when this function was called.
     """

@@ -66,7 +66,7 @@ class Gatekeeper(Protocol):
 
 
 class CountedConnection(ServerConnection):
-    """Connection that is closed if the client sends too many messages.
+    """Connection that is closed if it exceeds its rate limit, counted in messages.
 
     It uses only documented parts of `websockets`.
     """
@@ -205,7 +205,7 @@ class LimitedConnection(ServerConnection):
             self.loop.call_later(CLOSE_TIME, self.transport.abort)
 
     def reject(self, reason: str) -> None:
-        """Send a close frame with the reason and stop reading.
+        """Send a close frame with the reason, if the handshake is complete, and stop reading.
 
         Data that the client sends afterwards is not read.
         """

@@ -55,7 +55,10 @@ _NOT_PROBED = {"print_location"}  # called for messages only
 
 @contextmanager
 def replaced(functions: Mapping[str, Any], substitutions: Mapping[str, Any]) -> Iterator[None]:
-    """Replace functions and values of `xacro` and `xacro.substitution_args` (context manager)."""
+    """Replace functions and values of xacro inside a `with` block (context manager).
+
+    `functions` are replaced in the module `xacro`, `substitutions` in `xacro.substitution_args`.
+    """
     import xacro
     from xacro import substitution_args
 
@@ -74,7 +77,7 @@ def replaced(functions: Mapping[str, Any], substitutions: Mapping[str, Any]) -> 
 
 @lru_cache(maxsize=1)
 def unusable() -> str | None:
-    """Return the reason why the replacements are not effective here; None if they are."""
+    """Return the reason why the replacements are not effective here; None if they are effective."""
     import xacro
     from xacro import substitution_args
 
@@ -97,7 +100,10 @@ def _takes(function: Any, count: int) -> bool:
 
 
 def _not_called(xacro: Any, substitution_args: Any) -> str | None:
-    """Expand a test file; return an error message, or None if every replacement was called."""
+    """Expand a test file with replaced functions; return an error message or None.
+
+    The result is None if the replacements were called and their results were used.
+    """
     from xacrodoc import XacroDoc
 
     called: set[str] = set()

@@ -29,7 +29,7 @@ _FLOAT = np.dtype(float)
 class Found:
     """All branches (IK solutions) of one target, as returned by the kernel.
 
-    The methods convert them to `Branch` objects.
+    The methods convert the branches to `Branch` objects.
     """
 
     __slots__ = ("_solver", "branch", "orientation", "q", "start", "tolerance")
@@ -212,8 +212,8 @@ class CompiledBranches:
     def starts(self, start: Array, given: bool) -> Array:
         """Return the kernel's input `q0` for start values (..., n) of the whole robot.
 
-        It contains the start values of the joints between base and tool, then 1 if `given`,
-        otherwise −1. `given` is True if the user specified the start values.
+        The input contains the start values of the joints between base and tool, then 1 if `given`
+        is True, otherwise −1. `given` is True if the user specified the start values.
         """
         chain = start if self.whole_chain else start[..., self.used]
         values = np.empty((*chain.shape[:-1], self._count + 1))
@@ -245,9 +245,10 @@ class CompiledBranches:
     def fast(self, reference: Array) -> Callable[[Any, Any], IKResult | None]:
         """Return a fast IK function (T, q0) for one pose with full orientation and any branch.
 
-        T (4, 4) and q0 (n,) must be float64 arrays; q0 may be None. The function returns None for
-        other arguments and if there is no solution within the limits. The caller must then use the
-        general method. `reference` (n,) contains the start values for calls without q0.
+        T must be an array (4, 4), and q0 a float64 array (n,) or None. The function returns None
+        for other arguments, if T is not a pose, and if there is no solution within the limits. The
+        caller must then use the general method. `reference` (n,) contains the start values for
+        calls without q0.
         """
         entry, rule = self.entry, self.rule("full", _TOLERANCE, None)
         default, whole_chain, used = self.starts(reference, False), self.whole_chain, self.used
@@ -273,8 +274,9 @@ class CompiledBranches:
     def plain(self, reference: Array, otherwise: Callable[..., Any]) -> Callable[..., Any]:
         """Return an IK function that runs machine code if its only argument is a pose T (4, 4).
 
-        It passes all other calls to the function `otherwise`. If there is no compiled kernel for
-        single targets, `otherwise` itself is returned. `reference` (n,) contains the start values.
+        The function passes all other calls to the function `otherwise`. If there is no compiled
+        kernel for single targets, `otherwise` itself is returned. `reference` (n,) contains the
+        start values.
         """
         kernel = self.kernel.single
         if kernel is None:

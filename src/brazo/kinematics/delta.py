@@ -129,7 +129,10 @@ class DeltaKinematics:
         return rate
 
     def _axes(self, frame: str, link: str | None) -> np.ndarray | None:
-        """Axes (3, 3) in which a Jacobian is expressed; None for those of base and platform."""
+        """Axes (3, 3) in which a Jacobian is expressed; None for the base axes.
+
+        The axes of the platform are always parallel to the base axes.
+        """
         if frame not in ("base", "tool"):
             raise BrazoError(f"frame is '{frame}'; expected 'base' or 'tool'")
         if link not in (None, "platform"):
@@ -140,7 +143,7 @@ class DeltaKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Default initial configuration: the first named pose of the robot file, or zero."""
+        """Default start values (3,): the first pose of the robot file, or zero; within limits."""
         return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)
 
     def configuration(self, q) -> str:
@@ -229,7 +232,10 @@ class DeltaKinematics:
         )
 
     def _nearest(self, P: np.ndarray, start: np.ndarray) -> np.ndarray:
-        """Return the configuration (3,) within the limits whose platform is nearest to P."""
+        """Return a configuration (3,) within the limits whose platform centre is near P (m).
+
+        The result is the best of several local minima of the distance from P.
+        """
         from scipy.optimize import least_squares
 
         box = self.sampling_box

@@ -48,8 +48,8 @@ class Ellipsoid:
         """
         if not np.isfinite(self.radii).all():
             raise BrazoError(
-                "the ellipsoid has an infinite radius (the robot is singular), so it has no "
-                "surface points; use its axes and radii, or another configuration"
+                "the ellipsoid has an infinite radius (the tool cannot move in one direction), so "
+                "it has no surface points; use its axes and radii, or another configuration"
             )
         polar = np.linspace(0.0, np.pi, count + 1)[:, None]
         around = np.linspace(0.0, 2.0 * np.pi, 2 * count + 1)
@@ -72,7 +72,10 @@ def ellipsoid(
     rows: EllipsoidRows,
     scale: Any = None,
 ) -> Ellipsoid:
-    """Compute the ellipsoids of Jacobians J (..., 6, n); see `Robot.velocity_ellipsoid`."""
+    """Compute the ellipsoids of Jacobians J (..., 6, n) with centres (..., 3).
+
+    See `Robot.velocity_ellipsoid` and `Robot.force_ellipsoid`.
+    """
     one_of(rows, ("linear", "angular"), "rows")
     n = J.shape[-1]
     try:

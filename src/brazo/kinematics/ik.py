@@ -3,10 +3,9 @@
 The result:
 
 * `success` is True if the solution is within `tolerance` of the target and within all limits.
-* Of several branches, the one nearest to `q0` is returned. The default `q0` is the first pose of
+* Of several branches, the branch nearest to `q0` is returned. The default `q0` is the first pose of
   the robot's file, or zero. `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
-* On failure, `reason` gives the cause, and `q` is the configuration within the limits whose tool is
-  nearest to the target.
+* On failure, `reason` gives the cause, and `q` is the best configuration found.
 * An arm with fewer than six joints cannot reach every orientation. `orientation="full"` requires
   the exact orientation. `"nearest"` accepts the closest feasible orientation at the exact position.
   `"free"` accepts any orientation.
@@ -77,16 +76,17 @@ def solve(
 
     * `orientation` is "full", "nearest" or "free"; see the module docstring. `method` is "auto",
       "closed" or "numeric".
-    * `redundancy` selects how a closed form uses a redundant joint. `"rule"` gives the middle
-      joints of a redundant SCARA equal values. `"nearest"` gives the solution within the limits
-      that is nearest to `q0`. `"auto"` means `"nearest"` if `q0` is given or if the solution of the
-      rule exceeds the limits, otherwise `"rule"`; for many targets it always means `"rule"`. For an
+    * `redundancy` selects how a closed form uses a redundant joint. `"rule"` bends links 2 and 3 of
+      a redundant SCARA by the same angle. `"nearest"` gives the solution within the limits that is
+      nearest to `q0`. `"auto"` means `"nearest"` if `q0` is given or if the rule gives no solution
+      within the limits, otherwise `"rule"`; for many targets it always means `"rule"`. For an
       arm with seven revolute joints, `redundancy` may also be one or many values (rad) of the
       redundancy parameter, which is the arm angle or the value of a locked joint
       (`brazo.kinematics.redundant`). The result then has every branch for each value.
     * `weights` (6,) scale the errors of the numeric method along and about x, y, z; 0 ignores an
       error.
-    * `tolerance` is in m and rad.
+    * `tolerance` is in m and rad. Closed forms apply it only to the orientation; their position
+      error is at most 1e-10 m.
     * `seed` determines the random restarts of the numeric method. `attempts` is the max number of
       starting points.
     """
@@ -485,10 +485,11 @@ def _nearest(
 ) -> IKResult:
     """Return a failed closed-form result with q replaced by a configuration within the limits.
 
-    If q is out of the limits and its branch was requested, q is clipped to the limits. Otherwise
-    the numeric method searches for the configuration whose tool is nearest to the target. If the
-    numeric method reaches the target, its result is returned instead, unless the options require
-    the closed form, the redundancy rule or a branch.
+    If q is the result of a branch and within the limits, `failed` is returned unchanged. If q is
+    out of the limits and its branch was requested, q is clipped to the limits. Otherwise the
+    numeric method searches for a configuration whose tool is near the target. If the numeric method
+    reaches the target, its result is returned instead, unless the options require the closed form,
+    the redundancy rule or a branch.
     """
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
@@ -598,7 +599,7 @@ def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.n
 
 
 def _feasible_part(arm: TreeKinematics) -> str:
-    """Return a message about the part of a pose that an arm can reach with less than six DOF."""
+    """Return a message: which part of a pose an arm with fewer than six DOF can reach."""
     position = arm.mobility_of("linear")
     part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
     return (
@@ -634,7 +635,7 @@ def beyond_limits(arm: Joints, best: Branch, count: int) -> str:
     kind = arm.joint_kinds[i]
     which = "the only IK solution is" if count == 1 else f"all {count} IK solutions are"
     return (
-        f"{which} out of the joint limits: {best.name} needs {arm.joint_names[i]} at "
+        f"{which} out of the joint limits: branch {best.name} needs {arm.joint_names[i]} at "
         f"{joint_text(kind, best.q[i])}, allowed {range_text(kind, arm.limits[i])}"
     )
 

@@ -3,9 +3,11 @@
 Unrolled code grows with the number of bodies; for a hundred bodies it takes seconds to compile.
 Here the step of one body is compiled once and run in a loop (`brazo.codegen.sweep`):
 
-    T_body = T_parent · before · Rz(q) Tz(q) · after
+    T_body = T_parent · before · Rz(θ) Tz(d) · after
 
-The constants `before` and `after` include the rotation of the joint axis to z.
+A revolute joint has θ = multiplier · q + offset and d = 0. A prismatic joint has θ = 0 and
+d = multiplier · q + offset. The constants `before` and `after` include the rotation of the joint
+axis to z.
 """
 
 from __future__ import annotations

@@ -149,9 +149,10 @@ class _PlaneArm:
         return self.start + turns @ np.array(self.links), self.axis * turns[:, 2]
 
     def candidates(self, target: complex, along: complex, rule: NearestRule) -> Iterator[list]:
-        """Yield candidates: values of joints 2 to 4 within the limits. One is the nearest solution.
+        """Yield candidates: values of joints 2 to 4 within the limits.
 
-        `target` is the target position and `along` the target direction of the tool axis.
+        One of the candidates is the solution nearest to the target. `target` is the target position
+        and `along` the target direction of the tool axis, both in the plane of the arm.
         """
         total = cmath.phase(along / self.axis)
         found = self._fixed_pitch(target, total)
@@ -251,7 +252,7 @@ def _two_links(a: complex, b: complex, wanted: complex) -> list[tuple[float, flo
     """Return both solutions (x, y) of a e^{ix} + b e^{i(x+y)} = `wanted`.
 
     x and y are rotations (rad) of two joints, a and b the link vectors. The list is empty if
-    `wanted` is out of reach.
+    `wanted` is out of reach or a link has length 0.
     """
     d, la, lb = abs(wanted), abs(a), abs(b)
     if la * lb == 0.0:

@@ -6,8 +6,8 @@ With the geometric Jacobian, Jᵀe is the exact gradient of
 
     ½ |w_p (p − p*)|² + 4 w_r² (1 − cos(θ/2)),
 
-whose only stationary point in θ is the target. Near 180°, where the antisymmetric part of the
-rotation vanishes, the residual is computed from the diagonal.
+whose only stationary point in θ is the target. The antisymmetric part of the rotation vanishes at
+θ = 180°, so above 120° the residual is computed from the diagonal.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class NumericIK:
     ) -> Solution:
         """Solve for poses T (..., 4, 4) from start values q0 (..., n).
 
-        `weights` (6,) multiply the position and rotation errors; None means 1. `Solution.x`
-        contains only the values of the joints that move the tool.
+        `weights` (6,) multiply the position and rotation errors; None means 1. `tolerance` (m and
+        rad) applies to the weighted errors. `attempts` is the max number of starting points.
+        `Solution.x` contains only the values of the joints that move the tool.
         """
         lead = T.shape[:-2]
         p = np.empty((*lead, 18))

@@ -5,17 +5,18 @@
     q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, otherwise 0
 
 where v is the tool velocity and σ_m the smallest of the singular values that are not zero in every
-configuration. A joint that would exceed its position limit within dt is stopped at the limit, and
-the other joints compensate. Then all joint velocities are multiplied by one factor, so that no
-joint exceeds its max speed. This keeps the direction of the tool velocity.
+configuration. A joint that would exceed its position limit within dt is slowed so that it reaches
+the limit after dt, and the other joints compensate. Then all joint velocities are multiplied by one
+factor, so that no joint exceeds its max speed. This keeps the direction of the tool velocity.
 
 *Differential inverse kinematics* solves
 
     min ½ (J q̇ − v)ᵀ W (J q̇ − v) + ½ μ |q̇ − q̇_p|²        low ≤ q̇ ≤ high
 
 where low and high follow from the speed limits and from the position limits within dt, W weights
-the tool velocity, and q̇_p moves slowly to a preferred posture. The motion is distributed over the
-joints within their limits. The direction of the tool velocity may change.
+the tool velocity, and μ is the square of `damping`. q̇_p is (posture − q) / 1 s, or zero without a
+preferred posture. The motion is distributed over the joints within their limits. The direction of
+the tool velocity may change.
 """
 
 from __future__ import annotations
@@ -44,7 +45,10 @@ class JointRates(NamedTuple):
     limited: np.ndarray
     """Mask (..., n), True for joints that a position or speed limit restricts."""
     scale: np.ndarray
-    """Factor (...) by which all joint velocities are reduced; 1 if no joint is too fast."""
+    """Factor (...), at most 1, by which all joint velocities were multiplied because of max speeds.
+
+    It is always 1 in results of `differential_ik`.
+    """
 
 
 @lru_cache(maxsize=64)

@@ -10,10 +10,10 @@ these six axes, or the general 6R solver.
 
 Arms with a spherical shoulder and a spherical wrist (S-R-S, such as an iiwa) use the *arm angle* ψ
 instead. It is the angle of the elbow about the line from the shoulder S to the wrist W, measured
-from the half plane that contains axis 1. If the line is along axis 1, the half plane contains the x
-axis of the base. If the elbow is on the line, ψ is measured to the side to which axis 4 would bend
-it. |SW| gives two angles of the elbow. The remaining rotations give two solutions for the shoulder
-and two for the wrist.
+from the half plane that contains the direction of axis 1. If the line is along axis 1, the half
+plane contains the x axis of the frame of joint 1 at q = 0. If the elbow is on the line, ψ is
+measured to the side to which axis 4 would bend it. |SW| gives two angles of the elbow. The
+remaining rotations give two solutions for the shoulder and two for the wrist.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Redundancy(ABC):
     ) -> IKBatch:
         """Find all branches for poses T (..., 4, 4) and redundancy parameter values (...).
 
-        `start` (..., n) contains the start values. `slots` are the indices of the allowed branches;
+        `start` (..., n) contains the start values. `tolerance` (rad) is the max orientation error;
+        the arm angle ignores it and uses 1e-10. `slots` are the indices of the allowed branches;
         None allows all.
         """
 

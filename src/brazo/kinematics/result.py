@@ -49,7 +49,7 @@ class Branch:
     within_limits: bool
     limit_violations: tuple[int, ...]  # indices of joints out of limits
     position_error: float  # m, by forward kinematics of q
-    orientation_error: float  # rad, by forward kinematics of q
+    orientation_error: float  # rad, by forward kinematics of q; 0 if the orientation is free
 
     @property
     def residual(self) -> Residual:
@@ -146,7 +146,7 @@ class IKResult:
 
     @property
     def iterations(self) -> int:
-        """Number of iterations of the numeric method; 0 for a closed form."""
+        """Number of iterations of the numeric method; 0 if the method was not used."""
         return self._iterations
 
     def __bool__(self) -> bool:
@@ -205,8 +205,8 @@ def into_limits(
     """Shift revolute joint values (..., n) by full turns into the limits (n, 2).
 
     If several equivalent values are within the limits, the nearest to q0 is returned. The default
-    of q0 is the middle of the range, or 0 if the range is unbounded. If no value is within the
-    limits, the value with the smallest violation is returned.
+    of q0 is the middle of the range; if a limit is infinite, it is the value of the range nearest
+    to 0. If no value is within the limits, the value with the smallest violation is returned.
     """
     q = np.asarray(q, dtype=float)
     low, high = np.moveaxis(np.asarray(limits, dtype=float), -1, 0)

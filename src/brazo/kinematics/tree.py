@@ -85,7 +85,7 @@ class TreeKinematics:
 
     @cached_property
     def jacobian(self) -> Callable[..., np.ndarray]:
-        """Function `jacobian(q, frame="base", link=None, out=None)`; see `_jacobian`.
+        """Function `jacobian(q, frame="base", link=None, out=None, threads=None)`; see `_jacobian`.
 
         Calls with only q run machine code directly.
         """
@@ -111,7 +111,7 @@ class TreeKinematics:
 
     @cached_property
     def jacobian_dot(self) -> Callable[..., np.ndarray]:
-        """Function `jacobian_dot(q, qd, frame="base", link=None, out=None)`.
+        """Function `jacobian_dot(q, qd, frame="base", link=None, out=None, threads=None)`.
 
         It returns the time derivative of the Jacobian, dJ/dt (..., 6, n).
         """
@@ -152,7 +152,7 @@ class TreeKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Default initial configuration: the first named pose of the robot file, or zero."""
+        """Default start values (n,): the first pose of the robot file, or zero; within limits."""
         first = next(iter(self.model.poses.values()), np.zeros(self.n))
         return np.clip(first, *self.limits.T)
 
@@ -204,7 +204,7 @@ class TreeKinematics:
 
     @property
     def plain_ik(self) -> Callable[..., Any]:
-        """The `ik` function; calls with only a pose run machine code if there is a closed form."""
+        """The `ik` function; calls with only a pose run machine code if a closed form allows it."""
         solver = self._plain_branches
         return self.ik if solver is None else solver.plain(self.reference, self.ik)
 
@@ -240,7 +240,10 @@ class TreeKinematics:
         return ik.solve(self, T, q0, branch, **options)
 
     def configuration(self, q) -> str:
-        """Return the branch name of a configuration; empty if branches have no names."""
+        """Return the branch name of a configuration q (n,).
+
+        The name is empty if there is no closed form, or if its branches are only numbered.
+        """
         closed = self.closed_form
         if closed is None or not closed.geometric:
             return ""

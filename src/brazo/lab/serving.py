@@ -47,9 +47,9 @@ def serve(
 
     With `wait`, the simulation starts when the first page connects.  If `port` is busy, the next
     free port is used.  If `host` is not the loopback address, or if `token` is true, pages need the
-    token in `Lab.url`.  Recordings are kept in the folder `runs`, by default
-    `brazo.folders.runs_folder()`.  Ctrl+C while a recording is being finished leaves it as a
-    readable .part file.
+    token in `Lab.url`.  Recordings are kept in the folder `runs`, by default in the folder of the
+    named project that is open, or else in `brazo.folders.runs_folder()`.  Ctrl+C while a recording
+    is being finished leaves it as a readable .part file.
 
     If `source` is a project, the work is saved in the project's folder.  With `keep`, work on
     shipped cells and robots and on files is kept in untitled projects in the user's data folder, as

@@ -46,8 +46,8 @@ class Motor:
 class Pwm:
     """Pulse-width modulated supply; only its mean voltage (duty cycle · supply) is modelled.
 
-    The duty cycle is a multiple of 1/steps (any value if `steps` is 0) and changes at most
-    `frequency` times per second.
+    The duty cycle is from −1 to 1. It is a multiple of 1/steps (any value if `steps` is 0) and
+    changes at most `frequency` times per second.
     """
 
     supply: float  # V
@@ -102,8 +102,9 @@ class Actuator:
 def with_drives(model: Model, kind: DriveKind) -> Model:
     """Return the model with drives of this kind: "real" (the actuators of its file) or "ideal".
 
-    The rotor inertia of a real drive is added to the joint, except for a gear with backlash: there
-    the rotor moves separately within the gap.
+    A joint without an actuator keeps its ideal drive. In a real drive, gear ratio and rotor inertia
+    of the actuator replace gear ratio and motor inertia of the ideal drive. For a gear with
+    backlash, the motor inertia is set to 0, because the rotor moves separately within the gap.
     """
     one_of(kind, DRIVE_KINDS, "drives")
     if kind == "ideal":
@@ -113,7 +114,7 @@ def with_drives(model: Model, kind: DriveKind) -> Model:
 
 
 def require_actuators(model: Model) -> None:
-    """Raise an error if the robot has no actuators or lacks an inertia; real drives need both."""
+    """Raise an error if the robot has no actuator, or if the inertia of a body is unknown."""
     if not any(drive.actuator for drive in model.drives):
         raise BrazoError(
             f"robot '{model.name}': drives 'real' needs an actuator in its file; add "

@@ -71,8 +71,8 @@ def tip_frame(model: TreeModel) -> Array:
 def _limited(model: TreeModel, limits: Array) -> TreeModel:
     """Return the model with other joint limits (n, 2) in rad or m.
 
-    The limits of mimic joints do not change. An error is raised if a joint could move, within its
-    new limits, a joint that mimics it beyond that joint's limits.
+    The limits of mimic joints do not change. An error is raised if a mimic joint could exceed its
+    own limits while the joint that it mimics is within the new limits.
     """
     masters = model.coordinates
     bodies = list(model.bodies)

@@ -8,7 +8,7 @@ body by one joint:
 `motion` is a rotation about `axis` (revolute) or a translation along it (prismatic). Both D-H
 conventions are special cases (`brazo.model.dh`), as are URDF and MJCF joints, so kinematics and
 dynamics are implemented once. A serial arm is a tree without branches. A `DeltaModel` is the
-three-armed parallel robot of Clavel, defined by four lengths.
+three-armed parallel robot of Clavel. Four lengths and the azimuths of the arms define its geometry.
 
 All values are in SI units and radians. Arrays are read-only float64 and mappings are read-only,
 also in a pickled copy.
@@ -48,7 +48,8 @@ def _constant(array: Array) -> Any:
 class Inertia:
     """Inertia of a body: mass (kg), centre of mass (m), and inertia tensor (kg m²).
 
-    The tensor is about the centre of mass. Both are expressed in the body frame.
+    The tensor is about the centre of mass. Centre of mass and tensor are expressed in the body
+    frame.
     """
 
     mass: float
@@ -61,7 +62,7 @@ class Friction:
     """Joint friction: viscous (N m s/rad or N s/m) and Coulomb (N m or N).
 
     The two Coulomb values are magnitudes, for qd > 0 and qd < 0. Coulomb friction changes its sign
-    at qd = 0; if `smooth` (rad/s or m/s) is above 0, the change is smooth over this speed range.
+    at qd = 0. If `smooth` (rad/s or m/s) is above 0, qd/√(qd² + smooth²) replaces the sign of qd.
     """
 
     viscous: float = 0.0
@@ -71,7 +72,10 @@ class Friction:
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """Drive of a joint: torque and speed limits at the joint, gear ratio, motor inertia (kg m²)."""
+    """Drive of a joint: torque and speed limits at the joint, gear ratio, motor inertia (kg m²).
+
+    The limits are in N m and rad/s, or in N and m/s for a prismatic joint.
+    """
 
     max_torque: float = math.inf
     max_speed: float = math.inf
@@ -176,9 +180,8 @@ class Length:
 class Model:
     """Interface of all mechanisms: common fields, and properties that each kind implements.
 
-    Other layers use this interface. Only the dispatch functions of a layer (`kinematics_of`,
-    `dynamics_of`, `equations_of`, the builders of physics models) distinguish the kinds of
-    mechanism.
+    Other layers use this interface. Only dispatch functions, such as `kinematics_of`, `dynamics_of`
+    and the builders of physics models, distinguish the kinds of mechanism.
     """
 
     name: str
@@ -262,9 +265,9 @@ class Model:
 
     @property
     def reach(self) -> float:
-        """Upper bound (m) of the distance from the base to the tool.
+        """Upper bound (m) of the distance from the origin of the base frame to the tool.
 
-        It is infinite if a prismatic joint has no limits.
+        The bound is infinite if a prismatic joint between base and tool has no limits.
         """
         raise NotImplementedError
 
@@ -275,9 +278,10 @@ class Model:
 
     @property
     def body_joints(self) -> tuple[int | None, ...]:
-        """Index of the joint coordinate that moves each body; the base is first.
+        """Index in q of the joint that connects each body to its parent; the base is first.
 
-        The index is None for the base, and for bodies of a closed loop that several joints move.
+        The index is None for the base. It is also None for the rods and the platform of a Delta,
+        which have no driven joint.
         """
         raise NotImplementedError
 
@@ -305,7 +309,8 @@ class Model:
     def loaded(self, load: Inertia) -> Model:
         """Return the model with a payload added to the body that carries the tool.
 
-        `load` is the inertia of the payload in the tool frame.
+        `load` is the inertia of the payload in the tool frame. A Delta uses only the mass. An error
+        is raised if the inertia of the body is unknown.
         """
         raise NotImplementedError
 
@@ -319,7 +324,7 @@ class Model:
 
     @property
     def real_drives(self) -> bool:
-        """True if the drives are real: the actuators of the file replace the ideal drives."""
+        """True if at least one joint uses the actuator of the file instead of an ideal drive."""
         return any(drive.real is not None for drive in self.drives)
 
     def require_tree(self, reason: str = "this needs a serial or tree robot") -> TreeModel:
@@ -339,6 +344,7 @@ class TreeModel(Model):
 
     bodies: tuple[Body, ...]
     tip: int  # index of the body that carries the tool
+    # Name -> index of the body, and pose (4, 4) of the frame in the body.
     named_frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     convention: Literal["standard", "modified", "general"] = "general"
 
@@ -353,7 +359,10 @@ class TreeModel(Model):
 
     @property
     def coordinates(self) -> tuple[Joint, ...]:
-        """Independent joints (without mimic joints), in the order of q."""
+        """One joint per coordinate, in the order of q; mimic joints are not included.
+
+        If a coordinate has only joints with a multiplier or offset, the first of them is used.
+        """
         chosen: dict[int, Joint] = {}
         for joint in self.joints:
             # Prefer the joint whose value is q over one that mimics it.
@@ -368,14 +377,14 @@ class TreeModel(Model):
         """For each coordinate, the joint whose value is the coordinate itself.
 
         Such a joint has multiplier 1 and offset 0. An error is raised if a coordinate has none.
-        URDF and MuJoCo require it, because a mimic joint refers to another joint.
+        URDF and MuJoCo require such a joint, because a mimic joint refers to another joint.
         """
         for joint in self.coordinates:
             if (joint.multiplier, joint.offset) != (1.0, 0.0):
                 raise BrazoError(
                     f"robot '{self.name}': joint '{joint.name}' has multiplier "
                     f"{joint.multiplier:g} and offset {joint.offset:g}, and no joint with the same "
-                    "coordinate has multiplier 1 and offset 0; give one of them these values"
+                    "coordinate has multiplier 1 and offset 0; set these values for one of them"
                 )
         return self.coordinates
 
@@ -403,7 +412,7 @@ class TreeModel(Model):
 
     @property
     def is_serial(self) -> bool:
-        """True if the bodies form one chain without mimic joints, and the last one has the tool."""
+        """True if the bodies form one chain without mimic joints whose last body has the tool."""
         return (
             all(body.parent == i - 1 for i, body in enumerate(self.bodies))
             and self.n == len(self.joints)
@@ -502,8 +511,8 @@ class DeltaModel(Model):
     """Delta robot: driven arms of length L1, parallelogram rods of length L2, level platform.
 
     The origin is at the centre of the fixed base plate, z is up, and the workspace is below (z <
-    0). At theta = 0 a driven arm points outward in the plane of the base plate; theta > 0 raises
-    its elbow.
+    0). At q = 0 a driven arm points outward in the plane of the base plate. A positive q raises the
+    elbow of the arm.
     """
 
     R: float  # fixed platform: centre to drive axis
@@ -576,7 +585,7 @@ class DeltaModel(Model):
 
     @property
     def inertias(self) -> tuple[tuple[str, Inertia | None], ...]:
-        """Name and inertia of a driven arm, of the rods of one arm, and of the platform.
+        """Name and inertia of one driven arm, of the two rods of one arm, and of the platform.
 
         The two rods of an arm are modelled together as one thin rod along z, and the platform as a
         point mass. An inertia is None if the file has none.

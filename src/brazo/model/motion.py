@@ -3,8 +3,7 @@
     revolute     [ 1 + sin(v) K + (1 − cos(v)) K²  0 ]    K u = a × u, with the unit axis a
     prismatic    [ 1                             v·a ]
 
-These are the plain formulas of `TreeModel`, used to read and write files. The compiled kinematics
-are in `brazo.kinematics`.
+The importers of robot files use these formulas. The compiled kinematics are in `brazo.kinematics`.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def motion(kind: JointKind, axis: Array, value: float) -> Array:
 
 
 def body_poses(model: TreeModel, q: Array) -> Array:
-    """Return the poses (bodies, 4, 4) of all bodies in the base frame, the base first."""
+    """Return the poses (bodies, 4, 4) of all bodies in the base frame at q (n,), base first."""
     poses = [np.eye(4)]
     for body in model.bodies[1:]:
         joint = body.joint

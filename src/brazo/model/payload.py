@@ -13,10 +13,11 @@ from brazo.model.description import Inertia, Model, frozen
 
 
 def read_load(mass: Any, com: Any, inertia: Any) -> Inertia:
-    """Return a payload as an `Inertia` in the tool frame; raise BrazoError if it is invalid.
+    """Return a payload as an `Inertia` in the tool frame.
 
     `mass` is in kg, `com` (3,) is the centre of mass in m, and `inertia` is the tensor about the
-    centre of mass (3, 3), or its diagonal (3,), in kg m².
+    centre of mass (3, 3), or its diagonal (3,), in kg m². Wrong shapes, a negative mass and values
+    that are not finite raise a BrazoError.
     """
     try:
         m, c, tensor = float(mass), np.array(com, dtype=float), np.array(inertia, dtype=float)

@@ -1,16 +1,18 @@
 """Detection of unit mistakes: numbers read in m or rad that were probably given in mm or degrees.
 
-Files and the command line read a number without a unit as SI. Such a number is implausible if it is
+Files read a number without a unit as SI. The command line reads a length without a unit in m. Such
+a number is implausible if it is
 
 * a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular speed
   above 50 rad/s, in a robot, cell or program file,
-* a joint value outside the joint limits (`joint_fields.outside`), or a length above 25 m for a
-  joint without limits,
-* a target of inverse kinematics whose distance from the base is more than ten times the robot's
-  reach.
+* a joint value outside the joint limits (`joint_fields.outside`), or on the command line a value
+  above 25 m of a prismatic joint,
+* a target position of inverse kinematics on the command line whose distance from the base is more
+  than ten times the robot's reach.
 
 An implausible number is reported with the probable unit and used as written. A number with a unit
-(`30m`) is never reported. The limit of 25 m allows for a large gantry and a 20 m crane.
+(`30m`) is never reported as a unit mistake. The limit of 25 m allows for a large gantry and a 20 m
+crane.
 """
 
 from __future__ import annotations

@@ -54,10 +54,11 @@ class ReadOnlyDict(dict):
 
 
 def refuse_assignment(owner: object, what: str, name: str, advice: Mapping[str, str]) -> NoReturn:
-    """Raise BrazoError for an assignment to the read-only attribute `name` of `owner`.
+    """Raise BrazoError for an assignment to the attribute `name` of the read-only object `owner`.
 
     `what` is the name of the object in the message. `advice` maps attribute names to a sentence
-    that is added to the message; the key "" is used for all other attributes.
+    that is added to the message; the key "" is used for all other attributes. If the object has no
+    such attribute, the message suggests the closest name.
     """
     instead = advice.get(name, advice[""])
     kind = type(owner)

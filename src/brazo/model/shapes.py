@@ -1,4 +1,4 @@
-"""Solid shapes of a part; sizes are in metres, and each shape is centred on its own frame.
+"""Solid shapes of a part; sizes are in metres. All shapes except `Mesh` are centred on the origin.
 
 Cylinders, capsules and beams are aligned with z. A `Beam` tapers from one rounded section to
 another. A `Lever` is a flat link with two round ends. The links of generated robots consist of
@@ -54,7 +54,7 @@ class Beam:
 class Lever:
     """Convex hull of two discs normal to z, at x = -length/2 and x = +length/2.
 
-    Their radii are `radii[0]` and `radii[1]`.
+    The discs have the radii `radii[0]` and `radii[1]`.
     """
 
     length: float  # between the disc centres

@@ -20,7 +20,7 @@ _IS_BAD = np.isin(CLASSES, COLLISIONS)
 
 
 def unintended(contacts: Contacts) -> np.ndarray:
-    """Return a boolean mask (k,): True for each contact that touches and is unintended."""
+    """Return a mask (k,) of the contacts whose parts touch and whose class is in `COLLISIONS`."""
     return (contacts.depth >= 0.0) & _IS_BAD[contacts.kind]
 
 

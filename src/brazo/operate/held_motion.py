@@ -22,10 +22,10 @@ class HeldMotion:
     """Jog that runs until the enable switch is released.
 
     `press` identifies the press of the switch that started the jog: a later press does not continue
-    it.  The caller gives three functions.  `touched()` returns the names of the current contacts;
-    see `brazo.operate.contacts.touched`.  Contacts that exist at the start or are in `known` do not
-    end the jog.  `steer()` sets the velocity of the jog.  `limit()` returns why the jog does not
-    move as requested, or an empty string.
+    it.  Three functions are called in every update while the press is held.  `touched()` returns
+    the names of the current contacts; see `brazo.operate.contacts.touched`.  Contacts that exist at
+    the start or are in `known` do not end the jog.  `steer()` sets the velocity of the jog.
+    `limit()` returns why the jog does not move as requested, or an empty string.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class HeldMotion:
         self.reason = ""  # why it does not move as requested; kept after the end
         self.ran_into: set[str] = set()  # contacts that ended it
         self._switch, self._press = switch, press
-        self._limit = limit  # called in every update
+        self._limit = limit  # called in every update while it is held
         self._steer = steer  # called in every update while it is held; sets the velocity
-        self._touched = touched  # called in every update
+        self._touched = touched  # called in every update while it is held
         self._known = touched().union(known)  # existing contacts do not end it
 
     @property

@@ -30,8 +30,8 @@ _STICK = "stick"
 class JogKeys:
     """Jog keys of one pendant.
 
-    The methods that press, renew, release and stop are thread-safe.  Call the other methods only on
-    the thread of the mover.
+    `shares` and the methods that press, renew, release and stop are thread-safe.  Call the other
+    methods only on the thread of the mover.
     """
 
     def __init__(self, mover: Mover, switch: HoldToRun | None = None) -> None:
@@ -47,7 +47,7 @@ class JogKeys:
 
     @property
     def jog(self) -> HeldMotion | None:
-        """Jog that the pressed key has started; None if there is none."""
+        """Current jog; None before a key has started one, and after `settle` has dropped it."""
         return self._jog
 
     # ---- keys, thread-safe ----------------------------------------------------------------------
@@ -62,7 +62,8 @@ class JogKeys:
     def renew(self, axis: int, sign: int) -> int | None:
         """Report that a jog key is still down.
 
-        Returns the number of its press if the press has not started a jog yet, otherwise None.
+        Returns the number of its press if the press is still held and no jog runs, otherwise None.
+        In the first case, call `begin` with this number.
         """
         return self._renew((axis, sign))
 
@@ -77,8 +78,8 @@ class JogKeys:
     def renew_stick(self, shares: Sequence[float]) -> int | None:
         """Report that the hold-to-run button is still down.
 
-        `shares` are the current deflections of the sticks by axis, from -1 to 1.  Returns the
-        number of its press if the press has not started a jog yet, otherwise None.
+        `shares` are the current deflections of the sticks by axis, from -1 to 1.  The result is
+        that of `renew`.
         """
         if self._down[0] == _STICK:
             self._shares = tuple(shares)
@@ -114,7 +115,8 @@ class JogKeys:
     def begin(self, robot: SimRobot, frame: Frame, press: int) -> str:
         """Start the jog of press number `press` in `frame`, if this press is still held.
 
-        Returns the message of `settle` about the previous jog.
+        If the robot moves, it brakes instead, and `begin` must be called again.  Returns the
+        message of `settle` about the previous jog.
         """
         message = self.settle()
         if self._jog is None and press == self._down[1] and self.switch.holds(press):

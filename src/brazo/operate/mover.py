@@ -212,11 +212,16 @@ class Mover:
     ) -> HeldMotion | None:
         """Start a jog that runs while press number `press` of the switch is held.
 
-        Returns None if the robot still moves and must come to rest first.  `shares(n)` is called in
-        every update and returns velocities as fractions of the jog speed: one for each joint if
-        `frame` is `"joint"`.  Otherwise it returns 7 values: linear (3) and angular (3) for the
-        tool, and one for the elbow of a redundant arm.  The jog ends at any contact, except for
-        contacts that exist at the start or are listed in `known`.
+        If the robot moves, no jog starts: the robot brakes, and the result is None.
+
+        `shares(n)` is called in every update and returns n velocities, as fractions of the jog
+        speed.  If `frame` is `"joint"`, there is one velocity for each joint.  Otherwise there are
+        7: three linear and three angular velocities of the tool, and the velocity of the elbow of a
+        redundant arm.
+
+        The jog ends at the first unintended contact (see `brazo.operate.contacts.touched`), except
+        for contacts that exist at the start or are listed in `known`.  If the contact response of
+        the robot is off, contacts do not end the jog.
         """
         self._may_move(robot)
         with self._simulation().lock:
@@ -315,7 +320,7 @@ def within_limits(arm: Robot, q: Any) -> np.ndarray:
 
 
 def reach(arm: Robot, T: np.ndarray, q0: np.ndarray, branch: str | None = None) -> np.ndarray:
-    """Return joint values (n,) near `q0` at which the tool has the pose T (4, 4).
+    """Return joint values (n,) near `q0` at which the tool has the pose T (4, 4) in the base frame.
 
     If `branch` is given, only the IK branch with this name is used.  Raises `BrazoError` with the
     reason if there is no solution.

@@ -3,7 +3,7 @@
 There are two rules, those of `Robot.nearest_point`: keep the pitch of the tool, or take the nearest
 position with any pitch.  The pitch is the angle of the tool's z axis above the horizontal, measured
 in the vertical plane through axis 1 and the target.  It is 0 if z is horizontal and points away
-from axis 1.
+from axis 1.  Axis 1 must be the z axis of the base frame.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ _AXIS = 1e-9  # m: closer targets are on axis 1
 def has_nearest_rules(arm: Robot) -> bool:
     """Whether the nearest-target rules apply to an arm.
 
-    The arm must have five joints: yaw, three parallel joints and roll.
+    The arm must have five joints (yaw, three parallel joints, roll) and a tool on axis 5, without
+    lateral offset from axis 1.
     """
     try:
         arm.nearest_point(arm.fk(np.clip(np.zeros(arm.n), *arm.limits.T))[:3, 3], 0.0)

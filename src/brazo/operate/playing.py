@@ -1,8 +1,8 @@
 """`Playing`: a run of a trajectory on a robot, once or in a loop.
 
 The robot first moves from its current position to the start of the trajectory, as fast as its
-limits allow.  STOP, or any other motion of the robot, ends the run.  `trace` is the actual tool
-path of the last pass through the trajectory, sampled every `TRACE_DT`.
+limits allow.  STOP, any other motion of the robot, or its removal from the simulation ends the run.
+`trace` is the actual tool path of the last pass through the trajectory, sampled every `TRACE_DT`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ THERE = 1e-6  # rad or m: no approach is needed below this distance
 
 
 def require_no_task(sim: Simulation, robot: SimRobot) -> None:
-    """Raise `BrazoError` if a task moves the robot.
+    """Raise `BrazoError` if a task that is not paused moves the robot.
 
     The message contains the task's attribute `what`, or "a program" if the task has none.
     """

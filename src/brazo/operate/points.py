@@ -28,8 +28,8 @@ LONGEST_NAME = 40
 class Point:
     """A named target: joint values `q`, or a tool pose `T` in the frame `frame`.
 
-    If `T` is given, `q` contains the joint values at which the pose was taught.  They are the
-    initial guess of the inverse kinematics.
+    If both are given, `T` is the target, and `q` contains the joint values at which the pose was
+    taught.  They are the initial guess of the inverse kinematics.
     """
 
     number: int  # identifies the point when it is renamed or moved in the list
@@ -78,7 +78,8 @@ class Points:
     ) -> Point:
         """Add and return a new point: joint values q (n,), or the tool pose T (4, 4) in a frame.
 
-        An empty name is replaced by `next_name`.  If the name is in use, a number is appended.
+        If both are given, `q` is the initial guess of the inverse kinematics for `T`.  An empty
+        name is replaced by `next_name`.  If the name is in use, a number is appended.
         """
         if len(self) >= MOST:
             raise BrazoError(f"a robot can have at most {MOST} points: delete some first")
@@ -90,7 +91,7 @@ class Points:
 
     @property
     def next_name(self) -> str:
-        """Default name of the next point: `P` and the highest number in use plus one."""
+        """Default name of the next point: `P` and a number, one above the highest in use."""
         numbers = (re.fullmatch(r"P(\d{1,9})", point.name) for point in self)
         return f"P{1 + max((int(found[1]) for found in numbers if found), default=0)}"
 
@@ -105,7 +106,10 @@ class Points:
         return next((point for point in self if point.name == name), None)
 
     def rename(self, number: int, name: str) -> None:
-        """Rename the point with this number; if the name is in use, a number is appended."""
+        """Rename the point with this number; if the name is in use, a number is appended.
+
+        An empty name has no effect.
+        """
         name = _short(name)
         if name and name != self.get(number).name:
             self._points[number] = replace(self.get(number), name=self._named(name))
@@ -161,8 +165,8 @@ class PointRun:
     """Task of a simulation that moves a robot through points in sequence.
 
     `target(point)` returns the joint values of a point; it is called when the move to that point
-    starts.  `failed(message)` is called if a point cannot be reached, and `done()` after the last
-    point.
+    starts.  `failed(message)` is called if a move cannot be started, for example because the point
+    is out of reach.  `done()` is called after the last point.
     """
 
     def __init__(

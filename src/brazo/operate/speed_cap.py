@@ -4,7 +4,8 @@ The time of the inner motion advances at the rate s ≤ 1, so that its velocity 
 
     s = min(1, v_max / |J_v(q) q̇|)
 
-J_v is the Jacobian of the tool point.
+J_v is the Jacobian of the tool point.  v_max is 98 % of the limit, because the inner motion may
+accelerate within a step.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class LiveMotion(Protocol):
 
 
 class SpeedCapped:
-    """Motion `inner` of the robot `arm`, slowed down where the tool speed exceeds `cap` (m/s)."""
+    """Motion `inner` of the robot `arm`, slowed down where the tool would exceed `cap` (m/s)."""
 
     def __init__(self, inner: LiveMotion, arm: Robot, cap: float) -> None:
         self.inner = inner

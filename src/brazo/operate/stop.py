@@ -16,7 +16,10 @@ class StopAll:
         self._brakes: dict[str, Motion] = {}  # braking motion of each robot at the last STOP
 
     def stop(self, sim: Simulation) -> None:
-        """Pause all tasks and bring all robots to rest; thread-safe."""
+        """Pause all tasks and start to brake all robots; thread-safe.
+
+        Tasks without a method `pause` are not paused.
+        """
         with sim.lock:
             before = {name: robot.motion for name, robot in sim.robots.items()}
             for task in sim.tasks:

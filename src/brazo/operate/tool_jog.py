@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ToolJog:
     """Jog of the tool, or of the elbow, of a robot that is at rest at `q0` (n,).
 
-    `tool` are the speed limits of the tool.
+    `limits` are the limits of the joints, and `tool` are the speed limits of the tool.
     """
 
     def __init__(self, robot: Robot, limits: Limits, q0: np.ndarray, tool: ToolLimits) -> None:
@@ -46,7 +46,9 @@ class ToolJog:
         """Set the velocity of the tool (6,), in the axes of `frame`.
 
         The first three values are linear (m/s), the last three angular (rad/s).  If this velocity
-        is zero, the elbow moves at the speed `elbow` (rad/s) instead.
+        is zero, the elbow moves at the speed `elbow` (rad/s, norm of the joint velocities) instead.
+        If the arm has to come to rest between tool and elbow motion, this call only brakes; `run`
+        must then be called again.
         """
         swings = elbow != 0.0 and not velocity.any()
         rests = elbow == 0.0 and not velocity.any()

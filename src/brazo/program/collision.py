@@ -9,12 +9,13 @@ between two checks is at least `FINE`, so a pair that is closer than `FINE` can 
 `FINE` undetected.
 
 Each pair must keep the clearance, with three exceptions.  If a pair is closer than the clearance at
-the start of the motion, its distance at the start is the limit.  If it is closer at the end, its
-distance at the end is the limit.  If it touches at the start (a bar lying on a platform before it
-is lifted), it may stay in contact, but may not penetrate deeper.
+the start of the motion, its distance at the start is the limit.  If it is closer at the end without
+touching, its distance at the end is the limit.  If it touches at the start (a bar lying on a
+platform before it is lifted), it may stay in contact and penetrate deeper by at most `TOUCHING`.
 
-A held body moves with its robot, and may touch the fingers of all robots that hold it.  Other
-robots are fixed at their current pose, or move along their current motions.
+A held body moves with its robot.  It may touch the fingers, and the link that carries them, of all
+robots that hold it.  Other robots are fixed at their current pose, or move along their current
+motions.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _NEAR = 1e-6  # m; tolerance of the distance of a pair that is close at the star
 
 
 def check_clearance(clearance: float) -> None:
-    """Raise a `BrazoError` for a clearance (m) that a `Checker` cannot measure."""
+    """Raise a `BrazoError` unless a clearance (m) is greater than 0 and at most `LOOK`."""
     if not 0.0 < clearance <= LOOK:
         raise BrazoError(
             f"clearance is {clearance:g} m; must be greater than 0 and at most {LOOK:g} m"
@@ -61,7 +62,7 @@ class Hit:
 
     @property
     def short(self) -> str:
-        """Message with the two parts, their distance and the time."""
+        """Message with the two parts, the distance unless they touch, and the time if known."""
         when = "" if self.t is None else f" at t = {self.t:.2f} s"
         how = (
             "would touch"
@@ -78,7 +79,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovingRobot:
-    """A robot and the bodies it holds; `held` maps body names to poses in the tool frame."""
+    """A robot and the bodies it holds; `held` maps body names to poses (4, 4) in the tool frame."""
 
     robot: WorldRobot
     arm: Robot
@@ -88,7 +89,8 @@ class MovingRobot:
 class Checker:
     """Collision checker for one robot; `others` are robots that may move at the same time.
 
-    Create a new checker for each motion, because it contains a copy of the current world state.
+    `clearance` (m) is the min distance of each pair.  Create a new checker for each motion, because
+    a checker contains a copy of the world state at its creation.
     """
 
     def __init__(
@@ -192,7 +194,10 @@ class Checker:
         return min(near, default=LOOK)
 
     def allow_start(self, q: Array) -> None:
-        """For pairs closer than the clearance at the start q (n,), allow their distance there."""
+        """Allow the distances at the start q (n,) of pairs that are closer than the clearance.
+
+        The min distance of such a pair is set to its distance at q, minus a small tolerance.
+        """
         self._place(q)
         contact = self._data.contact
         for (a, b), distance in zip(contact.geom.tolist(), contact.dist.tolist(), strict=True):
@@ -201,9 +206,10 @@ class Checker:
                 self._loosen(a, b, distance - room)
 
     def allow_end(self, q: Array) -> None:
-        """For pairs closer than the clearance at the end q (n,), allow their distance there.
+        """Allow the distances at the end q (n,) of pairs that are closer than the clearance.
 
-        Pairs that touch at the end are not allowed to touch.
+        The min distance of such a pair is set to its distance at q, minus a small tolerance.  It is
+        not changed for pairs that touch at q.
         """
         self._place(q)
         contact = self._data.contact
@@ -236,9 +242,9 @@ class Checker:
     def motion(self, t: Array, q: Array, others: Mapping[str, Array] | None = None) -> Hit | None:
         """Check a motion with joint values q (m, n) at closely spaced times t (m,) in s.
 
-        Returns the first contact.  If no parts touch, returns the smallest distance that violates
-        the clearance; None if the clearance is kept.  `others` are the joint values (m, n') of
-        other robots at the same times, by name.
+        Returns the first collision in which parts touch.  If no parts touch, returns the violation
+        of a min distance with the smallest distance; None if there is no violation.  `others` are
+        the joint values (m, n') of other robots at the same times, by name.
         """
         steps = np.abs(np.diff(q, axis=0)) @ self._weights
         for name, values in (others or {}).items():

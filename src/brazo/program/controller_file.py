@@ -100,7 +100,7 @@ def controllers_in(
 
 
 def _option_names(kind: type[Controller]) -> list[str]:
-    """Return the names of constructor arguments that are not gains and are text or boolean."""
+    """Return the names of constructor arguments that are not gains and default to text or bool."""
     gains = {gain.name for gain in kind.GAINS}
     return [
         one.name

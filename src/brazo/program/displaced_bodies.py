@@ -1,4 +1,4 @@
-"""Bodies that were not at their start pose when a program started, as after an earlier run.
+"""Bodies that were not at their start pose when a program started, e.g. after an earlier run.
 
 A step that uses such a body often fails with a misleading message: a bar that already went through
 the chute is out of reach, and inverse kinematics reports a distance.  The failure message of a step
@@ -22,7 +22,7 @@ DISTANCE, ANGLE = 0.01, np.radians(5.0)  # m, rad: a body settles by less
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Displaced:
-    """Body that is away from its start pose."""
+    """Body that is not at its start pose."""
 
     body: str
     start: Array  # (4, 4), of the cell
@@ -37,7 +37,10 @@ class Displaced:
 
 
 def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:
-    """Return the free bodies of the cell that are away from their start pose, by name."""
+    """Return the free bodies of the cell that are not at their start pose, by name.
+
+    A body is included if its pose differs by more than `DISTANCE` (m) or `ANGLE` (rad).
+    """
     found = {}
     for body in sim.cell.bodies:
         now = sim.world.pose(body.name)

@@ -173,7 +173,10 @@ class Execution:
 
     @property
     def clock(self) -> float:
-        """Simulation time (s) minus the time spent in pauses; timeouts are measured with it."""
+        """Simulation time (s) minus the duration of past pauses.
+
+        The timeouts of grips, releases, waits and syncs are measured with this clock.
+        """
         return self.sim.time - self._lost
 
     @property
@@ -190,11 +193,11 @@ class Execution:
         return self.monitor
 
     def signal(self, name: str, on: bool = True) -> None:
-        """Switch a signal of the program on or off, from outside the program."""
+        """Switch a signal of the program on or off."""
         (self.signals.add if on else self.signals.discard)(name)
 
     def pause(self) -> None:
-        """Decelerate every robot to rest along its path; grasps are kept."""
+        """Pause the program: decelerate every robot to rest along its path; grasps are kept."""
         with self.sim.lock:
             if self._paused is not None or self._over:
                 return
@@ -209,7 +212,10 @@ class Execution:
             self.sim.log("program", "paused")
 
     def resume(self) -> None:
-        """Continue the program after `pause`."""
+        """Continue the program after `pause`.
+
+        Raises `BrazoError` if a robot is still moving, or if it was moved during the pause.
+        """
         with self.sim.lock:
             self._once = False
             if self._paused is None:
@@ -257,7 +263,10 @@ class Execution:
     # ---- called by the simulation ----------------------------------------------------------
 
     def cell_changed(self, renamed: Mapping[str, str]) -> None:
-        """Continue after the cell was edited; fail if the program is not valid for the new cell."""
+        """Continue after the cell was edited.
+
+        The program fails if it is not valid for the new cell, or if one of its robots was replaced.
+        """
         if self._over:
             return
         try:
@@ -325,9 +334,10 @@ class Execution:
         return not self._over
 
     def _check_events(self) -> bool:
-        """If a body was dropped or a collision occurred, stop the program as failed; return True.
+        """Stop the program as failed if a body was dropped or a collision occurred.
 
-        Otherwise return False.
+        Returns whether the program was stopped.  Collisions are ignored if `watch` of the program
+        is "warn", or if the contact response of a robot in the collision is off.
         """
         monitor = self.monitor
         if monitor.drops:
@@ -402,7 +412,7 @@ class Execution:
             self._lists[name].wake = 0.0
 
     def share_load(self, body: str) -> None:
-        """Set the load of all robots that hold a body to their share of its mass."""
+        """Set the load of all robots that hold a body to an equal share of its assumed mass."""
         holders = self.monitor.holders(body)
         true = next(one.mass for one in self.sim.cell.bodies if one.name == body)
         assumed = self.load.get(body, true)

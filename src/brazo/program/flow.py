@@ -29,7 +29,10 @@ def flow(value: Any) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Return a string as YAML text, in quotes if YAML could read it as something else."""
+    """Return a string as YAML text, in quotes unless it consists of simple words.
+
+    Words that YAML could read as a boolean or null are quoted, too.
+    """
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text
     return yaml.dump(text, default_style='"', width=float("inf")).rstrip("\n")

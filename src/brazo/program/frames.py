@@ -50,7 +50,7 @@ class FrameErrors:
     bases: Mapping[str, Array] = field(default_factory=dict)
 
     def apply(self, robot: SimRobot, name: str, T: Array) -> Array:
-        """Return the pose (4, 4) that a robot assumes for a frame whose true pose is T."""
+        """Return the pose (4, 4) that a robot assumes for the frame `name` with the true pose T."""
         found = T
         if name in self.bodies:
             found = _moved_about(self.bodies[name], found, T[:3, 3])
@@ -98,8 +98,8 @@ def target_pose(
 ) -> Array:
     """Return the target pose (4, 4) of the tool in the world.
 
-    `held` is the body in the gripper.  If the target has `of`, this must be the held body.
-    `errors` are the frame errors to apply.
+    `held` is the body in the gripper, or None.  If `target.of` is given, it must be the held body;
+    otherwise a `BrazoError` is raised.  `errors` are the frame errors to apply.
     """
     T_frame = frame_pose(sim, robot, target.frame)
     if errors is not None:

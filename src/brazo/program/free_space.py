@@ -1,8 +1,8 @@
 """Collision checks and collision-free motions of one robot, without a program.
 
-`is_free` and `plan` build the model of the cell once per robot and cell.  They keep it as long as
-the robot and the files of the cell do not change.  Bodies and other robots are at their start poses
-in the cell, or at their current poses in a given `World`.
+`is_free` and `plan` build the model of a cell once per robot and cell.  The robot keeps the models
+of the last cells until the files of the cell change.  Bodies and other robots are at their start
+poses in the cell, or at their current poses in a given `World`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def is_free(
     arm : the robot.
     q : (..., n) joint values, rad and m, or the name of a pose.
     cell : name, path, `Cell` or `World` that contains the robot.  None means the robot alone on a
-        floor.  The floor is lowered if the robot's start pose would violate the clearance.
+        floor.  The floor is low enough that the robot keeps the clearance in its start pose.
     robot : name of the robot in the cell; default: the only robot, or the robot named `arm.name`.
     clearance : min distance, m, up to 0.02.
 
@@ -86,13 +86,13 @@ def plan(
     arm : the robot.
     q0, q1 : (n,) joint values, rad and m, or names of poses.
     cell, robot, clearance : as for `is_free`.
-    speed : fraction of the limits of speed, acceleration and jerk of the drives.
+    speed : 0 < speed ≤ 1; factor on the velocities of the fastest motion within the limits.
     planner : "rrt" or "ompl" (extra `planning`).
-    seed : the same seed gives the same path.
+    seed : with "rrt", the same seed gives the same path.
 
     Returns
     -------
-    `Trajectory` within the limits of `brazo.trajectory.limits_of`.
+    `Trajectory` within the speed, acceleration and jerk limits of `brazo.trajectory.limits_of`.
     """
     return space_of(arm, cell, robot, clearance).plan(
         q0, q1, speed=speed, planner=planner, seed=seed
@@ -102,7 +102,7 @@ def plan(
 def space_of(
     arm: Robot, cell: CellLike, robot: str | None = None, clearance: float = 0.003
 ) -> FreeSpace:
-    """Return the `FreeSpace` of a robot in a cell; the last instances are cached."""
+    """Return the `FreeSpace` of a robot in a cell; the last `_KEPT` of each robot are cached."""
     key = (cell, robot, clearance)
     # Kept in the robot, since they refer to it: a table of robots would keep them alive.
     spaces: list[tuple[Any, FreeSpace]] = vars(arm).setdefault("_free_spaces", [])
@@ -188,7 +188,8 @@ class FreeSpace:
     def _alone(self) -> World:
         """Return a world with the robot alone on a floor.
 
-        The floor is lowered if a link in the start pose is closer to it than the clearance.
+        The floor is lowered if the robot in its start pose is closer to the floor than the
+        clearance plus `FINE`.
         """
         cell = lone_cell(self.arm)
         (robot,) = cell.robots

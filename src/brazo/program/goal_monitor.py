@@ -1,6 +1,6 @@
-"""Goals evaluated on the current state: a body at a position, on another body, or released.
+"""Goals on the current state: a body at a position, on another body or fixture, or not held.
 
-For a goal with `at` or `on`, the body must be at rest, so a body that only passes does not meet it.
+A goal with `at` or `on` is met only while the body is at rest, not while the body moves past.
 """
 
 from __future__ import annotations

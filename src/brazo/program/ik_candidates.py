@@ -56,7 +56,8 @@ def ik_candidates(
     """Return the IK solutions for the tool pose T (4, 4) in the base frame.
 
     They are sorted by the duration of a straight joint motion from q0 (n,) with the joint speeds
-    `speed` (n,).
+    `speed` (n,).  If `branch` is given, only branches whose names contain all words of `branch` are
+    used.  With `gripper_symmetric`, T may also be rotated by 180° about the tool axis.
     """
     found: list[JointCandidate] = []
     rejected: dict[str, None] = {}
@@ -89,7 +90,7 @@ def ik_candidates(
 def _solve(
     arm: Robot, T: Array, q0: Array, branch: str | None, orientation: Orientation
 ) -> IKResult:
-    """Solve IK; if there is no exact solution, accept an orientation error of up to `_TILT`.
+    """Solve IK; for a full orientation without exact solution, accept an error of up to `_TILT`.
 
     This is needed to reach a body that is slightly tilted because its contacts are soft.
     """

@@ -1,12 +1,12 @@
 """Monitoring of a running program: grasps, slips, unintended contacts, passages through chutes.
 
 Whether a body is held follows from the grasp events of the world.  A body that a robot should hold
-counts as dropped in two cases: its gripper has not held it for `LOST` seconds, or it has moved in
-the gripper by more than the slip limits.  (A bar that rotates between the pads touches both pads
-but is not held.)
+counts as dropped in two cases: the gripper has not held the body for `LOST` seconds, or the body
+has moved in the gripper by more than the slip limits.  (A bar that rotates between the pads touches
+both pads but is not held.)
 
-Contacts of fingers with the body that their robot grips, holds or has just released are intended.
-Every other contact of a robot is reported, with both parts, point, force and time.
+Contacts of fingers with the body that their robot grips, holds or is releasing are intended.  Every
+other contact of a robot is reported, with both parts, point, force and time.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ def _body_ids(sim: Simulation) -> dict[str, int]:
 
 
 class Monitor:
-    """Monitor of one execution; it uses events of the world and, in `update`, its state."""
+    """Monitor of one execution, which uses the events and the state of the world.
+
+    `alive()` returns whether the execution is still a task of the simulation.
+    """
 
     def __init__(self, sim: Simulation, goals: Iterable[Goal], alive: Callable[[], bool]) -> None:
         self._sim = sim
@@ -171,13 +174,19 @@ class Monitor:
         return None if expected is None else expected[0]
 
     def reached(self, goal: Goal) -> float | None:
-        """Return the time (s) since which a goal has been met; None if it is not met now."""
+        """Return the time (s) since which a goal has been met; None if it is not met now.
+
+        For a goal with a chute, this is the time at which the body had passed through the chute.
+        """
         return (self.goal_monitors[goal] if goal.chute is None else self.passages[goal]).time
 
     # ---- updates ---------------------------------------------------------------------------
 
     def update(self) -> None:
-        """Check passages, goals and grasps if `EVERY` seconds have passed since the last check."""
+        """Check passages, goals and grasps.
+
+        Checks are made every `EVERY` seconds from the start; calls in between have no effect.
+        """
         now, dt = self._sim.time, self._sim.dt
         if now < self.next_update:
             return
@@ -205,7 +214,7 @@ class Monitor:
     def conditions(self) -> list[Condition] | None:
         """Return a list of conditions; while all of them hold, `update` need not be called.
 
-        Returns None if `update` has to be called in any case.
+        Returns None if `update` has to be called every `EVERY` seconds.
         """
         if self.goal_monitors or self._lost:
             return None
@@ -277,9 +286,9 @@ class Monitor:
         sim.log("dropped", str(drop), robot=robot, body=body, position=drop.position.tolist())
 
     def _in_hand(self, robot: str, body: str) -> Array:
-        """Return the pose (3, 4) of a body relative to the last link of the robot.
+        """Return the pose (3, 4) of a body relative to the last link of a robot.
 
-        It is the pose at the start of the last step.
+        The poses of both are those at the start of the last step.
         """
         data = self._sim.world.mj_data
         hand, thing = self._sim.world.robots[robot].tip_id, self._ids[body]

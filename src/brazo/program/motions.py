@@ -5,8 +5,9 @@
 
 A path through several poses is executed without stopping: each straight segment starts while the
 previous one decelerates, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  This cuts corners; a longer overlap of
-two segments cuts more.  The result is therefore checked for collisions like any other motion.  If
-it collides, the overlap is reduced, down to a stop at every pose, along segments known to be free.
+two segments cuts more.  The result is therefore checked for collisions like any other motion.  The
+callers try several overlaps and use the fastest motion that does not collide.  With overlap 0 the
+motion stops at every pose and follows the segments, which are known to be free.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SLOWEST = 1e-3  # of the initial guess of 1 s
 
 
 def motion_limits(arm: Robot) -> Limits:
-    """Return the limits of motions: velocities, accelerations and jerks of the drives.
+    """Return the limits of a robot for motions: speed, acceleration, jerk and position.
 
     Torques are not limited here, because they depend on the load; a controller reports saturation.
     """
@@ -138,7 +139,7 @@ class _Overlapped(Trajectory):
 
 
 class Slowed(Trajectory):
-    """Motion along the path of `inner` with other timing: at time t it is where `inner` is at s(t).
+    """Trajectory `inner` with another timing: the position at time t is that of `inner` at s(t).
 
     `clock` is the function s(t), in s.
     """
@@ -207,7 +208,7 @@ def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
 
 
 def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
-    """Return the motion with its time scaled so that it is as fast as the limits allow."""
+    """Return the motion, time-scaled to be as fast as speed, acceleration and jerk limits allow."""
     t = np.unique(np.concatenate([np.linspace(a, b, 33) for a, b in pairwise(motion.breaks)]))
     s = motion.sample(t)
     factor = max(
@@ -224,7 +225,10 @@ def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
 def _follow(
     arm: Robot, path: CartesianPath, q0: Array, orientation: Orientation, duration: float
 ) -> Piecewise:
-    """Return a joint motion along a path; the sampling step is reduced until IK succeeds."""
+    """Return a joint motion along a path; the sampling step is reduced until the tool stays on it.
+
+    `duration` (s) is that of the path.
+    """
     for step in _STEPS:
         try:
             return follow_path(arm, path, step * duration, q0, orientation=orientation)

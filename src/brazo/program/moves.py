@@ -2,10 +2,10 @@
 
 A motion is planned when its step starts, from the robot's reference pose and the current state of
 the cell.  Other robots move along their current motions; held bodies move with the arm that holds
-them.  The whole motion is checked before it starts.  A motion that would collide is refused with
-both parts, position and time.  If the obstacle is another robot in motion, the robot waits until
-that robot is at rest and plans again.  A robot with contact response off passes through obstacles,
-so the check only logs a warning for it.
+them.  The whole motion is checked before it starts, unless the plan of the step is `unchecked`.  A
+motion that would collide is refused with both parts, position and time.  If the obstacle is another
+robot in motion, the robot waits until that robot is at rest and plans again.  A robot with contact
+response off passes through obstacles, so the check of a direct motion only logs a warning for it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class _Starts:
             raise found
 
     def motion_from(self, q: Array) -> Trajectory | None:
-        """Return the motion planned from joint values q (n,); None if none was planned."""
+        """Return the motion planned from joint values q (n,); None if there is none."""
         found = self._find(q)
         return None if isinstance(found, PathInfeasible) else found
 
@@ -279,7 +279,10 @@ class Moves:
             )
 
     def _arrive(self, tolerance: s.Tolerance) -> Iterator[float]:
-        """Wait until the tool is within tolerance of the end of the motion, or time out."""
+        """Wait until the tool is within tolerance of the end of the motion.
+
+        Raises `BrazoError` after the timeout.
+        """
         due = self.sim.time
         while True:
             target, tool = reference_tool(self.robot), self.robot.tool()
@@ -389,5 +392,5 @@ def _same(T0: Array, T1: Array) -> bool:
 
 
 def _salt(name: str, count: int) -> int:
-    """Return the random seed for the `count`-th planning problem of a robot; same in every run."""
+    """Return the planner's `salt` for planning problem `count` of a robot; same in every run."""
     return sum(ord(letter) * 31**i for i, letter in enumerate(name)) % 2**31 + count

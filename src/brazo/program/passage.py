@@ -1,7 +1,7 @@
 """Detection of a body that has passed completely through a chute.
 
 The frame of a chute has its origin at the upper opening and x pointing down the chute.  First the
-centre of the body must be inside: 0 ≤ x ≤ length, within the inner cross-section.  Then the whole
+origin of the body must be inside: 0 ≤ x ≤ length, within the inner cross-section.  Then the whole
 body must be beyond the lower end.  A body that leaves by the upper opening, or was never inside,
 does not count.
 """
@@ -42,7 +42,10 @@ class Passage:
         return self.time is not None
 
     def outside(self, data: Any) -> Condition:
-        """Return the condition that the body is not in the chute; then no update is needed."""
+        """Return the condition that the body is not in the chute.
+
+        While it holds, `update` need not be called.
+        """
         size = self.chute.length, *self.chute.inner
         return outside(data.xpos[self._id], self._back, size)
 

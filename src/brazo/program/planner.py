@@ -28,7 +28,10 @@ class NoPath(BrazoError):
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Path planner; `name` is "rrt" or "ompl", and the same seed gives the same path."""
+    """Path planner; `name` is "rrt" or "ompl".
+
+    With "rrt", the same seed gives the same path.
+    """
 
     name: str = "rrt"
     seed: int = 0
@@ -39,7 +42,7 @@ class Planner:
         """Return the poses (n,) of a collision-free path from q0 to q1, including both.
 
         `salt` changes the random numbers, so that each planning problem of a run has its own.
-        Raises NoPath if no path is found.
+        Raises NoPath if no path is found, or if q0 or q1 is in collision.
         """
         checker.allow_start(q0)
         checker.allow_end(q1)
@@ -64,7 +67,10 @@ class Planner:
 
 
 def _box(arm: Robot, q0: Array, q1: Array) -> Array:
-    """Return the joint ranges (n, 2) to search: the limits, or a range about start and goal."""
+    """Return the joint ranges (n, 2) to search: the limits of each joint.
+
+    A missing limit is replaced by a distance `_OPEN` from start and goal.
+    """
     box = arm.limits.copy()
     room = np.array([_OPEN[kind] for kind in arm.joint_kinds])
     low, high = np.minimum(q0, q1) - room, np.maximum(q0, q1) + room

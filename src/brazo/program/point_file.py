@@ -5,8 +5,8 @@
       - {name: above, in: bar 1, xyz: [-10cm, 0, 8cm], rpy: [180deg, 0, 0]}
 
 A point has joint values `q`, or a pose of the tool: `xyz` and `rpy` in the frame `in` (`world`,
-`base`, or a body, fixture, chute or robot of the cell; by default `base`).  A point with a pose may
-also have `q`: the joint values of the robot when the point was taught.
+`base`, or a body, fixture, chute, frame or robot of the cell; by default `base`).  A point with a
+pose may also have `q`: the joint values of the robot when the point was taught.
 """
 
 from __future__ import annotations

@@ -71,8 +71,9 @@ def joint_target(sim: Simulation, robot: SimRobot, point: Point) -> Array:
     """Return the joint values (n,) of a point.
 
     If the point is a pose in a frame, the current pose of the frame is used.  The result is the IK
-    solution nearest to the taught joint values; if there are none, nearest to the reference of the
-    robot.  Raises `BrazoError` if the pose is out of reach.
+    solution nearest to the joint values at which the pose was taught.  If the point has none, the
+    solution nearest to the reference of the robot is used.  Raises `BrazoError` if the pose is out
+    of reach.
     """
     if point.T is None:
         return np.array(point.q)

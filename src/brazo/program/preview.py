@@ -43,7 +43,7 @@ class PreviewStep:
     error: str = ""
     held: str | None = None  # body in the gripper
     T_tool_body: Array | None = None  # (4, 4), of that body
-    opening: float | None = None  # m, of the gripper; None if it is closed on the body
+    opening: float | None = None  # m; None if the gripper was closed by a grip, or without gripper
 
     def at(self, time: float) -> Array:
         """Return the joint values (n,) at a time (s)."""
@@ -168,7 +168,7 @@ class Preview:
         return self._tracks[robot].steps[index]
 
     def state(self, robot: str, time: float) -> PreviewStep:
-        """Return the computed step of a robot at a time (s), or its start state before step 0."""
+        """Return the step of a robot at a time (s), or its start state if no step has started."""
         found = self._start[robot]
         for one in self._tracks[robot].done:
             if one.start > time:

@@ -1,8 +1,8 @@
 """Collisions of a kinematic preview: the planned motions of its steps, checked against the cell.
 
 Each motion is checked as in a run (`brazo.program.collision`): with the body in the gripper, and
-with the other robots and bodies at their poses at the same time in the preview.  The following are
-not reported:
+with the other robots and bodies at their poses at the same time in the preview.  Motions with
+`plan: unchecked` are checked, too.  The following are not reported:
 
 - motions with `plan: free`, because a run plans another path if the direct one collides;
 - contacts with a robot that moves at the same time, because a run waits for it;
@@ -38,7 +38,7 @@ def preview_collisions(
 
     Returns
     -------
-    For each robot, the first collision of each colliding step, by index of the expanded step.
+    For each robot, one collision of each colliding step, by index of the expanded step.
     """
     found: dict[str, dict[int, Hit]] = {}
     for robot, steps in preview.steps.items():
@@ -57,9 +57,10 @@ def _planned_free(step: s.Step) -> bool:
 def _hit(
     preview: Preview, sim: Simulation, robot: str, step: PreviewStep, clearance: float
 ) -> Hit | None:
-    """Return the first collision of a step; None if there is none.
+    """Return the collision of a step; None if there is none.
 
-    The motion is split at the times of grips and releases, and each part is checked separately.
+    The motion is split at the times of grips and releases into intervals.  The result is that of
+    `Checker.motion` for the first interval with a collision.
     """
     times = np.array(sorted({step.start, step.end, *preview.grasp_times(step.start, step.end)}))
     for begin, end in pairwise(times):
@@ -79,7 +80,7 @@ def _hit(
 def _moves(preview: Preview, hit: Hit, robot: str, step: PreviewStep) -> bool:
     """Return whether `hit.second` belongs to another robot that moves during the step.
 
-    A body that this robot holds counts as part of it.
+    A body that the other robot holds counts as part of that robot.
     """
     for name, steps in preview.steps.items():
         for one in steps if name != robot else ():
@@ -92,7 +93,10 @@ def _moves(preview: Preview, hit: Hit, robot: str, step: PreviewStep) -> bool:
 def _checker(
     preview: Preview, sim: Simulation, robot: str, time: float, clearance: float
 ) -> Checker:
-    """Return a checker with all bodies and robots at their poses at a time (s) of the preview."""
+    """Return a checker with all bodies and robots at their poses at a time (s) of the preview.
+
+    Bodies that were released are placed far away, so that no contact with them is found.
+    """
     states = {name: preview.state(name, time) for name in preview.steps}
     q = preview.at(time)
     with sim.lock:

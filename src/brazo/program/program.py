@@ -6,8 +6,8 @@
     two.line(by=(0, 0, -0.07))
     two.grip(60, body="bar 1")
 
-Methods and arguments have the names of the fields in a program file (`brazo.program.program_file`),
-except `in_`, which is `in` in the file.
+The methods have the names of the verbs in a program file (`brazo.program.program_file`), and most
+arguments have the names of its fields; `in_` is `in` in the file.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Goal:
 
     body: str
     chute: str | None = None  # passed through this chute
-    at: s.Triple | None = None  # its centre is at rest here (m, world), to within `within`
+    at: s.Triple | None = None  # its origin is at rest here (m, world), to within `within`
     within: float = 0.005  # m
-    on: str | None = None  # at rest on this body, not held
+    on: str | None = None  # at rest on this body or fixture, not held
     free: bool = False  # not held by a gripper
     place: s.Place | None = field(default=None, compare=False, repr=False)
 
@@ -61,7 +61,7 @@ class Goal:
                 "{body: NAME, on: NAME} or {body: NAME, free: on}"
             )
         if not 0.0 < self.within < math.inf:
-            raise BrazoError(f"within is {self.within:g} m; it must be greater than 0")
+            raise BrazoError(f"within is {self.within:g} m; it must be finite and above 0")
 
     def __str__(self) -> str:
         if self.chute is not None:
@@ -141,7 +141,13 @@ class Program:
 
 
 class StepList:
-    """List of the steps of a robot; every method adds a step and returns the list itself."""
+    """Step list of a robot.  Each method adds a step and returns this object.
+
+    `repeat` and `for_each` are context managers; they add a loop with the steps of the `with`
+    block.  The `options` of `move_joints`, `move_to` and `line` are `speed`, `time`, `within` and
+    `timeout`, and for `line` also `tool_speed`; see `Speed` and `Tolerance` in
+    `brazo.program.steps`.
+    """
 
     def __init__(self, steps: list[s.Step]) -> None:
         self._lists: list[list[s.Step]] = [steps]
@@ -250,11 +256,11 @@ class StepList:
         settle: float = 0.1,
         timeout: float = 5.0,
     ):
-        """Close the gripper and wait for a grasp."""
+        """Close the gripper and wait for a grasp; see `brazo.program.steps.Grip`."""
         return self.add(s.Grip(body=body, force=force, settle=settle, timeout=timeout))
 
     def release(self, opening: float | None = None, *, timeout: float = 2.0):
-        """Open the gripper."""
+        """Open the gripper to `opening` (m), by default fully."""
         return self.add(s.Release(opening=opening, timeout=timeout))
 
     def wait(self, time: float):
@@ -293,9 +299,9 @@ class StepList:
 
     @contextlib.contextmanager
     def for_each(self, variable: str, of: Sequence[str]) -> Iterator[StepList]:
-        """Repeat the steps added inside the `with` block for each name.
+        """Repeat the steps added inside the `with` block for each name in `of`.
 
-        The name replaces `$variable` in the steps, where `variable` is the first argument.
+        With `variable="bar"`, each name replaces `$bar` in the steps.
         """
         with self._inside() as inner:
             yield self
@@ -352,7 +358,7 @@ def _numbers(value: Any, what: str) -> tuple[float, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert arrays and nested lists to tuples of floats; return text and booleans unchanged."""
+    """Convert numbers to floats, and arrays and lists to nested tuples; keep text and booleans."""
     if isinstance(value, str | bool):
         return value
     if isinstance(value, Mapping):

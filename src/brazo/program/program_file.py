@@ -13,9 +13,9 @@
         - line: {by: [0, 0, -7cm]}
         - grip: {force: 60N, body: bar 1}
 
-A step is a mapping with one field, whose name is the verb.  Every error message starts with
-`file:line: field:` and lists the allowed values.  Names of robots, bodies and poses are checked
-when the program is started in a cell (`brazo.program.validate`).
+A step is a mapping with one field, whose name is the verb.  Error messages start with
+`file:line: field:` and state what is allowed.  Names of robots, bodies and poses are checked when
+the program is started in a cell (`brazo.program.validate`).
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ def load_program(name_or_path: str | Path) -> Program:
 
 
 def parse_program(text: str | bytes, path: Path | None = None) -> Program:
-    """Read a program from text; `path` is used in error messages."""
+    """Read a program from text.
+
+    `path` is the path of the program file.  It is used in error messages and to find SVG files.
+    """
     return read_program(parse_document(text, path))
 
 

@@ -14,7 +14,7 @@ def names_used(program: Program) -> dict[str, list[str]]:
     """Return the robots, bodies, fixtures, chutes and frames that a program names.
 
     Each name is mapped to the locations where it is used, such as `arm, step 3 (grip)`, with the
-    line if the program was read from a file.
+    line if the program was read from a file.  Only steps and goals are searched, not points.
     """
     found: dict[str, list[str]] = {}
 

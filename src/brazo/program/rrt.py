@@ -107,7 +107,7 @@ class _SearchTree:
     def extend(self, target: Array, free: Free) -> int | None:
         """Add a pose that is one step closer to a target than the nearest pose of the tree.
 
-        Return the index of the new pose; None if the step collides.
+        Return the index of the new pose; None if the step collides or the target is in the tree.
         """
         i = self.nearest(target)
         q = self.poses[i]
@@ -118,9 +118,9 @@ class _SearchTree:
         return self.add(new, i) if free(q, new) else None
 
     def connect(self, target: Array, free: Free) -> int | None:
-        """Add poses on the straight segment to a target, up to the target itself.
+        """Add poses on the straight segment from the nearest pose of the tree to a target.
 
-        Return the index of the target; None if the segment collides.
+        Return the index of the target, which is the last pose; None if the segment collides.
         """
         i = self.nearest(target)
         far = float(np.linalg.norm(self._weights * (target - self.poses[i])))

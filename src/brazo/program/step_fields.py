@@ -185,11 +185,7 @@ def _move_joints(r: _StepReader, place: s.Place) -> s.Step:
 
 
 def _short_field(r: _StepReader) -> str | None:
-    """Return the name of the field that the value of a step in short form sets.
-
-    For a step such as `line: P1`, this is "to", the point.  A step with field names has no short
-    form; the result is None.
-    """
+    """Return "to" if a step has the short form with the name of a point (`line: P1`), else None."""
     return None if r.field.is_mapping or r.field.is_list or r.field.is_null else "to"
 
 

@@ -27,7 +27,7 @@ def outline(steps: Sequence[s.Step], above: StepPath = ()) -> Iterator[tuple[Ste
 
 
 def step_at(steps: Sequence[s.Step], path: StepPath) -> s.Step:
-    """Return the step at a path."""
+    """Return the step at a path; raise `BrazoError` if there is none."""
     found: s.Step | None = None
     for i in path:
         if not 0 <= i < len(steps):

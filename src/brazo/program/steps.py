@@ -6,11 +6,16 @@ given.  The frame is evaluated when the step starts:
     world           the world frame of the cell
     base            the base frame of the robot that moves
     tool            the tool frame of the robot that moves, at the start of the step
-    NAME            a body, fixture, chute or frame of the cell; the origin of a chute's frame is
-                    its upper opening, x points down the chute
+    NAME            a body, fixture, chute or frame of the cell, or the base of another robot; the
+                    origin of a chute's frame is its upper opening, x points down the chute
 
 `of` is the name of a body in the gripper.  Then this body, not the tool, moves to the target, with
 its current pose in the gripper.  Names may contain `$variables` of an enclosing `ForEach`.
+
+The collision check of a motion depends on `plan`: `direct` fails if the motion would collide,
+`free` plans a path around obstacles, and `unchecked` omits the check.  The tool reaches the exact
+orientation if `orientation` is `full`, and the closest feasible one if it is `nearest`; with
+`free`, any orientation is allowed.
 
 Lengths are in m, angles in rad, times in s, forces in N.
 """
@@ -82,7 +87,8 @@ class Speed:
 class Tolerance:
     """Condition for the end of a motion: the tool must be within `within` (m) of its target.
 
-    The program fails if this is not so `timeout` seconds after the planned end of the motion.
+    The orientation error must be at most 5°.  The program fails if the condition is not met within
+    `timeout` seconds after the planned end of the motion.
     """
 
     within: float = 0.010  # m
@@ -97,8 +103,8 @@ class Tolerance:
 class Target:
     """Target pose in `frame`: a position `xyz` or an offset `by`, and an orientation `rpy`.
 
-    `by` is an offset from the current position along the axes of the frame.  Without `rpy` the tool
-    keeps its orientation.  If `point` is given, the pose is that of the point with this name.
+    `by` is an offset from the current position along the axes of the frame.  Without `rpy` the
+    orientation is kept.  If `point` is given, the pose is that of the point with this name.
     """
 
     xyz: Triple | None = None
@@ -150,9 +156,10 @@ class MoveJoints(Step):
 class MoveTo(Step):
     """Move the tool to a pose by a joint motion to one of its IK solutions.
 
-    `branch` is the name of the IK solution.  By default, the solution with the shortest
-    collision-free motion is used.  With `gripper_symmetric`, poses with the gripper rotated by 180°
-    about its axis are also allowed; they are equivalent for two equal fingers.
+    The solutions are tried in the order of the duration of a straight joint motion; the first with
+    a collision-free motion is used.  `branch` is the name of an IK branch, or a part of it; then
+    only solutions of this branch are tried.  With `gripper_symmetric`, poses with the gripper
+    rotated by 180° about its axis are also allowed; they are equivalent for two equal fingers.
     """
 
     target: Target
@@ -211,7 +218,7 @@ class FollowPath(Step):
 
     @property
     def folder(self) -> Path | None:
-        """Folder of the program file; the SVG file of a curve is in this folder."""
+        """Folder in which SVG files of curves are searched: that of the program file, or None."""
         return None if self.place is None else self.place.folder
 
 
@@ -237,9 +244,10 @@ class Grip(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release(Step):
-    """Open the gripper to `opening` (m; default: fully) and wait until it holds no body.
+    """Open the gripper to `opening` (m; default: fully) and wait until it is open.
 
-    The program fails if the gripper is not open after `timeout` (s).
+    The step ends when the opening is reached and no body is held.  The program fails if this takes
+    longer than `timeout` (s).
     """
 
     opening: float | None = None
@@ -338,7 +346,7 @@ class Sync(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetController(Step):
-    """Set the controller and its gains; without `controller`, only gains of the current one."""
+    """Set the controller and its gains; without `controller`, set gains of the current one."""
 
     controller: str | None = None
     gains: Mapping[str, float | tuple[float, ...]] = field(default_factory=dict)
@@ -369,7 +377,10 @@ class Repeat(Step):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForEach(Step):
-    """Repeat steps for each name in `of`; the name replaces `$variable` in the steps."""
+    """Repeat steps for each name in `of`.
+
+    With `variable="bar"`, each name replaces `$bar` in the steps.
+    """
 
     variable: str
     of: tuple[str, ...]
@@ -379,7 +390,7 @@ class ForEach(Step):
         if not VARIABLE.fullmatch(f"${self.variable}"):
             raise BrazoError(
                 f"'{self.variable}' is not a valid variable name: use letters, digits and "
-                "underscores"
+                "underscores, and no digit at the start"
             )
         if not self.of:
             raise BrazoError("'of' is empty: give at least one name")

@@ -94,7 +94,7 @@ class Summary:
 
 
 def summarise(execution: Execution, recording: Recording | None = None) -> Summary:
-    """Return the summary of a run that has ended."""
+    """Return the summary of a run; without `recording`, the internal force is None."""
     sim = execution.sim
     return Summary(
         execution.program.name,

@@ -39,7 +39,10 @@ def editable(text: str) -> bool:
 
 
 def has_steps(text: str) -> bool:
-    """Return whether a text has an entry below `robots`; True if the text is not valid YAML."""
+    """Return whether a text has an entry below `robots`; True if the text cannot be parsed.
+
+    It cannot be parsed if it is not valid YAML, or if its root is not a mapping in block style.
+    """
     try:
         robots = _robots(text)
     except (BrazoError, yaml.YAMLError):
@@ -48,7 +51,7 @@ def has_steps(text: str) -> bool:
 
 
 def insert(text: str, robot: str, path: StepPath, step: s.Step) -> str:
-    """Return the text with a step inserted at `path`.
+    """Return the text with a step inserted at `path`, or at the end if the list is too short.
 
     If the robot has no step list, one is added.
     """
@@ -56,7 +59,7 @@ def insert(text: str, robot: str, path: StepPath, step: s.Step) -> str:
 
 
 def delete(text: str, robot: str, path: StepPath) -> str:
-    """Return the text without the step at `path` and, if it is a loop, the steps inside it."""
+    """Return the text without the step at `path`, the comments above it and the steps inside it."""
     place = _find(text, robot, path)
     lines = text.splitlines()
     del lines[place.first : place.last + 1]
@@ -86,10 +89,11 @@ def replace(text: str, robot: str, path: StepPath, step: s.Step) -> str:
 def move(
     text: str, robot: str, path: StepPath, to: StepPath, other: str = ""
 ) -> tuple[str, StepPath]:
-    """Move the step at `path` before the step at `to`, or to the end if there is no step at `to`.
+    """Move the step at `path` before the step at `to`.
 
-    `other` is the robot to whose step list the step is moved; default: the same robot.  Returns the
-    new text and the new path of the step.
+    If there is no step at `to`, the step is moved to the end of that list.  `other` is the robot
+    to whose step list the step is moved; default: the same robot.  Returns the new text and the new
+    path of the step.
     """
     own_list = not other or other == robot
     if own_list and to[: len(path)] == path and len(to) > len(path):
@@ -104,7 +108,7 @@ def move(
 
 
 def duplicate(text: str, robot: str, path: StepPath) -> str:
-    """Return the text with a copy of a step inserted after it."""
+    """Return the text with a copy of a step, without the comments above it, inserted after it."""
     place = _find(text, robot, path)
     lines = text.splitlines()
     lines[place.last + 1 : place.last + 1] = lines[place.start : place.last + 1]

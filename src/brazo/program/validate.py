@@ -1,7 +1,7 @@
 """Validation of a program for a cell: robots, joints, bodies, poses, controllers and frames.
 
-Everything that can be checked before the first step is checked here.  All errors are reported at
-once, with file and line.
+Everything that can be checked before the first step is checked here.  The errors of all steps and
+goals are reported at once, with file and line.  Syncs are checked if there are no other errors.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ def flattened(steps: Sequence[s.Step], variables: Mapping[str, str] | None = Non
 
 
 def validate(program: Program, sim: Simulation) -> dict[str, list[s.Step]]:
-    """Check a program for the cell of a simulation; return the expanded steps of each robot."""
+    """Check a program for the cell of a simulation; return the expanded steps of each robot.
+
+    In the result, names of points are replaced by their values.  Raises `BrazoError` if the program
+    is not valid.
+    """
     if not program.steps:
         raise BrazoError(f"program '{program.name}' has no steps; add a step")
     flat: dict[str, list[s.Step]] = {}

@@ -25,7 +25,7 @@ from brazo.world import Cell
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Ranges of the random variation of a cell."""
+    """Ranges of the random variation of a cell; see the module docstring."""
 
     position: float = 0.003
     angle: float = math.radians(3.0)
@@ -52,7 +52,7 @@ def varied(cell: Cell, seed: int, by: Variation | None = None) -> Cell:
 
 
 def nominal_loads(cell: Cell) -> dict[str, float]:
-    """Return the masses (kg) of the bodies of a cell, by name; `cell` is not varied."""
+    """Return the masses (kg) of the bodies by name; `cell` must be the cell before variation."""
     return {body.name: body.mass for body in cell.bodies}
 
 

@@ -1,7 +1,7 @@
 """Writer of a `Program` as a program file, in SI units and radians.
 
 Reading the file gives an equal program.  Fields with default values are omitted.  Each step is one
-line; loops are nested.
+line; loops are nested.  `step_lines` writes a single step in more readable units.
 """
 
 from __future__ import annotations
@@ -50,12 +50,20 @@ def to_yaml(program: Program) -> str:
 
 
 def step_lines(step: s.Step) -> list[str]:
-    """Return the lines of a step in a program file, in mm, degrees, s and N."""
+    """Return the lines of a step in a program file, with readable units.
+
+    Fields in `_UNITS` are in mm, degrees, s, N and m/s; other numbers, such as joint values, are in
+    SI units and radians.
+    """
     return _block((step,), "", readable)
 
 
 def readable(value: Any, name: str = "") -> str:
-    """Return the value of a field as YAML text with its unit, rounded to 1 nm and 1e-7 degrees."""
+    """Return the value of the field `name` as YAML text.
+
+    Floats of the fields in `_UNITS` have a unit and are rounded to 1 nm, 1e-7 degrees or 1e-9 of
+    the SI unit.
+    """
     if isinstance(value, Mapping):
         inner = (f"{_text(key)}: {readable(one, key)}" for key, one in value.items())
         return "{" + ", ".join(inner) + "}" if value else ""

@@ -17,9 +17,9 @@ DELAY = 0.5  # s, from a request of a page until its lab collects the work and c
 class Autosave:
     """Thread that writes the files of a project.
 
-    If `put` is called again before the files of an earlier call are written, only the newer files
-    are written.  After each write, the thread calls `report(message)`; the message is empty if the
-    write succeeded.  After a failed write, the next call of `put` tries again.
+    Queued files that the thread has not started to write are replaced by those of the next call of
+    `put`.  After each write, the thread calls `report(message)`; the message is empty if the write
+    succeeded.  A failed write is not repeated before the next call of `put`.
     """
 
     def __init__(self, project: Project, report: Callable[[str], None]) -> None:
@@ -39,7 +39,7 @@ class Autosave:
             self._change.notify_all()
 
     def flush(self) -> None:
-        """Wait until all queued files are written."""
+        """Wait until the queued files are written, or the write has failed."""
         with self._change:
             self._change.wait_for(lambda: self._next is None and not self._busy)
 

@@ -86,7 +86,10 @@ class Project:
 
     @classmethod
     def create(cls, folder: str | Path, name: str = "", source: str = "") -> Project:
-        """Make a new project in `folder`; raise `BrazoError` if the folder is not empty."""
+        """Make a new project in `folder`; raise `BrazoError` if the folder is not empty.
+
+        The folder is created if it does not exist.  The default of `name` is the folder name.
+        """
         folder = Path(folder).expanduser()
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -137,7 +140,8 @@ class Project:
 
         `name` is by default the program that is shown, or the first program in the folder.  If the
         folder does not contain the program, a shipped program of that name is loaded.  If the
-        program file defines a point of the same name, that point is used.
+        program and the project both have a point with the same name, the point of the program is
+        used.
         """
         name = name or self.head.program or next(iter(self.programs()), "")
         if not name:
@@ -162,10 +166,11 @@ class Project:
     # ---- writing ---------------------------------------------------------------------------
 
     def write(self, files: Mapping[str, str], head: Head | None = None) -> None:
-        """Write those `files` (path -> text) that changed; an empty text deletes the file.
+        """Write those `files` (path -> text) that changed since the last call.
 
-        Paths are relative to the project folder.  A file is written after the files that it refers
-        to, and deletions come last, so that a killed process leaves no reference to a missing file.
+        An empty text deletes the file.  Paths are relative to the project folder.  A file is
+        written after the files that it refers to, and deletions come last, so that a killed process
+        leaves no reference to a missing file.
         """
         if head is not None:
             self.head = head
@@ -237,7 +242,10 @@ class Project:
         return archive.getvalue()
 
     def clear(self) -> None:
-        """Delete all files except recordings; the project then starts again from its source."""
+        """Delete all files except recordings and `project.yaml`, which keeps only name and source.
+
+        The project then starts again from its source.
+        """
         self._written.clear()
         try:
             for path in self.folder.iterdir():
@@ -262,7 +270,8 @@ class Project:
 def _rank(name: str, text: str) -> int:
     """Return the sort key of a file for the order of writing; an empty text means deletion.
 
-    Files to which others refer come first, `project.yaml` comes later, and deletions come last.
+    The cell file and then `project.yaml` follow after all other files, because they refer to them.
+    Deletions come last.
     """
     return 3 if not text else 2 if name == HEAD else 1 if name == CELL else 0
 
@@ -278,10 +287,12 @@ def is_project(path: str | Path) -> bool:
 def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[dict[str, str], str]:
     """Return the files that store a cell in a project (path -> text), and their digest.
 
-    `folder` is the project folder.  For robots that are not robot files (URDF and MJCF with
-    meshes), the cell file contains a path, which is relative if the file is inside the project.
-    If such a file is in the folder `imported` or in a temporary folder of a lab, its whole folder
-    is first copied into the project.
+    `folder` is the project folder; the paths of the files are relative to it.  A robot that cannot
+    be written as a robot file (URDF, MJCF, or meshes that are not shipped) stays in its own file.
+    The cell file then contains the path of this file: a relative path if the file is in the folder
+    of the cell, otherwise an absolute path.  If the file was imported, that is, if it is in the
+    folder `imported` or in a temporary folder of a lab, the folder of the imported files is first
+    copied into the project.
     """
     inside = (folder / CELL_FOLDER).resolve()
     copied: set[Path] = set()
@@ -304,7 +315,7 @@ def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[d
 
 
 def _import_folder(path: Path, imported: Path | None) -> Path | None:
-    """Return the folder of imported files that contains `path`; None if it was not imported.
+    """Return the folder of imported files that contains `path`; None if there is no such folder.
 
     `path` must be resolved (absolute, without symbolic links).
     """
@@ -356,7 +367,8 @@ def check_name(name: str) -> str:
         or file_name(name) != name.replace(" ", "-")
     ):
         raise BrazoError(
-            f"project name '{name[:LONGEST]}': use 1 to {LONGEST} letters, digits, spaces, - and _"
+            f"project name '{name[:LONGEST]}': use 1 to {LONGEST} letters, digits, spaces, -, _ "
+            "and ., but no - or . at the start or end"
         )
     return name
 

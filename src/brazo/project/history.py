@@ -28,7 +28,8 @@ class Edit:
     apply, revert
         Functions without arguments, which are called alternately.
     key
-        If not empty, a directly following edit with the same key is merged with this one.
+        If not empty, this edit is merged with the next edit if that edit has the same key and
+        follows within `MERGE_TIME`.
     """
 
     label: str
@@ -65,7 +66,10 @@ class History:
         self.add(edit)
 
     def add(self, edit: Edit) -> None:
-        """Store an edit that has already been applied."""
+        """Store an edit that has already been applied; undone edits can no longer be redone.
+
+        This has no effect while another edit is being applied or reverted.
+        """
         if self._busy:
             return
         now = self._clock()

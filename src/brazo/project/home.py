@@ -60,11 +60,11 @@ def is_untitled(folder: Path) -> bool:
 
 
 def untitled(source: str, held: Project | None = None) -> Project:
-    """Return the untitled project of a source, and lock it.
+    """Return the untitled project of a source, and lock it; it is created if it does not exist.
 
     `source` is `cell:NAME`, `robot:NAME` or a path.  If another lab has the project open, a second
-    untitled project of the source is used, and so on.  `held` is the project that this lab already
-    has open and locked; it is returned if it is an untitled project of the source.
+    untitled project of the source is used, and so on, up to `TRIES`.  `held` is the project that
+    this lab has open and locked; it is used as if no lab had it open.
     """
     kind, _, rest = source.partition(":")
     if kind in ("cell", "robot") and rest:
@@ -88,9 +88,9 @@ def untitled(source: str, held: Project | None = None) -> Project:
 
 
 def new_folder(name: str) -> tuple[Path, str]:
-    """Return the folder for a new project, and its name without extra spaces.
+    """Return the path of the folder for a new project, and the name without extra spaces.
 
-    Raises `BrazoError` if the name is invalid or already used.
+    The folder is not created.  Raises `BrazoError` if the name is invalid or already used.
     """
     name = check_name(name)
     folder = home() / file_name(name)
@@ -102,7 +102,7 @@ def new_folder(name: str) -> tuple[Path, str]:
 
 
 def recent() -> list[RecentProject]:
-    """Projects that were opened before and still exist, the most recent first."""
+    """The last projects that were opened and still exist, at most `MOST`, the most recent first."""
     found = []
     for folder, opened in _noted():
         with contextlib.suppress(BrazoError, OSError):  # a project that cannot be read

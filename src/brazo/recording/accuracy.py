@@ -9,7 +9,8 @@ cycles:
                                S_i its standard deviation (n − 1) over the cycles
     position overshoot OV      max distance from the last commanded position, after the tool has
                                entered the band around this position and moves away again
-    stabilization time t       from the first entry into the band until the tool stays within it
+    stabilization time t       from the first entry into the band, on the last approach, until the
+                               tool stays within it
 
 Distances are geometric: a lag of the tool along the path does not count.  Only positions are
 evaluated, not orientations.  The names are those of the standard, but the test conditions (loads,
@@ -45,10 +46,10 @@ class PathAccuracy:
     cycles: int
     path_accuracy: float  # AT_p, m
     path_repeatability: float  # RT_p, m; needs two cycles
-    worst_time: float  # s, in the first cycle, where AT_p is
+    worst_time: float  # s, time in the first cycle at which AT_p occurs
     overshoot: float  # OV, m
     stabilization_time: float  # s; NaN if the tool does not settle
-    band: float  # m, for the last two
+    band: float  # m, tolerance for overshoot and stabilization time
 
     def as_dict(self) -> dict[str, Any]:
         """Return the values by name."""
@@ -113,7 +114,10 @@ def robot_of(recording: Recording, name: str | None) -> RecordedRobot:
 
 
 def _cycles(t: Array, reference: Array) -> int:
-    """Return the number of equally long parts of the motion in which the reference is the same."""
+    """Return the largest number, up to `MAX_CYCLES`, of equally long parts with the same reference.
+
+    Returns 1 if the reference does not repeat.
+    """
     near = SAME * range_of(reference)
     span = t[-1] - t[0]
     for n in range(MAX_CYCLES, 1, -1):
@@ -178,8 +182,8 @@ def _crossing(
 ) -> Array:
     """Return the point (3,) at which the tool crosses the plane through `point` with `normal`.
 
-    Of several crossings, the one nearest to the time `moment` (s) is used.  Returns NaN if there is
-    none within `window` (s) of this time.
+    Only crossings in the direction of `normal` count.  Of several, the one nearest to the time
+    `moment` (s) is used.  Returns NaN if there is none within `window` (s) of this time.
     """
     low, high = np.searchsorted(t, [moment - window, moment + window])
     beyond = (tool[low:high] - point) @ normal
@@ -192,7 +196,10 @@ def _crossing(
 
 
 def _at_end(t: Array, tool: Array, last: Array, band: float) -> tuple[float, float]:
-    """Return position overshoot (m) and stabilization time (s) at the last commanded position."""
+    """Return position overshoot (m) and stabilization time (s) at the last commanded position.
+
+    Both are NaN if the tool does not enter the band.
+    """
     away = np.linalg.norm(tool - last, axis=1)
     # The last time the tool comes from outside the band's surroundings: a cycle may pass the end.
     outside = np.flatnonzero(away > 0.5 * away.max())

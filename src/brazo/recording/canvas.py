@@ -79,7 +79,7 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(height: float, title: str = "", width: float = WIDTH) -> Any:
-    """Return an empty figure (size in inches) with its title on the left."""
+    """Return an empty figure with its title on the left; `height` and `width` are in inches."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -94,7 +94,10 @@ def new_figure(height: float, title: str = "", width: float = WIDTH) -> Any:
 
 
 def thinned(t: np.ndarray, y: np.ndarray, points: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
-    """Return the data reduced to the min and max of each interval, so that spikes are kept."""
+    """Return t and y (m,) reduced to about `points` rows: the min and max of y in each interval.
+
+    Spikes are thus kept.  Shorter data is returned unchanged.
+    """
     if len(t) <= points:
         return t, y
     size = -(-len(t) // (points // 2))
@@ -202,7 +205,7 @@ def spread(wanted: np.ndarray, step: float, low: float, high: float) -> np.ndarr
 
 
 def save(fig: Any, path: str | Path) -> Path:
-    """Write a figure as .png (200 dpi), .svg or .pdf."""
+    """Write a figure as .png (200 dpi), .svg or .pdf, and return the path."""
     path = Path(path)
     kind = path.suffix.lower()
     if kind not in ENDINGS:

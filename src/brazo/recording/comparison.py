@@ -1,8 +1,8 @@
 """Comparison of runs: the same signals over time since the start of the motion, and metrics.
 
 Runs are synchronised at the start of the motion: the last row before the reference of a robot
-leaves its first value.  All times, including those of the metrics (`brazo.recording.metrics`), are
-measured from this row.
+leaves its first value, unless the recording states another start (`motion_span` of
+`brazo.recording.metrics`).  All times of signals are measured from this row.
 """
 
 from __future__ import annotations
@@ -150,18 +150,19 @@ class Comparison:
 
     @cached_property
     def metrics(self) -> dict[str, list[MotionMetrics]]:
-        """Metrics of each run: of the tool, of each joint, and sums over all joints."""
+        """Metrics of each run: of the tool, of each joint, and the energy of all joints."""
         return {run.name: metrics_of(run.robot, self.after) for run in self.runs}
 
     @property
     def end(self) -> float:
-        """Time (s) since the start of the motion at which the longest motion ends."""
+        """Time (s) since the start of the motion up to which the longest run is evaluated."""
         return max(run.end(self.after) for run in self.runs)
 
     def rows(self) -> list[list[Any]]:
-        """Return the metrics as rows of a table with the columns `COLUMNS`, in degrees and mm.
+        """Return the metrics as rows of a table with the columns `COLUMNS`.
 
-        NaN means undefined.
+        Errors are in degrees and mm; energies, torques and forces are in SI units.  NaN means
+        undefined.
         """
         found = []
         for run, metrics in self.metrics.items():
@@ -213,7 +214,8 @@ class Comparison:
         ----------
         signals : str or sequence of str, optional
             Names or patterns without the robot: `"q.elbow"`, `"torque"`, `"tool_error"`.  Each
-            signal has its own axis.  Default: tool path, tool error and tracking errors.
+            signal has its own axis.  Default: tool path, tool error, and the tracking errors of the
+            joints (their positions if no run has tracking errors).
         path : path, optional
             The figure is also written to this file: .png, .svg or .pdf.
 
@@ -344,7 +346,7 @@ def unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def name_of_file(path: str | Path) -> str:
-    """Return the name of a run from its file: the file name without suffixes."""
+    """Return the name of a run from its file: the file name without `.part` and its suffix."""
     return Path(path).name.removesuffix(PART).rpartition(".")[0] or str(path)
 
 

@@ -1,7 +1,8 @@
 """Figures of a comparison: one colour for each run, references in grey.
 
 The overview shows the tool path, the distance of the tool from its reference, and the tracking
-error of each joint.  An overlay has one axis for each signal.
+error of each joint, or the position of each joint if no run has tracking errors.  An overlay has
+one axis for each signal.
 """
 
 from __future__ import annotations
@@ -33,7 +34,10 @@ def color_of(k: int) -> str:
 
 
 def overview_figure(comparison: Comparison, title: str = "") -> Any:
-    """Return the figure of tool path, tool error and tracking error of each joint."""
+    """Return the figure of tool path, tool error and tracking error of each joint.
+
+    Without tracking errors, the positions of the joints are shown instead.
+    """
     signals = comparison.signals
     errors = [name for name in signals if name.startswith("error.")]
     if not errors:
@@ -159,9 +163,9 @@ def _legend(fig: Any, comparison: Comparison, grey: bool) -> None:
 
 
 def _plane(comparison: Comparison) -> str:
-    """Return the two axes in which the tool path has the largest extent, alphabetically.
+    """Return the two axes in which the tool path has the largest extent, alphabetically: "xz".
 
-    Empty if there is no tool path.
+    The result is empty if no tool path was recorded or its extent is below `MOVED`.
     """
     extents = {}
     for axis in "xyz":

@@ -58,8 +58,9 @@ def convert(
     `source` may be the .part file of an interrupted run.  If all of `NAME.parquet.part` is
     converted to `NAME.parquet`, the .part file is removed, as at the end of a run.  A file that is
     still being written is rejected.  A damaged file is rejected unless `salvage` is set; then its
-    intact rows are read.  With `rate` (Hz), the first row of every 1/rate seconds is written.
-    `cell` replaces the recording's own cell in an .html replay or a video.
+    intact rows are read.  `start` and `stop` are in s.  With `rate` (Hz), the first row of every
+    1/rate seconds is written.  `cell` replaces the recorded cell in an .html replay or a video.
+    Returns the path `target`.
     """
     source, target = Path(source), Path(target)
     write = writer_of(target)
@@ -90,7 +91,10 @@ def chosen_rows(
     rate: float | None = None,
     salvage: bool = False,
 ) -> ColumnSource:
-    """Open a recording, optionally limited to signals, a time range (s) or a rate (Hz)."""
+    """Open a recording, optionally limited to signals, a time range (s) or a rate (Hz).
+
+    Raises BrazoError if there are no rows in the time range.
+    """
     opened = open_source(path, salvage)
     if signals is not None:
         opened = opened.select(signals)

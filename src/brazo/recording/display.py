@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-# Unit of the file to (smallest max value, display unit, factor), in descending order.
+# SI unit to (min peak value for the display unit, display unit, factor from SI), peaks descending.
 _SHOWN: dict[str, tuple[tuple[float, str, float], ...]] = {
     "rad": ((math.radians(0.2), "deg", 180 / math.pi), (0.0, "mdeg", 180e3 / math.pi)),
     "rad/s": ((math.radians(0.2), "deg/s", 180 / math.pi), (0.0, "mdeg/s", 180e3 / math.pi)),
@@ -21,8 +21,9 @@ _SHOWN: dict[str, tuple[tuple[float, str, float], ...]] = {
 def display_unit(unit: str, peak: float | None = None, degrees: bool = True) -> tuple[str, float]:
     """Return the display unit of a signal, and the factor from SI to this unit.
 
-    `peak` is the max absolute value.  Without `peak`, or if all values are zero, the default unit
-    is used: degrees, millimetres, newtons.
+    `peak` is the max absolute value.  Without `peak`, or if it is zero or not finite, the default
+    unit is used: degrees, millimetres, newtons.  With `degrees=False`, angles stay in radians.  The
+    display unit of a dimensionless signal (unit "1") is "".
     """
     if unit == "1":
         return "", 1.0
@@ -38,7 +39,10 @@ def display_unit(unit: str, peak: float | None = None, degrees: bool = True) -> 
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Format a value with significant digits, without an exponent: 0.00123, 12.3, 1230."""
+    """Format a value with `digits` significant digits: 0.00123, 12.3, 1230; – if not finite.
+
+    Magnitudes below 1e-6 and from 1e10 have an exponent.
+    """
     if not math.isfinite(value):
         return "–"
     if value == 0.0:
@@ -52,6 +56,6 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def measure(value: float, unit: str, digits: int = 3) -> str:
-    """Format a value with its display unit: `12.3 mm`, `−0.40 deg`."""
+    """Format a value in SI units with its display unit: `12.3 mm`, `−0.400 deg`."""
     name, factor = display_unit(unit, abs(value))
     return f"{number(factor * value, digits)} {name}".strip()

@@ -1,8 +1,8 @@
 """Restriction of a recording to values that can be plotted: finite values over finite times.
 
 A file of another program or a diverged run may contain any values.  A time that is not finite or
-above `LONGEST` raises an error with the number of the row.  Values that are not finite, or whose
-squares overflow, become gaps.
+not within ±`LONGEST` raises an error with the number of the row.  Values that are infinite or not
+within ±`LARGEST` become gaps (NaN).
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ def check_time(t: np.ndarray, name: str, first: int = 0) -> None:
 
 
 def drawable(recording: Recording) -> tuple[Recording, int]:
-    """Return the recording with NaN for values that cannot be plotted, and their number."""
+    """Return the recording with NaN for values that cannot be plotted, and their number.
+
+    Values that are NaN already are not counted.  Raises BrazoError for an invalid time.
+    """
     name, *_ = recording.columns
     check_time(recording.t, name)
     changed, gaps = {}, 0

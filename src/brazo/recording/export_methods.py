@@ -37,7 +37,7 @@ class Exports:
         """Plot signals over time and return the matplotlib figure; see `Recording.plot`.
 
         `signals` are names, patterns or groups ("q", "torque", "tool"); the robot's name may be
-        omitted.  By default, positions and torques are plotted.
+        omitted.  By default, the signals `plotted` are used.
         """
         recording = self.recording
         wanted = self.plotted if signals is None else signals
@@ -54,7 +54,7 @@ class Exports:
         return self.recording.animate(**options)
 
     def to(self, path: str | Path) -> Path:
-        """Write the signals to a .parquet, .csv, .xlsx or .mcap file, depending on the suffix."""
+        """Write the recording to a file; the suffix sets the format, see `Recording.to`."""
         return self.recording.to(path)
 
     def to_csv(self, path: str | Path) -> Path:
@@ -62,11 +62,11 @@ class Exports:
         return self.recording.to_csv(path)
 
     def to_parquet(self, path: str | Path) -> Path:
-        """Write Parquet with units and description."""
+        """Write Parquet with units, events and description."""
         return self.recording.to_parquet(path)
 
     def to_xlsx(self, path: str | Path) -> Path:
-        """Write an Excel workbook with data and charts."""
+        """Write an Excel workbook with data, charts and events."""
         return self.recording.to_xlsx(path)
 
     def to_mcap(self, path: str | Path) -> Path:

@@ -36,7 +36,12 @@ work(job)
 
 
 class Export:
-    """Conversion that runs in the background; see `wait` and `cancel`."""
+    """Conversion that runs in a separate process; see `wait` and `cancel`.
+
+    `source` is a file or a `Recording`, which is first written to a temporary file.  The suffix of
+    `target` sets the format.  `signals` (names or patterns), `start` and `stop` (s) select what is
+    written; by default everything is written.
+    """
 
     def __init__(
         self,
@@ -94,7 +99,12 @@ class Export:
         return self._done.is_set()
 
     def wait(self, timeout: float | None = None, progress: Progress | None = None) -> Path:
-        """Wait for the conversion and return the path of the file; raise if it failed."""
+        """Wait for the conversion and return the path of the file.
+
+        `progress(fraction)` is called regularly; an exception that it raises cancels the
+        conversion.  Raises BrazoError if the conversion failed or was cancelled.  After `timeout`
+        (s), raises TimeoutError; the conversion continues.
+        """
         try:
             if progress is None:
                 ended = self._done.wait(timeout)
@@ -112,7 +122,7 @@ class Export:
         return self.target
 
     def cancel(self) -> None:
-        """Stop the conversion; no file is written."""
+        """Stop the conversion and wait until its process has ended; no incomplete file is left."""
         if not self.done:
             self._cancelled = True
             assert self._process.stdin is not None
@@ -158,7 +168,7 @@ class Export:
 
 
 def work(job: dict) -> None:
-    """Run a conversion; this is the entry point of the separate process."""
+    """Run a conversion and report to stdout; this is the entry point of the separate process."""
     from brazo.recording.conversion import convert
 
     if hasattr(os, "nice"):

@@ -35,7 +35,10 @@ class Chapter:
 
 
 def default_figures(recording: Recording) -> list[Chapter]:
-    """Return all figures for which there is data."""
+    """Return all figures for which there is data.
+
+    If no signal has a known name, there is one figure for each of the first `FALLBACK` groups.
+    """
     if len(recording) < 2:
         return []
     found: list[Chapter] = []

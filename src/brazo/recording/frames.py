@@ -34,7 +34,7 @@ def values_at(source: ColumnSource, names: Sequence[str], times: Array) -> Itera
     """Yield the values (names,) at ascending `times` (s from the first row).
 
     Between two rows, values are interpolated linearly, so quaternions must be normalised
-    afterwards.
+    afterwards.  The source must have at least two rows.
     """
     t = elapsed(source)
     after = np.searchsorted(t, times).clip(1, len(t) - 1)

@@ -2,8 +2,9 @@
 
 Messages are JSON.  Signals that share all but the last part of their name (`scara1.q.shoulder`,
 `scara1.q.elbow`) form one topic (`/scara1/q`).  Its messages map the last part to the value, and
-its schema contains the units.  Events are on `/events`, and the description is in the metadata
-`brazo`.  Times are nanoseconds since the start of the run.
+its schema contains the units.  Signals whose name has one part are on `/run`.  Values that are not
+finite are null.  Events are on `/events`, and the description is in the metadata `brazo`.  Times
+are those of the time axis in nanoseconds; negative times are written as 0.
 """
 
 from __future__ import annotations

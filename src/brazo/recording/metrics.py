@@ -5,14 +5,15 @@ With the reference r(t), the position y(t) and the error e = r − y, over the r
     RMS error      sqrt(mean e²)
     max error      max |e|
     overshoot      distance by which y leaves the range of r, divided by that range
-    settling time  from the last change of r until |e| stays below `BAND` times that range
-    energy         ∫ |τ q̇| dt, the work of a drive that recovers no energy
+    settling time  from the end of the motion until |e| stays within `BAND` times that range
+    energy         ∫ |τ q̇| dt, the mechanical work, with braking counted as positive
     peak torque    max |τ|
 
 y is the position of one joint (m,) or of the tool (m, 3).  For the tool, |e| is a distance, and the
-range of r is the diagonal of its bounding box.  If r is a step, overshoot and settling time are
-those of a step response.  Undefined values are NaN: the overshoot of a joint whose reference does
-not move, or the settling time of a joint that does not settle before the last row.
+range of r is the diagonal of its bounding box.  The motion ends at the last change of any joint
+reference of the robot.  If r is a step, overshoot and settling time are those of a step response.
+Undefined values are NaN: the overshoot of a joint whose reference does not move, or the settling
+time of a joint that does not settle before the last row.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def rms(values: Array) -> Array:
 
 
 def peak(values: Array) -> Array:
-    """Return the max absolute value of each column (m, …); NaN if there are no finite values."""
+    """Return the max absolute value of each column (m, …), without NaN; NaN if all are NaN."""
     values = np.abs(np.asarray(values, dtype=float))
     return np.fmax.reduce(values, axis=0, initial=np.nan)
 
@@ -55,7 +56,8 @@ def overshoot(y: Array, reference: Array) -> float:
     """Return the overshoot of y (m,) or (m, k), as a fraction of the range of its reference.
 
     If the reference leaves its start value and does not return to it, values beyond the start do
-    not count: an arm that sags before it moves up does not overshoot.
+    not count: an arm that sags before it moves up does not overshoot.  NaN if the reference does
+    not move.
     """
     y, r = _rows(y), _rows(reference)
     if not len(y) or not len(r) or not (span := range_of(r)) > CHANGED:
@@ -85,7 +87,7 @@ def overshoot_bounds(reference: Array) -> tuple[Array, Array]:
 def settling_time(t: Array, error: Array, band: float, start: float = 0.0) -> float:
     """Return the time (s) from `start` until |error|, (m,) or (m, k), stays within `band`.
 
-    NaN if the last row is outside the band.
+    0 if the error is always within the band, NaN if the last row is outside it.
     """
     outside = np.flatnonzero(~(np.linalg.norm(_rows(error), axis=1) <= band))
     if not len(outside):
@@ -95,7 +97,10 @@ def settling_time(t: Array, error: Array, band: float, start: float = 0.0) -> fl
 
 
 def work(t: Array, torque: Array, speed: Array) -> float:
-    """Return the work (J) of a drive that recovers no energy: ∫ |τ q̇| dt, trapezoidal rule."""
+    """Return the work (J) of a drive, ∫ |τ q̇| dt, with braking counted as positive.
+
+    The trapezoidal rule is used.  Rows that are not finite are ignored; NaN if no row is finite.
+    """
     power = np.abs(torque * speed)
     known = np.isfinite(power)
     if not known.any():
@@ -104,7 +109,7 @@ def work(t: Array, torque: Array, speed: Array) -> float:
 
 
 def range_of(reference: Array) -> float:
-    """Return the range of a reference (m,), or the diagonal of the bounding box of (m, k)."""
+    """Return max − min of a reference (m,), or the diagonal of the bounding box of (m, k)."""
     r = _rows(reference)
     return float(np.linalg.norm(np.fmax.reduce(r) - np.fmin.reduce(r))) if len(r) else math.nan
 
@@ -130,7 +135,7 @@ def measured_motion(t: Array, y: Array, reference: Array, stop: float) -> dict[s
 
 @dataclass(frozen=True, slots=True)
 class MotionMetrics:
-    """Metrics of one joint or of the tool, or sums over all joints; NaN where undefined."""
+    """Metrics of one joint or of the tool, or the energy of all joints; NaN where undefined."""
 
     robot: str
     part: str  # name of a joint, `TOOL` or `ALL`
@@ -150,7 +155,7 @@ def motion_span(robot: RecordedRobot) -> tuple[float, float]:
     They are the times at which the reference leaves its first value and reaches its last value.
     Without a moving reference, the measured positions are used instead.  If the robot does not
     move, they are the first and last time of the run.  `about[START]` of the recording overrides
-    the start.
+    the start, if it is not after the end.
     """
     recording = robot.recording
     t = recording.t
@@ -180,9 +185,10 @@ def _moved_span(robot: RecordedRobot) -> tuple[float, float]:
 
 
 def metrics_of(robot: RecordedRobot, after: float = AFTER) -> list[MotionMetrics]:
-    """Return the metrics of the motion in a recording: of the tool, of each joint, and sums.
+    """Return the metrics of the motion in a recording: of the tool, of each joint, of all joints.
 
-    The rows from the start of the motion until `after` seconds after its end are used.
+    The last one contains only the energy.  The rows from the start of the motion until `after`
+    seconds after its end are used.
     """
     start, stop = motion_span(robot)
     cut = robot.recording.between(start, max(start, stop + after))
@@ -209,7 +215,7 @@ def metrics_of(robot: RecordedRobot, after: float = AFTER) -> list[MotionMetrics
 
 
 def tool_error(robot: RecordedRobot) -> Array | None:
-    """Return reference minus position of the tool (m, 3) in m; None if not recorded."""
+    """Return reference minus position of the tool (rows, 3) in m; None if not recorded."""
     if not robot.has_tool or not all(
         robot.prefix(f"tool_ref.{a}") in robot.recording for a in "xyz"
     ):

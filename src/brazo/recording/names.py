@@ -20,7 +20,10 @@ SIMULATED = "simulated"  # simulated time, if the time axis is wall-clock time
 
 
 def safe_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return names and units with control characters escaped."""
+    """Return names and units with control characters escaped.
+
+    Raises BrazoError if two names become equal.
+    """
     found = {one_line(name): one_line(unit) for name, unit in columns.items()}
     if len(found) < len(columns):
         raise BrazoError("two signals have the same name once their control characters are escaped")
@@ -32,13 +35,13 @@ def check_names(names: Iterable[str], where: str = "") -> None:
     for name in names:
         if not name or not is_one_line(name):
             raise BrazoError(
-                f"{where}a signal cannot be named {one_line(name)!r}; a name must be one line "
-                "without control characters"
+                f"{where}a signal cannot be named {one_line(name)!r}; a name must be one line, not "
+                "empty and without control characters"
             )
 
 
 def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
-    """Return the names that match any of the patterns, in order.
+    """Return the names that match any of the patterns, in the order of `names`.
 
     Raises BrazoError if a pattern matches no name.
     """
@@ -98,7 +101,10 @@ def hint(names: Sequence[str], wanted: str) -> str:
 
 
 def group(name: str) -> str:
-    """Return a name without its last part: `scara1.q` for `scara1.q.shoulder`."""
+    """Return a name without its last part: `scara1.q` for `scara1.q.shoulder`.
+
+    A name with one part is returned unchanged.
+    """
     return name.rpartition(".")[0] or name
 
 

@@ -87,7 +87,8 @@ def _internal(recording: Recording) -> Table:
 def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
     """Return the internal force of each pair of robots (N).
 
-    The key "force" is the magnitude; the other keys are the recorded components.
+    The key "force" is the magnitude, computed from x, y and z; the other keys are the last parts of
+    the other recorded signals of the pair.
     """
     groups: dict[str, dict[str, np.ndarray]] = {}
     for name in recording.names:
@@ -106,7 +107,8 @@ def internal_forces(recording: Recording) -> dict[str, dict[str, np.ndarray]]:
 def rows_shared(recording: Recording, pair: str) -> np.ndarray:
     """Return a mask of the rows in which both robots of a pair (`R-S`) hold the same body.
 
-    The mask is computed from the signals `R.grasp.body` if recorded, otherwise from the events.
+    The mask is computed from the signals `R.grasp.body` and `S.grasp.body` if recorded, otherwise
+    from the events, for all pairs of robots together.
     """
     held = {
         name.removesuffix(".grasp.body"): recording[name]
@@ -123,7 +125,7 @@ def rows_shared(recording: Recording, pair: str) -> np.ndarray:
 
 
 def both_hold(recording: Recording) -> list:
-    """Return the time spans in which two robots hold the same body."""
+    """Return the time spans in which two robots hold the same body, for all pairs of robots."""
     if not len(recording):
         return []
     events = recording.events_of("grasped", "released")

@@ -30,7 +30,10 @@ def with_digest(about: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def digest_of(file: Path) -> str:
-    """Return the SHA-256 of a file, independent of line endings; empty if it cannot be read."""
+    """Return the SHA-256 of a file, the same for LF and CRLF line endings.
+
+    The result is empty if the file cannot be read or is larger than `MAX_BYTES`.
+    """
     try:
         if require_regular(file).st_size > MAX_BYTES:
             return ""

@@ -96,8 +96,8 @@ def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
 def parquet_source(path: Path, salvage: bool = False) -> ColumnSource:
     """Open a file written by `write_parquet`, or any Parquet file with numeric columns.
 
-    Damaged rows raise an error when they are read.  With `salvage` they are skipped and listed in
-    the source's `damage`.
+    Damaged metadata raises BrazoError, and damaged rows do so when they are read.  With `salvage`,
+    damaged rows are skipped, and all damage is listed in `damage` of the source.
     """
     import pyarrow as pa
 
@@ -135,7 +135,10 @@ def parquet_source(path: Path, salvage: bool = False) -> ColumnSource:
 
 
 def parquet_span(path: Path) -> tuple[dict[str, str], int, float, float]:
-    """Return description, number of rows, and first and last time (s), read from the footer."""
+    """Return description, number of rows, and min and max time (s), read from the footer.
+
+    The description does not contain the events.
+    """
     with _opened(path) as file:
         metadata = file.metadata
         about = about_of(metadata.metadata)

@@ -17,8 +17,8 @@ incomplete last frame is ignored.  A frame whose checksum does not match is repo
 with its position; the frames after it can still be read.
 
 The writer holds an exclusive lock on the file until the file is finished or the process ends.  The
-file appears under its name only when it has its head and its lock, and only if no file of that name
-exists.  Two processes therefore cannot write to the same path.
+file is created only if no file of its name exists, so two processes cannot write to the same path.
+Except on Windows, the file appears under its name only when it has its head and its lock.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ _BELOW = 0.62  # inches, for labels below a view
 
 
 def moved_bodies(recording: Recording) -> list[str]:
-    """Return the names of free bodies (signals `B.x`, `B.y`, `B.z`) that moved."""
+    """Return the names of free bodies (signals `B.x`, `B.y`, `B.z`, `B.qw`) that moved."""
     found = []
     for name in recording.names:
         body, _, axis = name.rpartition(".")
@@ -43,7 +43,10 @@ def holds(recording: Recording) -> dict[str, list[Span]]:
 
 
 def path_figure(recording: Recording, robots: Sequence[str], title: str = "") -> Any:
-    """Plot tool paths in top view (x, y) and side view (x, z); thick while a body is held."""
+    """Return a figure of tool paths in top view (x, y) and side view (x, z).
+
+    The line is thick while a robot holds a body.  Paths of bodies that moved are dotted.
+    """
     tools = {robot: 1e3 * xyz(recording, f"{robot}.tool") for robot in robots}
     bodies = {body: 1e3 * xyz(recording, body) for body in moved_bodies(recording)}
     points = np.concatenate([*tools.values(), *bodies.values()])

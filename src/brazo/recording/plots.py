@@ -1,4 +1,4 @@
-"""Plots of signals over time: one axis per unit, labels at the lines, event lanes above.
+"""Plots of signals over time: axes by unit, labels at the lines, event lanes above.
 
 The reference of a signal (`R.q_ref.J` for `R.q.J`) is drawn as a pale band under it, so that both
 are visible where they coincide.  Limits are dashed, and shown only if the signal comes close to
@@ -41,7 +41,7 @@ LANE_HEIGHT = 0.145
 STRIP_LANES = 6
 LINES = 12  # max lines on one axis
 LONGEST_NAME = 48  # characters
-NEAR_LIMIT = 0.4  # a limit is drawn if the peak exceeds this share of it
+NEAR_LIMIT = 0.4  # a torque limit is drawn if the peak torque exceeds this share of it
 
 
 def figure(
@@ -96,7 +96,7 @@ def figure(
 def plot(
     recording: Recording, signals: str | Sequence[str], path: str | Path, title: str = ""
 ) -> Path:
-    """Write a figure of signals over time as .png, .svg or .pdf."""
+    """Write a figure of signals over time as .png, .svg or .pdf, and return the path."""
     return save(figure(recording, signals, title), path)
 
 
@@ -172,7 +172,7 @@ class PlotPanel:
 
 
 def torque_figure(recording: Recording, names: Sequence[str], title: str = "") -> Any:
-    """Plot one small axis per joint: torque, peak, and peak relative to the limit of the drive."""
+    """Return a figure with one axis per joint: torque, peak, and peak relative to the limit."""
     limits = recording.limits
     columns = 2 if len(names) > 1 else 1
     rows = -(-len(names) // columns)
@@ -216,7 +216,10 @@ def _torque_panel(
 
 
 def span_figure(t: np.ndarray, signals: Mapping[str, np.ndarray], spans: Sequence[Span]) -> Any:
-    """Plot force signals (N) in short time spans of a run, one axis per span, on the same scale."""
+    """Return a figure of force signals (N) in short time spans of a run.
+
+    There is one axis per span, and all axes have the same force scale.
+    """
     peak = max(float(np.fmax.reduce(np.abs(v), initial=0.0)) for v in signals.values())
     unit, factor = display_unit("N", peak)
     with drawing():
@@ -251,7 +254,7 @@ def lanes_of(recording: Recording, events: bool | Sequence[str]) -> list[Lane]:
 
 
 def timeline_figure(recording: Recording, title: str = "", limit: int = 24) -> Any:
-    """Plot the event lanes of a run."""
+    """Return a figure of the first `limit` event lanes of a run."""
     found = lanes_of(recording, True)[:limit]
     with drawing():
         height = 0.5 + 0.21 * max(1, len(found)) + (0.25 if title else 0)
@@ -267,7 +270,7 @@ def timeline_figure(recording: Recording, title: str = "", limit: int = 24) -> A
 def draw_lanes(ax: Any, found: Sequence[Lane], recording: Recording) -> None:
     """Draw the spans of each lane as bars and its marks as ticks, with the lane names at the left.
 
-    Bars that would overlap on the page are merged.
+    Bars with the same text that would overlap on the page are merged.
     """
     start, stop = float(recording.t.min()), float(recording.t.max())
     length = max(stop - start, 1e-9)
@@ -341,7 +344,7 @@ def _marks(
 def key_times(found: Iterable[Lane], most: int = 8) -> list[float]:
     """Return the times (s) to be marked by a line through all axes, at most `most`.
 
-    They are the times of all events in lanes with few events.
+    They are the times of all events in lanes with few events.  Contacts and sequences are omitted.
     """
     times: list[float] = []
     for lane in found:
@@ -354,7 +357,7 @@ def key_times(found: Iterable[Lane], most: int = 8) -> list[float]:
 
 
 def last_value(y: np.ndarray) -> float:
-    """Return the last finite value of an array."""
+    """Return the last finite value of an array; NaN if there is none."""
     finite = np.flatnonzero(np.isfinite(y))
     return float(y[finite[-1]]) if len(finite) else float("nan")
 

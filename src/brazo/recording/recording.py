@@ -39,7 +39,7 @@ class Recording:
     """
 
     columns: Mapping[str, tuple[np.ndarray, str]]
-    events: Sequence[Any] = field(default_factory=list)  # each becomes an `RecordedEvent`
+    events: Sequence[Any] = field(default_factory=list)  # each becomes a `RecordedEvent`
     about: Mapping[str, str] = field(default_factory=dict)
     notes: Sequence[str] = ()  # about the file it was read from: which of two, damage
 
@@ -189,7 +189,7 @@ class Recording:
 
         `method` is "linear" (linear interpolation between rows) or "previous" (the value of the
         previous row, for counters and switches).  There is no filter: frequencies above 1/(2 dt)
-        alias.
+        alias.  A recording with fewer than two rows is returned unchanged.
         """
         if not np.isfinite(dt) or dt <= 0:
             raise BrazoError(f"resample: dt is {dt} s; it must be positive")
@@ -233,9 +233,10 @@ class Recording:
         return path
 
     def export(self, path: str | Path) -> Export:
-        """Start writing in a separate process and return immediately; see `Export`.
+        """Start writing to a file in a separate process and return without waiting; see `Export`.
 
-        The calling process is not slowed down, so a 1 kHz loop can continue.
+        The recording is first copied to a temporary Parquet file in the calling process.  The
+        conversion does not slow down the calling process, so a 1 kHz loop can continue.
         """
         from brazo.recording.export_process import Export
 

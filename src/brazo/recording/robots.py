@@ -5,8 +5,7 @@
     R.tool_ref.x y z              tool in the world, at the reference positions of the joints
     R.contact.x y z               sum of contact forces  R.gripper.…  gripper
 
-In a run of a single robot, the name of the robot may be missing (`q.shoulder`).  Figures and
-metrics without data are omitted.
+In a run of a single robot, the name of the robot may be missing (`q.shoulder`).
 """
 
 from __future__ import annotations
@@ -65,7 +64,11 @@ class RecordedRobot:
         return [name[start:] for name in self.group("q")]
 
     def errors(self) -> dict[str, np.ndarray]:
-        """Return the tracking error (reference minus position) for each joint position signal."""
+        """Return the tracking error (reference minus position) of each joint, in rad or m.
+
+        The keys are the names of the position signals.  Joints without a recorded error or
+        reference are omitted.
+        """
         found = {}
         for joint in self.joints:
             q = self.prefix(f"q.{joint}")

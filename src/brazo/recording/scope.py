@@ -34,9 +34,9 @@ PAST = 0.35  # opacity of the path after the cursor
 class ScopeStatistics:
     """Position errors of the tool in m; NaN where undefined."""
 
-    rms_error: float  # of the distance at the same time
+    rms_error: float  # of the distance between tool and reference at the same time
     max_error: float
-    accuracy: PathAccuracy | None  # None if the reference does not move
+    accuracy: PathAccuracy | None  # None if the reference does not move or was not recorded
 
     def texts(self) -> list[tuple[str, str]]:
         """Return names and values with units; undefined values are omitted."""
@@ -57,7 +57,11 @@ class ScopeStatistics:
 
 
 def scope_statistics(recording: Recording, robot: str | None = None) -> ScopeStatistics:
-    """Return the errors of a robot's tool relative to its reference, over the whole recording."""
+    """Return the errors of a robot's tool relative to its reference.
+
+    RMS and max error are over the whole recording, `accuracy` over the motion (`path_accuracy`).
+    The errors are NaN if the reference was not recorded.
+    """
     chosen = robot_of(recording, robot)
     error = tool_error(chosen)
     if error is None:
@@ -79,8 +83,8 @@ def scope_figure(
 ) -> Any:
     """Return the matplotlib figure of a tool's path in a plane (xy, xz, yz, or all of them).
 
-    If `time` (s) is given, a cursor marks the tool and its reference at this time, and the path
-    after it is pale.
+    The reference is grey, and the error statistics are listed beside the path.  If `time` (s) is
+    given, a cursor marks the tool and its reference at this time, and the path after it is pale.
     """
     planes = PLANES if plane == ALL else (plane,)
     if not set(planes) <= set(PLANES):

@@ -120,7 +120,7 @@ class ColumnSource:
 
 
 def event_time(event: Mapping[str, Any]) -> float:
-    """Return the time of an event (s); 0 if it has none."""
+    """Return the time of an event (s); 0 if it has no valid time."""
     t = event.get("t", 0.0)
     # Compared instead of tested for finiteness, because an int may be too large for a float.
     return float(t) if isinstance(t, (int, float)) and abs(t) <= LONGEST_EVENT else 0.0
@@ -129,8 +129,8 @@ def event_time(event: Mapping[str, Any]) -> float:
 def open_source(path: str | Path, salvage: bool = False) -> ColumnSource:
     """Open a .parquet or .csv recording, or the .part file of an interrupted run.
 
-    A damaged file raises an error with a description of the damage; with `salvage` its intact rows
-    are read.
+    If only `run.parquet.part` exists, it is read instead of `run.parquet`.  A damaged file raises
+    an error with a description of the damage; with `salvage` its intact rows are read.
     """
     path = Path(path)
     name = path.name.lower()
@@ -178,7 +178,10 @@ def memory_source(
 
 
 def part_source(path: Path, salvage: bool = False) -> ColumnSource:
-    """Return a source of the complete rows, the description and the events of a part file."""
+    """Return a source of the complete rows, the description and the events of a part file.
+
+    A damaged file raises BrazoError, unless `salvage` is set.
+    """
     found = scan(path)
     if found.damage and not salvage:
         raise BrazoError(

@@ -50,10 +50,14 @@ SYNC_EVERY = 2.0  # s; max loss at a power failure
 class Recorder:
     """Recorder of float64 columns, by rows or blocks of rows, and of events.
 
-    `columns` maps names to units in the order of the rows; the first is the time.  As a context
-    manager, `with Recorder(...) as recorder:`, the recorder is closed at the end of the block.
-    Raises BrazoError if the recording exists and `replace` is not set, or if another process writes
-    to the path.
+    `columns` maps names to units in the order of the rows; the first is the time.  `about` is the
+    description of the run.  Rows of `append` are passed to the writer thread in blocks of
+    `chunk_rows`.  With `wait=False`, a full backlog stops the recording instead of waiting.
+    `on_failure(message)` is called in another thread if the recording stops.  As a context manager,
+    `with Recorder(...) as recorder:`, the recorder is closed at the end of the block.
+
+    Raises BrazoError if the recording exists and `replace` is not set, if a part file of the
+    recording exists, or if another process writes to the path.
     """
 
     def __init__(
@@ -106,7 +110,7 @@ class Recorder:
 
     @property
     def reason(self) -> str:
-        """Path and error message of a failure, without advice; empty if there was no failure."""
+        """Reason why the recording stopped, without advice; empty if there was no failure."""
         return self._reason
 
     def append(self, row: np.ndarray | Sequence[float]) -> None:
@@ -123,7 +127,8 @@ class Recorder:
         """Add several rows `(k, columns)`; they are copied, so the array may be reused.
 
         With `own`, the recorder takes ownership of the array and does not copy it.  Each block is
-        written as one frame, so it should have a few hundred rows or more.
+        written as a separate frame, or as several if it is large, so it should have a few hundred
+        rows or more.
         """
         self._check_open()
         block = checked_block(rows, len(self.names), str(self.path), own)
@@ -142,7 +147,8 @@ class Recorder:
         """Convert the recording to Parquet and remove the part file.
 
         `about` is added to the description, for data known only at the end of the run.  If writing
-        failed, the rows on disk are converted, then the failure is raised.
+        failed, the rows on disk are converted, then `RunFailed` is raised.  If the conversion
+        fails, the part file is kept and `RunFailed` is raised.
         """
         if self._closed and not self.part.exists():
             return self.path
@@ -159,7 +165,7 @@ class Recorder:
         return self.path
 
     def recording(self, about: Mapping[str, Any] | None = None) -> Recording:
-        """Close the recorder and open the recording."""
+        """Close the recorder and return the recording of its file; `about` as in `close`."""
         from brazo.recording.recording import Recording
 
         return Recording.open(self.close(about))
@@ -283,7 +289,10 @@ class Recorder:
 
 
 class MemoryRecorder:
-    """Recorder with the interface of `Recorder` that keeps the rows in memory."""
+    """Recorder that keeps the rows in memory.
+
+    It has the methods `append`, `append_block`, `event` and `recording` of `Recorder`.
+    """
 
     def __init__(self, columns: Mapping[str, str], about: Mapping[str, Any] | None = None) -> None:
         self._units = safe_columns(columns)
@@ -341,8 +350,9 @@ def finish_part(
 ) -> None:
     """Convert the part file of an interrupted run to Parquet and remove the part file.
 
-    Raises BrazoError if a process is writing the part file.  If `progress(fraction)` raises, the
-    conversion ends and the part file is kept.
+    `about` is added to the description.  Raises BrazoError if a process is writing the part file,
+    if the part file is damaged, or if `path` exists and `replace` is not set.  If
+    `progress(fraction)` raises, the conversion ends and the part file is kept.
     """
     with part_file.claimed(part):
         _finish(part, path, about, not replace, progress)

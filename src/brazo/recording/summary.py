@@ -29,7 +29,7 @@ class RecordingSummary:
 def summary_of(path: Path) -> RecordingSummary:
     """Return the summary of a .parquet recording or of the .part file of an interrupted run.
 
-    This takes constant time; rows are not checked for damage.
+    Rows are not read, so this is fast, but damaged rows are not detected.
     """
     if path.name.lower().endswith(PART):
         return _of_part(path)

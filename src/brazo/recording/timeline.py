@@ -2,7 +2,7 @@
 
 Contacts, grasps and faults are spans; all contacts of a pair of bodies share a lane.  Steps, notes
 and controllers of a robot form sequences of spans.  Other events are marks in the lane of their
-kind.
+kind.  Warnings (kinds that end in `warning`), and a controller that does not change, are omitted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Span:
 
 @dataclass(slots=True)
 class Lane:
-    """Lane of a timeline: events of one kind, or between one pair of bodies."""
+    """Lane of a timeline: events of one kind, of one robot, or between one pair of bodies."""
 
     name: str
     kind: str  # "sequence", "hold", "contact" or the kind of its events

@@ -53,7 +53,10 @@ def write_xlsx(
     progress: Progress | None = None,
     sheet_rows: int = SHEET_ROWS,
 ) -> None:
-    """Write a recording as an Excel workbook in constant memory."""
+    """Write a recording as an Excel workbook in constant memory.
+
+    `sheet_rows` is the max number of rows of a data sheet, including its header.
+    """
     import xlsxwriter
 
     if len(source.units) > SHEET_COLUMNS:
@@ -175,7 +178,10 @@ class _Book:
         self.plotted: list[str] = []
 
     def thinned(self, source: ColumnSource) -> list[list[float | None]]:
-        """Return the rows that the charts show; None for missing values."""
+        """Return the rows that the charts show, as values of the signals `plotted`.
+
+        Sets `plotted`.  Values that are not finite are None.
+        """
         self.plotted = [source.time, *(n for _, lines in _charts(source) for n in lines)]
         stride = max(1, math.ceil(source.rows / CHART_ROWS))
         kept: list[list[float | None]] = []
@@ -267,7 +273,10 @@ class _Book:
 
 
 def _charts(source: ColumnSource) -> list[tuple[str, list[str]]]:
-    """Return the titles and signals of the charts: joints and torques, or else all groups."""
+    """Return the titles and signals of the charts: joint positions and torques, or else all groups.
+
+    There are at most `CHARTS` charts of at most `CHART_LINES` signals.
+    """
     groups: dict[str, list[str]] = {}
     for name in list(source.units)[1:]:
         groups.setdefault(group(name), []).append(name)

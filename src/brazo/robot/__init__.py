@@ -61,7 +61,8 @@ def load(
     Parameters
     ----------
     name_or_path : a name listed by `brazo robots`, or a path.
-    tip : the link that carries the tool, if a URDF or MJCF has several leaf links.
+    tip : name of the link that carries the tool of a URDF or MJCF robot.  By default, the link is
+        chosen from the structure of the file and the names of the links.
     arguments : arguments of a xacro file, e.g. ``{"ur_type": "ur5e", "name": "ur"}``.
     """
     return Robot(load_source(name_or_path, tip, arguments))
@@ -206,9 +207,9 @@ class Robot(DynamicMethods):
     def random_q(self, size: int | tuple[int, ...] = (), seed: int | None = None) -> Array:
         """Random configurations (..., n) within the limits, rad and m.
 
-        A joint without limits is sampled within ±180° or ±1 m.  `size` is the number of
-        configurations, or the leading dimensions of the result.  The same `seed` gives the same
-        values.
+        A joint without limits is sampled within ±180° or ±1 m, a joint with one limit within 360°
+        or 2 m of the limit.  `size` is the number of configurations, or the leading dimensions of
+        the result.  The same `seed` gives the same values; None gives other values in each call.
         """
         rng = np.random.default_rng(seed)
         shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)
@@ -227,10 +228,12 @@ class Robot(DynamicMethods):
         com: ArrayLike = (0.0, 0.0, 0.0),
         inertia: ArrayLike = (0.0, 0.0, 0.0),
     ) -> Robot:
-        """Return a copy of the robot that holds a payload.
+        """Return a copy of the robot that holds a payload, in addition to any earlier payload.
 
-        `mass` is in kg, `com` (3,) is its centre of mass in m, and `inertia` (3,) or (3, 3) its
-        inertia about the centre of mass in kg m².  `com` and `inertia` are in the tool frame.
+        `mass` is in kg, `com` (3,) is the centre of mass in m, and `inertia` is the inertia about
+        the centre of mass in kg m²: the tensor (3, 3) or its diagonal (3,).  `com` and `inertia`
+        are in the tool frame.  A Delta uses only the mass.  A `BrazoError` is raised if the inertia
+        of the link that carries the tool is unknown.
         """
         from brazo.model.payload import Carrying, read_load
 
@@ -253,23 +256,28 @@ class Robot(DynamicMethods):
         """Return a copy of the robot mounted at the pose T in the base frame.
 
         `T` is the pose of the first link frame: (4, 4), a position (3,) in m, or a spatialmath SE3.
-        Gravity keeps its direction in the base frame.
+        Gravity keeps its direction in the base frame.  A Delta has no such pose and raises a
+        `BrazoError`.
         """
         return self._changed("base", as_pose(T, "base"))
 
     def with_limits(self, limits: ArrayLike | Mapping[str, tuple[float, float]]) -> Robot:
         """Return a copy of the robot with other position limits of the joints, rad and m.
 
-        `limits` is an array (n, 2), or maps joint names to (low, high); ±inf means no limit.
+        `limits` is an array (n, 2), or maps joint names to (low, high).  Joints that are not in the
+        mapping keep their limits.  ±inf means no limit.  A robot made from a robot file requires
+        that both limits of a joint are finite or both infinite.  A Delta requires the same finite
+        limits for all arms.
         """
         return self._changed("limits", limits_array(limits, self.joint_names, self.limits))
 
     def with_drives(self, kind: DriveKind) -> Robot:
         """Return a copy of the robot with ideal drives or with the actuators of its robot file.
 
-        If `kind` is "real", each joint with an `actuator` uses it: DC motor, PWM, gear, servo.
-        Simulations then compute currents and voltages.  If `kind` is "ideal", drives deliver any
-        commanded torque.
+        If `kind` is "real", each joint with an `actuator` in the robot file uses it: DC motor, PWM,
+        gear, servo.  Simulations then compute currents and voltages.  A `BrazoError` is raised if
+        no joint has an actuator or if the inertia of a link is unknown.  If `kind` is "ideal", the
+        drives deliver the commanded torque.
         """
         model = with_drives(self.model, kind)  # raises if the robot has no actuators
         file = self._source.described_by
@@ -312,7 +320,8 @@ class Robot(DynamicMethods):
         ----------
         rows : one row per joint, an array (n, 4) or a list.
         convention : "standard" (distal) or "modified" (Craig).
-        types : joint types, as a string "RRP…" or a list of names; revolute by default.
+        types : joint types, as a string "RRP…" or a list of "revolute" and "prismatic"; revolute by
+            default.
         name, about, joint_names : name and description of the robot, names of the joints.
         limits : (n, 2), rad and m; infinite or None for a joint without limits.
         masses : (n,) masses of the links, kg.
@@ -326,7 +335,10 @@ class Robot(DynamicMethods):
         return cls(source_of(robot_from_dh(rows, convention, **options)))
 
     def to_yaml(self) -> str:
-        """Return the robot file (YAML) as text; raise for robots loaded from URDF or MJCF."""
+        """Return the robot file (YAML) as text.
+
+        Robots loaded from URDF or MJCF have no robot file and raise a `BrazoError`.
+        """
         return robot_text(self._source, self._overrides)
 
     def to_urdf(self) -> str:
@@ -346,10 +358,14 @@ class Robot(DynamicMethods):
 
         Parameters
         ----------
-        qs : joint positions of the frames, rad and m; a row (n,) per frame.
-        dt : time between two frames, s.
+        qs : joint positions, rad and m; at least two rows (n,).
+        dt : time between two rows of `qs`, s.
         options : options of `brazo.video`: size, fps, camera, turntable, speed, trail; `format` is
-            mp4, webm or gif.  The result has a method `save(path)`.
+            mp4 (default), webm or gif.
+
+        Returns
+        -------
+        `Animation`, which has a method `save(path)`.
         """
         return import_module("brazo.video.animation").animate_robot(self, qs, dt, **options)
 
@@ -360,7 +376,8 @@ class Robot(DynamicMethods):
 
         Parameters
         ----------
-        q : (n,) joint positions, rad and m, or the name of a pose; default: the robot's first pose.
+        q : (n,) joint positions, rad and m, or the name of a pose.  Default: the first pose of the
+            robot, or zero.
         path : optional file to write: .png, .svg or .pdf.
         solids : draw the solids of the links; False draws only lines between the frames.
         """

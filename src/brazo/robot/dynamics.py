@@ -30,7 +30,10 @@ class DynamicMethods(KinematicMethods):
 
     @cached_property
     def dynamics(self) -> Any:
-        """Object that the methods below call; raises BrazoError if the robot has no inertia."""
+        """Object with the compiled dynamics, which the other methods call.
+
+        Access raises a `BrazoError` if the inertia of a moving body is unknown.
+        """
         return dynamics_of(self.model)
 
     @compiled_call("dynamics")
@@ -56,7 +59,7 @@ class DynamicMethods(KinematicMethods):
         wrench : (..., 6) external force (N) and moment (N m) on the tool, in base axes.
         gravity : (..., 3) m/s² in base axes; default: the gravity of the robot file.
         base : (..., 9) motion of a moving base, in base axes: angular velocity (rad/s), angular
-            acceleration (rad/s²), linear acceleration (m/s²).
+            acceleration (rad/s²), linear acceleration (m/s²).  A Delta does not support it.
         out, threads : array for the result; max number of threads for a large batch.
 
         Returns
@@ -237,7 +240,9 @@ class DynamicMethods(KinematicMethods):
     def linearize(
         self, q: ArrayLike, qd: ArrayLike = 0.0, tau: ArrayLike | None = None
     ) -> LinearModel:
-        """Linear model of the motion about an operating point: ẋ = A x + B u, x = (q, qd), u = tau.
+        """Linear model of the motion about an operating point: ẋ = A x + B u.
+
+        x is the deviation of (q, qd) and u the deviation of tau from the operating point.
 
         Parameters
         ----------
@@ -274,8 +279,8 @@ class DynamicMethods(KinematicMethods):
         Returns
         -------
         Y (..., n, p), SI.  π is `dynamic_parameters(drives).values`: ten values per moving body
-        (mass, first moment and inertia tensor in the body's frame), and with `drives` four more per
-        joint.
+        (mass, first moment, and inertia tensor about the origin of the body's frame), and with
+        `drives` four more per joint.
         """
         q = self._joint_values(q)
         return self.dynamics.regressor(q, qd, qdd, drives, out=out, threads=threads)
@@ -307,15 +312,15 @@ class DynamicMethods(KinematicMethods):
     ) -> Array:
         """Operational-space inertia Λ(q) = (J M⁻¹ Jᵀ)⁻¹ of the tool.
 
-        Directions in which the tool cannot move are left out, because Λ would be infinite there.
+        Λ is set to zero in directions in which the tool cannot move, where it would be infinite.
 
         Parameters
         ----------
         q : (..., n) joint positions, rad and m.
         rows : "all" (6), "linear" (3, kg) or "angular" (3, kg m²).
         frame : "base" or "tool" axes.
-        tolerance : directions are left out if their singular value of J, relative to the largest
-            one, is below this value.
+        tolerance : a direction counts as one in which the tool cannot move if its singular value of
+            J, divided by the largest singular value, is not above this number (between 0 and 1).
 
         Returns
         -------
@@ -346,9 +351,10 @@ class DynamicMethods(KinematicMethods):
         """Simulate the robot under joint torques (N m) and forces (N).
 
         `torque` is None (no torque), a constant (n,) or a function `(t, q, qd)` that returns (n,).
-        The run starts at positions `q0` and velocities `qd0` (n,), by default at rest in the first
-        pose of the robot file, and ends at `t_end` (s).  See `brazo.dynamics.simulate.simulate` for
-        the options `method`, `dt`, `rtol`, `atol`, `stops` and `restitution`.
+        The run starts at positions `q0` and velocities `qd0` (n,) and ends at `t_end` (s).  By
+        default it starts at rest in the first pose of the robot file, or at zero without poses.
+        See `brazo.dynamics.simulate.simulate` for the options `method`, `dt`, `rtol`, `atol`,
+        `stops`, `restitution` and `progress`.
         """
         from brazo.dynamics.simulate import simulate
 
@@ -363,7 +369,7 @@ class DynamicMethods(KinematicMethods):
         Parameters
         ----------
         controller : a compiled controller of `brazo.control`, such as `PID()`.  A controller that
-            is already bound to this robot keeps its gains.
+            is already bound to this robot with the same `dt` keeps its gains.
         trajectory : function t -> (q, qd, qdd), each (n,); or an array (3, m, n) of q, qd, qdd at
             every control period up to t_end.
         t_end : end of the runs, s.
@@ -383,10 +389,12 @@ class DynamicMethods(KinematicMethods):
         return controller.closed_loop(self, trajectory, t_end, **options)
 
     def follow(self, trajectory: Any, t_end: float | None = None, dt: float = 1e-3) -> Run:
-        """Move the robot along a trajectory and compute the required torques.
+        """Compute the torques that a motion along a trajectory requires.
 
-        `trajectory` is a function t -> (q, qd, qdd), or an array (n, samples, 3) with a sample
-        every `dt` seconds.  Samples of an array after `t_end` (s) are ignored; None uses all.
+        `trajectory` is a function t -> (q, qd, qdd), each (n,), or an array (n, samples, 3) with a
+        sample every `dt` seconds.  A function is sampled every `dt` seconds and requires `t_end`
+        (s).  Samples of an array after `t_end` are ignored; None uses all samples.  For a robot
+        without inertia, the torques of the result are None.
         """
         from brazo.dynamics.simulate import follow
 

@@ -172,7 +172,8 @@ class KinematicMethods:
     def configuration(self, q: ArrayLike) -> str:
         """Name of the shoulder, elbow and wrist configuration, e.g. `"LEFTY ABOVE NOFLIP"`.
 
-        Empty for an arm without closed-form inverse kinematics.  q is (n,), rad and m.
+        The name is empty for an arm without closed-form inverse kinematics, and for a general 6R
+        arm, whose solutions are only numbered.  `q` is (n,), rad and m.
         """
         return self._kinematics.configuration(self._joint_values(q))
 
@@ -191,22 +192,24 @@ class KinematicMethods:
         ----------
         T : (4, 4) pose of the tool in the base frame, or (3,) position only, m; or an `SE3`.
         q0 : (n,) joint positions, rad and m; the solution nearest to q0 is chosen.  Default: the
-            first pose of the robot file.
+            first pose of the robot file, or zero without poses.
         near : another name for q0.
-        branch : name of a branch or part of the name, e.g. "LEFTY ABOVE".
-        orientation : "full" (default), "nearest" or "free".
+        branch : name of a branch or some words of the name, e.g. "LEFTY ABOVE".
+        orientation : "full" (default) requires the exact orientation, "nearest" accepts the closest
+            feasible orientation at the exact position, and "free" accepts any orientation.
         method : "auto" (default: closed form if available), "closed" or "numeric".
-        redundancy : choice of a redundant joint in closed form.  "rule" gives the middle joints of
-            a SCARA equal values, "nearest" chooses the solution within the limits that is nearest
-            to q0.  "auto" (default) is "nearest" if q0 is given or if "rule" exceeds the limits,
-            otherwise "rule".  An arm with seven revolute joints also accepts one or more values
-            (rad): the arm angle of an S-R-S arm, or the position of the last (or first) joint of
-            another arm.  The result then has all branches for each value.
+        redundancy : choice of a redundant joint in closed form.  "rule" bends links 2 and 3 of a
+            redundant SCARA by the same angle, "nearest" chooses the solution within the limits that
+            is nearest to q0.  "auto" (default) is "nearest" if q0 is given or if "rule" has no
+            solution within the limits, otherwise "rule".  An arm with seven revolute joints also
+            accepts one or more values (rad): the arm angle of an S-R-S arm, or the position of the
+            last (or first) joint of another arm.  The result then has all branches for each value.
         weights : (6,) weights of position and rotation errors in the numeric method; 0 leaves a
             direction free.
-        tolerance : position (m) and rotation (rad) error of a solution; default 1e-9.
-        seed : random seed for the restarts of the numeric method; results are reproducible.
-        attempts : max number of restarts.
+        tolerance : max position (m) and rotation (rad) error of a solution; default 1e-9.  Closed
+            forms apply it only to the rotation; their position error is at most 1e-10 m.
+        seed : random seed of the numeric method, an integer; results are reproducible.
+        attempts : max number of starting points of the numeric method; default 100.
 
         Returns
         -------
@@ -234,20 +237,23 @@ class KinematicMethods:
         near: ArrayLike | None = None,
         **options: Unpack[IKKeywords],
     ) -> IKBatch:
-        """Inverse kinematics of many targets in one call, with all branches of each target.
+        """Inverse kinematics of many targets in one call.
+
+        A closed form returns all branches of each target, the numeric method one solution.
 
         Parameters
         ----------
         T : (..., 4, 4) poses of the tool in the base frame, or (..., 3) positions only, m.
         q0 : (n,) or (..., n) joint positions; the solution nearest to q0 is chosen.  Default: the
-            first pose of the robot file.
+            first pose of the robot file, or zero without poses.
         near : another name for q0.
         branch, orientation, method, weights, tolerance, seed, attempts : as in `ik`.
+        redundancy : as in `ik`, but "nearest" is not allowed and "auto" is "rule".
 
         Returns
         -------
-        `IKBatch` with `q` (..., n) and `success` (...), and for all B branches `all_q` (..., B, n),
-        `valid` and `within_limits` (..., B).  A redundant joint is chosen by `redundancy="rule"`.
+        `IKBatch` with `q` (..., n), which is NaN without success, and `success` (...); and for all
+        B branches `all_q` (..., B, n), `valid` and `within_limits` (..., B).
         """
         if near is not None:
             q0 = _start(q0, near)
@@ -263,6 +269,10 @@ class KinematicMethods:
         self, xyz: ArrayLike, pitch: float, roll: float = 0.0, rule: NearestRule = "position"
     ) -> NearestPoint:
         """Configuration of a five-joint arm whose tool is nearest to a target, within the limits.
+
+        The joints must be a yaw joint, three parallel joints and a roll joint.  The tool must be on
+        the axis of the roll joint, without lateral offset from the axis of the yaw joint.  Other
+        robots raise a `BrazoError`.
 
         Parameters
         ----------
@@ -342,7 +352,7 @@ class KinematicMethods:
         frame : axes of the twist, "base" or "tool".
         dt : duration of the velocity, s; no joint passes a position limit within it.
         max_speed : (n,) or a number, rad/s and m/s; applies in addition to the robot file's limits.
-        damping : max damping, at a singularity (m and rad per rad).
+        damping : max damping, reached at a singularity (m and rad per rad).
         threshold : singular value of the Jacobian below which damping begins (m and rad per rad).
 
         Returns
@@ -376,7 +386,9 @@ class KinematicMethods:
     ) -> JointRates:
         """Joint velocities for a tool velocity, by a quadratic program within the joint limits.
 
-        The weighted squared error of the tool velocity is minimised.
+        The program minimises the weighted squared error of the tool velocity plus damping² times
+        the squared joint velocities.  With `posture`, the difference from the velocity towards the
+        posture takes the place of the joint velocities.
 
         Parameters
         ----------
@@ -385,8 +397,9 @@ class KinematicMethods:
         frame : axes of the twist, "base" or "tool".
         dt : duration of the velocity, s; no joint passes a position limit within it.
         max_speed : (n,) or a number, rad/s and m/s; applies in addition to the robot file's limits.
-        weights : weights of the rows of the twist; 0 leaves a direction free.
-        damping : weight of the joint velocities, for singularities and redundant joints.
+        weights : weights of the rows of the twist, 6 or 3; 0 leaves a direction free.  Default: 1.
+        damping : above 0; its square is the weight of the joint velocities, which limits them at
+            singularities and makes the solution of redundant joints unique.
         posture : (n,) positions towards which redundant joints move, with 1 rad/s per rad of error.
 
         Returns

@@ -19,7 +19,7 @@ MAX_BATCH = 200  # max steps per call; other threads wait this long for the simu
 def exact_time(t: float, dt: float) -> float:
     """Return the engine's time `t` (s), corrected for the rounding errors of adding `dt` (s).
 
-    A time that is not a multiple of `dt` is returned unchanged.
+    A time that differs by more than 0.01 `dt` from a multiple of `dt` is returned unchanged.
     """
     k = round(t / dt)
     if abs(t - k * dt) > NEAR * dt:
@@ -45,6 +45,6 @@ def steps_before(wait: float, dt: float) -> int:
 
 @lru_cache(maxsize=64)
 def _ratio(dt: float) -> tuple[int, int]:
-    """Return integers a, b with a/b = dt; b is at most 10⁶ if such a ratio is exact."""
+    """Return integers a and b such that a/b, rounded to a float, is dt; b ≤ 10⁶ if possible."""
     near = Fraction(dt).limit_denominator(1_000_000)
     return (near if float(near) == dt else Fraction(dt)).as_integer_ratio()

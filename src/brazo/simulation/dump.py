@@ -42,7 +42,7 @@ class Replay:
     exact: bool  # all earlier steps were bit-identical to those of the run
     t: Array  # (steps,) s
     qpos: Array  # (steps, nq) the engine's positions
-    qvel: Array
+    qvel: Array  # (steps, nv) the engine's velocities
     ctrl: Array  # (steps, nu) drive commands
     about: Mapping[str, Any]  # description of the run: cell, robots, controllers
 
@@ -58,8 +58,8 @@ def own_folder() -> Path | None:
 def prepare_folder(folder: Path) -> None:
     """Create a folder for dumps.
 
-    The default folder of the user is made private, and its oldest dumps are deleted if it exceeds
-    `MAX_DUMPS` files or `MAX_BYTES` bytes.
+    The default folder of the user is made private.  Its oldest dumps are deleted until fewer than
+    `MAX_DUMPS` files and at most `MAX_BYTES` bytes remain; the newest dump is always kept.
     """
     if folder != own_folder():
         folder.mkdir(parents=True, exist_ok=True)
@@ -108,16 +108,19 @@ def save_dump(
         dump = free_name(folder, f"{name}-{error.time:.4f}s", ".npz")
         write_dump(dump, model, states, error, about)
     except (OSError, BrazoError) as problem:
-        dump, note = None, f"Its last steps could not be saved: {problem}"
+        dump, note = None, f"The last steps could not be saved: {problem}"
     else:
-        note = f"Its last steps are in {dump}: replay them with Simulation.replay_dump"
+        note = f"The last steps are in {dump}: replay them with Simulation.replay_dump"
     found = Diverged(f"{error}. {note}", error.time, error.where)
     found.dump = dump
     return found
 
 
 def replay_dump(path: str | Path) -> Replay:
-    """Repeat the steps of a dump file and compare the states with those in the file."""
+    """Repeat the steps of a dump file and compare the states with those in the file.
+
+    Raises `BrazoError` if the file was written with another version of MuJoCo.
+    """
     model_data, states, about = _read(Path(path))
     mujoco = engine()
     if about["mujoco"] != mujoco.__version__:

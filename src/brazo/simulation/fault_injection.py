@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class FaultInjection:
-    """Active and scheduled faults of a simulation, available as `sim.faults`."""
+    """Injects, schedules and clears the faults of a simulation; available as `sim.faults`.
+
+    `SimRobot.faults` lists the active faults of a robot.
+    """
 
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
@@ -49,7 +52,8 @@ class FaultInjection:
     def clear(self, robot: str | None = None, fault: Fault | None = None) -> None:
         """Clear active and scheduled faults.
 
-        `robot` selects the faults of one robot, `fault` selects one fault; None selects all.
+        `robot` is the name of a robot, and `fault` is the fault to clear.  By default, all faults
+        of all robots are cleared.
         """
         sim = self._sim
         with sim.lock:

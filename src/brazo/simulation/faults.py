@@ -5,7 +5,7 @@
     TorqueLoss      a drive delivers only a fraction of the commanded torque
     EncoderBias     an encoder has a constant offset
     EncoderNoise    measured position and velocity have Gaussian noise (seeded by the simulation)
-    EncoderFrozen   an encoder is stuck at its value at the start of the fault; velocity 0
+    EncoderFrozen   an encoder is stuck at the position at the start of the fault; velocity 0
     CommandDelay    torques reach the drives with a delay
 
 Locks and torque losses act in the engine, as an equality constraint and as a drive gain.  They
@@ -31,12 +31,13 @@ Array = np.ndarray
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault of a robot; `sim.inject(fault)` activates it."""
+    """A fault of the robot with the name `robot`; `Simulation.inject` activates the fault."""
 
     robot: str
 
-    #: Whether it acts between encoders and controller, or between controller and drives.
+    #: Whether the fault changes the measurements that the controller receives.
     on_sensors: ClassVar[bool] = False
+    #: Whether the fault changes the torques that the drives receive.
     on_command: ClassVar[bool] = False
 
     @property
@@ -45,7 +46,7 @@ class Fault:
         return type(self).__name__
 
     def check(self, robot: WorldRobot, dt: float) -> None:
-        """Raise `BrazoError` if the fault cannot be applied to the robot; `dt` (s) is the step."""
+        """Raise `BrazoError` if the fault cannot be applied; `dt` (s) is the step size."""
 
     def begin(self, robot: WorldRobot) -> None:
         """Activate the fault in the engine."""
@@ -59,7 +60,7 @@ class Fault:
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
         """Return a new object that changes measurements and commands in every step.
 
-        `dt` (s) is the step, and `rng` generates random noise.
+        `dt` (s) is the step size, and `rng` generates random noise.
         """
         return Effect()
 
@@ -187,7 +188,7 @@ class EncoderNoise(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderFrozen(JointFault):
-    """Fault: an encoder is stuck at its current value and measures zero velocity."""
+    """Fault: an encoder is stuck at the joint position at the start of the fault; velocity 0."""
 
     on_sensors: ClassVar[bool] = True
 
@@ -202,7 +203,10 @@ class EncoderFrozen(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class CommandDelay(Fault):
-    """Fault: commanded torques reach the drives after a delay of `delay` seconds."""
+    """Fault: commanded torques reach the drives after a delay of `delay` seconds.
+
+    The delay is rounded to a whole number of simulation steps.
+    """
 
     delay: float
     on_command: ClassVar[bool] = True
@@ -252,7 +256,7 @@ class _Frozen(Effect):
 class _Delay(Effect):
     """Queue of delayed commands.
 
-    Until the first one reaches the drives, the drives keep the torques from before the fault.
+    Until the first delayed command reaches the drives, they keep the torques from before the fault.
     """
 
     def __init__(self, steps: int, last: Array) -> None:

@@ -1,7 +1,7 @@
 """Conversion of user input (an object, a name or a file path) to a cell.
 
 A robot is converted to a cell with this robot and a floor.  The floor is at the bottom of the
-robot's base, or below all links if the robot hangs from its base.
+robot's base, or below all links if the robot extends below its base (see `floor_height`).
 """
 
 from __future__ import annotations
@@ -91,5 +91,5 @@ def alone(source: RobotSource, robot: Robot) -> Cell:
 
 
 def floor_under(robot: Robot, q: np.ndarray) -> float:
-    """Return the height (m) of a floor below a robot at `q` (n,), from its drawn parts."""
+    """Return the height (m) of the floor for a robot at `q` (n,), computed from its drawn parts."""
     return floor_height(robot, q, visible_parts(robot.model, robot.parts))

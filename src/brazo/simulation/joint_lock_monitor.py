@@ -24,12 +24,12 @@ Array = np.ndarray
 class LockRule:
     """Thresholds for detecting a locked joint; see the formula in the module docstring.
 
-    Each pair contains the value for revolute joints (rad) and that for prismatic joints (m).
+    Each pair contains the value for revolute joints and the value for prismatic joints.
     """
 
-    error: tuple[float, float] = (0.01, 0.003)
-    still: tuple[float, float] = (0.005, 0.001)  # per s
-    moving: tuple[float, float] = (0.03, 0.006)  # per s
+    error: tuple[float, float] = (0.01, 0.003)  # rad, m
+    still: tuple[float, float] = (0.005, 0.001)  # rad/s, m/s
+    moving: tuple[float, float] = (0.03, 0.006)  # rad/s, m/s
     patience: float = 0.03  # s
 
 

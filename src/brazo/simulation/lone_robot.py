@@ -20,9 +20,9 @@ Array = np.ndarray
 def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | None = None) -> Cell:
     """Return a cell with one robot, a floor, and the gravity vector of the robot's model.
 
-    The robot starts at its pose `home`, or at its first pose if there is no `home`.  `source` is
-    the file of the robot with its edits; by default it is derived from `robot`.  `floor` is the
-    height (m) of the floor; by default it is computed by `floor_height`.
+    The robot starts at its default start (see `default_start`).  `source` is the description of
+    the robot for the cell; by default it is `source_of(robot)`.  `floor` is the height (m) of the
+    floor; by default it is computed by `floor_height`.
     """
     source = source or source_of(robot)
     start = default_start(source.model, source.model.limits)
@@ -61,8 +61,9 @@ def robot_name(wanted: str, taken: Iterable[str] = ()) -> str:
 def floor_height(robot: Robot, q: Array, parts: Sequence[Sequence[Part]]) -> float:
     """Return the height (m) at which to place the floor for a robot at `q` (n,).
 
-    This is the bottom of the base.  If a link is far below the base, it is a height below all
-    links.  `parts` contains the parts of each body.
+    This is the bottom of the base.  If a link extends below the base by more than 5 % of the size
+    of the robot, the floor is 8 % of this size below the lowest link.  `parts` contains the parts
+    of each body.  Without parts, the floor is at the lowest origin of a body frame.
     """
     frames = robot.frames(q)
     clouds = []

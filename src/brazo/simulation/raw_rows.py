@@ -2,8 +2,8 @@
 
 A row belongs to the time t at which a step starts.  Positions, velocities and references are copied
 before the step.  The engine computes accelerations, forces and contacts from them during the step;
-these are copied after the step.  All values of a row are therefore consistent:
-M q̈ + C q̇ + G = τ + τ_ext holds.
+these are copied after the step (in `exact` mode, they are computed and copied before the step).
+All values of a row are therefore consistent: M q̈ + C q̇ + G = τ + τ_ext holds.
 """
 
 from __future__ import annotations

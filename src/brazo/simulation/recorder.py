@@ -83,7 +83,10 @@ class RunRecorder:
             self._derive()
 
     def pause(self) -> None:
-        """Store all complete rows, because no step will follow for some time."""
+        """Store all rows, because no step will follow for some time.
+
+        During a step, while a row is incomplete, this has no effect.
+        """
         if not self._open:
             self.flush()
 

@@ -48,7 +48,7 @@ class Recovery:
     trajectory: Trajectory
     bridge: float  # s until the tool is back on its path
     position_error: float  # m, max distance from the path after that
-    angle_error: float  # rad
+    angle_error: float  # rad, max angle from the target orientation after that
     planning: float  # s, computing time
 
 
@@ -67,7 +67,7 @@ class FaultTolerance:
         self.recoveries: list[Recovery] = []
 
     def tick(self, sim: Simulation) -> bool:
-        """Check for newly locked joints and start a recovery if there are any."""
+        """Check for newly locked joints and start a recovery if there are any; return True."""
         if self._monitor is None:
             self._monitor = LockMonitor(self._robot, sim.dt, self._rule)
         found = [joint for joint in self._monitor.update() if joint not in self.locked]
@@ -105,8 +105,9 @@ class FaultTolerance:
 def plan_recovery(robot: SimRobot, locked: Mapping[int, float], dt: float) -> Recovery:
     """Plan the rest of the robot's motion with some joints locked.
 
-    `locked` maps the index of each locked joint to its position (rad or m).  Raises `BrazoError` if
-    the other joints cannot complete the motion within their limits.
+    `locked` maps the index of each locked joint to its position (rad or m), and `dt` (s) is the
+    step size.  If the robot does not follow a trajectory, its current reference is the target.
+    Raises `BrazoError` if the other joints cannot complete the motion within their limits.
     """
     begin = perf_counter()
     arm, motion = robot.arm, robot.motion
@@ -166,8 +167,8 @@ def _along(
 def solve_with(arm: Robot, T: Array, q0: Array, free: list[int]) -> tuple[Array, Array]:
     """Solve inverse kinematics for the pose T (4, 4); only the joints with indices `free` move.
 
-    The search starts at `q0` (n,).  Position has priority over orientation.  Return the best joint
-    values (n,) and the remaining position (m) and angle (rad) errors (2,).
+    The search starts at `q0` (n,).  Position has priority over orientation.  Return the joint
+    values (n,) with the smallest sum of errors, and their errors (2,): position (m), angle (rad).
     """
     q = np.array(q0)
     best, error, stuck = q.copy(), np.full(2, np.inf), 0

@@ -127,10 +127,10 @@ class SimRobot(Declared):
     def carry(self, body: str | None, share: float = 1.0) -> None:
         """Set the load that the controller takes into account.
 
-        `body` is the name of the body in the gripper, or None for no load.  Its current pose
-        relative to the tool is used.  `share` is the fraction of its mass that this robot carries,
-        for example 0.5 if two robots carry the body.  With a share above 1 the controller assumes
-        a heavier body than the real one.
+        `body` is the name of a free body, such as the body in the gripper, or None for no load.
+        Its current pose relative to the tool is used.  `share`, from 0 to 10, is the fraction of
+        its mass that this robot carries, for example 0.5 if two robots carry the body.  With a
+        share above 1 the controller assumes a heavier body than the real one.
         """
         with self._sim.lock:
             self.control.carry(body, share)
@@ -151,8 +151,9 @@ class SimRobot(Declared):
     def move(self, trajectory: Trajectory, *, jump: bool = False, unchecked: bool = False) -> None:
         """Follow a trajectory from its start, beginning now.
 
-        The trajectory must start at the current reference unless `jump` is True.  A trajectory that
-        exceeds the joint limits is rejected unless `unchecked` is True.
+        The trajectory must start within 0.02 rad or m of the current reference unless `jump` is
+        True.  A trajectory that exceeds the position limits of the joints is rejected unless
+        `unchecked` is True.
         """
         if not isinstance(trajectory, Trajectory):
             raise BrazoError(

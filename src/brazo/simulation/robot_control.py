@@ -238,7 +238,10 @@ class RobotControl:
     # ---- step ------------------------------------------------------------------------------
 
     def act(self, t: float) -> None:
-        """Compute and set the torques of the step that starts at `t` (s)."""
+        """Compute and set the torques of the step that starts at `t` (s).
+
+        With ideal positioning, the joints are set to the reference as well.
+        """
         world, faults = self._robot.world, self.faults
         q, qd = world.q, world.qd
         if faults.in_step:

@@ -74,7 +74,7 @@ class RunRecording:
                 recorder.abandon()
 
     def rebind(self) -> None:
-        """Continue recording after a change of the world; end it if the signals have changed."""
+        """Continue the recording after a change of the world, or end it if its signals changed."""
         sim, recorder = self._sim, self.recorder
         if recorder is None:
             return

@@ -3,7 +3,7 @@
 R and S are names of robots, J is the name of a joint, B the name of a free body.
 
     t                                   s       time of the row
-    R.q.J  R.qd.J  R.qdd.J              rad, m  joint position, velocity, acceleration
+    R.q.J  R.qd.J  R.qdd.J              rad, m  joint position, velocity (/s), acceleration (/s²)
     R.q_ref.J  R.qd_ref.J  R.qdd_ref.J          references of the joint
     R.error.J                                   q_ref − q
     R.measured.J                                encoder reading of q, which a fault may change
@@ -18,12 +18,15 @@ R and S are names of robots, J is the name of a joint, B the name of a free body
     R.grasp.body                        1       number of the held free body, from 1; 0 for none
     R.grasp.force                       N       the smaller of the two pad forces
     B.x y z qw qx qy qz                 m, 1    pose of the free body in the world
-    distance.R-S                        m       min distance of two robots (see `DISTANCE_EVERY`)
+    distance.R-S                        m       min distance of two robots (see below)
     internal.R-S.x y z  .along          N       internal force in a dual grasp (see below)
     energy.kinetic  energy.potential    J       of all moving bodies
 
 Quaternions are continuous: q and −q describe the same orientation, and the one closest to the
 previous row is used.
+
+A distance is computed every `DISTANCE_EVERY` seconds and repeated in the rows between; distances
+above `FARTHEST` are recorded as `FARTHEST`.
 
 **Internal force.**  Let f_R and f_S be the forces of the two hands on a body that both hold.  Their
 sum moves the body.  Half their difference f = (f_R − f_S)/2 causes no motion, only internal load.
@@ -31,7 +34,7 @@ sum moves the body.  Half their difference f = (f_R − f_S)/2 causes no motion,
 the robots press the body together and negative if they pull it apart.  All four signals are 0
 unless both hands hold the same body.
 
-Signals are computed for a thousand rows at once, which takes very little time per step.
+Signals are computed for up to 1000 rows at once, which takes very little time per step.
 """
 
 from __future__ import annotations

@@ -48,11 +48,12 @@ REPORTED = ("robot-robot", "self", "robot-object", "robot-fixture")  # contacts 
 class Simulation:
     """Simulation of the controlled robots of a cell.
 
-    `cell` is a name, a path, a `Cell`, a `World` or a `Robot`.  A `Robot` is simulated alone on a
-    floor.  `controllers` maps robot names to a controller, its name, `"ideal"` or None (see
-    `SimRobot.controller`).  By default robots use computed torque, or ideal positioning if their
-    masses are unknown.  `mode="exact"` disables contacts and joint limits and integrates with
-    Runge–Kutta.  `seed` initialises the random numbers of faults.
+    `cell` is the name of a shipped cell, the path of a cell file, a `Cell`, a `World` or a `Robot`.
+    A `Robot` is simulated alone on a floor.  `controllers` maps robot names to a controller, its
+    name, `"ideal"` or None (see `SimRobot.controller`).  By default robots use computed torque, or
+    ideal positioning if their masses are unknown.  `mode="exact"` disables contacts and joint
+    limits and integrates with Runge–Kutta; a `World` keeps its own mode.  `seed` initialises the
+    random numbers of faults.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Simulation:
         self._now = (0.0, 0.0)  # the engine's time, and the corresponding exact time
         #: Objects that act in every step.
         self.tasks = Tasks(self.lock)
-        #: Active and scheduled faults.
+        #: Injects, schedules and clears faults.
         self.faults = FaultInjection(self)
         #: Start and end of recordings.
         self.recording = RunRecording(self)
@@ -166,8 +167,9 @@ class Simulation:
     def step_locked(self, most: int = 1) -> int:
         """Make one or more steps without acquiring the lock; return the number of steps.
 
-        At most `most` steps are made, fewer if a task or fault is due.  The caller must hold
-        `lock`, and call `lock.hand_over` after releasing it.
+        At most `most` steps are made.  Fewer are made if a task or fault is due, an event occurs,
+        or the steps cannot be made in machine code.  The caller must hold `lock`, and call
+        `lock.hand_over` after releasing it.
         """
         return self._stepper.make(most)
 
@@ -189,15 +191,16 @@ class Simulation:
     ) -> Recording:
         """Run the simulation, record it, and return the recording.
 
-        The run ends when `program` ends or at the time `until` (s), whichever is first.  If neither
-        is given, it ends when no task remains and no robot moves.  `record` is the path of a
-        .parquet file to which the recording is streamed; an existing file is rejected unless
-        `replace` is True.  Without `record` the recording is kept in memory.  `progress` is called
-        at intervals with the completed fraction (nan if unknown) and a message.
+        `program` is a `Program` or a task.  The run ends when `program` ends or at the time `until`
+        (s), whichever is first.  If neither is given, it ends when no robot moves and no task
+        remains except background tasks.  `record` is the path of a .parquet file to which the
+        recording is streamed; an existing file is rejected unless `replace` is True.  Without
+        `record` the recording is kept in memory.  `progress` is called at intervals with the
+        completed fraction (nan if unknown) and a message.
 
         An error in a step ends the run; a streamed file is then readable up to that step.  A write
-        error, such as a full disk, also ends the run.  Ctrl+C ends the run and keeps the recording
-        up to that step.
+        error, such as a full disk, also ends the run.  Ctrl+C ends the run; a streamed file then
+        contains all steps made so far, but a recording in memory is lost.
         """
         return run(self, program, until, record, progress, replace)
 
@@ -207,7 +210,8 @@ class Simulation:
         """Reset the simulation to time 0; controllers and edits are kept.
 
         Tasks (except background tasks), loads, faults and events are removed.  A running recording
-        is ended, because its times must increase.
+        is ended, because its times must increase: a streamed file stays readable, and a recording
+        in memory is discarded.
         """
         with self.lock:
             self.recording.abandon()
@@ -220,7 +224,10 @@ class Simulation:
                 robot.control.restart()
 
     def save(self) -> SimState:
-        """Return the current state of world, controllers, motions, tasks and faults."""
+        """Return the current state of world, controllers, motions, tasks and faults.
+
+        Tasks and live sources of motions (`SimRobot.follow`) are not copied.
+        """
         with self.lock:
             robots = {name: save_robot(robot) for name, robot in self.robots.items()}
             return SimState(
@@ -232,7 +239,10 @@ class Simulation:
             )
 
     def restore(self, state: SimState) -> None:
-        """Restore a saved state; the run then continues exactly as it did after `save`."""
+        """Restore a saved state; the run then continues exactly as it did after `save`.
+
+        Tasks and live sources of motions are restored without their internal state.
+        """
         with self.lock:
             if set(state.robots) != set(self.robots):
                 raise BrazoError(
@@ -341,7 +351,7 @@ class Simulation:
     def inject(self, fault: Fault, at: float | None = None) -> None:
         """Activate a fault now, or at the simulation time `at` (s).
 
-        `sim.faults` lists and clears faults.
+        `sim.faults` lists scheduled faults and clears faults; `SimRobot.faults` lists active ones.
         """
         self.faults.inject(fault, at)
 

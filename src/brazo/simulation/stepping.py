@@ -37,7 +37,8 @@ class Stepper:
     def make(self, most: int) -> int:
         """Make one or more steps; return the number of steps.
 
-        At most `most` steps are made, fewer if a task or fault is due.
+        At most `most` steps are made.  Fewer are made if a task or fault is due, an event occurs,
+        or the steps cannot be made in machine code.
         """
         if self._stepping:
             raise BrazoError(
@@ -113,7 +114,10 @@ class Stepper:
         return steps
 
     def _diverged(self, error: Diverged) -> Diverged:
-        """Write a dump of the last steps and return the error with the path of the dump."""
+        """Write a dump of the last steps; return the error with the path of the dump added.
+
+        If dumps are switched off, `error` is returned unchanged.
+        """
         sim = self._sim
         ring, folder = sim.world.stepper.last_steps, sim.dump_folder
         if ring is None or folder is None:

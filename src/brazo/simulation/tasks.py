@@ -79,7 +79,10 @@ class Tasks(Sequence[Task]):
         return [task for task in self._active if _in_background(task)]
 
     def run(self, sim: Simulation) -> bool:
-        """Call all tasks and remove those that are done; return False if any was removed."""
+        """Call all tasks and remove those that are done.
+
+        Return whether the number of tasks is unchanged.
+        """
         before = len(self._active)
         for task in tuple(self._active):
             if task.tick(sim) is False and task in self._active:

@@ -1,4 +1,4 @@
-"""Study in a separate process, so that the calling program never waits for it.
+"""Study in a separate process, so that the calling program can continue.
 
     study = StudyProcess("compare", "results/compare")
     while study.running:
@@ -53,15 +53,19 @@ class StudyOutcome:
     """Outcome of a study; `state` is "done", "stopped" or "failed"."""
 
     state: str
-    text: str = ""
-    runs: int = 0  # with results
-    total: int = 0
-    failed: int = 0
+    text: str = ""  # reason of the state "failed"
+    runs: int = 0  # runs with results
+    total: int = 0  # runs of the study
+    failed: int = 0  # failed runs
     tables: list[TextTable] = field(default_factory=list)
 
 
 class StudyProcess:
-    """Study that runs in another process."""
+    """Study that runs in another process.
+
+    `source` is the name of a shipped study or the path of a study file.  `folder`, `jobs` and
+    `replace` are as for `run_study`.
+    """
 
     def __init__(
         self, source: str | Path, folder: str | Path, jobs: int | None = None, replace: bool = False
@@ -104,13 +108,16 @@ class StudyProcess:
 
     @property
     def outcome(self) -> StudyOutcome:
-        """Outcome of the study; available only after `running` is False."""
+        """Outcome of the study; valid only after `running` has become False."""
         if self._outcome is None:
             return StudyOutcome("failed", "the process of the study ended without a result")
         return self._outcome
 
     def cancel(self) -> None:
-        """Stop the study and wait until it has ended; results of finished chunks remain."""
+        """Stop the study and wait until its process has ended; results of finished chunks remain.
+
+        A process that does not end within 10 s is killed.
+        """
         if self.running:
             self._cancelled = True
         assert self._process.stdin is not None
@@ -156,7 +163,7 @@ class StudyProcess:
 
 
 def outcome_of(content: dict[str, Any]) -> StudyOutcome:
-    """Return an outcome from its JSON form."""
+    """Return the outcome described by a JSON object."""
     tables = [
         TextTable(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]])
         for one in content.get("tables", ())
@@ -165,7 +172,10 @@ def outcome_of(content: dict[str, Any]) -> StudyOutcome:
 
 
 def read_summary(folder: Path) -> StudyOutcome | None:
-    """Read the outcome of the last call from `summary.json`; None if there is none."""
+    """Read the outcome of the last call from `summary.json` in the folder of a study.
+
+    Return None if the file does not exist or is not valid.
+    """
     try:
         return outcome_of(json.loads((folder / SUMMARY).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, KeyError):
@@ -176,9 +186,9 @@ def read_summary(folder: Path) -> StudyOutcome | None:
 
 
 def work(job: dict[str, Any]) -> None:
-    """Run the study that `job` describes; entry point of the process.
+    """Run the study that `job` describes, then end the process; entry point of the process.
 
-    Progress and outcome are written as JSON lines.
+    Progress and outcome are written to standard output as JSON lines.
     """
     from brazo.errors import BrazoError
 

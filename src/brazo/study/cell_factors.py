@@ -108,7 +108,7 @@ class CellRun:
 
 
 def vary_cell(cell: Cell, values: Mapping[str, float], seed: int) -> CellRun:
-    """Return the cell of the run with the given factor values and seed."""
+    """Return the cell and the program options of the run with the given factor values and seed."""
 
     def of(name: str) -> float:
         return values.get(name, 0.0)

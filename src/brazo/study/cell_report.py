@@ -1,6 +1,7 @@
 """HTML report of a cell study: success rates in total and over each factor, and failures.
 
-The page is one file without scripts or external parts, in the style of `brazo.recording.report`.
+The page is one file without scripts or external resources, in the style of
+`brazo.recording.report`.
 """
 
 from __future__ import annotations
@@ -35,7 +36,11 @@ def write_cell_report(results: StudyResults, path: str | Path) -> Path:
 
 
 def success_rows(results: StudyResults) -> list[tuple[str, ...]]:
-    """Return table rows of text: case, controller, runs, success, time and collisions."""
+    """Return one table row of text per case and controller, with the columns `SUCCESS_HEAD`.
+
+    The time is the mean over the successful runs, and the number of collisions the mean over all
+    runs.
+    """
     rows = []
     for case in results.group_names("case"):
         for controller in results.group_names("controller"):
@@ -91,10 +96,7 @@ def _rates(results: StudyResults) -> str:
 
 
 def _success_chart(results: StudyResults, factor: str) -> Chapter | None:
-    """Return a chart of the success rate as a function of a factor; None if it is constant.
-
-    The values of the factor are divided into intervals with equal numbers of runs.
-    """
+    """Return a chart of the success rate over a factor, or None if the factor is constant."""
     values = results[factor]
     if not np.ptp(values) > 0.0:
         return None
@@ -130,14 +132,19 @@ def _success_chart(results: StudyResults, factor: str) -> Chapter | None:
         if len(groups) > 1:
             legend(fig, [", ".join(group) for group in groups])
         fig = finish(fig)
-    text = "With 95 % intervals (Wilson), in intervals of the factor with equal numbers of runs."
+    text = (
+        f"With 95 % intervals (Wilson); more than {BINS} values of the factor are grouped into "
+        f"{BINS} intervals with equal numbers of runs."
+    )
     return Chapter(f"Success against {factor}", text, fig)
 
 
 def success_bins(x: np.ndarray, good: np.ndarray, bins: int = BINS):
     """Return (median of x, success rate, number of runs) for at most `bins` intervals of x.
 
-    `x` (runs,) has the values of a factor, and `good` (runs,) is 1 for successful runs.
+    `x` (runs,) has the values of a factor, and `good` (runs,) is 1 for successful runs.  If x has
+    at most `bins` different values, each of them is an interval.  Otherwise the intervals have
+    equal numbers of runs.
     """
     distinct = np.unique(x)
     if len(distinct) <= bins:

@@ -1,9 +1,9 @@
 """Runs of one chunk of a `CellStudy`, each in its own simulation.
 
-Runs are not recorded, so many steps can be made in one native call.  A run ends as soon as its
-result is known: the program is done or has failed, or the limit of time or collisions is exceeded.
-For each run that is not successful, the reason is stored.  A run that raises an exception has no
-metrics and does not affect the other runs.
+Runs are not recorded, so one native call can make many steps.  A run ends as soon as its result is
+known: the program is done or has failed, or the limit of time or collisions is exceeded.  For each
+run that is not successful, the reason is stored.  A run that raises an exception has no metrics and
+does not affect the other runs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RunOutcome:
 
     metrics: dict[str, float]
     reason: str | None = None
-    step: str = ""  # what was executed then
+    step: str = ""  # program step that failed, or "error", "limit" or "time limit"
 
 
 def compute_cell_runs(study: CellStudy, number: int) -> ChunkTable:

@@ -9,7 +9,8 @@
     results = study.run("results/cooperative")
     print(results.success())              # with the Wilson interval
 
-Each run is a separate `brazo.Simulation` without recording, which ends when the program ends.
+Each run is a separate `brazo.Simulation` without recording.  A run ends when the program ends, or
+when a limit of time or collisions is exceeded.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from brazo.world.cell_writer import cell_files
 
 #: Metrics of a run besides the time of each goal.
 METRICS = {"time": "s", "goals": "", "collisions": "", "drops": "", "steps": ""}
-DEFAULT = "default"  # the controllers that the cell has without a study
-_PARTS = 64  # a study has about this number of chunks, of at most
-_MAX_CHUNK = 16  # runs: what a lost process can lose
+DEFAULT = "default"  # the controllers of the cell
+_PARTS = 64  # approximate number of chunks, if `_MAX_CHUNK` does not limit their size
+_MAX_CHUNK = 16  # runs; a process that is killed loses at most the runs of one chunk
 
 
 class CellStudy(StudyPlan):
@@ -50,12 +51,14 @@ class CellStudy(StudyPlan):
     cell : name, path or `Cell`.
     program : name, path or `Program`; default: the shipped program of the cell.
     cases : factor values that belong together, by case name, e.g. {"oily": {"pad_friction": 0.2}}.
-    controllers : controllers of all robots, by name; default: the controllers of the cell.
+    controllers : controllers to compare, by name; each is used for all robots of the cell.
+        Default: the controllers of the cell.
     factors : factors that vary, by name; see `brazo.study.cell_factors`.
     samples, sampling, repetitions, seed : as for `brazo.Study`.
     until : time limit of a run (s).
-    success : max value of metrics, e.g. {"time": 40.0, "collisions": 0}; a run that exceeds a
-        max value, or whose program fails, is not successful.
+    success : max value of metrics, e.g. {"time": 40.0, "collisions": 0}.  A run is successful if
+        the program ends without a failure before `until` and each of these metrics is at most its
+        max value.
     """
 
     GROUPS = ("case", "controller")
@@ -119,7 +122,7 @@ class CellStudy(StudyPlan):
 
     @property
     def goal_columns(self) -> list[str]:
-        """Columns with the time at which each goal of the program is reached."""
+        """Names of the columns with the times (s) at which the goals are reached."""
         return [f"time.{goal}" for goal in self.program.goals]
 
     @cached_property
@@ -207,9 +210,10 @@ def _program(given: str | Path | Program | None, cell: Cell) -> Program:
 
 
 def cell_key(cell: Cell) -> dict[str, str]:
-    """Return the files of a cell as texts by file name, independent of their folders.
+    """Return the text of each file of a cell, by file name, to compare cells.
 
-    Robot and mesh files that the cell refers to are replaced by name and hash.
+    References to robot and mesh files are replaced by file name and hash, so that the text does not
+    depend on folders.
     """
     return cell_files(cell, _file_key, beside=True)
 

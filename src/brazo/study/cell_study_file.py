@@ -1,6 +1,6 @@
-"""Reader of the study file of a cell study: YAML fields to a `CellStudy`.
+"""Readers of the study files (YAML) of a `CellStudy` and of a `DelayStudy`.
 
-Example:
+Example of the file of a `CellStudy`:
 
     name: cooperative
     cell: cooperative                       # a name, or a path relative to this file

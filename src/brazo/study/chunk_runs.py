@@ -23,7 +23,11 @@ Array = np.ndarray
 
 
 def compute_runs(study: Study, number: int, threads: int | None = 1) -> ChunkTable:
-    """Compute the runs of chunk `number`."""
+    """Compute the runs of chunk `number`.
+
+    `threads` is the max number of threads of the compiled loop (None: the default number).
+    Simulated runs use one thread.
+    """
     chunk = study.chunks[number]
     count = len(chunk.rows)
     columns = study.empty_columns(chunk)
@@ -155,7 +159,10 @@ def _noisy(study: Study, case: Case) -> bool:
 
 
 def _value(study: Study, chunk: RunChunk, case: Case, name: str) -> Any:
-    """Return the values (count,) of the factor `name`, or its value in `case` if not a factor."""
+    """Return the values (count,) of the factor `name`.
+
+    If `name` is not a factor, return the field `name` of `case`.
+    """
     values = study.rows.get(name)
     return getattr(case, name) if values is None else values[chunk.rows]
 
@@ -163,7 +170,7 @@ def _value(study: Study, chunk: RunChunk, case: Case, name: str) -> Any:
 def start_offsets(study: Study, chunk: RunChunk, n: int) -> Array:
     """Return random offsets (count, n) of the start positions, as multiples of `start_error`.
 
-    They have a standard normal distribution and are independent of the noise.
+    The offsets have a standard normal distribution and are independent of the noise.
     """
     seeds = study.run_seeds(chunk.rows, chunk.repetitions).tolist()
     return np.array([np.random.default_rng([seed, 1]).standard_normal(n) for seed in seeds])
@@ -172,9 +179,10 @@ def start_offsets(study: Study, chunk: RunChunk, n: int) -> Array:
 def gain_values(
     study: Study, chunk: RunChunk, name: str, controller: Controller
 ) -> dict[str, Array]:
-    """Return the gains that are factors, by gain name: arrays (runs of the chunk, gain size).
+    """Return the gains that are factors of the study, by gain name.
 
-    `name` is the name of the controller in the study.
+    The arrays are (runs of the chunk, size of the gain).  `name` is the name of the controller in
+    the study.
     """
     found: dict[str, Array] = {}
     for factor, values in study.rows.items():

@@ -44,7 +44,10 @@ FIGURES = (
 
 
 def delay_rows(results: StudyResults) -> list[tuple[str, ...]]:
-    """Return table rows of text: scheme, runs, stable runs, tracking error, lag and energy."""
+    """Return one table row of text per scheme, with the columns `DELAY_HEAD`.
+
+    Tracking error and lag are means over the stable runs.  The energy is the min over all runs.
+    """
     rows = []
     for scheme in results.group_names("controller"):
         mask = results.select(controller=scheme)

@@ -69,7 +69,7 @@ def compute_delay_runs(study: DelayStudy, number: int) -> ChunkTable:
 def delay_run(
     study: DelayStudy, scheme: str, values: dict[str, float], seed: int
 ) -> dict[str, float]:
-    """Return the metrics of one run of a scheme; `values` has the factors by name."""
+    """Return the metrics of one run of a scheme; `values` maps factor names to values."""
     delay = values.get("delay", 0.0)
     line: dict[str, Any] = {
         "jitter": values.get("jitter", 0.0) * delay,
@@ -126,7 +126,8 @@ def _unilateral(
         held += engaged and step.state is SafetyState.HOLD
     if not engaged:
         raise BrazoError(
-            "the follower never started to follow: the delay exceeds the limit of its safety rules"
+            "the follower never started to follow: no command arrived that its safety rules "
+            "accept; use a smaller delay or loss, or a longer duration"
         )
     tool, goal = (np.asarray(arm.fk(q))[:, :3, 3] for q in (found, master))
     lag, error = _best_lag(tool, goal)
@@ -145,8 +146,8 @@ def _unilateral(
 def _best_lag(tool: np.ndarray, goal: np.ndarray, most: float = 2.0) -> tuple[float, np.ndarray]:
     """Return the lag (s) that minimises the tracking error, and the errors (k,) in m.
 
-    `tool` and `goal` (k, 3) are the tool positions of follower and master.  Lags up to `most` (s)
-    are tried.
+    `tool` and `goal` (k, 3) are the tool positions of follower and master, every `PERIOD` seconds.
+    Lags up to `most` (s) or half the run are tried, in steps of two periods.
     """
     best: tuple[float, float, np.ndarray] | None = None
     for n in range(0, min(round(most / PERIOD), len(goal) // 2), 2):

@@ -38,7 +38,7 @@ METRICS = {
     "tracking_rms": "m", "tracking_max": "m", "lag": "s", "moving": "m", "min_energy": "J",
     "max_force": "N", "held": "",
 }  # fmt: skip
-STEADY = {"moving": 1e-3}  # m: a run whose master still moves by more at its end is not stable
+STEADY = {"moving": 1e-3}  # m: a run with more motion in the last 0.5 s is not stable
 
 
 class DelayStudy(StudyPlan):
@@ -47,10 +47,13 @@ class DelayStudy(StudyPlan):
     Parameters
     ----------
     cell : name, path or `Cell` with the robots `master` and `follower`.
-    schemes : any of "follower", "position-force", "wave-variables".
-    factors : `delay` (s, one way), `jitter` (fraction of the delay, uniform), `loss` (fraction).
-    duration : duration of a run (s).
-    success : max value of metrics; default: remaining motion of at most 1 mm at the end.
+    schemes : any of "follower", "position-force", "wave-variables"; default: all.
+    factors : `delay` (s, one way); `jitter`, the max deviation from the delay as a fraction of the
+        delay; `loss`, the fraction of lost packets.
+    samples, sampling, repetitions, seed : as for `brazo.Study`.
+    duration : duration of a run (s), at least 4.
+    success : max value of metrics; default: {"moving": 1e-3}, which is a peak-to-peak motion of at
+        most 1 mm in the last 0.5 s.
     """
 
     GROUPS = ("controller",)

@@ -1,14 +1,15 @@
 """Sensitivity of the workspace to the parameters of a robot, such as segment lengths.
 
-For each parameter p, the elasticity of a quantity Q is computed with central differences:
+For each parameter p, the elasticity of a quantity Q is computed with central differences of log Q
+over log p:
 
     elasticity of Q = (p / Q) dQ/dp
 
-Q is the reach, the volume or the manipulability volume, which are computed from the cubes of
-`workspace_map`.  The joint samples and the size of the cubes are the same for all parameter values,
-and the cubes start at the corner of the workspace, so that most of the sampling noise cancels.  If
+Q is the reach, the volume or the manipulability volume of a `WorkspaceMap`.  The joint samples and
+the size of the cubes are the same for all parameter values, and the grid of cubes starts at a
+corner of the bounding box of the tool positions, so that most of the sampling noise cancels.  If
 all lengths of a robot are parameters, the elasticities sum to the degree of Q in lengths: 1 for the
-reach, 3 for the volume (somewhat less, because a cube at the boundary counts as a whole).
+reach, 3 for the volume (somewhat less, because a cube at the boundary counts with its full volume).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ class ParameterSensitivity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sensitivity:
-    """Sensitivities of a robot's workspace, and the workspace itself."""
+    """Elasticities of the workspace of a robot for each parameter, and the nominal workspace."""
 
     robot: str
     nominal: WorkspaceMap

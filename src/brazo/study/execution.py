@@ -4,7 +4,7 @@ Compiled runs use the threads of this process, simulated runs use several proces
 a study contains
 
     study.json        the fingerprint of the study, its names and units
-    chunks/           one Parquet file for each finished chunk
+    chunks/           one Parquet file for each finished chunk; deleted when all are finished
     results.parquet   all runs; for an interrupted study, those of the finished chunks
 
 Files are written atomically, so a killed study continues with the missing chunks.  Its results do
@@ -57,7 +57,11 @@ Finished = Generator[tuple[int, ChunkTable | None], None, None]
 
 @dataclass(frozen=True, slots=True)
 class StudyProgress:
-    """Progress of a study; rate and remaining time refer to the runs of this call."""
+    """Progress of a study.
+
+    Rate and remaining time refer to the runs of this call; both are NaN until its first chunk is
+    finished.
+    """
 
     done: int  # runs, including those of earlier calls
     total: int
@@ -79,12 +83,17 @@ def run_study(
 ) -> StudyResults:
     """Compute the runs that are missing in `folder`, and return all results.
 
-    Runs are computed in groups (chunks), `jobs` of them at the same time, by default one per CPU.
-    A folder with the results of another study is rejected unless `replace` is True.  After Ctrl+C
-    the results of all finished chunks are in the folder, and the same call continues with the
-    missing ones.  `progress` is called with a `StudyProgress` about twice a second; it may raise
-    KeyboardInterrupt to stop.  `cluster` is the address of a Dask scheduler whose workers compute
-    the runs instead, e.g. "tcp://127.0.0.1:8786".
+    Runs are computed in chunks, `jobs` chunks at the same time.  By default `jobs` is the number of
+    CPUs, unless another default number of threads is set.  A folder with the results of another
+    study is rejected unless `replace` is True.  After Ctrl+C the results of all finished chunks are
+    in the folder, and the same call continues with the missing chunks.
+
+    `progress` is called with a `StudyProgress` at the start and after each chunk.  Pools of threads
+    or processes also call it every 0.5 s while no chunk is finished.  The function may raise
+    KeyboardInterrupt to stop the study.
+
+    `cluster` is the address of a Dask scheduler, e.g. "tcp://127.0.0.1:8786".  Its workers then
+    compute the runs, and `jobs` is not used.
     """
     folder = Path(folder)
     jobs = thread_count() if jobs is None else jobs
@@ -126,7 +135,10 @@ def is_complete(study: StudyPlan, folder: Path) -> bool:
 
 
 def _prepare(study: StudyPlan, folder: Path, replace: bool) -> None:
-    """Create the folder, or check that it belongs to the study."""
+    """Create the folder, or check that it belongs to the study.
+
+    If `replace` is True, the results of another study are deleted.
+    """
     description = folder / DESCRIPTION
     try:
         known = json.loads(description.read_text(encoding="utf-8")).get("fingerprint")
@@ -180,8 +192,8 @@ def _chunk_file(folder: Path, number: int) -> Path:
 def _computed(study: StudyPlan, waiting: list[int], jobs: int) -> Finished:
     """Compute the chunks with the numbers `waiting`; yield number and result table of each.
 
-    Chunks are yielded as they are finished.  While none is finished, (-1, None) is yielded at
-    regular intervals.
+    Chunks are yielded as they are finished.  While a pool has not finished a chunk, (-1, None) is
+    yielded every `REPORT_EVERY` seconds.  With one job, simulated runs are computed without a pool.
     """
     compiled = [n for n in waiting if study.compiled(study.chunks[n].group)]
     # Machine code, and its compilation, run without the interpreter lock.
@@ -229,9 +241,9 @@ def _from_pool(
 ) -> Finished:
     """Compute the chunks with the given `numbers` in a pool; yield number and table of each.
 
-    A few chunks are queued at a time.  While none is finished, (-1, None) is yielded at regular
-    intervals.  If the generator is closed early, the chunks in progress are discarded:
-    `end_workers` ends the processes, and threads finish without a result.
+    At most 2 * `jobs` chunks are queued at a time.  While none is finished, (-1, None) is yielded
+    every `REPORT_EVERY` seconds.  If the generator is closed early, the chunks in progress are
+    discarded: `end_workers` ends the processes, and threads finish without a result.
     """
     running: dict[Future[ChunkTable], int] = {}
     queue = list(numbers)
@@ -255,7 +267,10 @@ def _from_pool(
 
 
 def _start_worker(alive: Connection) -> None:
-    """Prepare a worker process: it ignores Ctrl+C and ends when its parent process ends."""
+    """Prepare a worker process: ignore Ctrl+C, use one thread, and end with the parent process.
+
+    The process also ends when the parent closes the other side of the connection `alive`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["BRAZO_THREADS"] = "1"
     watch = threading.Thread(target=_end_with_parent, args=(alive,), name="brazo parent")

@@ -1,6 +1,6 @@
 """Factors of a study: the values that differ from run to run.
 
-    values        a list; if several factors are lists, all combinations are run
+    values        a list; if several factors are lists, all combinations of their values are run
     uniform       between two values
     loguniform    between two values, with a uniform logarithm
     normal        mean and standard deviation
@@ -109,7 +109,7 @@ def loguniform(low: float, high: float) -> Factor:
 def factor_rows(
     factors: Mapping[str, Factor], samples: int, sampling: str, seed: int
 ) -> dict[str, np.ndarray]:
-    """Return the values (rows,) of each factor by name.
+    """Return the values (rows,) of each factor, by name of the factor.
 
     The rows are all combinations of the listed values, each with all samples of the distributions.
     """

@@ -1,8 +1,8 @@
 """`StudyPlan`: the runs of any kind of study, numbered and divided into chunks.
 
 A study consists of groups of runs.  Each group has one run for every row of the factors (one value
-of each factor) and every repetition.  Only the row and the repetition determine the random numbers
-of a run, so all groups have the same conditions.
+of each factor) and every repetition.  The random numbers of a run depend only on the seed of the
+study, the row and the repetition, so they are the same in all groups.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ class ChunkTable:
 class StudyPlan(abc.ABC):
     """Base class of studies: defines their runs, chunks and result columns."""
 
-    #: Columns of the results that are indices of names; `names` has their plurals.
+    #: Columns of the results that are indices into lists of names.  The key of a list in `names` is
+    #: the plural, e.g. "robots".
     GROUPS: tuple[str, ...] = ("robot", "task", "case", "controller")
 
     def __init__(
@@ -193,7 +194,7 @@ class StudyPlan(abc.ABC):
     # ---- checks ----------------------------------------------------------------------------
 
     def check_success(self) -> None:
-        """Raise BrazoError if `success` has an unknown metric or an invalid max value."""
+        """Raise BrazoError if `success` has an unknown metric or a max value that is not finite."""
         for name, limit in self.success.items():
             self.check_metric(name)
             if not math.isfinite(limit):

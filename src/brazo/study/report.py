@@ -1,6 +1,7 @@
 """HTML report of a study: ranking with uncertainty, errors by case, trade-offs, failures.
 
-The page is one file without scripts or external parts, in the style of `brazo.recording.report`.
+The page is one file without scripts or external resources, in the style of
+`brazo.recording.report`.
 """
 
 from __future__ import annotations
@@ -96,13 +97,15 @@ def _ranking(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> str:
             )
         )
     best, second = ranks[0], ranks[1] if len(ranks) > 1 else None
-    text = f"The controller with the smallest error is {best.controller}"
+    text = f"{best.controller} has the smallest error."
     if second is not None:
         ratio = second.score.value / best.score.value
         text += (
-            f"; that of {second.controller}, the next, is {number(ratio, 2)} times as large. It "
+            f" The error of {second.controller}, the next, is {number(ratio, 2)} times as large. "
         )
-        text += f"is the best in {100 * best.best:.0f} % of the resampled studies."
+        text += (
+            f"{best.controller} is the best in {100 * best.best:.0f} % of the resampled studies."
+        )
         if several:
             text += " These runs cannot distinguish controllers whose rank intervals overlap."
     return (
@@ -241,13 +244,20 @@ def _factors(results: StudyResults, robot: str, ranks: Sequence[Rank]) -> list[C
             ax.set_ylabel(f"RMS tool error [{unit}]")
             legend(fig, [rank.controller for rank in shown])
             fig = finish(fig)
-        text = "Median over all tasks and cases, in intervals with equal numbers of runs."
+        text = (
+            "Median over all tasks and cases; more than 12 values are grouped into 12 intervals "
+            "with equal numbers of runs."
+        )
         found.append(Chapter(f"{robot}: error over {factor}", text, fig))
     return found
 
 
 def _binned(x: np.ndarray, y: np.ndarray, bins: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Return the medians of x and y (m,) in at most `bins` intervals of x."""
+    """Return the medians of x and of y (m,) in at most `bins` intervals of x.
+
+    If x has at most `bins` different values, each of them is an interval.  Otherwise the intervals
+    have equal numbers of runs.
+    """
     fine = np.isfinite(y)
     x, y = x[fine], y[fine]
     distinct = np.unique(x)
@@ -284,7 +294,7 @@ def _failures(results: StudyResults) -> str:
     more = f'<p class="soft">and {left} more in the results</p>' if left > 0 else ""
     return (
         f"<section>\n<h2>Failed runs: {len(results.failures)} of {len(results)}</h2>\n"
-        f"{grid_table(('run', 'of', 'reason'), rows)}{more}</section>"
+        f"{grid_table(('run', 'robot, controller, task, case', 'reason'), rows)}{more}</section>"
     )
 
 

@@ -41,7 +41,7 @@ def interval_text(value: Interval, factor: float = 1.0, unit: str = "") -> str:
 def grid_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return an HTML table with the column titles `head`.
 
-    Text in parentheses at the end of a cell is set as a remark (`<em>`).
+    The text of a cell from " (" on is set as a remark (`<em>`), without the parentheses.
     """
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = ""

@@ -60,7 +60,10 @@ class RunCost:
 
 
 class StudyResults:
-    """Results of all runs of a study; `columns` maps names to values (runs,) in SI units."""
+    """Results of the finished runs of a study.
+
+    `columns` maps column names to values (runs,) in SI units.
+    """
 
     def __init__(
         self,
@@ -74,9 +77,9 @@ class StudyResults:
             self.names: dict[str, Any] = json.loads(about["study"])
         except (KeyError, ValueError):
             raise BrazoError("the data are not the results of a study") from None
-        #: Reasons of the runs that failed, by number.
+        #: Reasons why runs failed, by run number.
         self.failures = {int(one["t"]): str(one["text"]) for one in failures}
-        #: What these runs were doing when they failed, by number, where it is known.
+        #: Steps in which runs failed, by run number; only for runs whose step is known.
         self.failed_steps = {int(one["t"]): str(one["step"]) for one in failures if "step" in one}
         self.cost: RunCost | None = None  # of the call that computed them
 
@@ -103,7 +106,7 @@ class StudyResults:
         return self.about.get("complete") == "yes"
 
     def group_names(self, kind: str) -> list[str]:
-        """Return the names of all groups of one kind.
+        """Return the names of all robots, tasks, cases or controllers of the study.
 
         `kind` is "robot", "task", "case" or "controller".
         """
@@ -123,14 +126,17 @@ class StudyResults:
         return mask
 
     def success(self, mask: np.ndarray | None = None) -> Interval:
-        """Return the fraction of successful runs, with its confidence interval."""
+        """Return the fraction of successful runs, with its 95 % confidence interval.
+
+        `mask` (runs,) selects runs.
+        """
         good = self["success"] if mask is None else self["success"][mask]
         return proportion(int(good.sum()), len(good))
 
     def mean(self, metric: str, mask: np.ndarray | None = None) -> Interval:
         """Return the mean of a metric, with its 95 % confidence interval.
 
-        Runs in which the metric is not defined are omitted; `mask` selects runs.
+        Runs in which the metric is not finite are omitted.  `mask` (runs,) selects runs.
         """
         values = self[metric] if mask is None else self[metric][mask]
         values = values[np.isfinite(values)]
@@ -147,12 +153,13 @@ class StudyResults:
     def ranking(self, robot: str, metric: str = RANKED, seed: int = 0) -> list[Rank]:
         """Return the ranks of the controllers on a robot, best first.
 
-        Controllers without runs are omitted.  In an incomplete study, only tasks and cases with
-        runs of all controllers are used.  The score is the geometric mean of the metric over all
-        runs, so that every task and case has the same weight.  A failed run counts as ten times the
-        largest value of its task and case.  Confidence intervals are from a bootstrap over pairs of
-        factor row and repetition.  Each bootstrap sample has the same pairs for all controllers,
-        because all controllers have the same conditions.
+        Controllers without runs are omitted.  In an incomplete study, only the tasks and cases with
+        runs of all controllers are used, and of these only the pairs of factor row and repetition
+        for which all runs exist.  The score is the geometric mean of the metric over the runs, so
+        that every task and case has the same weight.  A failed run counts as ten times the largest
+        value of its task and case.  Confidence intervals are from a bootstrap over pairs of factor
+        row and repetition.  Each bootstrap sample has the same pairs for all controllers, because
+        all controllers have the same conditions.
         """
         present, logs = self._log_table(robot, metric)  # logs: (controllers, blocks, units)
         if not logs.size:
@@ -185,10 +192,10 @@ class StudyResults:
         return found
 
     def _log_table(self, robot: str, metric: str) -> tuple[list[str], np.ndarray]:
-        """Return the controllers, and the logarithm of a metric for each of them.
+        """Return the names of the controllers, and the logarithms of a metric.
 
-        The logarithm is an array (controllers, tasks × cases, pairs), where a pair is a factor row
-        and a repetition.
+        The logarithms are an array (controllers, tasks × cases, pairs), where a pair is a factor
+        row and a repetition.  Tasks, cases and pairs that lack results of a controller are omitted.
         """
         mask = self.select(robot=robot)
         columns = {name: self[name][mask].astype(int) for name in (*GROUPS, "row", "repetition")}
@@ -222,12 +229,12 @@ class StudyResults:
         return self.names["joints"]
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write all runs as a table; robots, tasks, cases and controllers are numbers from 0."""
+        """Write all runs as a CSV table, with robots, tasks, cases and controllers as indices."""
         write_table({k: (v, self.units[k]) for k, v in self.columns.items()}, Path(path))
         return Path(path)
 
     def to_html(self, path: str | Path) -> Path:
-        """Write the report as one HTML file without external parts."""
+        """Write the report as one HTML file without external resources."""
         from brazo.study.report import write_study_report
 
         return write_study_report(self, path)

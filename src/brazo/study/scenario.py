@@ -1,4 +1,7 @@
-"""Conditions that are simulated in a study: cases, payload, faults, tasks and controllers."""
+"""Inputs of the runs of a study: cases (payload, model errors, noise, faults), tasks, controllers.
+
+A case is a set of conditions; a task is a reference trajectory.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,8 @@ class StudyFault:
     """Fault of one joint, active from the time `at` (s) on.
 
     `joint` is a name or a number from 1.  For a torque loss, `value` is the fraction of the torque
-    that is lost.  For an encoder bias, it is the offset (rad or m).
+    that is lost.  For an encoder bias, `value` is the offset (rad or m).  Other faults do not use
+    `value`.
     """
 
     kind: FaultKind
@@ -80,7 +84,7 @@ class Case:
             raise BrazoError(f"mass_error = {self.mass_error}; it must be greater than -1")
         if not self.disturbance_start < self.disturbance_stop:
             raise BrazoError(
-                f"the disturbance ends at {self.disturbance_stop:g} s, before its start at "
+                f"the disturbance ends at {self.disturbance_stop:g} s, not after its start at "
                 f"{self.disturbance_start:g} s"
             )
 
@@ -123,7 +127,11 @@ def make_controller(choice: Controller | ControllerChoice) -> Controller:
 
 
 def make_task(robot: Robot, task: str | Path | Callable[[Robot], Task]) -> Task:
-    """Return the trajectory of a task for a robot."""
+    """Return the trajectory of a task for a robot, a function t -> (q, qd, qdd).
+
+    `task` is "sines", "quintic", "step", the path of a via-point file, or a function that returns
+    the trajectory for a robot.
+    """
     if callable(task):
         return task(robot)
     if task == "sines":
@@ -136,9 +144,10 @@ def make_task(robot: Robot, task: str | Path | Callable[[Robot], Task]) -> Task:
 
 
 def step(robot: Robot) -> Task:
-    """Return a trajectory in which every joint makes a step from the first pose at t = 0.05 s.
+    """Return a trajectory in which every joint makes a step of 0.1 rad or 0.01 m at t = 0.05 s.
 
-    A joint steps in negative direction if it would otherwise exceed its upper limit.
+    The start is the first pose of the robot, or zero if the robot has no poses.  A joint steps in
+    negative direction if it would otherwise exceed its upper limit.
     """
     start = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)), dtype=float)
     size = np.array([STEP if kind == "revolute" else 0.1 * STEP for kind in robot.joint_kinds])

@@ -11,9 +11,9 @@
     results = study.run("results/pid")
 
 Runs are numbered.  Every combination of robot, task, case and controller is a group, and each group
-has one run for each row of the factors (one value of each factor) and each repetition.  Only the
-row and the repetition determine the random numbers of a run, so all controllers have the same
-noise, payloads and starts.
+has one run for each row of the factors (one value of each factor) and each repetition.  The random
+numbers of a run depend only on the seed of the study, the row and the repetition, so all
+controllers have the same noise, payloads and start positions.
 """
 
 from __future__ import annotations
@@ -77,9 +77,11 @@ class Study(StudyPlan):
     repetitions : number of runs of each row, with different random numbers.
     seed : seed of all random numbers.
     duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps per period.
-    success : max value of metrics, e.g. {"max_error.tool": 5e-3}; a run that exceeds a max
-        value, or does not finish, is not successful.
-    physics : "exact" (no contacts), or "contact": the steps of `brazo.Simulation` on a floor.
+        Runs that are not compiled use the step size of `brazo.Simulation` instead of `dt` and
+        `substeps`; these are runs with contacts, controllers in Python or some kinds of faults.
+    success : max value of metrics, e.g. {"max_error.tool": 5e-3}.  A run is successful if it does
+        not fail and each of these metrics is at most its max value; NaN is not successful.
+    physics : "exact" (no contacts), or "contact": `brazo.Simulation` with contacts, on a floor.
     """
 
     def __init__(
@@ -182,11 +184,14 @@ class Study(StudyPlan):
         return self._locks.setdefault((group.robot, group.controller), threading.Lock())
 
     def task(self, group: RunGroup) -> Task:
-        """Return the trajectory of a group."""
+        """Return the reference trajectory of a group, a function t -> (q, qd, qdd)."""
         return make_task(self.robots[group.robot], self.tasks[group.task])
 
     def reference(self, group: RunGroup) -> np.ndarray:
-        """Return the trajectory of a group at every control period, (3, m, n): q, qd and qdd."""
+        """Return q, qd and qdd (3, m, n) of the trajectory of a group at the m times 0, dt, ….
+
+        The last time is `duration`.
+        """
         key = group.robot, group.task
         if key not in self._references:
             t = sample_times(self.duration, self.dt)
@@ -240,10 +245,11 @@ class Study(StudyPlan):
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
     def _task_text(self, k: int) -> str | list[str]:
-        """Return the text of task k that identifies its trajectories.
+        """Return text that identifies the trajectories of task k.
 
-        For a function these are its name and the trajectories that it gives, because neither its
-        name nor its source contains the values that it uses.
+        For a file, it is the content of the file.  For a function, it is the name and a hash of the
+        trajectory of each robot, because neither the name nor the source of a function contains the
+        values that it uses.
         """
         name, task = self.task_names[k], self.tasks[k]
         if callable(task):
@@ -305,7 +311,7 @@ class Study(StudyPlan):
                     joint_index(robot, case.disturbance_joint, "disturbance")
 
     def check_factor(self, name: str) -> None:
-        """Raise BrazoError if there is no factor with this name."""
+        """Raise BrazoError if `name` is not the name of a factor that this study supports."""
         if name in CASE_FACTORS:
             return
         owner, _, gain = name.partition(".")

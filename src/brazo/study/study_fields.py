@@ -1,6 +1,6 @@
-"""Fields that all study files share: controllers, factors and counts.
+"""Readers of fields that several kinds of study files share: controllers, factors and counts.
 
-Every error gets the location of its field in the file.
+Error messages start with the location of the field in the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 
 
 def located(field: Field, make: Callable[[], Made]) -> Made:
-    """Call `make` and return its result; errors get the location of `field` in the file."""
+    """Call `make` and return its result; error messages get the location of `field`."""
     with field.errors_here():
         return make()
 
@@ -34,7 +34,8 @@ def folder_of(root: Field) -> Path:
 def loaded(field: Field, folder: Path, load: Callable[[str | Path], Made]) -> Made:
     """Call `load` with the name or path in a field and return the result.
 
-    A path is relative to `folder`.
+    A path with an extension is relative to `folder` if that file exists.  All other text is passed
+    to `load` unchanged.
     """
     text = field.text(300).strip()
     local = folder / text
@@ -67,8 +68,9 @@ def factors_of(
 ) -> dict[str, Factor]:
     """Return the factors of a study by name.
 
-    `dimensions(name, field)` returns the allowed dimensions of a factor.  `made(factors=…)` creates
-    the study, which checks each factor; errors get the location of the factor in the file.
+    `dimensions(name, field)` returns the allowed dimensions of a factor; an empty tuple allows all.
+    `made(factors=…)` creates the study, which checks each factor.  Error messages get the location
+    of the factor in the file.
     """
     factors: dict[str, Factor] = {}
     for name, field in fields["factors"].mapping().items() if "factors" in fields else ():
@@ -78,7 +80,7 @@ def factors_of(
 
 
 def success_of(fields: Mapping[str, Field], made: Callable[..., Any]) -> dict[str, float]:
-    """Return the max values of metrics by name.
+    """Return the max values of metrics, by name of the metric.
 
     `made(success=…)` creates the study, which checks each value.
     """
@@ -108,7 +110,7 @@ def whole_number(field: Field, least: int) -> int:
 def controllers_of(field: Field) -> dict[str, ControllerChoice]:
     """Return the controllers by name.
 
-    The field is a list of controller kinds, or a mapping of names to options and gains.
+    The field is a controller kind, a list of kinds, or a mapping of names to options and gains.
     """
     known = list(controllers())
     if not field.is_mapping:

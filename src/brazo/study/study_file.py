@@ -1,4 +1,6 @@
-"""Reader of study files: YAML fields to a `Study`.
+"""Reader of study files (YAML), which describe a `Study`, a `CellStudy` or a `DelayStudy`.
+
+Example of the file of a `Study`:
 
     name: payload-robustness
     robots: [puma560, arms/mine.yaml]
@@ -18,8 +20,7 @@
     sampling: latin-hypercube
     success: {max_error.tool: 5mm}
 
-Paths are relative to the file.  Every error message gives `file:line: field:` and the allowed
-values.
+Paths are relative to the file.  Every error message starts with `file:line: field:`.
 """
 
 from __future__ import annotations

@@ -20,7 +20,11 @@ class TextTable:
 
 
 def result_tables(results: StudyResults) -> list[TextTable]:
-    """Return the tables of the results: a ranking for each robot, or success rates."""
+    """Return the tables of the results.
+
+    A `Study` has a ranking for each robot.  A `CellStudy` has one table of success rates, and a
+    `DelayStudy` one table of the schemes.
+    """
     if results.names.get("kind") == "cell":
         return [TextTable(results.title, SUCCESS_HEAD, success_rows(results))]
     if results.names.get("kind") == "delay":
@@ -33,7 +37,7 @@ def result_tables(results: StudyResults) -> list[TextTable]:
 
 
 def ranking_table(results: StudyResults, robot: str) -> TextTable:
-    """Return the ranking of the controllers on a robot."""
+    """Return the ranking of the controllers on a robot: error (mm), success (%) and energy (J)."""
     rows = []
     for rank in results.ranking(robot):
         mask = results.select(robot=robot, controller=rank.controller)

@@ -105,8 +105,8 @@ def workspace(
     """Return the map of the workspace of a robot.
 
     `samples` is the number of joint positions; a power of 2 is best.  `size` is the edge of a cube
-    (m), by default a 40th of the largest extent.  `rows` selects the rows of the Jacobian: linear,
-    angular or all.
+    (m), by default a 40th of the largest extent.  `rows` selects the rows of the Jacobian for the
+    manipulability: "linear", "angular" or "all".  `seed` determines the joint positions.
     """
     arm = robot if isinstance(robot, Robot) else load(robot)
     if not isinstance(samples, int) or samples < 1:
@@ -123,7 +123,10 @@ def workspace(
 
 
 def joint_samples(arm: Robot, samples: int, seed: int = 0) -> Array:
-    """Return joint positions (samples, n) of a scrambled Sobol sequence within the limits."""
+    """Return joint positions (samples, n) of a scrambled Sobol sequence within the limits.
+
+    The range of a joint without limits is ±180° or ±1 m.
+    """
     import warnings
 
     from scipy.stats import qmc
@@ -153,8 +156,8 @@ def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
 def manipulability(arm: Robot, q: Array, rows: Rows = "linear") -> Array:
     """Return the manipulability (k,) at joint positions (k, n), as `Robot.dexterity` does.
 
-    For three Jacobian rows of full rank it is computed from a determinant, which is much faster
-    than from singular values.
+    For three Jacobian rows of full rank, the manipulability is computed from a determinant, which
+    is much faster than from singular values.
     """
     few = arm.dexterity(q[:16], rows)
     if ROWS[rows].stop - ROWS[rows].start > 3 or int(few.rank.max(initial=0)) < 3:
@@ -166,7 +169,7 @@ def manipulability(arm: Robot, q: Array, rows: Rows = "linear") -> Array:
 def gridded(
     robot: str, p: Array, w: Array, size: float, rows: Rows, origin: Array | float = 0.0
 ) -> WorkspaceMap:
-    """Return the cubes that contain positions p (k, 3) with manipulability w (k,).
+    """Return the map of the cubes that contain tool positions p (k, 3) with manipulability w (k,).
 
     `size` is the edge of a cube (m); the corners of the cubes are at `origin` (3,) plus multiples
     of `size`.

@@ -4,9 +4,10 @@ Joint motions      cubic_via_points, quintic_via_points, via_poses, cubic, quint
                    jerk_limited and concatenate return a `Trajectory`; jtraj returns the
                    samples of a quintic
 Tool paths         line, polyline, circle, circle_through, arc, square, spiral, helix,
-                   lissajous, function, sequence, text, svg, strokes, draw, track_video and
-                   recorded_path return a `CartesianPath`; `follow_path` and `plan_path`
-                   convert it to a `Trajectory`; nearest_placement moves it into reach
+                   lissajous, function, sequence, text, svg, strokes, draw and recorded_path
+                   return a `CartesianPath`; `follow_path` and `plan_path` convert a path to a
+                   `Trajectory`; nearest_placement moves or scales a path until it is feasible;
+                   track_video returns the strokes of a marker in a video, for `draw`
 Online motions     GoTo, Jog, CartesianJog, NullSpaceJog, Tracker
 Limits             limits_of, check, assert_within, scaled, fastest_within, time_optimal
 Files              to_dict, from_dict, read_via_points, read_via_list, read_trajectory

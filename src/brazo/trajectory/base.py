@@ -2,8 +2,8 @@
 
 A trajectory runs from `start` to `end` (s).  Before `start` and after `end`, q is constant and qd
 and qdd are 0.  At `start` and `end` themselves, qd and qdd are those of the motion.  A trajectory
-may consist of pieces; at the time at which one piece ends and the next one starts, the next one
-applies.
+may consist of pieces.  At the time at which two pieces meet, the values are those of the later
+piece.
 """
 
 from __future__ import annotations
@@ -57,7 +57,10 @@ class Table:
     qdd: Array
 
     def columns(self, robot: ColumnNames) -> dict[str, tuple[Array, str]]:
-        """All signals as a dictionary from name to (values, unit), for writing tables."""
+        """All signals as a dictionary from name to (values (m,), unit), for writing tables.
+
+        The names are `t`, and `q.JOINT`, `qd.JOINT` and `qdd.JOINT` for each joint of `robot`.
+        """
         found: dict[str, tuple[Array, str]] = {"t": (self.t, "s")}
         for label, values, suffix in (
             ("q", self.q, ""),

@@ -1,4 +1,4 @@
-"""`CartesianPath`: the tool's pose over time, with its velocity and acceleration.
+"""`CartesianPath`: the pose of the tool over time, with velocity and acceleration of the tool.
 
 A pose is a matrix (4, 4) in the base frame.  Velocities and accelerations of the tool point have
 six elements in base axes, linear then angular, as in the Jacobian.  The tool is at rest before the

@@ -10,7 +10,8 @@ motion of the tool is reduced, in this order:
   acceleration limit and 90 % of its jerk limit.
 * Before each step it is checked that the tool can still stop on its line after the step, inside the
   joint limits and away from singularities.  Otherwise the tool brakes instead, and `reason` gives
-  the cause.  To move the tool again, command another direction, or call `stop` first.
+  the cause.  To move the tool again, command a velocity at 90° or more from the blocked velocity,
+  or call `stop` first.
 * If a step would still exceed a limit of a joint, the tool's acceleration along its path is set to
   the nearest value that is feasible for all joints.
 * If a joint would still exceed a limit, or could no longer stop before its position limit, the step
@@ -92,8 +93,9 @@ class _Attempt:
 class CartesianJog:
     """Cartesian jogging of a robot that starts at rest at `q0` (n,).
 
-    `singular` is the singularity margin (see `Rates.margin`) at which a tool that moves towards a
-    singularity is stopped.  The tool may always move away from a singularity.
+    `limits` are the limits of the joints, and `tool` the limits of the tool motion.  `singular` is
+    the singularity margin (min singular value, see `Rates.margin`) at which a tool that moves
+    towards a singularity is stopped.  The tool may always move away from a singularity.
     """
 
     def __init__(
@@ -161,7 +163,10 @@ class CartesianJog:
             self._blocked, self.reason = None, ""
 
     def stop(self) -> None:
-        """Bring the tool to rest within its limits."""
+        """Bring the tool to rest within its limits.
+
+        Motion in a blocked direction is then allowed again, unless the joints are still braking.
+        """
         self._asked = np.zeros(6)
         if self._blocked is not None and self._brake is None:
             self._blocked, self.reason = None, ""
@@ -308,7 +313,10 @@ class CartesianJog:
             self._margin = self._motion.rates(self._state.q, np.zeros(6), np.zeros(6)).margin
 
     def _advance(self, wanted: Array, dt: float) -> _Tool:
-        """State of the tool after dt (s), while it accelerates to the velocity `wanted`."""
+        """State of the tool after dt (s), while it accelerates to the velocity `wanted` (6,).
+
+        The velocity is reduced first if a joint could not follow it.
+        """
         q = self._state.q
         steady = self._motion.rates(q, wanted, np.zeros(6))
         speed = _share(0.95 * self.limits.speed, steady.qd)

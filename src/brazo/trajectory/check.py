@@ -1,8 +1,9 @@
 """Check of a trajectory against a robot's limits: time, joint and amount of each violation.
 
 Positions are compared with the position limits of the joints, velocities and torques with the
-limits of the drives, and accelerations with limits given by the caller.  The motion is sampled on a
-grid of times that contains both sides of every break.  Near each peak that could exceed a limit,
+limits of the drives, and accelerations with limits given by the caller.  Limits given by the caller
+replace all limits of the robot.  The motion is sampled on a grid of times that contains both sides
+of every break.  Near each peak that could exceed a limit,
 the maximum is refined.  The start of a violation is found by bisection.  A violation shorter than
 the grid step `dt` may not be detected.
 
@@ -76,7 +77,8 @@ def check(
     For each joint, each quantity and each of its two limits (upper and lower), there is at most one
     violation in the list.  `limits` replaces the limits of the robot file (see `limits_of`).
     Without `limits`, accelerations are not checked, because robot files have no acceleration
-    limits.  `dt` (s) is the max step of the sampling grid; by default the grid has 4000 points.
+    limits.  Jerk is never checked.  `dt` (s) is the max step of the sampling grid; the default is
+    1/4000 of the duration.
     """
     what = _checks(trajectory, robot, limits)
     if not what.columns:

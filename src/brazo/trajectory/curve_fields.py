@@ -1,4 +1,4 @@
-"""Curves in programs and trajectory files: their arguments, reading and transformation.
+"""Curves in programs and trajectory files: declaration, reading and transformation to a path.
 
 Each curve is a path of `brazo.trajectory`.  Points and directions are given in a user frame and
 transformed to the robot's base frame, where joint motion is planned.
@@ -213,15 +213,15 @@ def _file_name(field: Field) -> str:
 
 
 def svg_of(curve: str, values: Mapping[str, Any], folder: Path | None) -> Drawing | None:
-    """Read the drawing of an `svg` curve; return None for other curves.
+    """Read, scale and centre the drawing of an `svg` curve; return None for other curves.
 
-    The result can be passed to several calls of `curve_in_base`.
+    The drawing can be passed to several calls of `curve_in_base`.
     """
     return _svg(values, folder) if curve == "svg" else None
 
 
 def _svg(values: Mapping[str, Any], folder: Path | None) -> Drawing:
-    """Read the drawing of an `svg` curve, from its SVG file or its path data."""
+    """Read the drawing of an `svg` curve from its SVG file or path data; scale and centre it."""
     if "data" in values:
         data = str(values["data"]).replace("&", "").replace('"', "").replace("<", "")
         # Path data is in mm, y up.
@@ -261,9 +261,10 @@ def curve_in_base(
 ) -> CartesianPath:
     """Create the path of a curve in the base frame.
 
-    `T` (4, 4) is the pose of the curve's frame, and `R` (3, 3) the tool orientation.  `folder` is
-    the folder of the file that contains the curve, for SVG files.  `drawing` is the drawing of an
-    `svg` curve if it has already been read.
+    `values` are the arguments of the curve, with points and directions in the user frame.  `T`
+    (4, 4) is the pose of this frame and `R` (3, 3) the tool orientation, both in the base frame.
+    `folder` is the folder of the file that contains the curve; SVG files are searched there.
+    `drawing` is the drawing of an `svg` curve if it has already been read.
     """
     given: dict[str, Any] = {}
     # Angles of a curve start at the x axis of its frame, not of the base.

@@ -1,7 +1,7 @@
 """Curves in space: a point p(x) for the progress x from 0 to 1, with three derivatives.
 
     straight    p = p₀ + x (p₁ − p₀)
-    helix       p = c + r (cos θ e₁ + sin θ e₂) + h θ/2π e₃,  θ = θ₀ + 2π·turns·x
+    helix       p = c + r (cos θ e₁ + sin θ e₂) + h·turns·x e₃,  θ = θ₀ + 2π·turns·x
                 (h = 0: a circle or an arc)
     spiral      as a helix with h = 0, with r from r₀ to r₁ (Archimedes)
     lissajous   p = c + Σ Aᵢ sin(2π fᵢ x + φᵢ) eᵢ
@@ -38,7 +38,7 @@ class Curve(ABC):
 
     @abstractmethod
     def at(self, x: Array) -> Array:
-        """Point (m) and its first three derivatives with respect to x, as an array (4, m, 3)."""
+        """Points in metres and three derivatives with respect to x (m,), as an array (4, m, 3)."""
 
     def slope(self, x: Array) -> Array:
         """First derivative (m, 3) with respect to x; subclasses may compute it faster than `at`."""
@@ -280,7 +280,7 @@ class _ByLength(Curve):
         if total <= 0.0 or speed.min() < 1e-9 * total:
             u = float(edges[int(np.argmin(speed))])
             raise BrazoError(
-                f"the curve has zero velocity or reverses at {100 * u:.1f} % of its length; "
+                f"the curve has zero velocity or reverses at {100 * u:.1f} % of its parameter; "
                 "a path needs a tangent everywhere"
             )
         self._edges, self._sums = edges, np.concatenate([[0.0], np.cumsum(panels)])

@@ -76,7 +76,10 @@ class Drawing:
         return self.shifted(-self.bounds.mean(axis=0))
 
     def fitted(self, width: float | None = None, height: float | None = None) -> Drawing:
-        """Return the drawing scaled to a width or a height (m), or to fit into both."""
+        """Return the drawing scaled to a width or a height (m), or to fit into both.
+
+        The aspect ratio is kept.
+        """
         size = np.diff(self.bounds, axis=0)[0]
         wanted = [(w, s, n) for w, s, n in ((width, size[0], "width"), (height, size[1], "height"))]
         factors = []
@@ -94,9 +97,10 @@ class Drawing:
         return self.scaled(min(factors))
 
     def placed(self, axes: Array, origin: Array) -> Drawing:
-        """Return the drawing in space, with its origin at `origin`.
+        """Return the drawing in space, with its origin at `origin` (3,).
 
-        The first two columns of `axes` (3, 3) are the directions of its x and y axes.
+        The first two columns of `axes` (3, 3) are the directions of the x and y axes of the
+        drawing.
         """
         return self._affine(axes, origin)
 

@@ -75,7 +75,9 @@ def draw(
 
     `centre` is the position of the drawing's origin, `normal` the normal of the plane, and `start`
     the direction of the drawing's x axis.  `orientation` is the tool orientation, a rotation matrix
-    or `Radial`.
+    or `Radial`.  `timing` is a `Timing`, or the duration in seconds.  Between strokes the pen is
+    raised by `lift` (m), along `normal` or, with `retract="tool"`, along the negative z axis of the
+    tool.
     """
     turning = read_orientation(orientation)
     if not isinstance(turning, Constant | Radial):
@@ -110,9 +112,9 @@ def text(
     lift: float = LIFT,
     retract: Retract = "normal",
 ) -> DrawingPath:
-    """Tool path for a text centred at `centre`; see `text_drawing`.
+    """Tool path for a text centred at `centre`; see `text_drawing` for the fonts.
 
-    `height` (m) is the height of a capital letter.
+    `height` (m) is the height of a capital letter.  The other arguments are those of `draw`.
     """
     drawing = text_drawing(content, height, font).centred()
     return draw(drawing, centre, orientation, timing, normal, start, lift, retract)
@@ -132,7 +134,8 @@ def svg(
 ) -> DrawingPath:
     """Tool path for the paths of an SVG file, centred at `centre`.
 
-    The drawing is scaled to `width` and `height` (m) if they are given.
+    The drawing is scaled to `width` or `height` (m), or to fit into both; by default it has the
+    size given in the file.  The other arguments are those of `draw`.
     """
     drawing = read_svg(file)
     if width is not None or height is not None:
@@ -153,7 +156,9 @@ def strokes(
 ) -> DrawingPath:
     """Tool path for strokes through points.
 
-    `points` is a list of arrays (k, 2) in m, relative to `centre` in the plane.
+    `points` is a list of arrays (k, 2) in m, relative to `centre` in the plane.  With `smooth`, the
+    points are joined by splines, otherwise by straight lines.  The other arguments are those of
+    `draw`.
     """
     drawing = drawing_of_points(points, smooth)
     return draw(drawing, centre, orientation, timing, normal, start, lift, retract)

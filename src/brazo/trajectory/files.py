@@ -14,8 +14,9 @@ An example of a via-point file:
       - {t: 3s, xyz: [0.3, 0.2, 0.25], rpy: [180deg, 0, 0]}
 
 A point is given by joint values `q`, or by the tool pose: `xyz` with `rpy` or `wxyz`, or `xyz`
-alone with free orientation.  `qd` and, for a quintic, `qdd` are optional.  Angles may be given in
-degrees; velocities have the joint's unit per second.
+alone with free orientation.  For cubics and quintics, joint velocities `qd` are optional; for
+quintics, joint accelerations `qdd` too.  Numbers without a unit are in rad, m and s.  In `qd`,
+`90deg` means 90°/s.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def read_via_points(path: str | Path, robot: Robot) -> Piecewise:
 
 
 def parse_via_points(text: str, robot: Robot, path: str | Path | None = None) -> Piecewise:
-    """Read the text of a via-point file as a trajectory; error messages name `path`."""
+    """Read the text of a via-point file as a trajectory; error messages name the file `path`."""
     return parse_via_list(text, robot, path).trajectory(robot)
 
 
@@ -119,7 +120,7 @@ def read_via_list(path: str | Path, robot: Robot) -> ViaList:
 
 
 def parse_via_list(text: str | bytes, robot: Robot, path: str | Path | None = None) -> ViaList:
-    """Read the points in the text of a via-point file; error messages name `path`."""
+    """Read the points in the text of a via-point file; error messages name the file `path`."""
     return _read(parse_document(text, None if path is None else Path(path)), robot)
 
 
@@ -207,7 +208,7 @@ def _numbers(field: Field, robot: Robot) -> list[float]:
 def _rates(field: Field | None, robot: Robot) -> Array | None:
     """Read joint velocities or accelerations, one per joint; None if the field is missing or null.
 
-    A velocity without a unit is in rad/s or m/s; `90deg` means 90°/s.
+    A value without a unit is in rad/s or m/s (rad/s² or m/s²); `90deg` means 90°/s (90°/s²).
     """
     if field is None or field.is_null:
         return None

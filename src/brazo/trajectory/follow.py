@@ -61,7 +61,10 @@ class PathError:
 
 
 class PathInfeasible(BrazoError):
-    """Raised when an arm cannot follow a path; has the first infeasible point and the cause."""
+    """Raised when an arm cannot follow a path.
+
+    `t` (s) and `position` (3,) are the first infeasible point of the path, and `kind` is the cause.
+    """
 
     def __init__(self, message: str, t: float, position: Array, kind: Kind) -> None:
         super().__init__(message)
@@ -87,9 +90,13 @@ def follow_path(
     """Compute the joint motion that moves the tool along a path.
 
     At the start, the IK solution nearest to `q0` or the solution of the named `branch` is used.
-    The tool is exactly on the path at times that are at most `dt` (s) apart.  In between, it may
-    deviate by up to `tolerance` (m, and rad for a full orientation).  If the deviation is larger,
-    an error asks for a smaller dt.
+    The tool is exactly on the path at times that are at most `dt` (s) apart.  In between, the tool
+    may deviate by up to `tolerance` (m, and rad for a full orientation).  If the deviation is
+    larger, an error asks for a smaller dt.
+
+    `orientation` is the constraint: "full", "nearest" (position and closest feasible orientation)
+    or "free" (position only).  Raises `PathInfeasible` if the arm cannot follow the path, or if the
+    singularity margin (min singular value, see `Rates.margin`) is below `singular`.
     """
     tolerance = positive(tolerance, "tolerance")
     t = step_times(path, dt)
@@ -117,9 +124,9 @@ def follow_times(
     orientation: Orientation = "full",
     singular: float = SINGULAR,
 ) -> Piecewise:
-    """Compute the joint motion along a path; the tool is exactly on it at times t (m,).
+    """Compute the joint motion along a path; the tool is exactly on the path at times t (m,).
 
-    `t` must include all breaks of the path.
+    `t` must include all breaks of the path.  The other arguments are those of `follow_path`.
     """
     one_of(orientation, ORIENTATIONS, "orientation")
     # Just before and after each time, beyond its rounding: the acceleration jumps at breaks.
@@ -137,7 +144,7 @@ def follow_times(
 def path_error(
     robot: Robot, motion: Trajectory, path: CartesianPath, t: Array | None = None
 ) -> PathError:
-    """Deviation of the tool from the path at times (m,), by default 10 000 evenly spaced times."""
+    """Max deviation of the tool from the path at times t (m,); default: 10 000 even times."""
     t = np.linspace(0.0, path.duration, 10_000) if t is None else t
     gap, turn = deviations(robot, motion, path, t)
     k, j = int(np.argmax(gap)), int(np.argmax(turn))
@@ -159,7 +166,8 @@ def onto(
 ) -> tuple[Array, float, float]:
     """Solve for joint positions with the tool at the pose T, by Newton's method from q.
 
-    Return the joint positions and the remaining position (m) and orientation error (rad).
+    Return the joint positions and the remaining position (m) and orientation error (rad).  Unless
+    `orientation` is "full", only the position is solved, and the orientation error is 0.
     """
     full = orientation == "full"
     best = gap = turn = math.inf
@@ -187,7 +195,10 @@ def hermite_end(q: Array, r0: Any, r1: Rates, h: float) -> Array:
 
 
 def pose_shift(T: Array, wanted: Array) -> Array:
-    """Displacement (6,) from the pose T to `wanted`, linear then angular, in base axes."""
+    """Displacement (6,) from the pose T to `wanted`, linear then angular, in base axes.
+
+    The length of the angular part is the sine of the rotation angle below 60°, otherwise the angle.
+    """
     shift = np.empty(6)
     shift[:3] = wanted[:3, 3] - T[:3, 3]
     R = wanted[:3, :3] @ T[:3, :3].T
@@ -228,8 +239,8 @@ class _Tracker:
     ) -> tuple[Array, list[Rates], list[Rates]]:
         """Return the configurations at all times, and the rates at both ends of every step.
 
-        `before` has the path samples just before each time; at breaks of the path they differ
-        from `self.now`, the samples just after it.
+        `before` has the path samples just before each time.  At breaks of the path they differ
+        from `self.now`, the samples just after each time.
         """
         t, now, breaks = self.t, self.now, set(self.path.breaks.tolist())
         start = self._start(q0, branch)
@@ -251,7 +262,7 @@ class _Tracker:
         return found, first[:-1], last
 
     def _start(self, q0: Any, branch: str | None) -> Array:
-        """Start configuration: q0 if it places the tool at the start of the path, else by IK."""
+        """Start configuration: q0 if its full tool pose is the start of the path, else by IK."""
         T = self.now.T[0]
         if branch is None and self.orientation == "full" and np.shape(q0) == (self.robot.n,):
             q = np.array(q0, dtype=float)

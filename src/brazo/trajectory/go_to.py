@@ -24,10 +24,12 @@ Array = np.ndarray
 
 
 class GoTo:
-    """Jerk-limited motion to a changing target; all joints arrive at the same time.
+    """Jerk-limited joint motion to a target that may change.
 
-    `limits` are the limits of the motion (see `limits_of`).  `q0`, `qd0` and `qdd0` (n,) are the
-    initial joint positions, velocities and accelerations; the default is at rest.
+    All joints arrive at the same time, unless a joint would then exceed a position limit.  `limits`
+    are the limits of the motion (see `limits_of`).  `q0`, `qd0` and `qdd0` (n,) are the initial
+    joint positions, velocities and accelerations; the default is at rest.  The joints brake until
+    `target` is called.
     """
 
     def __init__(self, limits: Limits, q0: Any, qd0: Any = None, qdd0: Any = None) -> None:
@@ -61,7 +63,7 @@ class GoTo:
         return 0.0 if self._plan is None else max(self._plan.duration - self._t, 0.0)
 
     def target(self, q: Any) -> None:
-        """Set the target to joint positions q (n,)."""
+        """Set the target to joint positions q (n,); an error if they are outside the limits."""
         goal = vector(q, self.limits.n, "target")
         past = violations(goal, self.limits.position)
         if past.any():

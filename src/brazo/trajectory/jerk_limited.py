@@ -102,7 +102,12 @@ def _move(q0: Array, q1: Array, limits: Limits) -> Piecewise:
 
 
 class RuckigPlanner:
-    """Planner for jerk-limited motions of several joints; its plans are Ruckig trajectories."""
+    """Planner for jerk-limited motions of several joints; its plans are Ruckig trajectories.
+
+    `interface` selects whether targets are positions or velocities.  `synchronise` selects whether
+    all joints arrive at the same time ("time"), also stay on a straight line ("line"), or move
+    independently ("none").
+    """
 
     def __init__(self, limits: Limits, interface: Interface, synchronise: Together) -> None:
         n = limits.n

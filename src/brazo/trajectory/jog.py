@@ -35,7 +35,10 @@ JERK_TIME = 0.1  # s, from rest to max acceleration at max jerk
 
 
 def jog_limits(robot: Robot) -> Limits:
-    """Motion limits of a robot while it is jogged, with the accelerations of this module."""
+    """Motion limits of a robot for jogging: those of its file, the others assumed.
+
+    Max acceleration reaches max speed in 0.25 s, and max jerk reaches max acceleration in 0.1 s.
+    """
     assume = replace(ASSUMED, acceleration_time=ACCELERATION_TIME, jerk_time=JERK_TIME)
     return limits_of(robot, assume=assume)
 
@@ -43,8 +46,8 @@ def jog_limits(robot: Robot) -> Limits:
 class Jog:
     """Jogging of single joints at commanded speeds.
 
-    The joints start at rest at `q0` (n,).  A joint outside its position limits may only
-    move back towards them.
+    The joints start at rest at `q0` (n,).  A joint that starts outside its position limits cannot
+    move further outside than `q0`.
     """
 
     def __init__(self, limits: Limits, q0: Any) -> None:
@@ -163,7 +166,7 @@ class _Axis:
             self.run(min(max(speed, -self._speed), self._speed))
 
     def _bounded_acceleration(self, dt: float) -> float:
-        """Return the commanded acceleration, reduced so far that the speed stays within its limit.
+        """Return the commanded acceleration, reduced such that the speed stays within its limit.
 
         The speed still rises during dt (s) and while the acceleration is then reduced to zero.
         """

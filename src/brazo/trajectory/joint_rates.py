@@ -10,8 +10,8 @@ With J = (V; W), N = 1 − V⁺V and B = W N:
 
     q̇ = V⁺ v + B⁺ (ω − W V⁺ v)
 
-For six joints away from singularities this is J⁻¹ (v, ω).  An arm with fewer joints follows the
-position with the closest feasible rotation.  For more joints it is the pseudoinverse solution.  q̈
+For six joints away from singularities, q̇ is J⁻¹ (v, ω).  An arm with fewer joints follows the
+position with the closest feasible rotation.  For more joints, q̇ is the pseudoinverse solution.  q̈
 is the exact time derivative of q̇, with the derivative of a pseudoinverse of constant rank (Golub,
 Pereyra 1973)
 
@@ -52,9 +52,10 @@ class Rates:
 
 
 class ToolMotion:
-    """Computes the joint rates of a robot for tool motions (see the docstring of this module).
+    """Computes the joint velocities and accelerations of a robot for given tool motions.
 
-    With `turning=False` only the position of the tool is controlled, not its orientation.
+    The position of the tool has priority over its orientation, and the joint motion is minimal.
+    With `turning=False` only the position is controlled, not the orientation.
     """
 
     def __init__(self, robot: Robot, turning: bool = True) -> None:

@@ -52,7 +52,7 @@ ASSUMED = Assumed()
 class Limits:
     """Max speed, acceleration, jerk and torque of each joint, and position limits.
 
-    A single number applies to all joints.  Infinite means no limit.
+    A single number applies to all joints.  Infinite means no limit, as does `position=None`.
     """
 
     speed: Any  # (n,) rad/s, m/s

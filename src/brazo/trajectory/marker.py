@@ -7,8 +7,8 @@ colour.  Light and shade on the marker then do not matter.  The hue is the angle
     (R − (G + B)/2,  √3/2 (G − B))
 
 White, grey and black have no hue (saturation below 0.25 or value below 0.15).  For such a marker,
-for example a lamp, a pixel matches if its value differs by at most 0.2 and its saturation is at
-most 0.25.
+for example a lamp, a pixel matches if its value differs by at most 0.2, and its saturation is at
+most 0.25 or its value at most 0.15.
 
 Colours are compared with a precomputed table of 64 steps per channel.
 """
@@ -71,9 +71,10 @@ def color_text(color: tuple[float, float, float]) -> str:
 
 
 def color_table(color: tuple[float, float, float], tolerance: float = TOLERANCE) -> Array:
-    """Boolean table (64, 64, 64) that is True for the colours that match that of the marker.
+    """Boolean table (64, 64, 64) that is True for the colours that match the marker `color`.
 
-    The indices are the 8-bit channels R, G, B divided by 4.
+    The indices are the 8-bit channels R, G, B divided by 4.  `tolerance` (rad) is the max
+    difference in hue.
     """
     if not 0.0 < tolerance <= math.pi:
         raise BrazoError(

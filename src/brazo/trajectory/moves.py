@@ -38,7 +38,11 @@ _PEAKS = {"cubic": (1.5, 6.0), "quintic": (15.0 / 8.0, 10.0 / math.sqrt(3.0))}
 def cubic(
     q0: Any, q1: Any, duration: float | None = None, *, speed: Any = None, acceleration: Any = None
 ) -> Piecewise:
-    """Cubic motion from q0 to q1 (n,), in `duration` seconds or as fast as the limits allow."""
+    """Cubic motion from q0 to q1 (n,), with zero velocity at both ends.
+
+    The motion takes `duration` seconds, or is as fast as the limits `speed` and `acceleration`
+    allow, each (n,) or one number for all joints.
+    """
     return _polynomial("cubic", q0, q1, duration, speed, acceleration)
 
 
@@ -47,7 +51,8 @@ def quintic(
 ) -> Piecewise:
     """Quintic motion from q0 to q1 (n,), with zero velocity and acceleration at both ends.
 
-    It takes `duration` seconds, or is as fast as the limits allow.
+    The motion takes `duration` seconds, or is as fast as the limits `speed` and `acceleration`
+    allow, each (n,) or one number for all joints.
     """
     return _polynomial("quintic", q0, q1, duration, speed, acceleration)
 
@@ -82,7 +87,8 @@ def trapezoid(
 ) -> Piecewise:
     """Fastest synchronised trapezoidal motion from q0 to q1 (n,) within the limits.
 
-    `speed` and `acceleration` are the limits, (n,) or one number for all joints.
+    `speed` and `acceleration` are the limits, (n,) or one number for all joints.  All joints arrive
+    at the same time.  With `synchronise="line"` they also stay on a straight line in joint space.
     """
     one_of(synchronise, SYNCHRONISE, "synchronise")
     q0, q1 = ends(q0, q1)

@@ -44,9 +44,9 @@ _SHARES = {"speed": 0.95, "bend": 0.3, "acceleration": 0.5, "jerk": 0.4}  # of a
 class NullSpaceJog:
     """Null-space jogging of a redundant arm that starts at rest at `q0` (n,).
 
-    A positive speed moves the first joint in its positive direction.  If the first joint does not
-    move, the sign refers to the joint that moves most.  `singular` is the singularity margin (see
-    `Rates.margin`) at which the arm stops.
+    At `q0`, a positive speed moves the first joint in its positive direction.  If the first joint
+    hardly moves, the sign refers to the joint that moves most.  `singular` is the singularity
+    margin (min singular value, see `Rates.margin`) at which the arm stops.
     """
 
     def __init__(self, robot: Robot, limits: Limits, q0: Any, singular: float = 0.02) -> None:
@@ -157,9 +157,9 @@ class NullSpaceJog:
         return ds, speed, acceleration, rest.at_time(rest.duration)[0][0]
 
     def _obstacle(self, distance: float) -> str:
-        """Message that names a limit or singularity that is passed at a distance ahead, or "".
+        """Message that names a limit or singularity that the arm passes; empty if there is none.
 
-        `distance` (rad) is measured along the self-motion.
+        The configuration at `distance` (rad) ahead along the self-motion is checked.
         """
         q, _ = self._along(self._state.q, self._u, distance)
         limits = self.limits.position

@@ -7,9 +7,9 @@ the base frame of the robot:
       text: {text: RV-2AJ, height: 20mm, centre: [0.30, 0, 0.20], font: outline, lift: 10mm}
     rpy: [180deg, 0, 0]     # tool orientation; default: as in the start configuration
     time: 20s               # or tool_speed (max, default 50mm/s)
-    orientation: nearest    # or full, free
+    orientation: nearest    # or full, free; default: full if the tool has six degrees of freedom
 
-Without `time`, the motion is slowed down where the joints cannot follow at the tool speed.
+Without `time`, the whole motion is slowed down if the joints cannot follow at the tool speed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,10 @@ class PathFile:
         return curve_in_base(self.curve, self.values, np.eye(4), R, timing, self.folder)
 
     def trajectory(self, robot: Robot, q0: Any = None) -> Piecewise:
-        """Plan the joint motion, in the IK branch nearest to `q0` in which the path is feasible."""
+        """Plan the joint motion, in the IK branch nearest to `q0` in which the path is feasible.
+
+        If the file has no `time`, the motion is slowed down to satisfy the limits of the robot.
+        """
         motion = plan_path(robot, self.path(robot, q0), q0, orientation=self.orientation)
         if self.time is None:
             motion = cast(Piecewise, fastest_within(motion, robot))

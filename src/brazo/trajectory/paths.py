@@ -1,8 +1,8 @@
 """Tool paths: line, polyline, circle, arc, square, spiral, helix, Lissajous, a function.
 
-All functions take a `timing`: a `Timing`, or a duration in seconds for the quintic profile.  The
-`orientation` of the tool is a constant rotation matrix, or one of `Between`, `AlongPath`, `Radial`.
-Lines and polylines take it from their poses instead.
+All functions except `function` take a `timing`: a `Timing`, or a duration in seconds for the
+quintic profile.  The `orientation` of the tool is a constant rotation matrix, or one of `Between`,
+`AlongPath`, `Radial`.  Paths through poses take the orientation from the poses.
 
 A plane is given by its `normal`.  Angles in the plane start at the direction `start`, by default
 the base x axis projected into the plane (or the base y axis if the normal is along x).
@@ -83,7 +83,7 @@ def polyline(
     lengths = np.linalg.norm(np.diff(points, axis=0), axis=1)
     if (lengths < 1e-9).any():
         k = int(np.argmax(lengths < 1e-9))
-        raise BrazoError(f"points {k} and {k + 1} of the polyline are equal; remove one")
+        raise BrazoError(f"points[{k}] and points[{k + 1}] of the polyline are equal; remove one")
     if corners == "stop":
         if blend is not None:
             raise BrazoError("'blend' is given, so 'corners' must be 'blend', not 'stop'")
@@ -103,7 +103,10 @@ def circle(
     start: Any = None,
     turns: float = 1.0,
 ) -> CartesianPath:
-    """Circle in the plane with `normal`: counterclockwise, or clockwise with negative `turns`."""
+    """Circle in the plane with `normal`: counterclockwise, or clockwise with negative `turns`.
+
+    The path starts at the angle 0, in the direction `start` from `centre`.
+    """
     radius = positive(radius, "radius")
     angle = 2.0 * math.pi * _turns(turns)
     axes = plane_axes(normal, start)
@@ -172,7 +175,11 @@ def helix(
     axis: Any = Z,
     start: Any = None,
 ) -> CartesianPath:
-    """Helix that advances `pitch` metres along the axis per turn; `pitch` may be negative."""
+    """Helix that advances `pitch` metres along the axis per turn; `pitch` may be negative.
+
+    `centre` is the centre of the circle at the start.  With negative `turns` the rotation is
+    clockwise about the axis.
+    """
     radius = positive(radius, "radius")
     rise = float(array(pitch, "pitch")) * abs(_turns(turns))
     curve = Winding(
@@ -255,7 +262,7 @@ def _stopping(
 def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve, Array]:
     """Polyline with rounded corners, and the progress from 0 to 1 at which it passes each point.
 
-    `lengths` are the lengths of its lines, and `blend` (m) is the distance from a corner at which
+    `lengths` are the lengths of the lines, and `blend` (m) is the distance from a corner at which
     rounding starts.
     """
     if blend is None:
@@ -269,7 +276,7 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
     if (taken > lengths).any():
         k = int(np.argmax(taken > lengths))
         raise BrazoError(
-            f"blend of {d:g} m is too long for the side of {lengths[k]:g} m from point {k}; "
+            f"blend of {d:g} m is too long for the side of {lengths[k]:g} m from points[{k}]; "
             f"max {d * lengths[k] / taken[k]:g} m"
         )
     parts: list[Curve] = []
@@ -281,7 +288,7 @@ def _blended(points: Array, lengths: Array, blend: float | None) -> tuple[Curve,
         out = (after - vertex) / lengths[k]
         if into @ out < -0.99:
             raise BrazoError(
-                f"at point {k} the polyline reverses, which cannot be blended; use corners 'stop'"
+                f"at points[{k}] the polyline reverses, which cannot be blended; use corners 'stop'"
             )
         straight = Straight(at, vertex - d * into)
         if straight.length > 1e-12:

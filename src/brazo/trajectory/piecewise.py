@@ -4,8 +4,8 @@ Each piece has a local time τ = t − b_k for b_k ≤ t < b_{k+1}:
 
     q(t) = c_k0 + c_k1 τ + c_k2 τ² + …
 
-Local time keeps the coefficients well conditioned: the matrix of a cubic
-in absolute time has the condition number 4·10¹⁵ for a piece of 0.1 s that starts at 100 s.
+Local time keeps the coefficients well conditioned.  In absolute time, the matrix that determines
+the coefficients of a cubic has the condition number 4·10¹⁵ for a piece of 0.1 s from t = 100 s.
 
 `cubic_pieces` and `quintic_pieces` compute the polynomials from the states at both ends of a piece.
 `merge` combines the motions of single joints with different breaks.
@@ -31,7 +31,8 @@ _BLOCK = 2048  # samples
 class Piecewise(Trajectory):
     """Trajectory of polynomial pieces.
 
-    `breaks` (pieces + 1,) are in s; `coefficients` are (pieces, order, n).
+    `breaks` (pieces + 1,) are in s.  `coefficients` are (pieces, order, n), lowest power first,
+    where the order is the degree plus 1.
     """
 
     def __init__(self, breaks: Any, coefficients: Any) -> None:
@@ -176,7 +177,10 @@ def merge(joints: Sequence[tuple[Array, Array]]) -> Piecewise:
 
 
 def concatenate(*trajectories: Piecewise) -> Piecewise:
-    """Concatenate trajectories in time; each starts when the previous one ends."""
+    """Concatenate trajectories in time; each starts when the previous one ends.
+
+    The start positions of a trajectory must be the end positions of the previous one.
+    """
     if not trajectories:
         raise BrazoError("concatenate needs at least one trajectory")
     order = max(part.coefficients.shape[1] for part in trajectories)

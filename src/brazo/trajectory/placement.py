@@ -4,9 +4,9 @@ The search looks for the shortest shift, or for the largest scale about the cent
 placement is a candidate if one IK branch is within the joint limits at all samples of the path,
 without jumps (checked by batch inverse kinematics).  Shifts are searched first in 26 directions
 with increasing length, then around the best shift with decreasing spread.  The joint motion is then
-planned for the candidates, best first, which also excludes singularities.  The result is the
-first candidate that the arm can follow.  The search is deterministic, but the shift is not proven
-to be the minimum.
+planned for up to eight candidates, best first, which also excludes singularities.  The result is
+the first candidate that the arm can follow.  The search is deterministic, but the shift is not
+proven to be the minimum.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Placement:
     """A feasible placement of a path.
 
     `path` is the moved path, and `motion` the joint motion along it.  `shift`, `scale` and `about`
-    are the arguments of `CartesianPath.moved` that produce it.
+    are the arguments of `CartesianPath.moved` that produce the moved path.
     """
 
     shift: Array  # (3,) m
     scale: float
-    about: Array  # (3,) m, point that the scale keeps
+    about: Array  # (3,) m, point that does not move in scaling
     path: CartesianPath
     motion: Piecewise
 
@@ -67,11 +67,11 @@ def nearest_placement(
     tolerance: float = TOLERANCE,
     dt: float = STEP,
 ) -> Placement:
-    """Find the feasible placement nearest to the current one.
+    """Find the feasible placement nearest to the current placement of a path.
 
-    `by="shift"` searches for the shortest shift, and `by="scale"` for the largest scale.  The other
-    arguments are those of `plan_path`.  Raises `BrazoError` if no shift up to 0.4 m, or no scale
-    from 98 % down to 4 %, is feasible.
+    `by="shift"` searches for the shortest shift, and `by="scale"` for the largest scale below 1.
+    The other arguments are those of `plan_path`.  Raises `BrazoError` if no feasible shift of up to
+    0.4 m, or no feasible scale down to 4 %, is found.
     """
     one_of(by, BY, "by")
     times = np.linspace(0.0, path.duration, SAMPLES)
@@ -157,7 +157,7 @@ class _Search:
         return [(zero, float(s)) for s in np.unique([*better, *_SCALES[fits]])[::-1]]
 
     def accepted(self, shifts: Array, scales: Array) -> Array:
-        """Mask (k,) of the placements in which one IK branch reaches all samples without a jump."""
+        """Mask (k,) of placements with an IK branch within the limits at all samples, no jumps."""
         checkpoint()
         poses = np.stack([self._poses(d, s) for d, s in zip(shifts, scales, strict=True)])
         # Numeric solutions, of a free orientation, are not worth many attempts here.

@@ -1,12 +1,13 @@
 """`plan_path`: the joint motion along a tool path, in an IK branch in which the path is feasible.
 
 The possible starts are the IK solutions of the first pose, including those with full turns added to
-joints whose range allows it.  They are tried in order of distance from the current configuration,
-until the arm can follow the whole path from one of them.  If the path is not feasible from any
-start, the error reports the start from which the arm gets furthest.
+joints whose range allows it.  Up to 32 starts are tried in order of distance from the current
+configuration, until the arm can follow the whole path from one of them.  If the path is not
+feasible from any start, the error is that of the start from which the arm gets furthest.
 
 The tool is exactly on the path at the ends of each step.  In between, its deviation is of sixth
-order in the step.  A step with the deviation e is therefore divided into (e/tolerance)^(1/6) parts.
+order in the step.  A step whose deviation e is too large is therefore divided into about
+(e/tolerance)^(1/6) parts.
 """
 
 from __future__ import annotations
@@ -53,9 +54,11 @@ def plan_path(
 ) -> Piecewise:
     """Plan the joint motion along a path, from the feasible start nearest to `q0`.
 
-    At times that are at most `dt` (s) apart, the tool is exactly on the path.  In between, it
-    deviates by at most `tolerance` (m, and rad for a full orientation).  Raises `PathInfeasible`
-    with the first infeasible point if no start is feasible.
+    `q0` (n,) is the first pose in the robot file by default.  `orientation` is "full", "nearest" or
+    "free", as in `follow_path`.  At times that are at most `dt` (s) apart, the tool is exactly on
+    the path.  In between, the tool deviates by at most `tolerance` (m, and rad for a full
+    orientation).  Raises `PathInfeasible` if no start is feasible, and `BrazoError` if the
+    tolerance is not reached.
     """
     tolerance = positive(tolerance, "tolerance")
     best: PathInfeasible | None = None
@@ -70,7 +73,10 @@ def plan_path(
 
 
 def starts(robot: Robot, path: CartesianPath, q0: Any, orientation: Orientation) -> list[Array]:
-    """IK solutions (n,) of the first pose of a path, nearest to `q0` first."""
+    """IK solutions (n,) of the first pose of a path, also with full turns, nearest to `q0` first.
+
+    Raises `PathInfeasible` if there are none.
+    """
     T = path.pose(0.0)
     near = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)) if q0 is None else q0)
     found = robot.ik(T, near, orientation=orientation)
@@ -94,7 +100,7 @@ def starts(robot: Robot, path: CartesianPath, q0: Any, orientation: Orientation)
 
 
 def _turned(robot: Robot, q: Array) -> list[Array]:
-    """Return q, and copies of q with revolute joints moved by full turns within their limits."""
+    """Return q, and copies of q with revolute joints moved by one turn within their limits."""
     low, high = robot.limits.T
     choices = []
     for i, kind in enumerate(robot.joint_kinds):

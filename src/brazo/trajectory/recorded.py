@@ -1,8 +1,9 @@
 """Tool paths from recordings: a smooth path through the recorded tool poses.
 
-The recorded poses are sampled every `dt` seconds.  The position is a spline of degree five through
-the samples, at rest at both ends, with continuous acceleration.  The orientation is a spline of
-rotations (`scipy.spatial.transform.RotationSpline`).
+The recorded joint positions are sampled every `dt` seconds and converted to tool poses.  The
+position is a spline of degree five through the poses, at rest at both ends, with continuous
+acceleration.  The orientation is a spline of rotations
+(`scipy.spatial.transform.RotationSpline`), whose angular velocity need not be 0 at the ends.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ _STILL = 1e-6  # m or rad: the tool has not moved
 
 
 class RecordedPath(CartesianPath):
-    """Smooth path through poses (k, 4, 4) at times (k,), at rest at both ends."""
+    """Smooth path through poses (k, 4, 4) at times (k,), shifted to start at 0 s.
+
+    The linear velocity is 0 at both ends; the angular velocity need not be 0.
+    """
 
     def __init__(self, t: Any, poses: Any) -> None:
         from scipy.interpolate import make_interp_spline
@@ -77,7 +81,8 @@ def recorded_path(
     """Path of a robot's tool in a recording, from the start to the end of the robot's motion.
 
     `name` is the name of the robot in the recording; by default, that of the only robot with
-    the joint names of `robot`.  `start` and `end` (s) select a part of the recording.
+    the joint names of `robot`.  `start` and `end` (s) select a part of the recording.  The path
+    passes through the recorded poses every `dt` seconds.
     """
     dt = positive(dt, "dt")
     part = recording.between(start, end)

@@ -51,9 +51,9 @@ def fastest_within(
     """Return the trajectory, slowed down just enough to satisfy a robot's limits.
 
     The limits are those of speed, acceleration and torque.  The duration is multiplied by a factor
-    of at least `at_least`.  With 1, a motion within the limits is returned unchanged; a smaller
-    value allows a faster motion.  `limits` and `dt` are as in `check`.  Violated position limits do
-    not depend on speed and raise a `BrazoError`.
+    of at least `at_least`.  With `at_least=1`, a motion within the limits keeps its duration; a
+    smaller value allows a faster motion.  `limits` and `dt` are as in `check`.  A violated position
+    limit raises a `BrazoError`, because slowing down does not help.
     """
     factor = _least_factor(trajectory, robot, limits, positive(at_least, "at_least"), dt)
     past: list[Violation] = []

@@ -2,8 +2,8 @@
 
 A few kB of SVG can expand to very many elements, because `<use>` repeats an element that may
 contain `<use>` again.  Therefore elements and their data are counted as if every `<use>` were
-expanded, before anything is expanded.  Document type definitions are rejected, because their
-entities and default attributes multiply text in the same way.  Elements, attributes and style rules
+expanded, before anything is expanded.  Declarations in a DOCTYPE are rejected, because entities and
+default attributes multiply text in the same way.  Elements, attributes and style rules
 that do not change the lines of a drawing are removed.
 """
 
@@ -146,8 +146,9 @@ def _clean(element: ET.Element, name: str) -> None:
 def _expanded(root: ET.Element, name: str, styled: int) -> _ExpandedSize:
     """Return the size of the drawing `root` with every `<use>` expanded.
 
-    Raises an error if the drawing is too large or an element uses itself.  `styled` is the number
-    of characters of the longest `transform` in a style rule; it is counted for every element.
+    Raises an error if there are too many elements or nested levels, or if an element uses itself.
+    `styled` is the number of characters of the longest `transform` in a style rule; this number is
+    counted for every element.
     """
     named = {key: one for one in root.iter() if (key := one.get("id")) is not None}
     known: dict[ET.Element, _ExpandedSize] = {}

@@ -26,7 +26,7 @@ _UNREADABLE = (ValueError, TypeError, AttributeError, LookupError, ArithmeticErr
 
 
 def read_svg(path: str | Path) -> Drawing:
-    """Read an SVG file as a drawing."""
+    """Read an SVG file as a drawing, in m."""
     path = Path(path)
     require_file(path)
     if path.stat().st_size > MAX_BYTES:
@@ -37,7 +37,7 @@ def read_svg(path: str | Path) -> Drawing:
 
 
 def parse_svg(data: bytes | str, name: str = "SVG") -> Drawing:
-    """Read the text of an SVG file as a drawing; error messages name `name`."""
+    """Read the text of an SVG file as a drawing, in m; error messages start with `name`."""
     import svgelements as svg
 
     if len(data) > MAX_BYTES:

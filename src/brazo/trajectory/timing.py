@@ -127,8 +127,8 @@ def progress(timing: Timing, length: float, turning: float) -> Piecewise:
 def _rate(timing: Timing, name: str, length: float, turning: float) -> float | None:
     """Limit of the speed, acceleration or jerk of the progress (1/s, 1/s² or 1/s³).
 
-    `name` is "speed", "acceleration" or "jerk".  It is the lower of the values that follow from the
-    linear and the angular limit; None if neither applies.
+    `name` is "speed", "acceleration" or "jerk".  The limit is the lower of the values that follow
+    from the linear and the angular limit; None if neither applies.
     """
     linear, angular = getattr(timing, name), getattr(timing, f"angular_{name}")
     allowed = math.inf

@@ -163,7 +163,7 @@ class ThroughRotations(ToolOrientation):
 
 @dataclass(frozen=True, eq=False)
 class FunctionOrientation(ToolOrientation):
-    """Orientation from a function of x (m,) that returns R (m, 3, 3) and its two derivatives."""
+    """Orientation from a function of x (m,) that returns R (m, 3, 3), dR/dx and d²R/dx²."""
 
     function: Callable[[Array], tuple[Array, Array, Array]]
 

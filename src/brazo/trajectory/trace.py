@@ -1,7 +1,9 @@
 """`ToolTrace`: recorded positions of a tool with the state of its pen, and its CSV file.
 
-t [s],x [m],y [m],z [m],pen
-0.0,0.3218,0.0,0.2721,up
+The CSV file has a header and one line per position:
+
+    t [s],x [m],y [m],z [m],pen
+    0.0,0.3218,0.0,0.2721,up
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class ToolTrace:
         return "\n".join([HEAD, *lines]) + "\n"
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the trace to a .csv file."""
+        """Write the trace to a .csv file and return its path."""
         path = Path(path)
         if path.suffix.lower() != ".csv":
             raise BrazoError(f"{path}: the name of a trace must end in .csv")
@@ -48,8 +50,8 @@ class ToolTrace:
 def tool_trace(t: Any, xyz: Any, pen_down: Any = None, start: float = 0.0) -> ToolTrace:
     """Create a trace from times (m,) and positions (m, 3).
 
-    `pen_down` (k, 2) are the intervals (s) in which the pen is down, relative to `start` (s).  If
-    it is None, the pen is always down.
+    `pen_down` (k, 2) are the intervals (s) in which the pen is down, in order of time and relative
+    to `start` (s).  If `pen_down` is None, the pen is always down.
     """
     t, xyz = np.asarray(t, dtype=float), np.asarray(xyz, dtype=float)
     if t.ndim != 1 or xyz.shape != (len(t), 3):

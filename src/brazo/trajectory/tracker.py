@@ -92,10 +92,11 @@ def pursue(
     orientation: Orientation,
     dt: float,
 ) -> Pursuit:
-    """Compute a step along a tool path, as long as dt (s) and the joint limits allow.
+    """Compute the longest step along a tool path that the speed limits allow within dt (s).
 
-    `path(share)` returns the tool pose (4, 4) after the fraction `share` of the path: at 0 it is T,
-    the pose at the joint positions q, and at 1 it is the target.
+    `path(share)` returns the tool pose (4, 4) after the fraction `share` of the path.  path(0) is
+    T, the pose at the joint positions q, and path(1) is the target.  No step is made if it would
+    end outside a position limit or out of reach, or if a singularity is too close.
     """
     most = limits.speed * dt
     inverse = motion.inverse(q)
@@ -188,7 +189,10 @@ class Tracker:
         return self._status
 
     def step(self, T: Any, dt: float) -> Tracked:
-        """Move towards the target T, a pose (4, 4) or a point (3,), for dt seconds."""
+        """Move towards the target T, a pose (4, 4) or a point (3,), for dt seconds.
+
+        For a point, the current orientation of the tool is the target orientation.
+        """
         target, _ = read_target(T, "full")
         if np.shape(T) == (3,):
             target[:3, :3] = self._T[:3, :3]
@@ -275,7 +279,10 @@ class Tracker:
         return other.q if other.success and allowed.all() else found.q
 
     def _nearer(self, target: Array, dt: float) -> Array:
-        """Joint positions after a damped step towards a target that cannot be followed exactly."""
+        """Joint positions after a damped step towards a target that cannot be followed exactly.
+
+        If no step reduces the distance from the target, the joint positions do not change.
+        """
         q, limits = self._q, self.limits
         low, high = limits.position.T
         weight = np.repeat([1.0 / self._motion.reach, float(self._solve == "full")], 3)
@@ -312,9 +319,9 @@ class Tracker:
         return q.copy()
 
     def _passing(self, q: Array, step: Array) -> Array:
-        """Mask (n,) of the joint that would move the arm out of its IK branch in the step q + step.
+        """Mask (n,) of the joint that would take the arm out of its IK branch, from q to q + step.
 
-        All entries are False if the arm stays in its branch.
+        All entries are False if the arm stays in its branch, or if no single joint is the cause.
         """
         held = np.zeros(len(q), dtype=bool)
         if self._branch and self.robot.configuration(q + step) != self._branch:

@@ -1,7 +1,9 @@
 """`ViaList`: timed via points in joint or tool space, and the motion through them.
 
-cubic, quintic   joint polynomials through the points in joint space
-line             straight tool motion between points, with a stop at each point
+The types of interpolation are:
+
+    cubic, quintic   joint polynomials through the points in joint space
+    line             straight tool motion between points, with a stop at each point
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ class ViaPoint:
     T: Array | None = None  # (4, 4), or (3,) with free orientation
     qd: Array | None = None  # (n,); None: by the rule
     qdd: Array | None = None
-    place: str = ""  # prefix of messages: its place in a file
+    place: str = ""  # prefix of messages: the place of the point in a file
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +56,8 @@ class ViaList:
     def joints(self, robot: Robot, q0: Array | None = None) -> Array:
         """Joint positions (points, n) at all points.
 
-        For a tool pose, they are the IK solution nearest to the previous point, or to `q0`.
+        For a tool pose, they are the IK solution nearest to the previous point; for the first
+        point, nearest to `q0`.
         """
         found: list[Array] = []
         for k, point in enumerate(self.points):

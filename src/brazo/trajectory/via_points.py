@@ -44,8 +44,9 @@ def quintic_via_points(
 ) -> Piecewise:
     """Quintics through q (points, n) at times t (points,), with continuous acceleration.
 
-    `qd` and `qdd` (points, n) are velocities and accelerations.  Rows that are None follow from the
-    `rule`.
+    `qd` and `qdd` (points, n) are velocities and accelerations.  Velocity rows that are None follow
+    from the `rule`.  Acceleration rows that are None are 0 at the first and last point, and at
+    inner points the mean of the accelerations of the adjacent cubics.
     """
     t, q, qd = _states(t, q, qd, rule)
     bends, given = _rows(qdd, q.shape, "qdd")
@@ -58,7 +59,7 @@ def quintic_via_points(
 def automatic_speeds(
     t: Array, q: Array, rule: Rule = "average", qd: Array | None = None, given: Array | None = None
 ) -> Array:
-    """Velocities (points, n) computed by a rule.
+    """Velocities (points, n) computed by a rule; 0 at the first and last point.
 
     Where the mask `given` (points,) is true, the velocities are the rows of `qd` (points, n).
     """

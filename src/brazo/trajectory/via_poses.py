@@ -42,8 +42,9 @@ def via_poses(
     """Joint motion through tool poses (k, 4, 4), or points (k, 3), at times t (k,).
 
     `velocities` (k, 6) are tool velocities (linear, then angular, base axes).  For rows that are
-    None, the joint velocities follow from the `rule` of via points.  All poses are solved in one IK
-    branch: the named `branch`, or the branch of the first pose's solution nearest to `q0`.
+    None, the joint velocities follow from the `rule` (see `cubic_via_points`).  For an arm with
+    named IK branches, all poses are solved in one branch: the named `branch`, or the branch of the
+    solution of the first pose that is nearest to `q0`.
     """
     one_of(degree, ("cubic", "quintic"), "degree")
     t = times(t)
@@ -64,7 +65,7 @@ def solve_poses(
 ) -> Array:
     """Joint positions (k, n) for poses or points, each near the previous one and in one IK branch.
 
-    `names` are the names of the points in error messages, if they come from a file.
+    `names` are prefixes of error messages, one per pose; by default, index and time of the pose.
     """
     targets = [array(T, f"poses[{k}]") for k, T in enumerate(poses)]
     if len(targets) != len(t):
@@ -89,7 +90,11 @@ def solve_poses(
 def joint_speeds(
     robot: Robot, q: Array, velocities: Any, orientation: Orientation
 ) -> list[Array | None] | None:
-    """Joint velocities at q (k, n) for tool velocities; None for points without a tool velocity."""
+    """Joint velocities (n,) at each of q (k, n), for tool velocities (6,).
+
+    The velocity is None for a point without a tool velocity.  The result is None if `velocities` is
+    None.
+    """
     if velocities is None:
         return None
     if len(velocities) != len(q):

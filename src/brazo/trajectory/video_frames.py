@@ -75,7 +75,7 @@ def _next(decoder: Running, path: Path) -> Array | None:
 
 @contextlib.contextmanager
 def _frame_timeout(decoder: Running, path: Path) -> Iterator[None]:
-    """Context manager that kills the decoder if the block takes longer than `_STALLED` (s)."""
+    """Kill the decoder and raise an error if the block takes longer than `_STALLED` (s)."""
     late = threading.Event()
 
     def end() -> None:

@@ -5,7 +5,8 @@ starts a new stroke; a shorter gap is bridged.  Repeated frames, with which a de
 between the images of a slow camera, are skipped.  Positions are smoothed by local regression: a
 parabola over time is fitted to the positions in a window around each position.  Unlike a moving
 average, this does not shrink curves.  Then points closer than 0.5 % of the longer image side to
-the previous point are removed, so that a marker at rest adds no points.
+the previous point are removed, so that a marker at rest adds no points.  Strokes smaller than 2 %
+of the longer image side are dropped.
 """
 
 from __future__ import annotations

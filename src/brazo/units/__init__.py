@@ -68,7 +68,10 @@ __all__ = [
 
 
 def parse(text: str, names: Mapping[str, Quantity] | None = None) -> Quantity:
-    """Evaluate an expression such as `90deg` or `-L1/2`; `names` maps parameter names to values."""
+    """Evaluate an expression such as `90deg` or `-L1/2` to a quantity in SI units.
+
+    `names` maps the names of parameters to their values.
+    """
     return parse_expression(text, names or ()).evaluate(names)
 
 
@@ -77,8 +80,9 @@ def quantity(
 ) -> float:
     """Evaluate an expression to a float in SI units.
 
-    Raise an error if the expression has a unit of another dimension.  `names` maps parameter names
-    to values.
+    A value without a unit is accepted for every dimension and taken as SI.  A value of another
+    dimension than `dimension` raises a `BrazoError`.  `names` maps the names of parameters to their
+    values.
     """
     result = parse(text, names)
     if result.dimension is None or result.dimension == dimension:

@@ -131,7 +131,10 @@ class _UnknownName(BrazoError):
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A parsed expression: its text, its tree, and the parameter names that occur in it."""
+    """A parsed expression: its text, its tree, and the names that occur in it.
+
+    `names` contains parameters and `pi`, but no function that is called.
+    """
 
     text: str
     tree: Node
@@ -157,15 +160,19 @@ class Expression:
 
 
 def parse_expression(text: str, names: Container[str] = ()) -> Expression:
-    """Parse an expression; `names` are the parameters that it may contain.
+    """Parse an expression; unknown names are not reported before the evaluation.
 
-    `/s` after a unit, as in `180deg/s`, is part of the unit unless `s` is a parameter.
+    `names` are the names of the parameters.  `/s` after a unit, as in `180deg/s`, is part of the
+    unit unless `s` is a parameter.
     """
     return _parse(text, "s" in names)
 
 
 def names_in(text: str) -> set[str]:
-    """Return all names in a text, including functions; the text may be an invalid expression."""
+    """Return all names in a text, including functions but not units that follow a number.
+
+    The text may be an invalid expression.
+    """
     return {match["name"] for match in _TOKEN.finditer(text) if match["name"]}
 
 

@@ -1,7 +1,8 @@
 """Floats with a dimension, whose arithmetic checks that dimensions agree.
 
-A number without a unit is *free*: it takes the dimension of the other operand, or of the field in
-the file.  So `2*L1` and `L1 + 0.1` are lengths if `L1` is a length.
+In a sum, a number without a unit takes the dimension of the other operand.  In a product or
+quotient, it is a plain factor.  So `2*L1` and `L1 + 0.1` are lengths if `L1` is a length.  A result
+without a unit takes the dimension of the field in the file.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from brazo.units.dimensions import NUMBER, UNITS, Dimension, dimension_name
 
 
 class UndefinedResult(BrazoError):
-    """Raised for an operation without a result, such as a division by zero.
+    """Raised for an operation without a result, such as a division by zero or 1 m + 1 rad.
 
     The message, for example ` is not a real number`, is appended to the quoted expression.
     """

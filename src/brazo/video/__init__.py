@@ -1,8 +1,8 @@
 """Videos without a browser: a recording, a cell or a robot rendered offscreen by MuJoCo.
 
 `brazo.video` is a package and also callable: `brazo.video(source, path, **options)` writes a video
-with the options of `VideoOptions`.  `render` does the same and returns a `Rendered` object.
-`animate` returns an `Animation` for a notebook.
+with the options of `VideoOptions` and returns its path.  `render` takes a `VideoOptions` object and
+returns a `Rendered` object.  `animate` returns an `Animation` for a notebook.
 """
 
 from __future__ import annotations

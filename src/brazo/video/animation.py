@@ -39,7 +39,10 @@ class Animation:
     duration: float  # s
 
     def save(self, path: str | Path) -> Path:
-        """Write the video to a file; the suffix of `path` must be that of the animation."""
+        """Write the video to a file and return its path.
+
+        The suffix of `path` must be that of the animation.
+        """
         path = Path(path)
         if path.suffix.lower() != self.suffix:
             raise BrazoError(
@@ -69,7 +72,11 @@ class Animation:
 
 
 def animate(source: Any, *, cell: Any = None, format: str = ".mp4", **options: Any) -> Animation:
-    """Render a recording, a cell or a robot to an `Animation`; options as for `VideoOptions`."""
+    """Render a recording, a cell or a robot to an `Animation`.
+
+    `source` and `cell` are those of `render`.  `format` is mp4, webm or gif.  `options` are the
+    fields of `VideoOptions`; the default size is 640 x 480 px.
+    """
     suffix = "." + format.lower().lstrip(".")
     if suffix not in _TYPES:
         raise BrazoError(f"format '{format}' is not supported; choose {', '.join(_TYPES)}")
@@ -81,7 +88,10 @@ def animate(source: Any, *, cell: Any = None, format: str = ".mp4", **options: A
 
 
 def animate_robot(robot: Robot, qs: Any, dt: float, **options: Any) -> Animation:
-    """Render a robot at k joint positions qs (k, n), `dt` seconds apart, to an `Animation`."""
+    """Render a robot at k joint positions qs (k, n), `dt` seconds apart, to an `Animation`.
+
+    `options` are those of `animate`.  The video may last at most `MAX_DURATION` (s).
+    """
     values = np.asarray(qs, dtype=float)
     if values.ndim != 2 or values.shape[1] != robot.n or len(values) < 2:
         raise BrazoError(

@@ -42,7 +42,7 @@ Array = np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class CameraView:
-    """Position and target of a camera; azimuth and elevation in degrees, lengths in m."""
+    """View of a camera: angles in degrees, distance (m) to the target `look_at` (3,) in m."""
 
     azimuth: float
     elevation: float
@@ -57,7 +57,11 @@ class CameraView:
 
 @dataclass(frozen=True)
 class Key:
-    """Keyframe of a camera file: a view at a time (s); values that the file omits are None."""
+    """Keyframe of a camera file: a view at a recorded time (s); omitted values are None.
+
+    An omitted azimuth, elevation or target is that of the previous keyframe.  An omitted distance
+    is chosen to show the whole scene.
+    """
 
     time: float
     azimuth: float | None = None  # deg
@@ -74,10 +78,12 @@ def camera_path(
 ) -> CameraPath:
     """Return a function that computes the camera view at each time of a video.
 
-    Its arguments are the recorded time (s) and the elapsed fraction (0 to 1) of the video.
-    `camera` is the name of a view, an azimuth and elevation in degrees (and a distance in m) as a
-    tuple or text with commas, or the path of a .yaml or .csv file with keyframes.  With
-    `turntable`, the camera makes one revolution.
+    The arguments of the returned function are the recorded time (s) and the elapsed fraction (0 to
+    1) of the video.  `camera` is the name of a view, an azimuth and elevation in degrees (and a
+    distance in m) as a tuple or text with commas, or the path of a .yaml or .csv file with
+    keyframes; None is the default view.  `aspect` is width over height of the image, and `fov_deg`
+    the vertical field of view.  With `turntable`, the camera makes one revolution; this cannot be
+    combined with keyframes.
     """
     if isinstance(camera, str | Path) and str(camera).lower().endswith(SUFFIXES):
         if turntable:
@@ -99,7 +105,9 @@ def camera_path(
 def fixed_view(camera: Any) -> tuple[float, float, float | None]:
     """Return azimuth, elevation (deg) and distance (m) of a camera given by a user.
 
-    The distance is None if the user did not give it; it is then chosen to show the whole scene.
+    `camera` is the name of a view, two or three numbers, a text with two or three numbers separated
+    by commas, or None for the default view.  The distance is None if it is not given; the caller
+    then chooses it.
     """
     if camera is None:
         camera = "default"
@@ -283,7 +291,10 @@ def _direction(azimuth: float, elevation: float) -> Array:
 def _distance(
     extent: Extent, azimuth: float, elevation: float, target: Array, aspect: float, fov_deg: float
 ) -> float:
-    """Return the distance (m) from the target at which the camera sees all points of the extent."""
+    """Return a distance (m) from the target at which the camera sees all points of the extent.
+
+    It is `MARGIN` times the smallest such distance.
+    """
     a = math.radians(azimuth)
     back = _direction(azimuth, elevation)
     right = np.array([-math.sin(a), math.cos(a), 0.0])

@@ -1,6 +1,7 @@
 """Encoder of frames to an .mp4 (H.264), .webm (VP9) or .gif file, by ffmpeg in another process.
 
-The file appears only when it is complete.  An exception or Ctrl+C inside the context removes it.
+The file appears only when it is complete.  After an exception or Ctrl+C inside the context, no file
+is written.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Write = Callable[[np.ndarray], None]
 
 
 def video_format(path: str | Path) -> str:
-    """Return the suffix of the path of a video; raise BrazoError if it is not one of `FORMATS`."""
+    """Return the suffix of a video file in lower case; raise BrazoError if not in `FORMATS`."""
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise BrazoError(f"{path}: videos are written as {', '.join(FORMATS)}; change the suffix")
@@ -85,7 +86,7 @@ def encoding(path: Path, size: tuple[int, int], fps: float) -> Iterator[Write]:
 
 @contextlib.contextmanager
 def _written_by(path: Path, *arguments: str) -> Iterator[Write]:
-    """Run ffmpeg to write a file (context manager); yield a function that sends it a frame."""
+    """Run ffmpeg to write a file (context manager); yield a function that sends ffmpeg a frame."""
     with running("-y", *arguments) as ffmpeg:
         with contextlib.suppress(BrokenPipeError):  # its exit code tells why
             yield lambda frame: _send(frame, ffmpeg.stdin)

@@ -1,4 +1,4 @@
-"""`Extent`: region that the images of a run have to show, with the floor and its grid."""
+"""`Extent`: region that all images of a video have to show, with the floor and its grid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Extent:
 
     @cached_property
     def size(self) -> float:
-        """Diagonal of the bounding box, m."""
+        """Diagonal of the bounding box, m; 1 if the box is a point."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0))) or 1.0
 
     @property
@@ -52,7 +52,7 @@ class Extent:
 
         Bodies that are ground (see `ground_of`) are excluded.  `fixtures` is True for each body
         that is a fixture of the cell.  `floor` (m) is the height of the floor; None places the
-        floor below all bodies.
+        floor below the shown bodies.
         """
         boxes = [box_of(parts) for parts in bodies]
         sets = [
@@ -85,8 +85,9 @@ def box_of(parts: Sequence[Part]) -> Array:
 def ground_of(fixtures: Sequence[bool], boxes: Sequence[Array]) -> list[bool]:
     """Return a list with True for each body that is ground, such as a large floor plate.
 
-    Ground is a fixture wider than `GROUND` times the width of all bodies together.  `boxes`
-    contains the corners of the bounding boxes of each body in the world frame.
+    Ground is a fixture wider than `GROUND` times the width of all bodies together.  The width is
+    the larger of the extents along x and y.  `boxes` contains the corners (k, 3) of the bounding
+    boxes of each body in the world frame.
     """
     filled = [box for box in boxes if len(box)]
     if not filled:

@@ -1,7 +1,8 @@
 """Offscreen OpenGL: selection of a working backend, and images of a MuJoCo model.
 
 A missing driver may end the process instead of raising an exception, so each backend is first tried
-in a separate process.  The environment variable MUJOCO_GL (egl, osmesa, glfw) selects one backend.
+in a separate process.  The environment variable MUJOCO_GL (such as egl, osmesa or glfw) selects one
+backend.
 Contexts belong to the thread that created them.
 """
 
@@ -56,7 +57,10 @@ def backend() -> str:
 
 
 def candidates() -> tuple[str, ...]:
-    """Return the names of the OpenGL backends to try, in order; MUJOCO_GL may select one."""
+    """Return the names of the OpenGL backends to try, in order; MUJOCO_GL may select one.
+
+    Raises BrazoError if MUJOCO_GL switches OpenGL off or names an unknown backend.
+    """
     wanted = os.environ.get("MUJOCO_GL", "").lower().strip()
     if wanted in _SWITCHED_OFF:
         raise BrazoError(
@@ -113,7 +117,10 @@ def _failure(name: str) -> str | None:
 
 
 class Renderer:
-    """Renderer of images of a MuJoCo model into memory; a context manager."""
+    """Renderer of images of a MuJoCo model into memory; a context manager.
+
+    `width` and `height` are in px.  `lines` is the number of geoms that `decorate` may add.
+    """
 
     def __init__(
         self, model: Any, width: int, height: int, backend: str, *, lines: int = 0
@@ -147,10 +154,10 @@ class Renderer:
         self.scene.flags[getattr(self._mujoco.mjtRndFlag, f"mjRND_{name.upper()}")] = on
 
     def render(self, data: Any, camera: Any, decorate: Any = None) -> np.ndarray:
-        """Return an image (height, width, 3) of the current state, valid until the next call.
+        """Return an image (height, width, 3), 8-bit RGB, which is valid until the next call.
 
-        `data` and `camera` are MuJoCo's `MjData` and `MjvCamera`.  `decorate` is called with the
-        MuJoCo scene before rendering and may add geoms.
+        `data` (an `MjData`) is the state to show, and `camera` is an `MjvCamera`.  `decorate` is
+        called with the MuJoCo scene before rendering and may add geoms.
         """
         mujoco = self._mujoco
         mujoco.mjv_updateScene(

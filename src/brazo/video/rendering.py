@@ -50,7 +50,7 @@ class VideoOptions:
         degrees (and a distance in m), or a .yaml or .csv file with keyframes.
     turntable : let the camera make one revolution during the video.
     speed : playback speed; 2 is twice as fast as the run.
-    start, stop : recorded times (s) at which the video starts and ends.
+    start, stop : recorded times (s) at which the video starts and ends; None for the whole run.
     trail : draw the path of each tool up to the current time.
     shadows : draw shadows, which takes about twice as long.
     """
@@ -95,8 +95,9 @@ def render(
 ) -> Rendered:
     """Write a video of `source` as .mp4, .webm or .gif.
 
-    `source` is a recording (object or path), a cell, a robot, or the name or file of a cell or
-    robot. `cell` replaces the recorded cell.  `progress` is called with the completed fraction.
+    `source` is a recording (object or path), an object with an attribute `recording`, a cell, a
+    robot, or the name or file of a cell or robot.  `cell` replaces the recorded cell.  `progress`
+    is called with the completed fraction; it may raise an exception to cancel.
     """
     options, path = options or VideoOptions(), Path(path)
     video_format(path)
@@ -216,7 +217,7 @@ class Clip:
         return shown
 
     def _frame_times(self, rows: ColumnSource) -> Array:
-        """Return the times (k,) of the frames, in s after the first row of the recording."""
+        """Return the times (k,) of the frames, in s after the first row of `rows`."""
         options = self._options
         length = float(elapsed(rows)[-1])
         count = math.floor(length * options.fps / options.speed + 1e-6) + 1

@@ -36,7 +36,9 @@ Array = np.ndarray
 class Stage:
     """MuJoCo model of a cell that draws images; a context manager that frees its OpenGL context.
 
-    `far` is the largest distance (m) from the camera to its target.
+    `bodies` are the parts of each body, and `size` is (width, height) in px.  `far` is the largest
+    distance (m) from the camera to its target.  `samples` is the number of samples per pixel for
+    antialiasing, and `tools` the number of tools with a trail.
     """
 
     def __init__(
@@ -77,10 +79,10 @@ class Stage:
         self._renderer.__exit__(*error)
 
     def draw(self, poses: Array, camera: Any, tools: Array | None = None) -> Array:
-        """Return an image (height, width, 3), 8 bit, with the bodies at poses (k, 4, 4).
+        """Return an image (height, width, 3), 8-bit RGB, with the bodies at poses (k, 4, 4).
 
-        `camera` has azimuth and elevation (deg) of the camera seen from the target, distance and
-        look_at (m).  `tools` (robots, 3) are tool positions (m), added to the trails.
+        The image is valid until the next call.  `camera` is a `CameraView`.  `tools` (robots, 3)
+        are tool positions (m), which are added to the trails.
         """
         mujoco, data = self._mujoco, self._data
         data.mocap_pos[:] = poses[:, :3, 3]

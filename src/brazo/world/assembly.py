@@ -50,12 +50,12 @@ class Label:
 class Surface:
     """Contact properties of a geom, as in MuJoCo: friction, priority, condim, gap and solref.
 
-    In a contact, the values of the geom with the higher priority are used.
+    In a contact, friction, condim and solref of the geom with the higher priority are used.
     """
 
     friction: Friction
     priority: int = 0
-    dimension: int = 3
+    dimension: int = 3  # condim
     gap: float = 0.0
     solref: tuple[float, float] | None = None  # overrides the cell's `solref`
 

@@ -50,7 +50,7 @@ class AttachedGripper:
 
     gripper: Gripper = Gripper()
     mass: float = 0.5  # kg
-    mount: Array | None = None  # (4, 4) its back in the bare tool frame; None: on the flange
+    mount: Array | None = None  # (4, 4), see the module docstring; None: on the flange
 
     @property
     def palm(self) -> tuple[float, float, float]:
@@ -79,7 +79,10 @@ class AttachedGripper:
 
     @property
     def inertia(self) -> Inertia:
-        """Inertia of a uniform box around palm and closed fingers, in the frame of `mount`."""
+        """Inertia of a uniform box, in the frame of `mount`.
+
+        The box has the width and depth of the palm, and the length of palm and fingers together.
+        """
         x, y, palm = self.palm
         length = palm + self.gripper.finger[2]
         tensor = shape_tensor("box", self.mass, (x, y, length))
@@ -93,7 +96,7 @@ class AttachedTool:
     length: float = 0.10  # m, from the flange to the tool frame
     radius: float = 0.008  # m
     mass: float = 0.2  # kg
-    mount: Array | None = None  # (4, 4) its back in the bare tool frame; None: on the flange
+    mount: Array | None = None  # (4, 4), see the module docstring; None: on the flange
 
     @property
     def gripper(self) -> None:

@@ -73,14 +73,14 @@ class GripperSettings:
     finger_inertia: float = 1.0  # kg, of the drive, acting on each finger along its slide
     closing_speed: float = 0.2  # m/s, rate of the opening under max force
     hold_force: float = 2.0  # N on each pad
-    angle: float = math.radians(10.0)  # between the fingers' direction and the body's face
+    angle: float = math.radians(10.0)  # max, from the finger direction to a surface normal
 
 
 @dataclass(frozen=True, slots=True)
 class Floor:
     """An infinite horizontal plane."""
 
-    height: float = 0.0
+    height: float = 0.0  # m
     friction: Friction = sliding(0.5)
 
 

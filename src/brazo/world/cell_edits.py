@@ -119,7 +119,8 @@ def moved(element: Element, pose: Array) -> Element:
     """Return a copy of an element at another pose (4, 4).
 
     A chute takes its position, slope and horizontal direction from the pose.  The rotation of the
-    pose about the axis of the chute is ignored.
+    pose about the axis of the chute is ignored.  Raises `BrazoError` if the chute would slope
+    upwards.
     """
     T = checked_pose(pose)
     if isinstance(element, CellRobot):
@@ -166,7 +167,8 @@ def attach(cell: Cell, robot: str, attachment: Attachment | None) -> Cell:
 def with_tcps(cell: Cell, robot: str, tcps: Iterable[Tcp], selected: str = "") -> Cell:
     """Return the cell with the tool centre points (TCPs) of a robot replaced by `tcps`.
 
-    `selected` is the name of the TCP to use; "" selects the tool frame of the robot file.
+    `selected` is the name of the TCP to use; "" selects the tool frame that the robot has without
+    TCPs.
     """
     old, given = element(cell, robot), tuple(tcps)
     if not isinstance(old, CellRobot):
@@ -216,7 +218,10 @@ def checked_name(cell: Cell, name: str) -> None:
 
 
 def free_name(cell: Cell, wanted: str) -> str:
-    """Return `wanted`, with a number appended if this name is already used in the cell."""
+    """Return `wanted`, changed if necessary to a name that no element of the cell has.
+
+    Slashes become hyphens, a long name is shortened, and a number is appended to a used name.
+    """
     taken = {FLOOR, WORLD, "base", "tool", *(one.name for one in elements(cell))}
     wanted = wanted.replace("/", "-").strip()[: MAX_NAME - 5] or "element"
     name, k = wanted, 2

@@ -325,8 +325,8 @@ def read_gripper(field: Field | None) -> GripperSettings:
     given = {key: child.number(dimensions[key], above=0.0) for key, child in fields.items()}
     if given.get("angle", 0.0) > math.pi / 4:
         fields["angle"].fail(
-            "must be at most 45deg; this is the limit of the angle between the finger direction "
-            "and the nearest face normal"
+            "must be at most 45deg; the field limits the angle between the finger direction and "
+            "the nearest face normal"
         )
     return GripperSettings(**given)
 

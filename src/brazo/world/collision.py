@@ -1,11 +1,14 @@
 """Collision geometry: conversion of parts to convex geoms.
 
 The geoms are boxes, cylinders, capsules, spheres and convex hulls.  Where they only approximate a
-part, they enclose it: bevels are filled, and a tapered beam becomes up to three straight beams,
-each with the thickness of its thicker end.  A lever is the exception: it becomes its two end discs
-and a box whose width is the sum of their radii, so the sides of the box deviate from those of the
-lever by at most half the difference of the radii.  Patterns and meshes become their convex hulls.
+part, most of them enclose it: bevels are filled, and a tapered beam becomes up to three straight
+beams, each with the thickness of its thicker end.  Patterns and meshes become their convex hulls.
 A mesh with convex pieces becomes the hulls of its pieces.
+
+Two kinds of part are not enclosed.  A lever becomes its two end discs and a box whose width is the
+sum of their radii, so the sides of the box deviate from those of the lever by at most half the
+difference of the radii.  A square beam with strongly rounded corners becomes cylinders, outside of
+which the corners extend by a few per cent of its width.
 """
 
 from __future__ import annotations

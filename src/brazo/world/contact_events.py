@@ -38,7 +38,7 @@ class ContactEvent:
 
     phase: Phase
     time: float
-    contact: Contact  # for "end" events the last known contact
+    contact: Contact  # the last known contact if there is none now ("end" events)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,7 +144,7 @@ class ContactFollower:
         return found
 
     def keep(self, data: Any, time: float) -> None:
-        """Store a copy of the engine's contacts at the time `time` (s).
+        """Store a copy of the engine's contacts at the time `time` (s), if any parts touch.
 
         If a contact no longer exists in the next step, its "end" event reports this copy.
         """

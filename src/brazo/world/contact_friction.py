@@ -20,7 +20,10 @@ _USUAL = sliding(0.5)  # default of a body
 
 
 def idle_frictions(cell: Cell) -> list[Finding]:
-    """Return a warning for each body whose friction has no effect on any contact of the cell."""
+    """Return a warning for each body whose friction has no effect on any contact of the cell.
+
+    Bodies with the default friction are skipped.
+    """
     return [
         Finding(
             f"the friction of body '{body.name}' ({body.friction[0]:g}) has no effect in this cell:"

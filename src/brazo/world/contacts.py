@@ -197,7 +197,7 @@ class ContactReader:
     def class_of(self, first: int, second: int) -> ContactClass:
         """Return the class of a contact between two geoms, given by their ids.
 
-        The geoms must be in the order of the module docstring.
+        The two geoms must be ordered as described in the module docstring.
         """
         return CLASSES[self.kinds[self.rank[first], self.rank[second]]]
 

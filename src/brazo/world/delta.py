@@ -121,7 +121,8 @@ def closed_pose(model: Model, theta: Array) -> Array:
     These are x, y and z of the platform (m) and, for each rod, the two angles (rad) of its
     universal joint.  Each elbow is shifted inwards by the platform radius r.  The platform centre
     then has the distance L2 from all three shifted elbows, so it lies on the normal of their plane
-    through their circumcentre.  Of the two solutions, the lower one is returned.
+    through their circumcentre.  Of the two solutions, the lower one is returned.  Raises
+    `BrazoError` if there is none.
     """
     model = _delta(model)
     layout = DeltaLayout(model)

@@ -60,7 +60,10 @@ class ExcludedPairs:
 
 
 def near_neighbours(elements: RobotElements) -> list[Pair]:
-    """Return the pairs of bodies that are at most two joints apart; for a Delta, all pairs."""
+    """Return the pairs of bodies that are at most two joints apart; for a Delta, all pairs.
+
+    A finger counts as a part of the last link.
+    """
     model = elements.robot.model
     names = [body.name for body in elements.bodies]
     fingers = [finger.name for finger in elements.gripper.fingers] if elements.gripper else []
@@ -80,7 +83,8 @@ def near_neighbours(elements: RobotElements) -> list[Pair]:
 def always_touching(built: Built) -> tuple[Pairs, list[Finding]]:
     """Return the body pairs that touch in the start pose or in most random poses.
 
-    Also return a warning for each pair.  `built` is the model of a single robot.
+    Also return a warning for each pair.  `built` is the model of a single robot.  For a Delta there
+    are no pairs.
     """
     (elements,) = built.robots
     robot = elements.robot

@@ -12,8 +12,8 @@ friction is modelled in three ways:
 * `contact` mode: the engine's friction loss of (T₊ + T₋)/2, which models sticking, and a constant
   torque −(T₊ − T₋)/2.  In motion these two add up to −T₊ or +T₋.  At rest the joint holds any
   torque from −T₋ to T₊; below about 0.01 rad/s it sticks.
-* `exact` mode: the formula, evaluated once per step, as in the robot's analytic dynamics.  If the
-  friction torque would reverse the velocity of a joint within the step, the joint sticks.  The
+* `exact` mode: the formula, evaluated once per substep, as in the robot's analytic dynamics.  If
+  the friction torque would reverse the velocity of a joint in the substep, the joint sticks.  The
   torques that bring these joints to rest are computed for all of them together, by projected
   Gauss–Seidel.
 * With a `smooth` velocity v₀ in the robot file: the formula with the sign of q̇ replaced by
@@ -67,7 +67,7 @@ class JointFriction:
         data.qfrc_applied[self._dofs] = -size * shape
 
     def hold(self, model: Any, data: Any) -> None:
-        """Reduce each friction torque that would reverse the velocity of its joint in this step.
+        """Reduce each friction torque that would reverse the velocity of its joint in this substep.
 
         The joint then comes to rest (it sticks).
         """

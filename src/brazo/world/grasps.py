@@ -1,11 +1,13 @@
 """Grasp detection: whether a gripper holds a body, by friction or by the weld rule.
 
 A body is *held* if both pads touch it, each pad presses with at least `hold_force`, and the angle
-between the direction of finger motion and a surface normal of the body is at most `angle` (both in
-`GripperSettings`).  The surface normal is
+between the direction of finger motion and a surface normal of the body is at most `angle`.
+`hold_force` and `angle` are fields of `GripperSettings`.  For a body that was held in the last
+step, half of `hold_force` is sufficient.  The surface normal is
 
     box        the nearest face normal
     cylinder   the nearest radial direction, or the axis
+    capsule    as for a cylinder
     bin        as for a box
     sphere     any direction, so the angle is 0
     mesh       not known; the angle is taken as 0
@@ -41,9 +43,9 @@ class Grasp:
     robot: str
     left: dict[str, float]  # bodies the left pad touches, with the normal force (N)
     right: dict[str, float]
-    body: str | None  # body that both pads touch: the one with the largest force
+    body: str | None  # the welded body, or that with the largest `force` between the pads
     force: float  # N, the smaller of the two pad forces
-    angle: float  # rad, between the finger direction and the nearest face; nan without a body
+    angle: float  # rad, from the finger direction to the nearest surface normal; nan: no body
     suitable: bool  # the angle is within the limit
     welded: bool
 
@@ -145,8 +147,9 @@ class GraspReader:
     ) -> None:
         """Weld the body between closing pads, or release a welded body on an opening command.
 
-        A body is welded if the angle of the module docstring is within its limit.  `touches` is
-        True if both pads touch the same body.
+        A body is welded if the angle of the module docstring is within its limit.  A welded body is
+        also released if the gripper no longer uses the weld rule.  `touches` is True if both pads
+        touch the same body.
         """
         held = self.welded(data)
         if held is not None:
@@ -160,7 +163,7 @@ class GraspReader:
             self._fix(grasp.body, model, data)
 
     def _keeps(self) -> bool:
-        """Whether the current command does not open the gripper, so that a weld stays active."""
+        """Whether a weld stays active: the current command does not open the gripper."""
         mode, value = self._gripper.command
         return value > 0.0 if mode == "force" else value <= self._gripper.opening + 1e-3
 

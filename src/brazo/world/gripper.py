@@ -4,10 +4,11 @@
     finger right  slides along  −y                 s_left = s_right  (an equality)
 
 The position s of each finger is half the opening.  The drive force acts on the opening; each pad
-receives half of it.  F is the commanded force.  The drive force decreases with the rate of the
-opening, F_drive = F − b ȯ with b = F_max / v_close, which limits the impact when the gripper
-closes.  With this term alone, the velocity of the drive's inertia m would decay by the factor e⁻ᵃ
-in a step dt, where a = b dt/m.  The force is therefore computed as
+receives half of it.  F is the commanded force; in these formulas, opening forces are positive.  The
+drive force decreases with the rate of the opening, F_drive = F − b ȯ with b = F_max / v_close,
+which limits the impact when the gripper closes.  With this term alone, the velocity of the drive's
+inertia m would decay by the factor e⁻ᵃ in a step dt, where a = b dt/m.  The force is therefore
+computed as
 
     F_drive = F − (m/dt) (1 − e⁻ᵃ) ȯ,
 
@@ -196,7 +197,7 @@ class WorldGripper:
         self._command[:] = FORCE, value
 
     def open(self, opening: float | None = None) -> None:
-        """Command an opening (m); by default, open fully."""
+        """Command an opening (m) within the limits of the gripper; by default, open fully."""
         low, high = self.description.opening
         value = high if opening is None else float(opening)
         if not low <= value <= high:
@@ -235,9 +236,9 @@ class WorldGripper:
 def _finger_part(
     parts: tuple[Part, ...], tool: Array, gripper: Gripper, side: str, sign: float
 ) -> Part:
-    """Return the part in `parts` that is the finger `side`, or a box if there is none.
+    """Return the finger `side`: the box with its name in `parts`, or a new box if there is none.
 
-    `sign` is +1 for the left and −1 for the right finger.  The part is in the frame of the link.
+    `sign` is +1 for the left and −1 for the right finger.  The result is in the frame of the link.
     """
     name = finger_name(side)
     for part in parts:

@@ -33,7 +33,7 @@ class Overlap:
 def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
     """Return one overlap for each pair of robots, bodies or fixtures: its deepest contact point.
 
-    The deepest overlap comes first.
+    Penetrations up to `ALLOWED` are not overlaps.  The deepest overlap comes first.
     """
     deepest: dict[tuple[str, str], Contact] = {}
     for contact in contacts:

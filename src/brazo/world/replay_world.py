@@ -1,7 +1,8 @@
 """`ReplayWorld`: sets the state of a world from the rows of a recording.
 
-The positions of joints, grippers and free bodies are set; nothing is simulated.  A recording of a
-single robot may omit the name of the robot in its signal names (`q.shoulder`).
+The positions of joints, grippers and free bodies are set, and the joint velocities if they were
+recorded; nothing is simulated.  A recording of a single robot may omit the name of the robot in its
+signal names (`q.shoulder`).
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class ReplayWorld:
     def place(self, values: np.ndarray) -> None:
         """Set joints, grippers and free bodies to the values of one row of the recording.
 
-        `values` are the values of the signals `names`, in this order.  Derived quantities, such as
-        the poses of links, are not computed.
+        `values` are the values of the signals `names`, in this order.  Derived quantities in the
+        engine, such as the poses of links and the contacts, are not updated.
         """
         data = self._world.mj_data
         for robot, q, qd in self._robots:

@@ -112,7 +112,7 @@ def link_surface(contact: ContactSettings) -> Surface:
 
 
 def require_dynamics(model: Model) -> None:
-    """Raise `BrazoError` if a link of the model has no inertia, which forces need to move it."""
+    """Raise `BrazoError` if the inertia of a link is not known."""
     if missing := model.missing_inertia:
         raise BrazoError(
             f"robot '{model.name}' cannot be simulated: no inertia is known for "

@@ -93,7 +93,10 @@ class RobotSource:
 
     @property
     def is_its_file(self) -> bool:
-        """Whether the robot is the one in the file `model.path`, except for parameter values."""
+        """Whether the file `model.path` describes the robot, except for parameters and attachment.
+
+        True if the file is a robot file that no longer exists.
+        """
         path, file = self.model.path, self.file
         if path is None or replace(self.edits, parameters={}) != Edits():
             return False
@@ -106,7 +109,7 @@ class RobotSource:
 
     @property
     def width(self) -> float:
-        """Factor on all radii of the robot."""
+        """Factor on all radii of the robot; 1 for a robot without a robot file."""
         if self._file is None:
             return 1.0
         return read_style(self._file.root.mapping().get("body"), self._file.names()).width
@@ -196,7 +199,10 @@ class RobotSource:
         return () if self._file is None else link_table(self._file, self.edits.parameters)
 
     def text(self) -> str:
-        """Return the text of a robot file that describes the robot with its edits."""
+        """Return the text of a robot file that describes the robot with its edits.
+
+        The attachment is not included.  Raises `BrazoError` for a robot without a robot file.
+        """
         file = self.file
         if file is None:
             raise BrazoError(

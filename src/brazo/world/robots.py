@@ -2,7 +2,8 @@
 
 `q`, `qd` and `torque` are views of the engine's memory if the joints are evenly spaced in it, as
 for every serial robot and every Delta.  They are read without copying, and writing into `torque`
-commands the drives.  After `World.edit`, arrays obtained before the edit are no longer valid.
+commands the drives.  With a model of real drives, `torque` is a separate array.  After
+`World.edit`, arrays obtained before the edit are no longer valid.
 """
 
 from __future__ import annotations
@@ -151,8 +152,8 @@ class WorldRobot:
     def guide(self, q: Array, qd: Array) -> None:
         """Set the joint positions and velocities (n,) for the next step, faster than `set_state`.
 
-        The values are not checked, and frames and contacts are not recomputed.  For a robot with
-        loops, this is the same as `set_state`.
+        The values are not checked, and frames and contacts are not recomputed.  Exception: for a
+        robot with loops, `set_state` is called.
         """
         if self._loops:
             self.set_state(q, qd)

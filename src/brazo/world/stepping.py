@@ -92,7 +92,7 @@ class WorldStepper:
         data.qacc_warmstart[:] = warm
 
     def contacts(self) -> Contacts:
-        """Return the contacts and contact forces that were used in the last step."""
+        """Return the contacts and contact forces of the last step or call of `forward`."""
         if self._contacts is None:
             self._contacts = self._compiled.reader.read(self._compiled.data, self._contact_time)
         return self._contacts

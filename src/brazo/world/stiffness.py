@@ -22,7 +22,7 @@ from brazo.world.robot_elements import Member
 __all__ = ["MAX_SUBSTEPS", "Stiffness", "stiffness_of"]
 
 MAX_SUBSTEPS = 100
-SAMPLES = 8  # sampled configurations, in addition to the start
+SAMPLES = 8  # random configurations, in addition to that at `qpos0`
 _STABLE = 2.0
 
 

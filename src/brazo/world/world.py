@@ -268,11 +268,11 @@ class World:
         self.forward()
 
     def contacts(self) -> Contacts:
-        """Return the contacts and contact forces that were used in the last step."""
+        """Return the contacts and contact forces of the last step or call of `forward`."""
         return self.stepper.contacts()
 
     def overlaps(self) -> tuple[Overlap, ...]:
-        """Return the robots, bodies and fixtures that overlap, deepest overlap first."""
+        """Return the pairs of robots, bodies and fixtures that overlap, deepest overlap first."""
         return overlaps(self.cell, self.contacts())
 
     def on_contact(
@@ -313,7 +313,7 @@ class World:
     # ---- internals -------------------------------------------------------------------------
 
     def _compile(self, cell: Cell) -> None:
-        """Compile `cell` and replace the current model; if this fails, nothing is changed."""
+        """Compile `cell` and replace the current model; if `build` fails, nothing is changed."""
         built = build(cell, self.mode, self._excluded.of(cell, build_alone))
         self.cell = cell
         self.compiled = CompiledWorld(cell, self.mode, built)

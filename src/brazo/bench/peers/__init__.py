@@ -1,8 +1,8 @@
 """Peers: other libraries that compute the same results, if they are installed.
 
 A peer is built from the model of a robot.  Only CasADi uses brazo's expressions.  Each operation of
-a peer is a `TimedCall`.  Peers are imported only if they are installed, because none is a
-dependency.
+a peer is a `TimedCall`.  Peers are imported only if they are installed, because most of them are
+not dependencies of brazo.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPERATIONS = ("inverse_dynamics", "fk", "jacobian", "mass_matrix", "forward_dyna
 
 @dataclass(frozen=True, slots=True)
 class TimedCall:
-    """A function to time, `call`, and a function that returns the result of such a call."""
+    """A function to time, `call`, and a function `answer` that calls it and returns the result."""
 
     call: Callable[[], Any]
     answer: Callable[[], np.ndarray]
@@ -98,9 +98,10 @@ def optional(module: str) -> Any:
 
 
 def agrees(ours: np.ndarray, theirs: np.ndarray, tolerance: float = 1e-9) -> bool:
-    """Whether two arrays have the same shape and differ by at most `tolerance`.
+    """Return whether two arrays have the same shape and differ by at most `tolerance`.
 
-    The tolerance is relative to the largest absolute value in `ours`, or to 1 if that is larger.
+    The tolerance is relative to the largest absolute value in `ours`, or absolute if that value is
+    below 1.
     """
     if ours.shape != theirs.shape:
         return False

@@ -1,10 +1,10 @@
 """Peers: other libraries that solve inverse kinematics, if they are installed.
 
 EAIK and ssik get the axes of the arm in its zero configuration.  They define the tool orientation
-in this configuration as the identity.  Targets are therefore multiplied by the inverse of the tool
-rotation that brazo has there.  Robotics Toolbox (its Levenberg–Marquardt solver in C++, from
-random configurations) and Pinocchio (the damped iteration in its documentation, from the zero
-configuration) find one solution.
+in this configuration as the identity.  Target rotations are therefore multiplied from the right by
+the inverse of brazo's tool rotation at q = 0.  Robotics Toolbox (its Levenberg–Marquardt solver in
+C++, from random configurations) and Pinocchio (the damped iteration in its documentation, from the
+zero configuration) find one solution.
 """
 
 from __future__ import annotations
@@ -45,7 +45,10 @@ class InversePeer:
         return lambda: self.solve(next(targets))
 
     def batch(self, T: Array, threads: int) -> Callable[[], Any] | None:
-        """Return a function that solves all poses T (N, 4, 4); None if the library has none."""
+        """Return a function that solves all poses T (N, 4, 4) with `threads` threads.
+
+        Return None if the library has no function for batches.
+        """
         return None
 
 
@@ -126,7 +129,10 @@ class ShippedSSIK(InversePeer):
         return np.array([one.q for one in found])
 
     def disagreement(self, q: Array) -> float:
-        """Return the largest difference between the tool poses in ssik and brazo at q (N, n)."""
+        """Return the largest absolute difference between elements of the tool poses at q (N, n).
+
+        The poses (4, 4) of ssik and brazo are compared.
+        """
         theirs = np.array([self.robot.fk(row) for row in q])
         return float(np.abs(theirs - self.arm.fk(q)).max())
 

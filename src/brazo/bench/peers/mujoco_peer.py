@@ -77,8 +77,8 @@ class MuJoCo(Peer):
 def bare_model(arm: Robot) -> Any:
     """Return the MuJoCo model of an arm.
 
-    It has no friction, damping, contacts or limits; the integrator is Runge–Kutta with steps of 1
-    ms.
+    It has no friction, damping, contacts or limits.  The integrator is Runge–Kutta (RK4) with steps
+    of 1 ms.
     """
     mj: Any = optional("mujoco")
     model = mujoco_model(arm.model.require_tree())

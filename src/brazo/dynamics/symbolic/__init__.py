@@ -1,7 +1,8 @@
 """Symbolic equations of motion by Lagrange–Euler, and their exports.
 
-eqs = derive(model)              # M, C, G, K as SymPy matrices, kinematics, energies
-print(eqs.text())                # or .latex(), .c(), .python(), .octave(), .compile()
+eqs = derive(model)          # M, C, G, K as SymPy matrices, kinematics, energies
+print(eqs.text())            # other exports: latex(), html(), c(), python(), octave()
+fast = eqs.compile()         # compiled functions: fast.M(q), fast.C(q, qd), …
 """
 
 from brazo.dynamics.symbolic.derivation import Cancelled, derive

@@ -11,8 +11,8 @@ is opposite to the z axis of the group.  The rotation of link i is
 
     R_i = B(group) · Rz(φ_i) · A_i          B(new group) = B(parent's) · Rz(φ_parent) · X
 
-where A_i and X are constant.  Multiples of 90° are removed from φ, because they only exchange sine
-and cosine.
+where A_i and X are constant.  φ_parent and δ are zero for the first joint of a group.  Multiples of
+90° are removed from φ, because they only exchange sine and cosine.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def product(A: Vector, B: Vector) -> Vector:
 def _about_z(X: Vector) -> tuple[Expr, int, int] | None:
     """Return (δ, quarters, σ) such that X = Rz(δ + quarters·90°) diag(1, σ, σ).
 
-    None if X does not have this form.
+    None if X does not have this form, or if δ cannot be read from its elements.
     """
     if not any(X[8] == sign for sign in (1, -1)):
         return None

@@ -55,7 +55,7 @@ class CompiledEquations:
 
     @cached_property
     def jacobian(self) -> Kernel:
-        """Kernel q -> Jacobian (6, n) of the tool."""
+        """Kernel q -> Jacobian (6, n) of the tool point in base axes, linear rows first."""
         return self._kernel("jacobian")
 
     @cached_property

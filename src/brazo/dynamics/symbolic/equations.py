@@ -40,7 +40,7 @@ class Equations:
     G: Matrix  # (n, 1)
     K: Matrix  # (n, n), viscous friction
     coulomb: tuple[tuple[Expr, Expr], ...]  # magnitudes for q̇ > 0 and q̇ < 0
-    potential: Expr  # zero where everything were at the base's origin
+    potential: Expr  # zero for a mass at the base origin
     fk: Matrix  # (4, 4), the tool in the base
     frames: tuple[Matrix, ...]  # (4, 4) of every link
     jacobian: Matrix  # (6, n), tool point, base axes, linear rows first
@@ -54,7 +54,7 @@ class Equations:
         return self.html()
 
     def _repr_latex_(self) -> str | None:
-        """LaTeX of M, C and G for a notebook; None if they are too long."""
+        """LaTeX of M, C and G for a notebook; None if they are too long or in recursive form."""
         import sympy as sp
 
         if self.form != "expanded" or sum(sp.count_ops(x) for x in (self.M, self.C, self.G)) > 2000:
@@ -72,7 +72,7 @@ class Equations:
 
     @property
     def n(self) -> int:
-        """Number of joints."""
+        """Number of joint coordinates."""
         return self.mechanism.n
 
     @property
@@ -97,17 +97,20 @@ class Equations:
 
     @property
     def convention(self) -> str:
-        """Convention of the D-H table in the robot file: "standard" or "modified"."""
+        """Convention of the D-H table: "standard" or "modified"; "general" without a table."""
         return self.mechanism.convention
 
     @property
     def dh(self) -> tuple[DHEntry, ...]:
-        """The D-H table; empty if the robot was not given by D-H parameters."""
+        """The D-H table; empty if the robot is not a serial robot with D-H parameters."""
         return self.mechanism.dh
 
     @cached_property
     def symbols(self) -> dict[str, Named]:
-        """Parameters that occur in the equations, by name, in the order of the robot file."""
+        """Parameters that occur in the equations, by name.
+
+        The parameters of the robot file come first, then the symbols of links, tool and gravity.
+        """
         found: set[Expr] = set()
         todo: list[Expr] = [
             *self.M, *self.C, *self.G, *self.K, *self.fk, *self.jacobian, self.potential,
@@ -124,7 +127,7 @@ class Equations:
 
     @property
     def values(self) -> dict[Expr, float]:
-        """Numerical value (SI) of each symbol, from the robot file."""
+        """Numerical value (SI) of each parameter in `symbols`, from the robot file."""
         return {entry.symbol: entry.value for entry in self.symbols.values()}
 
     # -- more than the matrices -----------------------------------------------------------------
@@ -142,7 +145,7 @@ class Equations:
         """Friction torques (n, 1): K q̇ plus Coulomb friction.
 
         If the Coulomb torques T₊ and T₋ differ, the Coulomb friction is
-        ½ (T₊ + T₋) sgn q̇ + ½ (T₊ − T₋) sgn² q̇.
+        ½ (T₊ + T₋) sgn q̇ + ½ (T₊ − T₋) sgn² q̇.  The speed `smooth` of the robot file is not used.
         """
         rows = []
         for speed, viscous, (plus, minus) in zip(
@@ -166,7 +169,10 @@ class Equations:
         }
 
     def evaluate(self, value: Any, q: Any, qd: Any = None) -> np.ndarray:
-        """Numeric value of an expression or matrix at a state, with the parameter values."""
+        """Numeric value of an expression or matrix at the state (q, qd); `qd` is zero by default.
+
+        The parameters have the values of the robot file.
+        """
         graph = Graph()
         names = dict(zip(self.q, map(float, q), strict=True)) | self.mechanism.values
         names |= dict(zip(self.qd, map(float, np.zeros(self.n) if qd is None else qd), strict=True))
@@ -180,7 +186,7 @@ class Equations:
     # -- exports --------------------------------------------------------------------------------
 
     def text(self, width: int = 100) -> str:
-        """Unicode text of M, C, G and friction for a terminal; c12 means cos(q1 + q2)."""
+        """Unicode text of M, C, G, friction and tool position; c12 means cos(q1 + q2)."""
         from brazo.dynamics.symbolic.export_text import text
 
         return text(self, width)
@@ -192,7 +198,7 @@ class Equations:
         return latex(self)
 
     def html(self) -> str:
-        """M, C, G, friction and kinematics as an HTML fragment without scripts."""
+        """M, C, G, friction and tool position as an HTML fragment without scripts."""
         from brazo.dynamics.symbolic.export_html import equations_html
 
         return equations_html(self)

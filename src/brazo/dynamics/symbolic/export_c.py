@@ -1,8 +1,8 @@
 """Export of the equations as C99: a header and a source file without dependencies.
 
 Parameters are members of a structure, with the values of the robot file as defaults.  Matrices are
-stored row by row.  Accelerations are computed with the factorisation M = L D Lᵀ.  If M is singular,
-the function returns an error code.
+stored row by row.  Accelerations are computed with the factorisation M = L D Lᵀ.  The function
+returns 0, or the number (from 1) of the joint at which M is singular.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def _header(equations: Equations, name: str) -> str:
         f"{signatures['inverse_dynamics']};",
         "/* Accelerations. Returns 0, or k when the mass matrix cannot be inverted at joint k. */\n"
         f"{signatures['forward_dynamics']};",
-        "/* One Runge-Kutta step of order 4, torque and wrench held; q and qd are replaced.\n"
-        f"   Returns as the accelerations do, and then leaves q and qd alone. */\n"
+        "/* One Runge-Kutta step of order 4 with constant torque and wrench; overwrites q and qd.\n"
+        f"   Returns 0, or k as above; if it returns k, q and qd are not changed. */\n"
         f"{signatures['rk4_step']};",
         f"#endif /* {guard} */",
     ]
@@ -168,7 +168,7 @@ def _wrapped(text: str) -> str:
     return fill(text, 96, subsequent_indent="    ", break_long_words=False).replace("\x00", " ")
 
 
-_TEMPLATE = r"""/* What M qdd has to balance, with tau = 0: C qd + G + friction - J' wrench. */
+_TEMPLATE = r"""/* Bias torques h = C qd + G + friction - J' wrench, so that M qdd + h = tau. */
 static void bias(const NAME_parameters *p, const double q[UPPER_N], const double qd[UPPER_N],
     const double *wrench, double h[UPPER_N])
 {

@@ -88,9 +88,10 @@ class HtmlNotation(Notation):
 
 
 def equations_html(equations: Equations, most: int = MOST) -> str:
-    """HTML sections of M, C, G, friction and kinematics.
+    """HTML sections of shared terms, M, C, G, friction and tool position.
 
-    Long entries of M, C, G and friction are cut, to about `most` characters in total.
+    Long entries are cut, so that shared terms, M, C, G and friction have about `most` characters in
+    total.
     """
     return _Sheet(equations, most).html()
 
@@ -181,7 +182,10 @@ class _Sheet:
 
 
 def _fair(lengths: list[int], most: int) -> float:
-    """Max length of an entry such that all entries together have about `most` characters."""
+    """Max length of an entry such that all entries together have about `most` characters.
+
+    It is at least 200, and infinite if no entry needs to be cut.
+    """
     left = most
     for i, length in enumerate(sorted(lengths)):
         share = left / (len(lengths) - i)

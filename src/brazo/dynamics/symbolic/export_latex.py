@@ -1,7 +1,7 @@
 """Export of the equations as a complete LaTeX document for pdflatex.
 
-The document has the D-H table, symbols with their values, forward kinematics, M, C, G and friction.
-Long entries are broken over lines and never scaled down.
+The document has the D-H table, symbols with their values, M, C, G, friction, forward kinematics and
+energy.  Long entries are broken over lines and never scaled down.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ def _parameters(equations: Equations, name: str, fields: dict[str, str]) -> str:
         "(Lagrange-Euler).\n%\n"
         "%   M(q) qdd + C(q, qd) qd + G(q) + friction(qd) = tau + J(q)' wrench\n%\n"
         f"% SI units and radians. Joints: {one_line(joints)}.\n"
-        "% This function gives the file's parameters."
+        "% This function returns the parameter values of the robot file."
     )
     return _function(f"p = {name}_parameters()", about, lines)
 
@@ -93,7 +93,7 @@ end
 
 _TEMPLATES = {
     "inverse_dynamics": """function tau = NAME_inverse_dynamics(q, qd, qdd, wrench, p)
-% Joint torques of a motion. wrench: force and moment on the tool's point in base axes, or [].
+% Joint torques of a motion. wrench: force and moment on the tool point in base axes, or [].
     if nargin < 4, wrench = []; end
     if nargin < 5, p = NAME_parameters(); end
     tau = NAME_mass_matrix(q, p)*qdd(:) + NAME_coriolis(q, qd, p)*qd(:);
@@ -102,7 +102,7 @@ _TEMPLATES = {
 end
 """,
     "forward_dynamics": """function qdd = NAME_forward_dynamics(q, qd, tau, wrench, p)
-% Joint accelerations. wrench: force and moment on the tool's point in base axes, or [].
+% Joint accelerations. wrench: force and moment on the tool point in base axes, or [].
     if nargin < 4, wrench = []; end
     if nargin < 5, p = NAME_parameters(); end
     M = NAME_mass_matrix(q, p);
@@ -111,7 +111,7 @@ end
 end
 """,
     "rk4_step": """function [q, qd] = NAME_rk4_step(q, qd, tau, dt, wrench, p)
-% One Runge-Kutta step of order 4, tau and wrench held.
+% One Runge-Kutta step of order 4 with constant tau and wrench.
     if nargin < 5, wrench = []; end
     if nargin < 6, p = NAME_parameters(); end
     q = q(:); v1 = qd(:);

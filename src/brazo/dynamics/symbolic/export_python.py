@@ -85,7 +85,7 @@ def _safe(text: str) -> str:
 
 
 _TEMPLATE = '''def inverse_dynamics(q, qd, qdd, wrench=None, p=PARAMETERS):
-    """Joint torques of a motion; `wrench` is force and moment on the tool's point, base axes."""
+    """Joint torques of a motion; `wrench` is force and moment on the tool point, base axes."""
     return mass_matrix(q, p) @ np.asarray(qdd, dtype=float) + _bias(q, qd, wrench, p)
 
 
@@ -96,7 +96,7 @@ def forward_dynamics(q, qd, tau, wrench=None, p=PARAMETERS):
 
 
 def rk4_step(q, qd, tau, dt, wrench=None, p=PARAMETERS):
-    """(q, qd) after one Runge-Kutta step of order 4 with tau and wrench held."""
+    """(q, qd) after one Runge-Kutta step of order 4 with constant tau and wrench."""
     q, qd = np.asarray(q, dtype=float), np.asarray(qd, dtype=float)
     v1, a1 = qd, forward_dynamics(q, qd, tau, wrench, p)
     v2 = qd + dt / 2 * a1
@@ -109,7 +109,7 @@ def rk4_step(q, qd, tau, dt, wrench=None, p=PARAMETERS):
 
 
 def _bias(q, qd, wrench, p):
-    """What M qdd has to balance with tau = 0."""
+    """Bias torques h = C qd + G + friction - J^T wrench, so that M qdd + h = tau."""
     h = coriolis(q, qd, p) @ np.asarray(qd, dtype=float) + gravity(q, p) + friction(qd, p)
     return h if wrench is None else h - jacobian(q, p).T @ np.asarray(wrench, dtype=float)
 '''

@@ -19,9 +19,9 @@ ROUNDED = "numbers are shown with six digits"
 
 
 def text(equations: Equations, width: int) -> str:
-    """Text of M, C, G and friction, entry by entry.
+    """Text of shared terms, M, C, G, friction and tool position, entry by entry.
 
-    Zero entries and entries that are equal by symmetry are left out.
+    Zero entries of M, C, G and friction are left out.  Equal entries of M are written once.
     """
     notation = UnicodeNotation(equations)
     n = equations.n

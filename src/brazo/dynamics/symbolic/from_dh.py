@@ -1,10 +1,12 @@
 """Symbols for the numbers in the file of a D-H robot.
 
-If a field of the robot file is an expression of parameters (`a: L1`, `com: {a: -L1/2}`), the
-equations show this expression.  A plain number gets a symbol: a1, d1 for D-H lengths, r1x for a
-centre of mass, m1, I1xx, g.  Zeros and multiples of 90° stay exact, because they keep the equations
-short.  If the value of an expression differs from the number in the model, for example after a
-change of tool or payload, a new symbol replaces the expression.
+If a length, an angle or a centre of mass in the robot file is an expression of parameters (`a: L1`,
+`com: {a: -L1/2}`), the equations show this expression.  A plain number gets a symbol: a1, d1 for
+D-H lengths, r1x for a centre of mass, g for gravity.  Masses and inertias always get symbols, m1
+and I1xx; an expression in the file becomes the formula of the symbol.  Zeros and multiples of 90°
+stay exact, because they keep the equations short.  If the value of an expression differs from the
+number in the model, for example after a change of tool or payload, a new symbol replaces the
+expression.
 """
 
 from __future__ import annotations
@@ -269,7 +271,10 @@ class DHReader:
         return float(sp.sympify(expression).evalf(30, subs=self.table.values))
 
     def _pose(self, what: str, number: np.ndarray) -> Pose:
-        """Symbolic pose of a fixed frame, given in the robot file as xyz and roll, pitch, yaw."""
+        """Symbolic pose of a fixed frame, given in the robot file as xyz and roll, pitch, yaw.
+
+        The rotation has numbers if the angles of the file do not give the rotation of `number`.
+        """
         p = [
             self._length(f"{what}.xyz[{j}]", f"{what}_{axis}", x, f"{what} frame, {axis}")
             for j, (axis, x) in enumerate(zip(_AXES, number[:3, 3].tolist(), strict=True))
@@ -307,7 +312,6 @@ def _own_expressions(model: TreeModel) -> dict[str, Expression]:
     given = dict(model.expressions)
     if "tool.mass" not in given:
         return given
-    # The tool is merged into the last link, so the file's expressions for this link are not valid.
     last = f"joints[{len(model.dh) - 1}]"
     merged = tuple(f"{last}.{key}" for key in ("mass", "com", "inertia"))
     return {place: one for place, one in given.items() if not place.startswith(merged)}

@@ -1,6 +1,6 @@
 """Conversion of a robot model to a `Mechanism`.
 
-A D-H robot gets symbols for its parameters; any other robot keeps its numbers.
+A serial D-H robot gets symbols for its parameters; any other robot keeps its numbers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Expr = Any
 def mechanism_of(model: Model) -> Mechanism:
     """Mechanism of a robot, with symbols for its parameters.
 
-    A robot without a D-H table has numbers instead of symbols.
+    A robot that is not serial or has no D-H table has numbers instead of symbols.
     """
     model = model.require_tree("equations are derived for serial and tree robots only")
     if missing := model.missing_inertia:

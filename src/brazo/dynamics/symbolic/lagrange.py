@@ -45,7 +45,7 @@ class Ring(Protocol):
 
 @dataclass
 class LinkMotion:
-    """Pose and Jacobian columns of a link, in the frame of its group of parallel axes.
+    """Pose of a link, and its Jacobian columns in the frame of its group of parallel axes.
 
     `omega` and `speed` map the index of a coordinate to its Jacobian column.
     """

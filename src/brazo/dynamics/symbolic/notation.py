@@ -273,6 +273,7 @@ def latex_name(name: str, speed: bool = False) -> str:
 def broken(text: str, width: float, length: Callable[[str], float] = len) -> list[str]:
     """Break a long sum into lines of at most `width`, before a plus or minus.
 
+    `length(text)` measures a line.  A single term that is longer than `width` is not broken.
     Breaks outside brackets are preferred to breaks inside them.
     """
     pieces = re.split(r"(?= [+−-] )", text)
@@ -292,7 +293,10 @@ def broken(text: str, width: float, length: Callable[[str], float] = len) -> lis
 def _best_cut(
     line: list[tuple[int, str]], after: int, width: float, length: Callable[[str], float]
 ) -> int:
-    """Index at which to break a full line: lowest bracket depth first, then rightmost."""
+    """Index at which to break a full line: lowest bracket depth first, then rightmost.
+
+    A lower depth is not preferred if the line would be shorter than 0.4 `width`.
+    """
     depths = [*(depth for depth, _ in line), after]
     best, so_far = len(line), ""
     for cut in range(1, len(line)):

@@ -41,7 +41,7 @@ OUTPUTS = {
 class ExpressionProgram:
     """Graph nodes of all exported functions.
 
-    The inputs are q, qd and, if the equations contain symbolic parameters, p.
+    The inputs are q, qd and, if the program has symbolic parameters, p.
     """
 
     graph: Graph

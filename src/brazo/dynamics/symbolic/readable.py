@@ -7,8 +7,8 @@ sines and cosines.  These identities are applied wherever they make the expressi
     C_i S_j − S_i C_j → sin(φ_j − φ_i)       C_i S_j + S_i C_j → sin(φ_i + φ_j)
     1 − C² → S²                              2 C² − 1 → cos 2φ
 
-They apply to the angles of one group of parallel axes.  Then the terms are collected by mass and
-inertia, m₂ (L₁² + L₂² + …), or by geometry, (m₂ + m₃) L₁² + …, whichever is shorter.
+The first two lines apply to the angles of one group of parallel axes.  Then the terms are collected
+by mass and inertia, m₂ (L₁² + L₂² + …), or by geometry, (m₂ + m₃) L₁² + …, whichever is shorter.
 """
 
 from __future__ import annotations

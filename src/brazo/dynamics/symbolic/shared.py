@@ -1,11 +1,11 @@
 """The recursive form of the equations: derived on the expression graph, with named shared terms.
 
 The expanded equations of an arm with seven joints have a hundred thousand terms.  In the recursive
-form every term that is used more than once gets a symbol x₁, x₂, …:
+form every sum, product, quotient or root that is used more than once gets a symbol x₁, x₂, …:
 
     x₁ = L₁ cos q₂,   x₂ = x₁ + L₂,   …          M₁₁ = m₂ x₂² + …
 
-The result has only a few thousand operations, so it is also used for compilation.
+The result has only a few thousand operations, so it can also be compiled.
 """
 
 from __future__ import annotations
@@ -61,7 +61,11 @@ class GraphRing:
 
 
 class Naming:
-    """Converts graph nodes to SymPy expressions; terms used more than once get a name."""
+    """Converts graph nodes to SymPy expressions; terms used more than once get a name.
+
+    `steps` lists the named terms as (symbol, expression) in the order of evaluation.  `taken` are
+    names that must not be used.
+    """
 
     def __init__(self, ring: GraphRing, outputs: Iterable[Any], taken: Iterable[str]) -> None:
         self.ring = ring

@@ -1,8 +1,8 @@
 """Conversion of graph nodes to lines of source code in a programming language.
 
-A node that is used more than once, and every sine and cosine, becomes a local variable: c23 for
-cos(q2 + q3), otherwise t1, t2, ….  Other nodes are written as subexpressions.  Line length is
-limited.
+A node that is used more than once, every sine and cosine, and every expression longer than
+`MAX_LENGTH` characters becomes a local variable: c23 for cos(q2 + q3), otherwise t1, t2, ….  Other
+nodes are written as subexpressions.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class _LineWriter:
 def _trig_name(node: Node) -> str:
     """Variable name such as c23 for cos(q2 + q3) or s2m4 for sin(q2 - q4).
 
-    Empty if the angle is not a sum of joint variables.
+    Empty for other angles, for joints above 9, and for a joint that occurs more than twice.
     """
     signs: Counter[int] = Counter()
     todo: list[tuple[Any, int]] = [(node.args[0], 1)]

@@ -42,7 +42,8 @@ Progress = Callable[[float | None, str], Any]
 class CadPart:
     """One part of an assembly, with its triangles (m) in the base frame of the robot.
 
-    `names` are the names by which a link can be found for the part; the first match decides.
+    `names` are the names by which a link is found for the part, in order of precedence: the file
+    name if the assembly is a folder, then the names of the nodes in the file, innermost first.
     """
 
     name: str
@@ -59,8 +60,10 @@ def read_assembly(
 ) -> list[CadPart]:
     """Return the parts of an assembly file, or of all CAD files in a folder.
 
-    `scale` converts the lengths of the file to metres, after the unit of the file, if it has one,
-    is applied.  `up` is the axis of the file that points up: "x", "y" or "z".
+    Lengths in files with a unit are converted to metres, those in other files are taken as metres;
+    then all lengths are multiplied by `scale`.  `up` is the axis of the file that points up: "x",
+    "y" or "z".  `progress(fraction, text)` is called regularly; an exception that it raises ends
+    the reading.
     """
     if up not in UP:
         raise BrazoError(f"up: '{up}' is not an axis; choose one of {', '.join(UP)}")

@@ -21,7 +21,10 @@ MAX_DENSITY = 30_000.0  # kg/m³; the heaviest metals have less
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PartEstimate:
-    """Estimated inertia of a part in the base frame, its density (kg/m³), notes for the report."""
+    """Estimated inertia of a part, its density (kg/m³) and notes for the report.
+
+    The inertia is in the frame of the triangles of the part.
+    """
 
     inertia: Inertia
     density: float
@@ -33,8 +36,10 @@ def estimates(
 ) -> list[PartEstimate]:
     """Return the inertia of each part, computed as a solid of uniform density.
 
-    `densities` maps part names to densities (kg/m³); the key "" applies to all other parts.  If
-    `total` (kg) is given, all densities are scaled such that the parts have this total mass.
+    The solid is the convex hull if the surface of the part is not closed.  `densities` maps part
+    names, with wildcards, to densities (kg/m³); the key "" applies to all other parts, by default
+    `ALUMINIUM`.  If `total` (kg) is given, all densities are scaled such that the parts have this
+    total mass.
     """
     for name, value in densities.items():
         if not (math.isfinite(value) and 0.0 < value <= MAX_DENSITY):

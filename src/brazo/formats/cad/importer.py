@@ -42,18 +42,21 @@ from brazo.model.transforms import invert
 MOST_PARTS = 20  # of a link; more are merged by colour
 DIGITS = 6  # significant digits of estimated values
 GREY = (0.80, 0.81, 0.82)
-_RATIO = 20.0  # extent of an assembly over the reach of the robot, above which a unit is wrong
+_RATIO = 20.0  # between the extent of an assembly and the reach, above which a unit is wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CadImport:
-    """Result of `import_cad`: the files that were written, the report, and one row per part."""
+    """Result of `import_cad`: the files that were written, the report, and one row per part.
+
+    Omitted parts have no row.
+    """
 
     path: Path  # robot file
     meshes: tuple[Path, ...]
     report_path: Path
     report: str
-    rows: tuple[PartRow, ...]  # one per part
+    rows: tuple[PartRow, ...]
 
     @property
     def mass(self) -> float:
@@ -96,17 +99,18 @@ def import_cad(
     robot : str or Path
         Shipped robot or robot file (YAML) with the D-H table of the arm.
     output : str or Path
-        Robot file to write; meshes and the report are written beside it.
+        Robot file to write; meshes and the report are written to the folder `<stem>_cad` beside it.
     mapping : mapping, optional
-        Links of parts whose names are not recognised, by part name with wildcards:
-        `{"bracket*": "link 2", "screw*": "none"}`.  "none" omits the part.
+        Links of parts by part name with wildcards: `{"bracket*": "link 2", "screw*": "none"}`.
+        "none" omits the part.  Parts that are not in the mapping are assigned by their names.
     density : float or mapping
-        Density in kg/m³, or a mapping from part name to density; the key `""` applies to all
-        other parts.
+        Density in kg/m³, or a mapping from part name with wildcards to density; the key `""`
+        applies to all other parts (default 2700, aluminium).
     mass : float, optional
-        Total mass of base and links in kg, to which the densities are scaled.
+        Total mass of all parts, including those of the base, in kg; the densities are scaled to it.
     scale : float
-        Factor from the lengths of the file to metres, for formats without a unit (0.001 for mm).
+        Factor from the lengths of the file to metres (0.001 for mm).  For a format with a unit
+        (STEP, glTF, COLLADA), lengths are first converted to metres.
     up : str
         Axis of the file that points up: `"z"`, `"y"` (glTF of most programs) or `"x"`.
     pose : str or sequence, optional
@@ -213,7 +217,7 @@ def _output(output: str | Path, file: RobotFile) -> Path:
 
 
 def _require_size(parts: Sequence[CadPart], model: TreeModel, source: Path) -> None:
-    """Raise BrazoError if the size of the assembly and the robot's reach differ by `_RATIO`."""
+    """Raise BrazoError if assembly size and robot reach differ by a factor of `_RATIO` or more."""
     low = np.min([part.vertices.min(axis=0) for part in parts], axis=0)
     high = np.max([part.vertices.max(axis=0) for part in parts], axis=0)
     size, reach = float((high - low).max()), model.reach
@@ -344,6 +348,7 @@ def _verify(text: str, output: Path, files: Mapping[str, bytes], model: TreeMode
     """Raise BrazoError if the new robot file is invalid or its kinematics differ from `model`.
 
     `text` is the robot file, and `files` are its meshes.  They are read from a temporary folder.
+    The kinematics are compared at three random configurations.
     """
     with tempfile.TemporaryDirectory(prefix="brazo-") as folder:
         path = Path(folder) / output.name

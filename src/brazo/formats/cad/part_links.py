@@ -4,14 +4,18 @@ Names are compared without case, separators and instance numbers (`Arm_1:2`, `1 
 name is compared first with the names of the links and joints of the robot; a joint stands for the
 link that it moves.  Then it is searched for these words:
 
-    base, pedestal, foot                          the base
-    shoulder, waist, column, turret               the first link
-    upper arm                                     the second link
+    base, pedestal, foot, stand                   the base
+    flange, effector, gripper, clamp, tool, hand, finger, jaw
+                                                  the last link
+    shoulder, waist, column, turret, carousel     the first link
     forearm, lower arm                            the third link
-    arm N, N arm                                  link N; link N + 1 if there is a shoulder
-    link N, axis N, joint N, segment N, body N    link N
-    wrist                                         the last link but one
-    flange, end-effector, gripper, tool, hand     the last link
+    upper arm                                     the second link
+    arm N, N arm                                  link N; link N + 1 if a part has a word of the
+                                                  first link
+    link N, axis N, joint N, segment N, body N    link N; also j N, l N, a N
+    wrist                                         the last link but one, of at least three links
+
+The first match of this list is used.  N is a number, or a word from "first" to "sixth".
 """
 
 from __future__ import annotations
@@ -58,8 +62,9 @@ def match_parts(
 ) -> list[Match]:
     """Return the link to which each part is assigned.
 
-    `mapping` maps part names, with wildcards, to link names or "none".  Raises BrazoError if no
-    link is found for a part, or if an entry of `mapping` matches no part.
+    `mapping` maps part names, with wildcards, to links or "none"; a link is given by its name, the
+    name of its joint, or its index (0 is the base).  Raises BrazoError if no link is found for a
+    part, if an entry of `mapping` is used for no part, or if its link does not exist.
     """
     chosen = {pattern: _link_of(target, links) for pattern, target in mapping.items()}
     used: set[str] = set()
@@ -95,9 +100,9 @@ def _fits(pattern: str, part: CadPart) -> bool:
 
 
 def _link_of(target: str, links: Sequence[RobotLink]) -> int | None:
-    """Return the index of the link that `target` refers to; None if `target` is "none".
+    """Return the index of the link that `target` refers to; None if `target` is "none" or empty.
 
-    `target` is the name of a link, the name of its joint, or its number.
+    `target` is the name of a link, the name of its joint, or its index.
     """
     if _plain(target) in ("none", ""):
         return None

@@ -14,16 +14,16 @@ from brazo.text import one_line
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """Row of the report for one part.
+    """Row of the report for one part: its link, the joint that moves the link, mass and density.
 
-    It has the part's link, the reason why this link was chosen, and the estimated mass (kg).
+    `reason` is why this link was chosen.
     """
 
     part: str
     link: str
     joint: str
     reason: str
-    mass: float
+    mass: float  # kg, estimated
     density: float  # kg/m³
     notes: tuple[str, ...] = ()
 
@@ -45,8 +45,9 @@ def report_text(
 ) -> str:
     """Return the report of a CAD import as plain text.
 
-    `left_out` are the names of omitted parts, and `empty` are the links without a part.  `sized` is
-    True if the format of the assembly has a unit of length.
+    `left_out` are the names of omitted parts, and `empty` are the links without a part.  `pose` is
+    the name of the reference pose, and `q` (n,) its joint values (rad, m).  `sized` is True if all
+    files of the assembly have a unit of length.  `mass` (kg) is the given total mass, or None.
     """
     values = ", ".join(
         f"{math.degrees(x):g}°" if kind == "revolute" else f"{x:g} m"

@@ -60,9 +60,10 @@ def write_delta(model: DeltaModel, document: Mjcf) -> None:
 
 
 def assembled(model: DeltaModel) -> tuple[float, float]:
-    """Return the arm angle (rad) and the platform height (m) of the assembled configuration.
+    """Return the arm angle (rad) and the platform position z (m) of the assembled configuration.
 
-    In this configuration all arms have the same angle, and the rods reach the platform.
+    In this configuration all arms have the same angle, and the rods reach the platform.  Of the
+    possible angles, the one closest to 0 is returned.  z is in the base frame.
     """
     for theta in sorted(np.linspace(-1.5, 1.0, 251), key=abs):
         reach = model.R + model.L1 * math.cos(theta) - model.r
@@ -99,9 +100,10 @@ class DeltaLayout:
         return translate(x=self._model.L1, y=y) @ rot_y(self.theta0 + self.lean)
 
     def socket(self, k: int, y: float = 0.0) -> Array:
-        """Return the pose (4, 4) of the end of a rod of arm k in the platform frame.
+        """Return the pose (4, 4) of the joint between the platform and a rod of arm k = 0, 1, 2.
 
-        `y` (m) is the offset of the rod from the centre of the elbow.
+        The pose is in the platform frame; its x axis points away from the centre, in the direction
+        of the arm.  `y` (m) is the offset of the rod from the centre of the elbow.
         """
         return rot_z(self._model.azimuths[k]) @ translate(x=self._model.r, y=y)
 
@@ -146,7 +148,7 @@ def _rod(model: DeltaModel) -> Inertia | None:
 
 
 def _platform(model: DeltaModel) -> Inertia | None:
-    """Return the inertia of the platform as that of a disc; None if the mass is unknown.
+    """Return the inertia of the platform as that of a thin disc; None if the mass is unknown.
 
     The tensor has no effect, because the platform never rotates.
     """

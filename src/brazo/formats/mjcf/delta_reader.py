@@ -2,8 +2,8 @@
 
 A Delta robot is recognised by its bodies (base, platform, arm 1–3, rod 1a–3b) and its three
 `connect` equalities.  Lengths, masses, limits and drives are read from the compiled model, so edits
-of the file are respected.  Any other closed mechanism is read as a tree, with a warning for each
-open loop.
+of the file are respected.  Any other closed mechanism is read as a tree by
+`brazo.formats.mjcf.reader`, with a warning for each loop that stays open.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def delta_from(
     """Return the Delta robot of a compiled MuJoCo model `m`.
 
     The functions `inertia` and `parts` take the index of a body, `limits` and `max_torque` the
-    index of a joint.  `tool` is the name of the tool site, `fail(element, text)` raises an error,
-    and `common` are further fields of the `DeltaModel`.
+    index of a joint.  `tool` is the name of the tool site; if it is None, the tool frame is the
+    platform frame.  `fail(element, text)` raises an error.  `common` are further fields of the
+    `DeltaModel`.
     """
 
     def index(kind: str, wanted: str) -> int:

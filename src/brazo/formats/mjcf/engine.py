@@ -46,7 +46,10 @@ def engine() -> Any:
 
 @contextmanager
 def caught_warnings() -> Iterator[list[str]]:
-    """Collect the MuJoCo warnings of this thread in a list (context manager)."""
+    """Collect the MuJoCo warnings of this thread in a list (context manager).
+
+    Python warnings, which the MuJoCo compiler uses, are added to the list at the end of the block.
+    """
     engine()
     messages: list[str] = []
     _thread_warnings.collectors.append(messages)

@@ -1,10 +1,11 @@
 """Data without an MJCF element, stored in `<custom>` so that the reader can restore it.
 
 MuJoCo rejects a moving body without a valid inertia.  The writer gives such a body another inertia
-and stores the original in `<custom>`: as `brazo:no inertia` if it is unknown, or as `brazo:inertia
-<body>` with ten numbers (mass, centre of mass, xx yy zz xy xz yz) if it is physically impossible.
-The poses of a Delta robot are stored as `brazo:pose <name>`, because a keyframe would also contain
-the angles of its rods.  MuJoCo ignores all of these.
+and stores the original in `<custom>`: the names of bodies with unknown inertia as `brazo:no
+inertia`, and an inertia that MuJoCo rejects as `brazo:inertia <body>` with ten numbers (mass,
+centre of mass, xx yy zz xy xz yz).  The name of the tool site is stored as `brazo:tip`.  The poses
+of a Delta robot are stored as `brazo:pose <name>`, because a keyframe would also contain the angles
+of its rods.  MuJoCo ignores all of these.
 
 A convex piece of a mesh is a geom named `<geom of the mesh> collision <k>`.
 """
@@ -62,13 +63,16 @@ def inertia(m: Any, mujoco: Any, body: str) -> Any:
 
 
 def tip(m: Any, mujoco: Any) -> str | None:
-    """Return the name of the link that carries the tool, from `<custom>`; None if not stored."""
+    """Return the name of the tool site stored in `<custom>`; None if there is none."""
     names = _text(m, mujoco, TIP)
     return names[0] if names else None
 
 
 def poses(m: Any, mujoco: Any, n: int) -> dict[str, np.ndarray]:
-    """Return the poses by name, each an array (n,) of joint values, from `<custom>`."""
+    """Return the poses stored in `<custom>` by name, each an array (n,) of joint values.
+
+    An entry that does not have n finite numbers is ignored.
+    """
     found = {}
     for index in range(m.nnumeric):
         name = mujoco.mj_id2name(m, mujoco.mjtObj.mjOBJ_NUMERIC, index) or ""

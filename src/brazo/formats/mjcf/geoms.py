@@ -1,9 +1,10 @@
 """Conversion of the geoms of a MuJoCo body to parts.
 
-Geoms of groups 0 to 2 are visible in MuJoCo.  By convention, collision shapes are in group 3 and
-above, which is hidden.  The visible geoms of a body therefore become its parts; if it has none, all
-its geoms become parts.  A part has `collides` set in three cases: its own geom collides, its convex
-pieces (hidden geoms) collide, or the body has a colliding hidden geom that is not a convex piece.
+Geoms of groups 0 to 2 are visible in MuJoCo, unless they are fully transparent.  By convention,
+collision shapes are in group 3 and above, which is hidden.  The visible geoms of a body therefore
+become its parts; if it has none, all its geoms become parts.  A part has `collides` set in three
+cases: its own geom collides, its convex pieces (hidden geoms) collide, or the body has a colliding
+hidden geom that is not a convex piece of a visible geom.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def parts_of(
 ) -> tuple[Part, ...]:
     """Return the parts of one body of a compiled model `m`.
 
-    `name` is the name of the body, for geoms without a name.  `note(geom, text)` adds a warning
-    about a geom that cannot be converted.
+    `name` is the name of the body, from which parts of geoms without a name get their names.
+    `note(geom, text)` adds a warning about a geom that cannot be converted.
     """
     geoms = range(m.body_geomadr[body], m.body_geomadr[body] + m.body_geomnum[body])
     collides = {g: bool(m.geom_contype[g] or m.geom_conaffinity[g]) for g in geoms}

@@ -34,7 +34,7 @@ def mujoco_accepts(inertia: Inertia) -> bool:
 
 
 def acceptable(inertia: Inertia) -> Inertia:
-    """Return the inertia if MuJoCo accepts it, otherwise the most similar valid inertia."""
+    """Return the inertia if MuJoCo accepts it, otherwise the most similar inertia it accepts."""
     if mujoco_accepts(inertia):
         return inertia
     moments, axes = principal(inertia.tensor)

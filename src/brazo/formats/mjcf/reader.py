@@ -5,15 +5,16 @@ MuJoCo thus handles defaults, includes, angle units and orientations, and the fr
 
     T_parent_body(q) = pose · Π_k  Trans(p_k) motion(axis_k, q_k − ref_k) Trans(−p_k)
 
-with the product over the joints of the body.  For each joint, the `TreeModel` has one body.  If a
-MuJoCo body has several joints, the bodies of all joints but the last are massless and are named
-`<body>/<joint>`.  `ref` is converted to a constant transform, so that the joint coordinate is q.
+with the product over the joints of the body.  For each hinge or slide joint, the `TreeModel` has
+one body.  If a MuJoCo body has several joints, the bodies of all joints but the last are massless
+and are named `<body>/<joint>`.  `ref` is converted to a constant transform, so that the joint
+coordinate is q.
 
 Bodies without joints are merged into their parent, sites become named frames, and the base is the
-world.  A ball joint becomes three rotations about x, y and z.  A joint equality of degree one
-becomes a mimic joint.  An exported Delta robot is read by `brazo.formats.mjcf.delta_reader`.
-Springs, tendons, other loops and soft bodies are not supported by a `TreeModel`; they are ignored
-with a warning.
+world.  A ball joint becomes three rotations about x, y and z, and a free joint is read as fixed.  A
+linear joint equality becomes a mimic joint.  An exported Delta robot is read by
+`brazo.formats.mjcf.delta_reader`.  Springs, tendons, other loops and soft bodies are not supported
+by a `TreeModel`; they are ignored with a warning.
 """
 
 from __future__ import annotations
@@ -79,8 +80,9 @@ def read_mjcf(
 ) -> TreeModel | DeltaModel:
     """Read an MJCF file into a model.
 
-    `tip` is the name of the body or site that carries the tool; by default `brazo.formats.tip`
-    selects it.  An .xml file that contains URDF is read as URDF, with the xacro `arguments`.
+    `tip` is the name of the body or site that carries the tool.  By default it is the one that the
+    file stores as `brazo:tip`, otherwise `brazo.formats.tip` selects it.  A file with the root
+    element <robot> is read as URDF, with the xacro `arguments`; MJCF ignores them.
     """
     path = Path(path)
     data = read_bytes(path)
@@ -225,9 +227,10 @@ class _MjcfReader:
         return inertia
 
     def _connections(self, i: int) -> Iterator[tuple[FileLink | None, Connection]]:
-        """Yield (link, connection) for each joint of a body; the joints are in series.
+        """Yield (link, connection) for each moving connection of body i; they are in series.
 
-        `link` is the massless link between this joint and the next one; None after the last joint.
+        `link` is the massless link between this connection and the next one; None after the last
+        one.  A body without a moving joint has one fixed connection.
         """
         m, name = self.m, self.bodies[i]
         at = self.bodies[m.body_parentid[i]]
@@ -324,7 +327,8 @@ class _MjcfReader:
     def _limits(self, j: int) -> tuple[float, float]:
         """Return the limits (low, high) of a joint in rad or m.
 
-        MJCF has no infinity, so a huge number is read as no limit on that side.
+        MJCF has no infinity, so a number of 1e9 or more in magnitude is read as no limit on that
+        side.
         """
         if not self.m.jnt_limited[j]:
             return -math.inf, math.inf
@@ -343,7 +347,7 @@ class _MjcfReader:
     def _max_torque(self, j: int) -> float:
         """Return the smallest torque or force limit (N m or N) of a joint and its actuators.
 
-        The result is infinite if there is no limit.
+        The result is infinite if there is no limit, or if the smallest limit is 0.
         """
         m = self.m
         found = math.inf

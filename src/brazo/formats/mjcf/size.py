@@ -3,8 +3,8 @@
 A short file can declare a model of any size: `<replicate count="20000000">`, a height field of
 100000 by 100000 cells, a soft body of 10⁹ points.  MuJoCo would compile it for hours or run out of
 memory.  The declared sizes are therefore added up first, through replicates, includes and attached
-models, in two sums: *items* (elements and generated elements, which take time) and *bytes* (cells
-of height fields, textures and tables, which take memory).
+models, in two sums: *items* (elements and generated elements, which take time) and *bytes* (height
+fields, textures, generated meshes and tables, which take memory).
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def require_moderate(root: Element, path: Path) -> None:
 
 
 class _Sum:
-    """Total size of an MJCF file and the files that it includes; each file is read once."""
+    """Total size of an MJCF file and the files it includes or attaches; each file is read once."""
 
     def __init__(self, root: Element, path: Path) -> None:
         self.main = path
@@ -97,7 +97,7 @@ class _Sum:
                     self._collect(parse_xml(read_bytes(file), file)[0], file)
 
     def _require_regular_files(self, root: Element, path: Path) -> None:
-        """Raise an error if a file that MuJoCo may open is a pipe, because reading would block."""
+        """Raise BrazoError if a file that MuJoCo may open is a pipe or device: it could block."""
         names = {
             name.strip()
             for element in elements(root)

@@ -2,7 +2,8 @@
 
 Bodies and joints are placed as in `brazo.formats.mjcf.layout`.  A body with zero mass and inertia,
 no geometry and one child (such as the body between the two axes of a universal joint) is merged
-into its child: the MuJoCo body of the child gets the joints of both.
+into its child: the MuJoCo body of the child gets the joints of both.  A body that carries the tool
+or another named frame is not merged.
 
 MuJoCo requires a valid inertia for every moving body.  If an inertia violates its rules, mass and
 centre of mass are kept and the tensor is changed as little as possible (see
@@ -61,7 +62,7 @@ def tree_document(
     """Write a tree into a document; return the names of the MuJoCo bodies by body index.
 
     `parts=False` omits the geometry.  `fold=False` writes a MuJoCo body for every body; otherwise
-    massless bodies are merged into their child.
+    massless bodies without geometry are merged into their only child and are not in the result.
     """
     return _TreeWriter(model, document, parts, fold).write()
 
@@ -132,7 +133,8 @@ class _TreeWriter:
     def _body(self, chain: list[int]) -> None:
         """Write one MuJoCo body with the joints of all bodies in `chain`.
 
-        It is the last body of the chain.  The others are massless bodies that are merged into it.
+        The MuJoCo body represents the last body of the chain.  The others are massless bodies that
+        are merged into it.
         """
         bodies, document = self.model.bodies, self.document
         last = bodies[chain[-1]]
@@ -170,9 +172,9 @@ class _TreeWriter:
                 self.document.part(self.elements[i], body.name, part)
 
     def _exclude(self, i: int) -> None:
-        """Exclude contacts of body i with the bodies up to `APART` joints before it.
+        """Exclude contacts of body i with its `APART` nearest ancestors.
 
-        These bodies overlap at their joints by design.
+        These bodies overlap at their joints by design.  Merged bodies are not counted.
         """
         if not (self.parts and self.model.bodies[i].parts):
             return

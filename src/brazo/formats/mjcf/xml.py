@@ -59,7 +59,10 @@ class Mjcf:
         return etree.tostring(self.root, encoding="unicode") + "\n"
 
     def name(self, kind: str, wanted: str) -> str:
-        """Return `wanted`, with a number appended if another element of this kind has this name."""
+        """Return `wanted`, with a number appended if another element of this kind has this name.
+
+        Characters that are not printable are replaced by `_`.
+        """
         return unique_name(printable(wanted), self._names.setdefault(kind, set()))
 
     def body(self, parent: Element, name: str, T: Array) -> Element:

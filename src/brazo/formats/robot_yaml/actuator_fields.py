@@ -15,7 +15,7 @@ _PER_LENGTH: units.Dimension = (-1, 0, 0, 0, 0)  # of a screw: 2*pi/10mm
 
 
 def read_actuator(field: Field | None, kind: JointKind, context: ReadingContext) -> Actuator | None:
-    """Return the actuator of a joint of this `kind`; None if the file has no field `actuator`."""
+    """Return the actuator in `field`, for a joint of this `kind`; None if the field is absent."""
     if field is None or field.is_null:
         return None
     names = context.names

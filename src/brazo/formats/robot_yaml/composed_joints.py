@@ -6,8 +6,8 @@
 
 x, y and z are the axes of the frame before the joint.  At zero, the frame after the joint is that
 of a revolute joint with the same d, a, alpha and offset.  When a file is read, each such joint is
-replaced by rows with one coordinate each (`wrist/z`, `wrist/y`) and massless links between them.
-After reading, they are ordinary rows:
+replaced by D-H rows with one coordinate each (`wrist/z`, `wrist/y`).  The links between them are
+massless.  The rows are:
 
     universal   Rz(q₁ + offset) Tz(d) Rx(−90°) · Rz(q₂) Tx(a) Rx(alpha + 90°)
     ball        Rz(q₁ + offset + 90°) Tz(d) Rx(90°) · Rz(q₂ + 90°) Rx(90°)

@@ -34,8 +34,8 @@ class ReadingContext:
     def note_turns(self, field: Field, what: str, example: int, limit: float) -> None:
         """Add a warning about an angle, or a list of angles, that exceeds `limit` (rad).
 
-        The message describes the angle by `what`, and shows how to write `example` degrees.  If a
-        value has no unit, the warning is marked as a probable unit mistake.
+        The message describes the angle by `what`, and shows how to write `example` degrees.  If an
+        angle above the limit has no unit, the warning is marked as a probable unit mistake.
         """
         items = field.items() if field.is_list else (field,)
         read = [item.quantity(self.names) for item in items]

@@ -1,9 +1,9 @@
 """Table of the link and joint values in a robot file, for display and editing.
 
-There is one row per joint (mass and centre of mass of its link, friction) and one for the tool.  A
-Delta robot has rows for its arms, rods and platform.  A row contains the names of its fields in the
-file (`joints[0].mass`), so that an edit can change these fields.  The file is then read again, so
-the new values are checked by the same rules as any file.
+There is one row per joint (mass and centre of mass of its link, friction), and one for the tool if
+the file has one.  A Delta robot has rows for its arms, rods and platform.  A row contains the names
+of its fields in the file (`joints[0].mass`), so that an edit can change these fields.  The file is
+then read again, so the new values are checked by the same rules as any file.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Value = float | list[float] | list[list[float]]
 class LinkRow:
     """Mass, inertia and friction of one link and its joint, and the names of these fields.
 
-    A field name such as `com_field` is empty if the link has no such value, e.g. the rods of a
-    Delta robot.
+    A field name such as `com_field` is empty if a robot file has no such field for the link, e.g.
+    for the rods of a Delta robot.
     """
 
     name: str

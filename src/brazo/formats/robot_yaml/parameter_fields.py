@@ -40,7 +40,10 @@ def _evaluate_parameters(given: dict[str, Field], overrides: Mapping[str, float]
     waiting = dict(given)
     for name, field in given.items():
         if not name.isidentifier() or name in units.RESERVED:
-            field.fail(f"'{name[:40]}' cannot be a parameter's name; use letters, digits and _")
+            field.fail(
+                f"'{name[:40]}' cannot be a parameter's name; use letters, digits and _, but not "
+                f"the name of a constant or function ({', '.join(units.RESERVED)})"
+            )
     while waiting:
         ready = {}
         for name, field in waiting.items():

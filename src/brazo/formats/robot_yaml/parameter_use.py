@@ -1,8 +1,9 @@
 """Dimension of a parameter of a robot file, such as length, angle or mass.
 
 A parameter written with a unit has the dimension of the unit.  A parameter without a unit (`L1:
-0.3`) has the dimension of the fields in which it is used: `a: L1` makes it a length.  If it is used
-in fields of several dimensions, or in none, it is a plain number.
+0.3`) has the dimension of the fields in which it is used, directly or through other parameters: `a:
+L1` makes it a length.  Only the fields of lengths, angles and masses in `_OF` count.  If the
+parameter is used in fields of several dimensions, or in none, it is a plain number.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Robot file: conversion of YAML fields to a `TreeModel` or `DeltaModel`.
 
-Expressions of `parameters` are evaluated when the file is read.  The model keeps their syntax trees
+Expressions of `parameters` are evaluated when a model is built.  The model keeps their syntax trees
 for the symbolic equations.  `RobotFile.build` accepts other parameter values and evaluates
 everything again, which keeps all derived numbers consistent.
 

@@ -1,6 +1,7 @@
 """Edits of the structure of a robot file: the kind of a joint, and the number of joints.
 
-Each edit writes several fields, because limits, drives and poses depend on the joints.
+Each edit writes several fields, because limits, drives and poses depend on the joints.  The field
+`body: radii` is removed, so that the radii are derived again.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ LENGTH = 0.1  # m, a of a new joint
 def with_joint_kind(file: RobotFile, i: int, kind: JointKind) -> RobotFile:
     """Return the file with joint i changed to a revolute or prismatic joint.
 
-    The link frame at joint value 0 stays the same.  The joint gets new limits.  Its drive, actuator
-    and friction are removed, because their units depend on the kind of joint.
+    The link frame at joint value 0 stays the same.  The joint gets new limits, and its value in all
+    poses becomes 0.  Its drive, actuator and friction are removed, because their units depend on
+    the kind of joint.
     """
     joints = _joints(file)
     if not 0 <= i < len(joints):
@@ -50,7 +52,10 @@ def with_joint_kind(file: RobotFile, i: int, kind: JointKind) -> RobotFile:
 
 
 def with_joint_added(file: RobotFile) -> RobotFile:
-    """Return the file with an additional revolute joint at the end, with a link of 0.1 m."""
+    """Return the file with an additional revolute joint at the end, with a link of 0.1 m.
+
+    The link has a mass of 0.5 kg if another link has a mass.
+    """
     joints = _joints(file)
     if len(joints) >= MAX_JOINTS:
         raise BrazoError(f"the editor supports at most {MAX_JOINTS} joints")

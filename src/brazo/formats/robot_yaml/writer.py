@@ -46,7 +46,7 @@ def _with_values(block: Node, values: Mapping[str, float]) -> Node:
 
 
 def _field(key: str, node: Node) -> list[str]:
-    """Return the lines of a first-level field; a list of mappings gets one line per entry."""
+    """Return the lines of a first-level field; a list of mappings has each entry on a new line."""
     name, value = _scalar(key), node.value
     if isinstance(value, list) and any(isinstance(item.value, dict) for item in value):
         return [f"{name}:", *(f"  - {_inline(item, 4)}" for item in value)]

@@ -1,8 +1,8 @@
 """Readers of the basic elements of a URDF: numbers, origins, inertials, shapes, colours, limits.
 
-Every function takes the `Document` to report errors and warnings.  Data that determines the
-position of a link must be valid, so a bad number there is an error.  Bad data that only affects the
-appearance is ignored with a warning.
+Most functions take the `Document` to report errors and warnings.  Text that is not a number where a
+number is expected is an error.  Other bad data that only affects the appearance or the collision
+geometry, such as a missing mesh file or a size of 0, is ignored with a warning.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from brazo.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from brazo.model.transforms import pose
 
 MAX_NUMBER = 1e12  # larger numbers in a robot file are errors
-NO_LIMIT = 1e9  # a larger limit means no limit
+NO_LIMIT = 1e9  # a limit of this value or more means no limit
 
 _SHAPES = ("box", "cylinder", "sphere", "capsule", "mesh")
 
@@ -34,7 +34,11 @@ def required(document: Document, element: Element, name: str) -> str:
 
 
 def numbers(document: Document, element: Element, name: str, count: int) -> list[float]:
-    """Return the numbers of an attribute; it must contain exactly `count` finite numbers."""
+    """Return the numbers of an attribute, which must contain exactly `count` numbers.
+
+    The numbers are separated by spaces; commas are accepted with a warning.  A number that is not
+    finite, or above `MAX_NUMBER` in magnitude, is an error.
+    """
     text = element.get(name) or ""
     words = text.split()
     if len(words) != count and len(words := text.replace(",", " ").split()) == count:
@@ -96,10 +100,10 @@ def axis(document: Document, joint: Element) -> Array:
 
 
 def inertial(document: Document, link: Element, reach: float) -> Inertia | None:
-    """Return the inertia of a link as given in the file; None if it is missing or incomplete.
+    """Return the inertia of a link in the link frame; None if it is missing or incomplete.
 
-    A physically impossible inertia adds a warning and is not corrected.  `reach` (m) is the max
-    plausible distance of the centre of mass from the link's frame.
+    A physically impossible or implausible inertia adds a warning and is not corrected.  `reach` (m)
+    is the max plausible distance of the centre of mass from the link's frame.
     """
     element = only(document, link, "inertial")
     if element is None:
@@ -124,7 +128,10 @@ def inertial(document: Document, link: Element, reach: float) -> Inertia | None:
 def parts(
     document: Document, link: Element, colors: dict[str, tuple[float, float, float]]
 ) -> tuple[Part, ...]:
-    """Return the geometry of a link: its visuals, or its collision shapes if it has no visuals."""
+    """Return the geometry of a link: its visuals, or its collision shapes if it has no visuals.
+
+    `colors` are colours by material name, see `named_colors`.
+    """
     name = link.get("name")
     visuals, collisions = children(link, "visual"), children(link, "collision")
     result: list[Part] = []
@@ -165,7 +172,8 @@ def named_colors(document: Document) -> dict[str, tuple[float, float, float]]:
 def limits(document: Document, joint: Element, kind: str) -> tuple[tuple[float, float], Drive]:
     """Return the limits (rad or m) of a joint, and its drive with the limits of torque and speed.
 
-    If `effort` or `velocity` is missing or zero, the limit of the drive is infinite.
+    If `effort` or `velocity` is missing or zero, the limit of the drive is infinite.  The joint is
+    unlimited, with a warning, if `lower` and `upper` are missing or `lower` is above `upper`.
     """
     element = only(document, joint, "limit")
     free = (-math.inf, math.inf)

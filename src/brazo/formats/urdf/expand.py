@@ -91,7 +91,8 @@ def _replaced(
             raise BrazoError(
                 f"package '{name}' of $(find {name}) was found neither beside the file nor in "
                 f"ROS_PACKAGE_PATH; add its parent folder to this variable "
-                f"(in Python, use packages={{'{name}': folder}})"
+                f"(in Python, brazo.formats.urdf.reader.read_urdf accepts "
+                f"packages={{'{name}': folder}})"
             )
         return folder.as_posix()
 
@@ -256,9 +257,10 @@ def _matching(spec: str) -> list[str]:
 
 
 def _explain(path: Path, error: Exception, stack: list[str | None] | None) -> str:
-    """Return a one-line message for a chain of xacro errors: the file and the original cause.
+    """Return a one-line message for an error of xacro: the file and the reason.
 
-    `stack` lists the files that xacro was reading; the last one is the included file.
+    The reason is the original cause if it is a BrazoError, otherwise the text of `error`.  `stack`
+    lists the files that xacro was reading; the last one is the included file.
     """
     inner: BaseException = error
     while (cause := getattr(inner, "exc", None) or inner.__cause__) and cause is not inner:

@@ -46,7 +46,11 @@ class XacroFunction:
 
 
 def evaluate(expression: str, names: Mapping[str, Any], budget: Budget) -> Data:
-    """Return the value of an expression; `names` are the properties, functions and namespaces."""
+    """Return the value of an expression; `names` are the properties, functions and namespaces.
+
+    Raises BrazoError for an expression that is not allowed or exceeds the budget.  Other errors of
+    the expression raise the exception that Python would raise.
+    """
     expression = expression.strip()
     if len(expression) > MAX_EXPRESSION:
         raise BrazoError(

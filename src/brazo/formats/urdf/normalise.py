@@ -81,7 +81,10 @@ def read_document(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file; BrazoError if it has more than `MAX_BYTES` bytes."""
+    """Return the content of a file.
+
+    Raises BrazoError if the file cannot be read or has more than `MAX_BYTES` bytes.
+    """
     try:
         size = require_regular(path).st_size
         if size > MAX_BYTES:
@@ -95,7 +98,8 @@ def read_bytes(path: Path) -> bytes:
 def parse_xml(data: bytes, path: Path) -> tuple[Element, list[Finding]]:
     """Return the root element of an untrusted XML file, and warnings about harmless errors.
 
-    Comments and processing instructions are removed.  `path` is used in messages.
+    Comments and processing instructions are removed.  `path` is used in messages.  Raises
+    BrazoError for other errors, and for a file with entities or an external DTD.
     """
     parser = etree.XMLParser(
         recover=True,  # errors are checked below, one by one

@@ -8,8 +8,11 @@ Gazebo.  In these folders and their subfolders, the first match of this list is 
 1. a folder with the name of the package,
 2. a folder with a `package.xml` that contains the name of the package,
 3. a folder with a similar name: `kuka_kr10_support`, `kuka_kr10` and `kuka_kr10_description` are
-   read as names of the same package.  Such a guess is stored in `aliases`, and the reader warns
-   about it.
+   read as names of the same package,
+4. a folder with a similar name after the name of a manufacturer: `clearpath_ridgeback_description`
+   for `ridgeback`.
+
+A match of rule 3 or 4 is stored in `aliases`, and the reader warns about it.
 """
 
 from __future__ import annotations
@@ -77,7 +80,10 @@ class Packages:
         return [folder.resolve() for folder in (self.folder, *self._given, *packages)]
 
     def resolve(self, uri: str) -> Path | None:
-        """Return the file that a URI or relative path refers to; None if it does not exist."""
+        """Return the file that a URI or path refers to; None if it does not exist.
+
+        A relative path is searched in the folder of the description and in three parent folders.
+        """
         uri = uri.strip()
         scheme, rest = _scheme(uri)
         if scheme in ("package", "model"):

@@ -94,7 +94,7 @@ def _unique(document: Document, kind: str) -> list[Element]:
 
 
 def _root_name(document: Document) -> str | None:
-    """Return the name of the first link that is not the child of a joint; None if there is none."""
+    """Return the name of the first link that no joint has as its child; None if there is none."""
     joints = children(document.root, "joint")
     below = {_end(document, joint, "child") for joint in joints}
     names = [(link.get("name") or "").strip() for link in children(document.root, "link")]
@@ -121,7 +121,10 @@ def _links(document: Document, connections: list[Connection]) -> list[FileLink]:
 
 
 def _note_copies(document: Document, links: list[FileLink], connections: list[Connection]) -> None:
-    """Add a warning if most moving links have the same inertia, which indicates placeholders."""
+    """Add a warning if three or more, and most, moving links have exactly the same inertia.
+
+    Such inertias are probably placeholders.
+    """
     moving = {c.child for c in connections if c.kind != "fixed"}
     alike: dict[bytes, list[str]] = {}
     for link in links:

@@ -7,8 +7,9 @@ commute,
 
     before · motion(a) · after = (before · after) · motion(Rᵀ a),      R: rotation of `after`,
 
-and the link is written with the body frame.  Otherwise a massless link, `<name>_axis`, carries the
-motion, and the link is connected to it by a fixed joint.  Every frame thus keeps its name and pose.
+and the link is written with the body frame.  Otherwise a link without inertia, `<name>_axis`, is
+moved by the joint, and the link is connected to it by a fixed joint.  Every frame thus keeps its
+pose, and its name except for spaces, which become underscores.
 
 Numbers are written with all their digits.  Data that URDF does not support is omitted, listed in a
 comment and returned as a note.
@@ -234,7 +235,7 @@ class _UrdfWriter:
         etree.SubElement(element, "child", link=child)
 
     def _frames(self) -> None:
-        """Write the tool, and each named frame that is not a body frame, as a massless link."""
+        """Write the tool and the named frames that are not body frames as links without inertia."""
         model = self.model
         own = {body.name for body in model.bodies}
         tool_is_named = np.array_equal(model.tool, IDENTITY)

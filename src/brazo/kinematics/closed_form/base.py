@@ -62,7 +62,7 @@ def accepted_distance(size: float) -> float:
 class Solutions:
     """All branches (IK solutions) of one or many targets, including those that are not valid."""
 
-    q: Array  # (..., B, n) revolute values in (−π, π]
+    q: Array  # (..., B, n) revolute values in [−π, π]
     valid: Array  # (..., B) bool, True if the branch reaches the target
     names: tuple[str, ...]  # B
     position_error: Array  # (..., B) m, by forward kinematics
@@ -162,7 +162,7 @@ class ClosedForm(ABC):
     def errors(self, turns: Sequence[Any], p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar]:
         """Return three errors of the tool pose, computed by forward kinematics.
 
-        1. the larger of position error / size of the arm and orientation error (rad);
+        1. the larger of position error / size of the arm and 2 sin(orientation error / 2);
         2. the position error (m);
         3. the sine of half the orientation error.
 

@@ -5,9 +5,9 @@ the sum θ₁ + θ₂ of the first two revolute joints. The sum is solved as for
 two links reach the wrist with the elbow on either side. The target does not determine θ₁ and θ₂
 individually. They are chosen as follows:
 
-  without q0   θ₁ = φ − 90° and θ₂ = sum − θ₁, where φ is the direction from axis 1 to the wrist.
-               For two links of equal length L this gives θ₂ = 90° ∓ acos(ρ/2L), where ρ is the
-               distance of the wrist from axis 1.
+  without q0   θ₁ = φ − 90° and θ₂ = sum − θ₁, where φ is the direction from axis 1 to the wrist,
+               measured from the direction of the first link at q = 0. For two links of equal length
+               L this gives θ₂ = 90° ∓ acos(ρ/2L), where ρ is the distance of the wrist from axis 1.
   with q0      both joints move by the same angle from q0, which gives the values nearest to q0.
 
 The branches are LEFTY and RIGHTY, as for any SCARA. Reference: Yan, Xu, Jia (robot teleoperation).

@@ -312,7 +312,7 @@ def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
 def cleaned(R: Sequence[Scalar], last: Sequence[Scalar]) -> tuple[list[Scalar], Scalar]:
     """Return the rotation nearest to R (nine scalars), and 1 if the input is a pose, otherwise 0.
 
-    The input is a pose if R is a rotation up to rounding and `last`, the last row of the pose
+    The input is a pose if R is a rotation up to errors of 1e-5 and `last`, the last row of the pose
     matrix, is (0, 0, 0, 1).
     """
     x, y, z = list(R[0:3]), list(R[3:6]), list(R[6:9])

@@ -66,7 +66,7 @@ class DeltaShape(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopFrames:
-    """Poses of the parts of a Delta robot in the base frame, for drawing."""
+    """Poses of the moving bodies of a Delta robot in the base frame."""
 
     arms: Array  # (..., 3, 4, 4) at the drive axis: x along the arm to the elbow, y along the axis
     rods: Array  # (..., 3, 2, 4, 4) at the elbow: z along the rod to the platform, length L2
@@ -74,11 +74,11 @@ class LoopFrames:
 
 
 def fk(shape: DeltaShape, theta: ArrayLike) -> tuple[Array, Array]:
-    """Return the two platform centres (..., 2, 3) possible at θ (..., 3), and a mask (...).
+    """Return the two possible platform centres (..., 2, 3) at θ (..., 3), and a mask (...).
 
-    Index 0 of the second-last axis is the lower centre, at which the robot works; index 1 is the
-    upper one. If the rods cannot be connected to the platform at these angles, both centres are NaN
-    and the mask is False.
+    `centres[..., 0, :]` is the lower centre, at which the robot works, `centres[..., 1, :]` the
+    upper centre. If the rods cannot be connected to the platform at these angles, both centres are
+    NaN and the mask is False.
     """
     C = _centres(shape, np.asarray(theta, dtype=float))
     first, second, third = C[..., 0, :], C[..., 1, :], C[..., 2, :]

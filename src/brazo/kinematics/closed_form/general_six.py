@@ -3,15 +3,17 @@
 `elimination` reduces the closed loop of arm and target to a trigonometric polynomial G of degree 8
 in the angle of one joint. G is sampled at 24 angles, more than the 17 that determine it; the
 coefficients above degree 8 measure the rounding error. The zeros of G are located on a grid, from
-the values of G and its derivatives.
-Minima of |G| close to zero count as double zeros, because rounding may have removed both zeros.
-Each zero determines the other five joints. Newton steps on the tool pose refine all six joint
-values to rounding. A solution is accepted if its forward kinematics reach the target.
+the values of G and its derivatives. Minima of |G| close to zero count as double zeros, because
+rounding may have removed both zeros. Each zero determines the other five joints. Newton steps on
+the tool pose refine all six joint values to rounding. A solution is accepted if its forward
+kinematics reach the target.
 
 The loop of an arm can be written in eight forms (`elimination.Reading`). Their solutions are equal
 in exact arithmetic, but their rounding errors differ by many orders of magnitude. For each arm the
-best form for random poses is chosen once. The second best is used for targets at which the first is
-degenerate. Arms for which G vanishes identically in all forms are not supported.
+best form for random poses is chosen once. The best form with another kept joint is used in addition
+for targets at which the first form is degenerate or gives an odd number of solutions. If both forms
+are degenerate, Newton's method starts from random configurations. Arms for which G vanishes
+identically in all forms are not supported.
 """
 
 from __future__ import annotations

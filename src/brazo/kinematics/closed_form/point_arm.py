@@ -5,9 +5,9 @@ wrist centre. `PointArm` uses it for a spatial arm with three joints, where the 
 Only the position is solved; the orientation follows from it.
 
 The names of R-R-R branches are explained in `spherical_wrist.py`. For an R-R-P arm whose axes 1 and
-2 intersect, LEFTY and RIGHTY have the same meaning. OUT is the larger solution for q₃, IN the
-smaller one. If axes 1 and 2 are parallel, LEFTY means that axis 2 is left of the line from axis 1
-to the point, seen from above.
+2 intersect, LEFTY and RIGHTY have the meaning that is explained there, OUT is the larger solution
+for q₃ and IN the smaller one. If axes 1 and 2 of an R-R-P arm are parallel, LEFTY means that axis 2
+is left of the line from axis 1 to the point, seen from above.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def chain_errors(chain: Chain, turns: Sequence[Turn], p: Sequence[Scalar]) -> Er
 def errors_of(pose: Pose, p: Sequence[Scalar], size: float) -> Errors:
     """Return three errors of a pose relative to a target p (12).
 
-    1. the larger of position error / size and orientation error (rad);
+    1. the larger of position error / size and 2 sin(orientation error / 2);
     2. the position error (m);
     3. the sine of half the orientation error.
     """

@@ -20,7 +20,7 @@ Positions close to axis 1 cannot be reached with equal bends.
 
 *Given heading* (`family_of`): the heading φ = α + β + γ of link 3 is given, and links 1 and 2 reach
 W − e^{iφ} l₃. `nearest` searches all φ and both elbows for the solution within the limits that is
-closest to the current configuration.
+closest to a given configuration q0.
 
 The tool rotates only about the vertical. The nearest orientation of this kind is used, and its
 angle to the target is the orientation error, as for any SCARA.

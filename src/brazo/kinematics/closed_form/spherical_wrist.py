@@ -20,8 +20,8 @@ centre.
            the plane of the arm passes on the left of axis 1; otherwise RIGHTY
     ABOVE  the elbow (axis 3) is above the line from shoulder to wrist: ((elbow − shoulder) ×
            (wrist − shoulder))·a₂ has the sign of s; otherwise BELOW
-    NOFLIP q₅ is in [0, π], measured from the position in which axes 4 and 6 are collinear;
-           otherwise FLIP
+    NOFLIP q₅ is in [0, π], measured from the position with the smallest angle between axes 4 and 6
+           (0 for a wrist with right angles); otherwise FLIP
 
 R-R-P arms have the names of `point_arm.py`. If axes 1 and 2 are parallel, LEFTY means that axis 2
 is left of the line from axis 1 to the wrist centre, seen from above, and ELBOW1 and ELBOW2 are the

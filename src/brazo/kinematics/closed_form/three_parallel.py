@@ -159,8 +159,8 @@ class ThreeParallel(ClosedForm):
         """Make the graph function (wrist, target) -> (turns, q6, inside) of one wrist solution.
 
         `wrist` contains q₁, q₆, `loose` and `along` (see `_wrist`). `target` contains p, R and the
-        value of q₂ to use if the target does not determine it. `turns` contains the turns of joints
-        2 to 4 for both elbows. `inside` is ≥ 0 where axis 4 is within reach. All angles are
+        value of q₂ to use if the target does not determine it. `turns` contains the rotations of
+        joints 2 to 4 for both elbows. `inside` is ≥ 0 where axis 4 is within reach. All angles are
         (cos, sin).
         """
         graph = Graph()

@@ -36,7 +36,7 @@ class Open(Protocol):
 class PanelContext:
     """The parts of a lab that panels use.
 
-    Only `post` may be called from any thread.  Use all other parts on the lab's thread.
+    `post` and `open` may be called from any thread.  Use all other parts on the lab's thread.
     """
 
     session: Session  # the open simulation or replay, and the selection

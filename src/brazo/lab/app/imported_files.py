@@ -80,7 +80,7 @@ class ImportedFiles:
         return self._folder / name
 
     def name_of(self, path: Path) -> str | None:
-        """Return `path` relative to the import folder, as text; None if it is outside of it."""
+        """Return `path` relative to the import folder, as text; None if `path` is outside."""
         if self._folder is None or not path.resolve().is_relative_to(self._folder.resolve()):
             return None
         return path.resolve().relative_to(self._folder.resolve()).as_posix()
@@ -230,7 +230,8 @@ def _content(
 ) -> bytes:
     """Return the content of an archive member, unpacked in chunks.
 
-    Raises `BrazoError` if the content cannot be read or is larger than `room` (bytes).
+    Raises `BrazoError` if the content cannot be read, is larger than `room` (bytes), or does not
+    have the size that the archive lists.
     """
     where = f"{archive_name}: {member.filename[:80]}"
     if member.compress_type not in METHODS:

@@ -121,7 +121,8 @@ class Job:
 class Jobs:
     """The background jobs of a lab.
 
-    `changed(jobs)` is called with the list of jobs when one of them changes, on any thread.
+    `post(call)` queues a call for the lab's thread.  `changed(jobs)` is called with the list of
+    jobs (see `Job.shown`) when one of them changes, on any thread.
     """
 
     def __init__(

@@ -86,7 +86,7 @@ class Panel:
         return {}
 
     def simulation_changed(self) -> None:
-        """Called after `self.sim` was replaced or its robots were edited."""
+        """Called after another simulation or replay was opened, or the open cell was edited."""
         self.refresh()
 
     def selection_changed(self) -> None:
@@ -103,7 +103,8 @@ class Panel:
     def follow(self) -> None:
         """Update what the panel draws in the scene.
 
-        Called for each new state, even if the panel is hidden.
+        Called for each new frame in which the panel is available (see `used_for`), even if its tab
+        is not visible.
         """
 
     def reset(self) -> None:

@@ -85,7 +85,10 @@ class ProjectSaving:
 
     @property
     def keeps(self) -> bool:
-        """Whether the work is being saved; False for a replay or after a failed write."""
+        """Whether the work is being saved.
+
+        False if no project is open, if a replay is shown, or after a failed write.
+        """
         return self._autosave is not None and self._session.replay is None and not self._problem
 
     # ---- opening ---------------------------------------------------------------------------
@@ -276,7 +279,10 @@ class ProjectSaving:
     # ---- events of pages -------------------------------------------------------------------
 
     def save_as(self, name: str) -> None:
-        """Copy the project to a new project named `name`, and continue with the copy."""
+        """Copy the project to a new project named `name`, and continue with the copy.
+
+        If no project is open, the work is saved in a new project.
+        """
         if self._session.replay is not None:
             raise BrazoError("a recording cannot be saved as a project: open a cell first")
         folder, name = home.new_folder(name)

@@ -47,7 +47,7 @@ class ReplayRobot(ShownRobot):
     def reference(self) -> Reference:
         """Recorded reference position, with zero velocity and acceleration.
 
-        If the reference was not recorded, it is the start position.
+        If the reference was not recorded, it is the start position in the cell.
         """
         rest = np.zeros(self.n)
         return Reference(self.q_ref.copy(), rest, rest.copy())

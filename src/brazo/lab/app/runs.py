@@ -202,7 +202,7 @@ class Runs:
 
 
 def in_bytes(size: float) -> str:
-    """Format a size in bytes with a suitable unit and at least two digits: 402 kB, 1.6 MB."""
+    """Format a size in bytes with a suitable decimal unit, such as 402 kB or 1.6 MB."""
     if size < 1000:
         return f"{size:.0f} bytes"
     unit = next(u for u in ("kB", "MB", "GB") if (size := size / 1000) < 999.5 or u == "GB")

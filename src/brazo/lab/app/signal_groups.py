@@ -92,7 +92,8 @@ def label_of(name: str, group: Group | None, robots: Collection[str]) -> str:
 
     `group` is the group that the legend shows, or None if it shows single signals.  The label of a
     signal in a group is the last component of its name.  The label of a single signal is its whole
-    name, without the robot's name if there is only one robot.
+    name with spaces instead of dots, without the robot's name if there is only one robot.  The
+    label of a distance between robots is always its name without `distance.`.
     """
     if name.startswith("distance."):
         return name.removeprefix("distance.")

@@ -17,7 +17,10 @@ log.addFilter(Repeats())
 
 
 class Stopper:
-    """Calls `stop()` on a dedicated thread each time `press` is called."""
+    """Calls `stop()` on a dedicated thread after `press` is called.
+
+    If `press` is called several times before the thread starts the call, `stop()` is called once.
+    """
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop

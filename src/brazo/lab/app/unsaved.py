@@ -99,9 +99,10 @@ class Unsaved:
         """Ask the user to save or discard the work `lost`, then call `proceed`.
 
         If `lost` is empty, `proceed` is called immediately.  `cancelled` is called instead of
-        `proceed` if the user cancels, saving fails, another question replaces this one, or no page
-        is open.  `sentence` and `title` are the text and the heading of the dialog.  `save` and
-        `discard` are the labels of its buttons.  The save button is omitted if no work has files.
+        `proceed` if the user cancels, the files cannot be created, another question replaces this
+        one, or there is no page to ask.  `sentence` and `title` are the text and the heading of the
+        dialog.  `save` and `discard` are the labels of its buttons.  The save button is omitted if
+        no work has files.
         """
         self._drop()  # a new question replaces the open one
         if not lost:

@@ -147,8 +147,9 @@ class Scene:
     def displace(self, bodies: Sequence[int], T: np.ndarray | None) -> None:
         """Draw some bodies displaced by T (4, 4) in the world frame; None ends the displacement.
 
-        `bodies` are indices in `world.drawn`.  Used while the user drags a robot, body or fixture:
-        its physical pose changes only when the user releases the mouse button.
+        `bodies` are indices in `world.drawn`.  The displacement is drawn by the next call of
+        `place`.  It is used while the user drags a robot, body or fixture, whose physical pose
+        changes only when the user releases the mouse button.
         """
         which = np.array([i for i in bodies if i < len(self.names)], int)
         self._displaced = None if T is None or not len(which) else (which, np.array(T))

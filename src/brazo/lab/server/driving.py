@@ -81,8 +81,8 @@ class Driving:
     def hand_over(self, key: str) -> None:
         """Pass control from the page `key` to the page that requested it.
 
-        If no page requested control, it passes to the page that has been connected longest.
-        Ignored unless the page `key` is in control.
+        If no page requested control, it passes to the other page that has been connected longest.
+        Ignored if the page `key` is not in control, or if no other page is connected.
         """
         with self._lock:
             if self.drives(key):

@@ -90,7 +90,8 @@ def own_address() -> str:
 def listen(host: str, port: int) -> tuple[socket.socket, int]:
     """Open a listening socket on `port` or the next free port; return the socket and its port.
 
-    If `port` is 0, the system chooses a free port.
+    Raise BrazoError if the first 100 ports from `port` on are not available.  If `port` is 0, the
+    system chooses a free port.
     """
     if not 0 <= port <= 65535:
         raise BrazoError(f"port {port}: must be from 0 to 65535")

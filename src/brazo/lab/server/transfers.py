@@ -215,7 +215,10 @@ async def _next(connection: ServerConnection) -> str | bytes:
 
 
 def safe_name(name: str) -> str:
-    """Remove folders and special characters from a file name; keep at most 120 characters."""
+    """Remove folders from a file name and replace special characters by `_`.
+
+    At most the last 120 characters are kept.  An empty result is replaced by `file`.
+    """
     last = re.split(r"[/\\]", name)[-1]
     clean = _ODD.sub("_", last).strip(" .")[-120:]
     return clean or "file"

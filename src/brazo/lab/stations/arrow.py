@@ -30,7 +30,7 @@ class ForceArrow:
     def show(self, scene: Scene, robot: SimRobot, force: np.ndarray | None) -> None:
         """Draw a force (3,), in N in the robot's base frame, as an arrow at the tool.
 
-        None hides the arrow.
+        None, or a force below `LEAST`, hides the arrow.
         """
         if force is None or float(np.linalg.norm(force)) < LEAST:
             if self._drawn is not None:

@@ -65,10 +65,10 @@ class StationLab(Lab):
         return None
 
     def halt(self) -> str | None:
-        """Stop the station's own robot.
+        """Handle STOP at this end of the link, as described in the module docstring.
 
-        Returns None if the robot was stopped, otherwise a message that explains why there was
-        nothing to stop.
+        Returns None if motion was stopped, otherwise a message that explains why there was nothing
+        to stop.
         """
         raise NotImplementedError
 
@@ -121,5 +121,5 @@ class StationLab(Lab):
 
     def _open_shipped(self, name: str) -> None:
         raise BrazoError(
-            "the cell of a station cannot be changed: start another station to use another one"
+            "the cell of a station cannot be changed: start another station to use another cell"
         )

@@ -34,7 +34,8 @@ class FollowerView:
     """Drawing of the follower's robot and cell.  Use only on the lab's thread.
 
     `source` is the follower's cell or robot; None to use the one that the follower reports.
-    `drawn(parts)` is called with the number of drawn parts after they were added to the scene.
+    `drawn(parts)` is called after the follower was added to the scene; `parts` is the number of
+    parts of its robot.
     """
 
     def __init__(

@@ -307,7 +307,7 @@ class MasterPanel(Panel):
     def _set_axis(self, axis: str, axis_key: str) -> None:
         """Request to map the master axis `axis` ("x" or "y") to a follower axis such as "+z".
 
-        The other master axes are remapped so that the mapping stays right-handed.
+        The other master axes are remapped if necessary, so that the mapping stays right-handed.
         """
         if axis not in ("x", "y") or axis_key not in AXES:
             return

@@ -44,17 +44,17 @@ class StationStatus:
     about: str  # message that describes the link
     peer: str
     state: str  # of the follower; "" if unknown
-    cause: str
-    share: float = 0.0
+    cause: str  # of that state
+    share: float = 0.0  # speed of the follower, as a fraction of full speed
     round_trip: float = math.nan
     heard: float = math.nan  # time since the last message
     age: float = math.nan  # of the newest valid command at the follower
-    lost: int = 0
-    dropped: int = 0
-    received: int = 0
+    lost: int = 0  # missing sequence numbers
+    dropped: int = 0  # rejected frames
+    received: int = 0  # commands; at the master, commands sent
     warnings: tuple[str, ...] = ()
-    wrench: np.ndarray | None = None  # (6,) on the follower's tool, in its base frame
-    history: Sequence[tuple[float, str]] = ()
+    wrench: np.ndarray | None = None  # (6,) N and N m, on the follower's tool, in its base frame
+    history: Sequence[tuple[float, str]] = ()  # events: time and text
     stopped: bool = False  # this end itself has stopped; the link is then reported as dead
 
 

@@ -79,7 +79,7 @@ class WorldTable:
         return address(self.words)
 
     def ready(self) -> bool:
-        """Update all entries; return False if the next step has to be made in Python."""
+        """Update changed entries; return False if the next step has to be made in Python."""
         world, words = self.world, self.words
         observer, box = world.observer, world.stepper.last_steps
         if not observer.plain or not roomy(self.data):

@@ -1,8 +1,8 @@
 """Reach task of a robot in a cell, with contacts: bodies, chutes and other robots.
 
-The action is a joint velocity; its integral is the reference of the robot's controller.  The other
-robots hold their poses.  Each environment has its own simulation.  Gymnasium's `SyncVectorEnv` and
-`AsyncVectorEnv` run several environments.
+The action is a joint velocity, as a fraction of the max speed.  The integral of the velocity is the
+reference of the robot's controller.  The other robots hold their poses.  Each environment has a
+separate simulation.  `SyncVectorEnv` and `AsyncVectorEnv` of Gymnasium run several environments.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Array = np.ndarray
 class CellReachEnv(Env):
     """Environment of a robot in a cell; `cell` is a name, a path or a `Cell`.
 
-    `robot` is the name of the robot in the cell.  `options` are those of `ReachTask`, except
-    `action`, `substeps` and `start`.  Goals are in the robot's base frame.
+    `robot` is the name of the robot in the cell (default: the first robot).  `options` are those of
+    `ReachTask`, except `action`, `substeps` and `start`.  Goals are in the robot's base frame.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
@@ -55,7 +55,7 @@ class CellReachEnv(Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode with the cell at time 0; `options` may contain the goal (3,) in m."""
+        """Start an episode with the cell at time 0; `options["goal"]` sets the goal (3,) in m."""
         super().reset(seed=seed)
         self.sim.reset()
         self._source = _Velocity(self.task, self.sim.dt)
@@ -64,7 +64,7 @@ class CellReachEnv(Env):
         return self._observation(), self._info(False)
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move the robot for `dt` seconds."""
+        """Move the robot for the time `task.dt`."""
         self._source.qd = self.task.command(action)
         self.sim.step(self._periods)
         self._count += 1

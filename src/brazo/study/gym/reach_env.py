@@ -39,7 +39,7 @@ class ReachEnv(Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
-        """Start an episode; `options` may contain the goal (3,) in m."""
+        """Start an episode; `options["goal"]` sets the goal (3,) in m."""
         super().reset(seed=seed)
         self.q, self.qd = self.task.start.copy(), np.zeros(self.task.robot.n)
         self.goal, self._count = read_goal(self.task, self.np_random, options), 0
@@ -47,7 +47,7 @@ class ReachEnv(Env):
         return self.task.observation(self.q, self.qd, self.goal), _info(distance, False)
 
     def step(self, action: Any) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        """Move the robot for `dt` seconds."""
+        """Move the robot for the time `task.dt`."""
         self.q, self.qd = self.task.advance(self.q, self.qd, action)
         self._count += 1
         reward, distance, reached = self.task.reward(self.q, self.goal, action)
@@ -60,8 +60,8 @@ class ReachEnv(Env):
 class ReachVectorEnv(VectorEnv):
     """Vector environment of many robots in one native call.
 
-    Each robot moves exactly (bit for bit) like a `ReachEnv` with the same seed.  After an episode
-    has ended, the next step starts a new episode and ignores the action.
+    Each robot moves exactly (bit for bit) like a `ReachEnv` with the same seed and actions.  After
+    an episode has ended, the next step starts a new episode and ignores the action.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012  (as Gymnasium declares it)
@@ -89,7 +89,10 @@ class ReachVectorEnv(VectorEnv):
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[Array, dict[str, Any]]:
-        """Start all episodes; environment i uses `seed` + i, or entry i of a list of seeds."""
+        """Start all episodes; environment i uses `seed` + i, or entry i of a list of seeds.
+
+        `options["goal"]` sets the goal (3,) in m of all environments.
+        """
         if isinstance(seed, (int, np.integer)):
             seed = [int(seed) + i for i in range(self.num_envs)]
         seeds = [None] * self.num_envs if seed is None else list(seed)
@@ -108,7 +111,7 @@ class ReachVectorEnv(VectorEnv):
         return self.task.observation(self.q, self.qd, self.goal), infos
 
     def step(self, actions: Any) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
-        """Move all robots for `dt` seconds."""
+        """Move all robots for the time `task.dt`."""
         again = self._over
         actions = np.where(again[:, None], 0.0, np.asarray(actions, dtype=float))
         self.q, self.qd = self.task.advance(self.q, self.qd, actions)

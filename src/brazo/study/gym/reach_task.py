@@ -1,15 +1,16 @@
 """Reach task for any number of robots at once: goals, observations, rewards, motion.
 
 The tool has to come within `tolerance` of a goal position.  A goal is the tool position at random
-joint positions near the start pose, so it is reachable.
+joint positions near the start pose, so the goal is reachable.
 
     action        (n,) from −1 to 1: joint velocities as a fraction of the drives' max speeds, or
                   torques as a fraction of their max torques
-    observation   q (−1 to 1 within the limits), q̇ / max speed, (goal − tool) / scale, tool / scale
+    observation   q (−1 to 1 within the limits; q / π for joints without limits),
+                  q̇ / max speed, (goal − tool) / scale, tool / scale; all clipped to ±10
     reward        −distance / scale − 0.01 |action|² / n each step, +1 when the goal is reached
 
-Here scale is the distance of the tool from the first axis at the start pose, at least 0.1 m.  An
-episode ends when the goal is reached (terminated) or after `steps` steps (truncated).
+Here scale is the distance of the tool from the z axis of the base at the start pose, at least
+0.1 m.  An episode ends when the goal is reached (terminated) or after `steps` steps (truncated).
 
 With velocity actions the torques are those of computed torque control, M k (v − q̇) + C q̇ + G,
 within the limits of the drives.  All robots move in one native call; joint limits are inelastic
@@ -45,7 +46,7 @@ Action = Literal["velocity", "torque"]
 
 
 class ReachTask:
-    """Reach task for one robot model; arrays have a leading dimension, one entry per robot.
+    """Reach task for one robot model; arrays may have a leading dimension, one entry per robot.
 
     Parameters
     ----------
@@ -53,10 +54,10 @@ class ReachTask:
     action : "velocity" or "torque".
     dt, substeps : time of a step (s), and the number of Runge–Kutta steps in it.
     steps : max steps of an episode.
-    tolerance : distance (m) at which the goal is reached.
+    tolerance : distance (m) of the tool from the goal below which the goal is reached.
     spread : a random goal is the tool position at joint positions that differ from the start pose
         by at most this value (rad); for prismatic joints by a tenth of it (m).
-    start : the start pose, by name or (n,); default: the first pose of the robot file.
+    start : the start pose, by name or (n,); default: the first pose of the robot, or zero.
     """
 
     def __init__(
@@ -100,11 +101,11 @@ class ReachTask:
         self.observation_size = 2 * self.robot.n + 6
 
     def tool(self, q: Array) -> Array:
-        """Return the tool positions (..., 3) in m."""
+        """Return the tool positions (..., 3) in m at joint positions q (..., n)."""
         return self.robot.fk(q)[..., :3, 3]
 
     def goal(self, rng: np.random.Generator) -> Array:
-        """Return a random goal (3,) in m."""
+        """Return a random goal (3,) in m, farther than `tolerance` from the start position."""
         low = np.maximum(self.start - self.reach, self.low)
         high = np.minimum(self.start + self.reach, self.high)
         for _ in range(MAX_DRAWS):

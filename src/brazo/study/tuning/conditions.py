@@ -21,9 +21,10 @@ HARDER = 1.5  # payload, mass error and start error of the final check, as a mul
 
 
 def tuning_cases(robot: Robot, dt: float = 1e-3, delay: float | None = None) -> list[Case]:
-    """Return the default cases: payload, wrong masses, a start error, a delay.
+    """Return the default cases: nominal, payload, mass errors of ±20 %, start error, delay.
 
-    The payload is a tenth of the robot's mass.  `delay` (s) is one control period by default.
+    The payload is a tenth of the mass of the robot.  The start error is 0.02 rad or 0.02 m.
+    `delay` (s) is one control period by default.
     """
     return [
         Case(),
@@ -36,7 +37,11 @@ def tuning_cases(robot: Robot, dt: float = 1e-3, delay: float | None = None) -> 
 
 
 def harder(cases: Sequence[Case], dt: float) -> list[Case]:
-    """Return the cases of the final check: larger deviations and one more period of delay."""
+    """Return the cases of the final check, which deviate more from the nominal conditions.
+
+    Payload, mass error and start error are 1.5 times as large, with a mass error of at least −0.9.
+    A delay that is not 0 is one control period longer.
+    """
     return [
         replace(
             case,
@@ -50,7 +55,10 @@ def harder(cases: Sequence[Case], dt: float) -> list[Case]:
 
 
 def plant_variants(cases: Sequence[Case], dt: float) -> list[PlantVariant]:
-    """Return the distinct plants (payload, mass, delay) of the cases, for their linear models."""
+    """Return the different combinations of payload, mass and delay of the cases.
+
+    They are used for linear models.
+    """
     found: dict[tuple[float, float, int], PlantVariant] = {}
     for case in cases:
         delay = round(case.delay / dt)

@@ -8,8 +8,8 @@ joints of any size have the same weight, and a score of 1 is as good as the star
     peak_torque   peak torque, mean over the joints
     jerk          RMS jerk, mean over the joints
 
-Scores are averaged over all tasks and cases.  A gain set gets a much larger score if its linear
-loop is unstable in a case of the stability check.
+Scores are averaged over all tasks and cases.  A gain set gets a much larger score if a run
+diverges, or if the linear loop is unstable in a case of the stability check.
 """
 
 from __future__ import annotations
@@ -84,9 +84,10 @@ class Evaluation:
         duration: float | None = None,
         every: int = 0,
     ) -> ClosedLoopRuns:
-        """Simulate gain sets (sets, size) in all cases in one native call.
+        """Simulate gain sets in the given cases in one native call; return the runs (sets, cases).
 
-        Return the runs (sets, cases).  `every` is as for `Robot.closed_loop`.
+        `gains` maps names of gains to values (sets, size).  The default of `duration` (s) is that
+        of the evaluation.  `every` is as for `Robot.closed_loop`.
         """
         return self.robot.closed_loop(
             self.controller,
@@ -102,7 +103,10 @@ class Evaluation:
         )
 
     def scores(self, gains: Mapping[str, Array], objectives: Sequence[str]) -> Array:
-        """Return the scores (sets, objectives) of gain sets (sets, size)."""
+        """Return the scores (sets, objectives) of gain sets.
+
+        `gains` maps names of gains to values (sets, size).
+        """
         total: Any = 0.0
         for reference, base in zip(self.references, self._baseline, strict=True):
             total = total + self._scores(reference, base, gains, objectives)
@@ -112,7 +116,8 @@ class Evaluation:
     def _growth(self, gains: Mapping[str, Array], wanted: Array) -> Array:
         """Return the spectral radius (sets,) of each unstable gain set, and 0 for other sets.
 
-        Only the sets in the mask `wanted` are checked.
+        Only the sets in the mask `wanted` (sets,) are checked.  If the check raises an error, the
+        result is 2 for all of them.
         """
         found = np.zeros(len(wanted))
         try:
@@ -126,7 +131,10 @@ class Evaluation:
 
     @cached_property
     def loops(self) -> LinearLoops:
-        """Linearised closed loops of the cases of the final check, at points of all references."""
+        """Linear models of the robot for the stability check.
+
+        The operating points are on all references, and the variants are those of the final check.
+        """
         points = [operating_points(r) for r in (*self.references, *self.held_out)]
         q = np.unique(np.concatenate(points).round(12), axis=0)
         return LinearLoops(self.robot, q, self.dt, plant_variants(self._harder, self.dt))
@@ -199,8 +207,9 @@ class Evaluation:
     def _restless(self, gains: Mapping[str, Array], cases: Sequence[Case]) -> str | None:
         """Return the name of the first case in which the robot does not come to rest, or None.
 
-        The robot starts with a position error and holds a constant reference.  Cases with noise are
-        skipped.
+        The robot starts with a position error and holds a constant reference for 1 s.  A joint is
+        at rest if its speed in the last fifth of this time is at most a tenth of its peak speed.
+        Cases with noise are skipped.
         """
         quiet = [case for case in cases if not (case.position_noise or case.velocity_noise)]
         if not quiet:
@@ -234,7 +243,10 @@ def relative(metrics: Mapping[str, Array], base: Mapping[str, Array], objective:
 
 
 def check_objectives(objectives: Sequence[str]) -> list[str]:
-    """Return the objectives as a list; raise BrazoError if one is unknown or given twice."""
+    """Return the objectives as a list.
+
+    Raise BrazoError if there is none, or if an objective is unknown or given twice.
+    """
     found = [objectives] if isinstance(objectives, str) else list(objectives)
     for one in found:
         one_of(one, OBJECTIVES, "tune: objective")

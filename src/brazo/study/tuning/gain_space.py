@@ -16,8 +16,9 @@ SECONDARY = ("tf", "kt")  # filter and anti-windup of a PID: tuned only if they 
 class GainSpace:
     """Search space: factors by which the gains of a bound controller are multiplied.
 
-    There is one factor per joint and gain, or one per gain.  A factor is from 1/span to span.
-    Gains that are 0 stay 0.
+    If `per_joint` is True, each entry of a gain has a factor; otherwise each gain has one factor.
+    A factor is from 1/span to span.  Entries that are 0 stay 0.  `names` are the gains that are
+    tuned; by default these are all gains with an entry greater than 0, except `SECONDARY`.
     """
 
     def __init__(
@@ -71,7 +72,11 @@ class GainSpace:
         return found
 
     def factors(self, gains: Mapping[str, Any]) -> dict[str, float]:
-        """Return the factors that give `gains`, by parameter name, clipped to the search space."""
+        """Return the factors that give `gains`, by parameter name, clipped to the search space.
+
+        The factor of a gain that is not in `gains` is 1.  A factor of several entries is the
+        geometric mean of their factors.
+        """
         found = {}
         for parameter, (gain, mask) in self.parameters.items():
             ratio = 1.0

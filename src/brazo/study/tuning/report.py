@@ -72,7 +72,10 @@ def _header(result: Tuning) -> str:
 
 
 def error_rows(result: Tuning) -> list[tuple[str, ...]]:
-    """Return RMS errors on the held-out trajectories: name, before, after, change."""
+    """Return RMS errors on the held-out trajectories as text: name, before, after, change.
+
+    The first row is the tool, the others are the joints.
+    """
     names = ["tool", *result.robot.joint_names]
     kinds = ["prismatic", *result.robot.joint_kinds]
     before, after = (_rms(each) for each in (result.before, result.after))
@@ -85,7 +88,10 @@ def error_rows(result: Tuning) -> list[tuple[str, ...]]:
 
 
 def gain_rows(result: Tuning) -> list[tuple[str, ...]]:
-    """Return gains before and after: label, unit, before, after, ratio."""
+    """Return gains before and after as text: label, unit, before, after, ratio.
+
+    Gains that are 0 are omitted.  If the tuning changed gains, unchanged gains are also omitted.
+    """
     rows = []
     for parameter in result.controller.parameters():
         old, new = (each.gains[parameter.name] for each in (result.before, result.after))
@@ -101,7 +107,10 @@ def gain_rows(result: Tuning) -> list[tuple[str, ...]]:
 
 
 def comparison_rows(result: Tuning) -> list[tuple[str, ...]]:
-    """Return rows for start, tuned gains and design rules: error, energy, delay margin, check."""
+    """Return a row of text for the starting gains, the tuned gains and each design rule.
+
+    The columns are those of `comparison_head`.
+    """
     sets = [result.before, *([result.after] if result.improved else []), *result.rules]
     peak = max(float(np.nan_to_num(_rms(each)[0])) for each in sets if each.check.stable)
     factor = display_unit("m", peak)[1]
@@ -220,10 +229,10 @@ def _tradeoff(result: Tuning) -> Chapter:
 def _method(result: Tuning) -> str:
     cases = ", ".join(case.name for case in result.cases)
     text = (
-        f"Every candidate was simulated in the cases {cases}. The gains that are shown passed a "
-        "check with payloads, mass errors and start errors that are 1.5 times as large, and one "
-        "more period of delay: all eigenvalues of the linear loops lie in the unit circle, no run "
+        f"Every candidate was simulated in the cases {cases}. The resulting gains passed a check "
+        "with payloads, mass errors and start errors that are 1.5 times as large, and delays that "
+        "are one period longer: all eigenvalues of the linear loops lie in the unit circle, no run "
         "diverges, and the robot comes to rest after a start error. "
-        f"{result.rejected} candidates with a better score failed it."
+        f"{result.rejected} candidates with a better score failed the check."
     )
     return f"<section>\n<h2>Method</h2>\n<p>{escape(text)}</p></section>"

@@ -94,7 +94,8 @@ class TuningSearch:
     def first_candidates(self, space: GainSpace) -> list[dict[str, float]]:
         """Return the factors of the first candidates of the search.
 
-        These are the start gains, the start gains with other bandwidths, and the design rules.
+        These are the starting gains, the starting gains with other bandwidths (only if `kp` and
+        `kd` are tuned), and the gains of the design rules.
         """
         found = [space.factors({})]
         if {"kp", "kd"} <= set(space.names):
@@ -135,7 +136,8 @@ class TuningSearch:
     ) -> GainSet:
         """Return a gain set with its stability check and its metrics on held-out trajectories.
 
-        The check is computed if `check` is None.  The delay margin is NaN unless `margins` is True.
+        The metrics are those of the nominal case.  The check is computed if `check` is None.  The
+        delay margin is NaN unless `margins` is True.
         """
         whole = {**self.controller.gain_values(), **gains}
         one = {key: np.asarray(value, dtype=float) for key, value in whole.items()}

@@ -7,8 +7,8 @@
 Candidates are proposed by Optuna or CMA-ES in batches.  Each batch is simulated in one native call
 per task: all candidates in all cases.  The best candidates are then checked, best first: the
 eigenvalues of the linear loops, and simulations with larger deviations than those of the search.
-The first candidate that passes is returned, or the starting gains if none is better.  A set that
-fails is never returned.
+The first candidate that passes is returned, or the starting gains if none is better.  If the
+starting gains fail as well, `RunFailed` is raised.
 """
 
 from __future__ import annotations
@@ -119,14 +119,21 @@ def tune(
         `brazo.control.design_rules`.
     objectives : quantities to minimise: "error", "energy", "peak_torque", "jerk"; with several,
         `front` of the result has the trade-offs, and `after` the smallest product of scores.
-    gains, per_joint, span : gains that are searched (default: all main gains that are not 0),
-        whether each joint has its own factor, and the range of a factor from 1/span to span.
-    cases : conditions in which every candidate is simulated; default `tuning_cases(robot)`.
-    trials, batch : number of candidates, and number of candidates simulated together.
+    gains, per_joint, span : gains that are searched (default: all gains greater than 0 except "tf"
+        and "kt"), whether each joint has a separate factor, and the range of a factor from 1/span
+        to span.
+    cases : conditions in which every candidate is simulated; default `tuning_cases(robot, dt)`.
+    trials, batch : number of candidates of the sampler, and number of candidates simulated
+        together.  The starting gains and the design rules are additional candidates.
     duration, dt, substeps, seed : as in `Study`.
-    sampler : "cmaes" (default for one objective), "nsga2" (for several), "tpe" or "random".
+    sampler : "cmaes" (default for one objective), "nsga2" (default for several), "tpe" or "random".
+        If only one factor is searched, "tpe" is used instead of "cmaes".
     storage, name : URL of a database, e.g. "sqlite:///tuning.db", and the name of the search in it;
         the same call continues an interrupted search.
+    threads : max number of threads; default: the number of CPUs.
+    progress : function that is called with a `TuneProgress` after each batch.
+
+    Raises `RunFailed` if no candidate, not even the starting gains, passes the stability check.
     """
     search = TuningSearch(
         robot, controller, tasks, held_out, cases, duration, dt, substeps, threads

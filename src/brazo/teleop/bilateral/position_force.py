@@ -3,7 +3,7 @@
 A spring and a damper pull the follower's tool to the received position of the master, and the
 contact force measured at the follower is applied to the master's handle,
 
-    F_follower = K (x_m(t−T) − x) + B (ẋ_m(t−T) − ẋ),       F_master = f(t−T).
+    F_follower = K (x_m(t−T) − x) + B (ẋ_m(t−T) − ẋ),       F_master = f(t−T),
 
 where T is the delay of the link.  With negligible delay this scheme has the best transparency.
 With delay, the control loop through the wall and the operator gains energy in every round trip.

@@ -81,7 +81,10 @@ class ToolPort:
         self.robot.torque[:] = tau
 
     def pull(self, force: Array) -> None:
-        """Apply an external force (3,), N, in base axes, to the link that carries the tool."""
+        """Apply an external force (3,), N, in base axes, to the link that carries the tool.
+
+        It acts on the centre of mass of the link, and is held until the next call.
+        """
         self.world.mj_data.xfrc_applied[self.robot.tip_id, :3] = self._R @ force
 
     def _holding(self) -> CartesianImpedance:

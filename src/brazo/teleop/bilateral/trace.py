@@ -111,7 +111,7 @@ class Trace:
     def lag(self, most: float = 1.0) -> float:
         """Return the lag (s) of the follower that minimises the tracking error.
 
-        Lags from 0 to `most` (s) are tried.
+        Lags from 0 to `most` (s) are tried, in steps of five cycles.
         """
         dt = self.t[1] - self.t[0]
         steps = np.arange(0, max(int(most / dt), 1), 5)

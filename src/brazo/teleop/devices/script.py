@@ -80,7 +80,11 @@ class Script:
         """Text for the operator that explains how motion resumes after HOLD or STOP."""
         if self._stop:
             return "start the script again"
-        return "the script releases and engages again" if self.again else "the script's next engage"
+        return (
+            "the script releases and engages again"
+            if self.again
+            else "wait for the next engage step of the script"
+        )
 
     def stop(self) -> bool:
         """Release the enable switch permanently; return True on the first call."""

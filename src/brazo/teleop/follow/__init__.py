@@ -1,4 +1,4 @@
 """Control of the follower: safety state machine, target tracking and contact wrench.
 
-Time and received messages are arguments of all functions; the modules perform no I/O.
+The modules perform no I/O: time and received messages are arguments.
 """

@@ -255,7 +255,7 @@ class Follower:
         """Set the joint target from a command.
 
         Return the reason if the command is implausible, else an empty string.  Raise a `BrazoError`
-        if there is an obstacle to following at the start or the end of a clutch.
+        if there is an obstacle to following while the clutch is held or when it is released.
         """
         assert self._used is not None and self._target is not None
         point = _point(new)

@@ -11,15 +11,17 @@ Motion starts only if all of these conditions are met:
 * a command without the run flag (enable switch released) was received since the last stop, which is
   the last change to IDLE or HOLD;
 * a new command has the run flag and is not older than `degrade`;
-* its engagement number is higher than all numbers received before the last stop.
+* its engagement number is higher than all numbers received before the last stop;
+* there is no obstacle, for example a follower that is still braking.
 
 A stuck switch, or a master that reconnects with the switch held, therefore causes no motion.
 
 When the operator releases the switch, the state changes to IDLE.  After a fault it changes to HOLD.
-Faults are: the newest valid command is older than `stale`, sequence numbers are missing, a clock
-jumped, the link is lost, the master position jumped or cannot be followed, or the control loop was
-late.  After the last valid command was sent, HOLD is guaranteed within `stale` plus the longest
-interval between two ticks.  With the defaults and a loop of at least 33 Hz this is 150 ms.
+Faults are: the newest valid command is older than `stale`, at least `gap` sequence numbers are
+missing, a clock jumped, the link is lost, the master position jumped or cannot be followed, the
+control loop was late, or STOP.  After the last valid command was sent, HOLD is guaranteed within
+`stale` plus the longest interval between two ticks.  With the defaults and a loop of at least 33 Hz
+this is 150 ms.
 
 STOP changes to HOLD from every state, while another fault does so only if the follower follows
 commands.  After STOP, all commands sent before it are ignored, including a pending engagement.
@@ -41,6 +43,8 @@ from brazo.errors import BrazoError
 
 
 class SafetyState(IntEnum):
+    """State of the safety state machine; see the module docstring."""
+
     IDLE = 0
     ENGAGED = 1
     DEGRADED = 2
@@ -64,7 +68,7 @@ class Cause(Enum):
     STOP = "stopped at the follower"
 
 
-# Causes that change a moving follower to HOLD.
+# Causes that `Safety.fault` accepts.
 FAULTS = frozenset(
     {Cause.GAP, Cause.CLOCK, Cause.LINK, Cause.JUMP, Cause.LOST, Cause.LATE, Cause.STOP}
 )
@@ -180,7 +184,8 @@ class Safety:
         """Process a valid command.
 
         `sent` is its sending time (s) on the follower's clock, and `run` is True while the enable
-        switch is held.  An `engagement` number higher than before requests a new engagement.
+        switch is held.  An `engagement` number higher than before requests a new engagement; the
+        first number of a connection requests none.
         """
         if not self._goes_forward(now):
             return

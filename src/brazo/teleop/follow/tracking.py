@@ -40,7 +40,7 @@ SHARE = 0.3  # of the acceleration for catching up; the rest is for the target's
 class JointTracker:
     """Joint motion that follows a target, starting at rest at `q0` (n,).
 
-    A target is extrapolated for at most `ahead` seconds.
+    A target is extrapolated for at most `ahead` seconds; then it is assumed to be at rest.
     """
 
     def __init__(self, limits: Limits, q0: Any, ahead: float = AHEAD) -> None:
@@ -76,7 +76,8 @@ class JointTracker:
     def target(self, q: Any, qd: Any = None, share: float = 1.0, qdd: Any = None) -> None:
         """Set the target position q (n,), its velocity qd and its acceleration qdd.
 
-        qd and qdd default to 0.  `share` limits the speed to a fraction of full speed.
+        qd and qdd default to 0.  `share` limits the speed to a fraction of full speed.  q and qd
+        are clipped to the limits, and qdd to half the acceleration limit.
         """
         n = self.limits.n
         low, high = self.limits.position.T

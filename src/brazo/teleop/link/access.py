@@ -2,7 +2,8 @@
 
     Host    must be a name of this machine, as a protection against DNS rebinding
     Origin  sent only by browsers; must be one of the origins allowed when the link was created
-    token   required unless the link listens on the loopback interface; compared in constant time
+    token   required, except on the loopback interface if no token was requested; compared in
+            constant time
     user    without a token, the owner of the connection must be the user who runs the follower or
             root; checked only if the operating system reports the owner
 

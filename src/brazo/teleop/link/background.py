@@ -24,7 +24,7 @@ class Background:
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self, timeout: float = 10.0) -> None:
-        """Start the thread and wait until the coroutine sets `ready`.
+        """Start the thread and wait until the coroutine sets `ready`, at most `timeout` seconds.
 
         If the coroutine fails before, its error is raised here.
         """

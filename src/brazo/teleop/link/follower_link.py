@@ -6,8 +6,8 @@
             link.publish(LinkReport(...))  # the newest report; never blocks
 
 One master is in control at a time; other clients may watch.  A new connection is closed if it does
-not send its `Hello` within two seconds.  A master whose connection broke regains control at once by
-sending its last session number.
+not send its `Hello` within `LinkRules.hello` seconds.  A master whose connection broke regains
+control at once by sending its last session number.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ _HOLD = STATES.index("HOLD")
 class FollowerLink(InBackground):
     """Follower side of a link: a server on `host`:`port` from `start` to `close`.
 
-    Port 0 selects a free port.  `joints` is the required number of joint values in a command, 0 for
-    any number.
+    Port 0 selects a free port.  `token` and `origins` are as in `LinkAccess.on`.  `joints` is the
+    required number of joint values in a command, 0 for any number.
     """
 
     def __init__(

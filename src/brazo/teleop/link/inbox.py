@@ -1,8 +1,10 @@
 """Selection of valid received frames; invalid frames are dropped and counted.
 
 A frame is valid if it belongs to this session and its sequence number is higher than those of all
-earlier frames.  A command must also not have expired on arrival.  Only the newest valid command is
-kept, so a backlog of commands that a stalled network delivers at once is never executed.
+earlier frames.  A command is valid only if, in addition, the clock offset to the sender is known,
+its joint values have the required number, its sending time is not in the future, and it has not
+expired on arrival.  Only the newest valid command is kept, so a backlog of commands that a stalled
+network delivers at once is never executed.
 
 The age of a command is measured from its sending time, converted to the local clock.  The clock
 estimate can be wrong by half a round trip.  The age is never less than the time since arrival.
@@ -40,7 +42,8 @@ class Received:
 class Inbox:
     """Filter for the received frames of one connection; `latest` is the newest valid command.
 
-    `counts` contains the number of dropped frames by reason.
+    `counts` contains the number of dropped frames by reason, and the numbers of accepted commands
+    and missing sequence numbers.  `joints` is the required number of joint values, 0 for any.
     """
 
     def __init__(

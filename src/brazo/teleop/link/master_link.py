@@ -8,9 +8,9 @@
             link.status()                            # the newest status, or None
 
 A broken connection is opened again, with increasing pauses between the attempts.  Nothing is queued
-while there is no connection: an unsent command is replaced by the next one, and for an unsent
-setting `answers` returns a failure.  No commands are sent while the follower does not acknowledge
-earlier commands.
+while there is no connection: an unsent command is replaced by the next one, and `set` raises an
+error.  If the connection breaks before a setting is sent, `answers` returns a failure.  No commands
+are sent while the acknowledgement of earlier commands by the follower is overdue.
 """
 
 from __future__ import annotations
@@ -172,8 +172,9 @@ class MasterLink(InBackground):
         return None if channel is None else channel.silent_for
 
     def wait(self, timeout: float = 10.0) -> None:
-        """Wait until the link is connected; raise an error after `timeout` seconds.
+        """Wait until the link is connected.
 
+        Raise BrazoError after `timeout` seconds, or at once if the connection is refused for good.
         Do not call this in a control loop.
         """
         end = time.monotonic() + timeout
@@ -242,7 +243,10 @@ class MasterLink(InBackground):
         return self._received
 
     def answers(self) -> list[Answer]:
-        """Return the answers to requested settings that arrived since the last call."""
+        """Return the answers to requested settings since the last call.
+
+        A setting that could not be sent is answered with a failure.
+        """
         found = []
         while self._answers:
             found.append(self._answers.popleft())

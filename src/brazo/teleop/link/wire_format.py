@@ -229,7 +229,7 @@ def _read(decoder: msgspec.msgpack.Decoder, message: bytes | str):
 
 
 def _printable(frame: Any) -> Any:
-    """Return the frame with each text shortened to one printable line."""
+    """Return the frame with each text on one printable line, cut to its max length."""
     found = {}
     for field, most in _TEXTS.get(type(frame), ()):
         value = getattr(frame, field)

@@ -7,9 +7,10 @@ the handle between two commands gives a step of the follower's tool,
 
 where Δp is the translation and Δr the rotation vector, in base axes.  Soft walls around the
 workspace and the max tool speed shorten the step.  Newton's method computes the joint values from
-the previous ones, so the arm never jumps to another IK branch.  A step out of reach or beyond a
-joint limit is not made.  A step that exceeds a joint speed limit is shortened.  All settings can be
-changed at run time; the max tool speed can only be set below its initial value.
+the previous ones, so the arm never jumps to another IK branch.  If a step is out of reach or beyond
+a joint limit, only its translation or only its rotation is made, or else nothing.  A step that
+exceeds a joint speed limit is shortened.  All settings can be changed at run time; the max tool
+speed cannot be set above its initial value.
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ SETTINGS = ("scale", "directions", "turn_scale", "orientation", "tool_speed")
 class PoseMap:
     """Mapping from the handle pose of a master to the joints of a follower.
 
-    `master` is the model of the master robot; it is required if the master sends joint values and
-    no pose.
+    `limits` are the joint limits of the follower.  `master` is the model of the master robot; it is
+    required if the master sends joint values and no pose.  `workspace` is the allowed region of the
+    follower's tool, `tool` contains the max tool speeds, and `orientation` is whether rotations are
+    mapped.
     """
 
     def __init__(

@@ -63,6 +63,7 @@ class FaultProxy(InBackground):
         """Apply faults from now on instead of those of the script.
 
         `faults` are fields of `Faults`.  `direction` is `up` or `down`; None sets both directions.
+        All waiting frames are sent now.
         """
         for each in DIRECTIONS if direction is None else (direction,):
             self._live[each] = Faults(**faults)

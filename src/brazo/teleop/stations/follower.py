@@ -41,7 +41,12 @@ BY_HAND = 0.25  # fraction of full speed for motion commanded at the follower it
 
 
 class FollowerStation:
-    """A robot of a simulation that follows the commands received over a link."""
+    """A robot of a simulation that follows the commands received over a link.
+
+    `robot` is its name; it is required if the cell has several robots.  The default `mapping` is a
+    `PoseMap`, for which `master` is the model of the master robot.  `record` is the path of the
+    recording, or None; an existing file is overwritten only if `replace` is True.
+    """
 
     def __init__(
         self,
@@ -114,7 +119,7 @@ class FollowerStation:
         return self
 
     def close(self) -> None:
-        """Stop the simulation, close the link and finish the recording."""
+        """Pause the simulation, close the link and finish the recording."""
         self.sim.player.pause()
         self.robot.hold()
         self.link.close()
@@ -150,7 +155,10 @@ class FollowerStation:
                 self._event("teleop", f"{Cause.STOP.value}, already in HOLD: {detail or 'STOP'}")
 
     def target_by_hand(self) -> np.ndarray:
-        """Return the joint target (n,), to modify for `move_to`; without one, the reference."""
+        """Return the current joint target (n,), or the reference if there is no target.
+
+        The result may be modified and passed to `move_to`.
+        """
         with self.sim.lock:
             goal = self.follower.tracker.goal
             return np.array(self.follower.tracker.state.q if goal is None else goal)

@@ -54,14 +54,19 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 RATE = 250.0  # Hz
-HEARD = 1_000_000  # µs: with an older newest command, the follower has received none of ours
+HEARD = 1_000_000  # µs; while the follower reports a higher age, it has not received our commands
 PATIENCE = 3.0  # s after which the device is read in any case
 POSE = ("x", "y", "z")
 _MOVED = 1e-7  # rad, m: smaller changes are rounding
 
 
 class MasterStation:
-    """Master station: sends the input of a device over a link, `rate` times per second."""
+    """Master station: sends the input of a device over a link, `rate` times per second.
+
+    `robot` is the master robot, or None, and `q0` (n,) are its initial joint values (default: its
+    pose `home`).  Commands expire after `valid` seconds.  `record` is the path of the recording, or
+    None; an existing file is overwritten only if `replace` is True.
+    """
 
     def __init__(
         self,
@@ -163,7 +168,7 @@ class MasterStation:
         return self
 
     def close(self) -> None:
-        """Release the enable switch and end the thread."""
+        """End the thread, which releases the enable switch and finishes the recording."""
         self._over.set()
         if self._thread is not None:
             self._thread.join()

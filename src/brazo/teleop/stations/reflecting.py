@@ -6,9 +6,9 @@ and the follower sends them in the field `extra` of its reports.  The field cont
 
     energy, then the numbers of the packet
 
-where `energy` (J) is the energy that the sender's robot has put into the link so far.  Packets
-contain sums, so the newest packet is sufficient.  Lost or delayed packets reduce the accuracy but
-never add energy.
+where `energy` (J) is the energy that the sender's robot has put into the link since pairing.
+Packets contain sums, so the newest packet is sufficient.  With wave variables, lost or delayed
+packets reduce the accuracy but never add energy.
 
 The safety rules of the follower take precedence over the scheme.  The scheme is active only while
 the follower follows commands; otherwise a spring and a damper hold the tool in place.  Every
@@ -213,7 +213,7 @@ class ReflectingFollower(FollowerStation):
 class ReflectingMaster(MasterStation):
     """Master station with force feedback.
 
-    The operator and the reflected force move a simulated master arm.
+    The operator and the reflected force move a simulated master arm, the only robot of `sim`.
     """
 
     def __init__(

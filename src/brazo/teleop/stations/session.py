@@ -183,8 +183,8 @@ def fidelity(both: Recording) -> float | None:
     """Return the ratio of the force felt by the operator to the contact force.
 
     This is the ratio of the medians while both forces act.  With a mapping scale k the expected
-    ratio is 1/k.  `both` contains the signals of follower and master.  Return None if no force was
-    reflected.
+    ratio is 1/k.  `both` contains the signals of follower and master.  Return None if both forces
+    act in fewer than 10 rows, or were not recorded.
     """
     if not {"force.x", *FELT} <= set(both.columns):
         return None
@@ -199,7 +199,7 @@ def delay(both: Recording) -> float:
     """Return the lag (s) of the tool behind the handle, by the best correlation of their speeds.
 
     `both` contains the signals of follower and master.  Return nan if the tool had contact, because
-    a contact changes its motion, or if there are not enough samples.
+    a contact changes its motion, if there are not enough samples, or if tool or handle is at rest.
     """
     following = np.isin(both["state"], (SafetyState.ENGAGED, SafetyState.DEGRADED)) & (
         both["clutch"] == 0.0

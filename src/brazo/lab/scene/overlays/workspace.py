@@ -1,7 +1,7 @@
 """Overlay of the workspace: a point cloud of the tool positions at random joint positions.
 
 The joint positions are within the limits.  The colour of a point shows the manipulability, from
-dark blue (0) to yellow (the maximum of the robot).
+dark purple (0) to yellow (the maximum of the robot).
 """
 
 from __future__ import annotations
