@@ -14,14 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from browsing import ARGUMENTS, NOT_FOUND, chromium_path
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from browsing import ARGUMENTS, NOT_FOUND, SOON, chromium_path
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 from websockets.sync.client import connect
 
 from brazo.lab.app.lab import Lab
 from brazo.lab.serving import serve
 from brazo.operate.hold_to_run import HoldToRun
 from tests.lab.rendering import render_rarely, update_rarely
+
+expect.set_options(timeout=SOON)
 
 
 @contextmanager

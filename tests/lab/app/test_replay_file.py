@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from browsing import SOON
 
 import brazo
 import brazo.trajectory
@@ -15,8 +16,6 @@ from brazo.lab.app.session import as_shown
 from brazo.recording import Recording
 from brazo.recording.source import memory_source, open_source
 from brazo.simulation.recorded_cell import recorded_cell
-
-SOON = 60_000  # ms
 
 
 @pytest.fixture(scope="module")

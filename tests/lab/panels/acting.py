@@ -5,18 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 
+from browsing import SOON
 from playwright.sync_api import Locator, Page, expect
-
-SOON = 30.0  # s
-
-expect.set_options(timeout=1000 * SOON)
 
 
 def until(
     page: Page, condition: Callable[[], object], why: Callable[[], object] = lambda: None
 ) -> None:
     """Wait until a condition holds, while the page keeps running; `why()` explains a failure."""
-    deadline = time.monotonic() + SOON
+    deadline = time.monotonic() + SOON / 1000
     while not condition():
         assert time.monotonic() < deadline, why()
         page.wait_for_timeout(20)
@@ -38,7 +35,7 @@ def drawn(page: Page, cell: str) -> None:
         "(name) => document.documentElement.dataset.brazoReady === name",
         arg=cell,
         polling=30,
-        timeout=1000 * SOON,
+        timeout=SOON,
     )
 
 
@@ -50,7 +47,7 @@ def resized(page: Page, width: int, height: int) -> None:
             && document.documentElement.hasAttribute("data-brazo-narrow") === (width <= 760)""",
         arg=width,
         polling=30,
-        timeout=1000 * SOON,
+        timeout=SOON,
     )
 
 

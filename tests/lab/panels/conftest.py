@@ -9,13 +9,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from browsing import SOON
+from playwright.sync_api import Locator, Page
 
 from brazo.lab.app.lab import Lab
 
 SIZE = {"width": 790, "height": 560}  # hardly any scene: the processor draws it
-SOON = 60_000  # ms; a page drawn by a busy processor takes its time
-expect.set_options(timeout=SOON)
 
 
 @dataclass

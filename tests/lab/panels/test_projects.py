@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from browsing import SOON
 from playwright.sync_api import expect
 
 from tests.lab.panels.acting import until
@@ -128,6 +129,7 @@ def test_camera_and_panels_are_restored(running, open_page):
     with running("robot:planar-2r", keep=True) as lab:
         context = opened.page.context.browser.new_context(viewport=WIDE)
         page = context.new_page()
+        page.set_default_timeout(SOON)
         page.goto(lab.url)
         page.wait_for_function(
             "(name) => document.documentElement.dataset.brazoReady === name", arg="planar-2r"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from browsing import SOON
 from playwright.sync_api import Page, expect
 
 import brazo
@@ -30,7 +31,6 @@ pytestmark = pytest.mark.browser
 PATIENT = Rules(degrade=3.0, recover=2.0, stale=6.0, late=20.0)
 LINK = LinkRules(silence=4.0, stalled=10.0)
 SIZE = {"width": 1000, "height": 560}
-SOON = 60.0  # s
 
 
 @dataclass
@@ -97,9 +97,9 @@ def follower_page(session, open_page):
 
 
 def until(condition, what: str) -> None:
-    end = time.monotonic() + SOON
+    end = time.monotonic() + SOON / 1000
     while not condition():
-        assert time.monotonic() < end, f"after {SOON:g} s still not: {what}"
+        assert time.monotonic() < end, f"after {SOON / 1000:g} s still not: {what}"
         time.sleep(0.01)
 
 

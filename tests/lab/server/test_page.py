@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from browsing import SOON
 from playwright.sync_api import Page, expect
 
 from brazo.errors import BrazoError
@@ -24,7 +25,6 @@ from tests.lab.panels import acting
 pytestmark = pytest.mark.browser
 
 SIZE = {"width": 1000, "height": 520}
-SOON = 30_000  # ms; a page drawn by a busy processor takes its time
 
 
 @dataclass
@@ -524,7 +524,7 @@ def test_the_tour_has_three_steps_once_and_help_shows_the_keys(fresh):
     card.get_by_role("button", name="Next").click()
     expect(card).to_contain_text("2. Move a robot yourself.")
     card.get_by_role("button", name="Next").click()
-    expect(card).to_contain_text("3. Your work is kept.")
+    expect(card).to_contain_text("3. Save your work.")
     card.get_by_role("button", name="Got it").click()
     expect(card).to_be_hidden()
     assert page.locator(".brazo-pointed").count() == 0

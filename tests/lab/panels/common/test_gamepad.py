@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from browsing import SOON
 from playwright.sync_api import expect
 
 import brazo
@@ -21,7 +22,6 @@ from brazo.trajectory import limits_of
 
 SIZE = {"width": 790, "height": 420}
 STOPS = 0.1  # s
-SOON = 30.0  # s
 PATIENT = Rules(degrade=3.0, recover=2.0, stale=6.0, late=20.0)  # a busy machine is no fault
 LINK = LinkRules(silence=4.0, stalled=10.0)
 RB, LEFT_X, LEFT_Y, RIGHT_Y = 5, 0, 1, 3
@@ -81,9 +81,9 @@ class Pad:
 
 
 def until(condition, what: str) -> None:
-    end = time.monotonic() + SOON
+    end = time.monotonic() + SOON / 1000
     while not condition():
-        assert time.monotonic() < end, f"after {SOON:g} s still not: {what}"
+        assert time.monotonic() < end, f"after {SOON / 1000:g} s still not: {what}"
         time.sleep(0.002)
 
 

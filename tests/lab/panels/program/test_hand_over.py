@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsing import SOON
 from playwright.sync_api import Locator, Page, expect
 
 from tests.lab.panels.acting import number, typed, until
@@ -72,6 +73,7 @@ def opened(browser, lab: LabProcess, errors: list[str]) -> Page:
     context = browser.new_context(viewport={"width": 800, "height": 560})
     context.add_init_script("localStorage.setItem('brazo-welcomed', 'true')")
     page = context.new_page()
+    page.set_default_timeout(SOON)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
     page.goto(lab.url)
@@ -88,7 +90,7 @@ def show(page: Page, name: str) -> Locator:
 
 def drawn(page: Page, cell: str) -> None:
     page.wait_for_function(
-        "(name) => document.documentElement.dataset.brazoReady === name", arg=cell, timeout=60_000
+        "(name) => document.documentElement.dataset.brazoReady === name", arg=cell
     )
 
 

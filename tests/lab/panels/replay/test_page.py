@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from browsing import SOON
 from playwright.sync_api import expect
 
 import brazo
@@ -236,6 +237,7 @@ def test_no_control_scrolls_the_page(lab, open_page, width):
 
 def test_a_first_visit_is_reported_of_recordings_and_sees_the_timeline(lab, browser):
     page = browser.new_context(viewport={"width": 1000, "height": 560}).new_page()
+    page.set_default_timeout(SOON)
     page.goto(lab.url)
     card = page.get_by_role("note", name="Welcome")
     expect(card).to_contain_text("Space plays and pauses")

@@ -83,7 +83,7 @@ def test_a_text_is_typed_and_drawn_by_the_tool_itself(rv2aj, opened):
     field.press("Enter")
     opened.panel.get_by_label("Time", exact=True).fill("3")
     opened.panel.get_by_label("Time", exact=True).press("Enter")
-    expect(opened.button("Run trajectory")).to_be_enabled(timeout=60_000)
+    expect(opened.button("Run trajectory")).to_be_enabled()
     plan = planned(rv2aj)
     assert len(plan.pen_down) == 4  # two of L, i and its dot
     assert len(plan.approach)
@@ -119,7 +119,7 @@ def test_a_stroke_is_drawn_on_the_pad_and_removed(rv2aj, opened):
     first, last = curve.strokes[0][0], curve.strokes[0][-1]
     assert first == pytest.approx((-0.3, 0.0), abs=0.01)
     assert last == pytest.approx((0.3, 0.2 * np.sin(6.0)), abs=0.01)
-    expect(opened.button("Run trajectory")).to_be_enabled(timeout=60_000)
+    expect(opened.button("Run trajectory")).to_be_enabled()
     opened.button("Remove last stroke").click()
     expect(opened.panel.get_by_text("no strokes yet")).to_be_visible()
     assert curve.strokes == ()
@@ -195,7 +195,7 @@ def test_a_marker_before_the_camera_is_drawn(rv2aj, opened):
     assert np.ptp(points, axis=0).min() > 0.4  # of 0.5: a busy machine misses pictures
     (x0, y0), (x1, y1) = points[:-1].T, points[1:].T
     assert (x0 * y1 - x1 * y0).sum() < 0.0  # clockwise: mirrored
-    expect(opened.button("Run trajectory")).to_be_enabled(timeout=60_000)
+    expect(opened.button("Run trajectory")).to_be_enabled()
     assert len(planned(rv2aj).pen_down) == len(curve.strokes)
     run_through(rv2aj, opened)
     trace = rv2aj.panels["trajectory"]._trace
@@ -245,7 +245,7 @@ def test_an_infeasible_curve_is_marked_and_shifted_to_where_it_is_feasible(rv2aj
     opened.panel.get_by_label("Time", exact=True).fill("8")
     opened.panel.get_by_label("Time", exact=True).press("Enter")
     why = opened.panel.get_by_text(re.compile("^t = .* s, tool at .* m: "))
-    expect(why).to_be_visible(timeout=60_000)
+    expect(why).to_be_visible()
     expect(opened.button("Run trajectory")).to_be_disabled()
     opened.wait(
         "(name) => Boolean(window.__viserMutable.nodeRefFromName[name])",
@@ -253,7 +253,7 @@ def test_an_infeasible_curve_is_marked_and_shifted_to_where_it_is_feasible(rv2aj
     )
     before = rv2aj.panels["trajectory"].draft.curve.start[:3, 3].copy()
     opened.button("Shift to feasible").click()
-    expect(opened.button("Run trajectory")).to_be_enabled(timeout=60_000)
+    expect(opened.button("Run trajectory")).to_be_enabled()
     moved = rv2aj.panels["trajectory"].draft.curve.start[:3, 3] - before
     assert 1e-3 < np.linalg.norm(moved) < 0.2
     assert opened.errors == []
