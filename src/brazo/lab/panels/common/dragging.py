@@ -1,8 +1,8 @@
 """Base class of the gizmos in the 3D scene: holds the viser handle and the target of a drag.
 
-viser reports a drag on its network thread.  That thread only stores the target; the
-drag is processed on the lab's thread.  A drag ends on STOP or when another page takes control.  The
-user must then release the gizmo and grab it again.
+viser reports a drag on its network thread.  This thread only stores the target; the target is
+processed on the lab's thread.  A drag ends on STOP or when another page takes control.  The user
+must then release the gizmo and grab it again.
 """
 
 from __future__ import annotations

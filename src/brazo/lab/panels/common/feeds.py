@@ -4,10 +4,10 @@ Feed      live signals of the simulation, sent as they are sampled
 Track     signals of a recording, with a marker at the current replay time
 Figure    a fixed set of lines, sent once
 
-A page draws a plot (`<brazo-plot name="plot">`, in `plot.js`) from two values.  `plot/lines`
-describes the lines, `plot` contains the samples.  Each message of a `Feed` repeats the last
-`OVERLAP` seconds, so that a page that misses a message loses no data.  A page that connects later
-requests the whole history.
+A page draws the plot `<brazo-plot name="NAME">` (`plot.js`) from two values: `NAME/lines` describes
+the lines, and `NAME` contains the samples.  Each message of a `Feed` repeats the last `OVERLAP`
+seconds of the previous message, so that a page that misses one message loses no data.  A page that
+lacks more rows requests the whole history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from brazo.lab.app.panel import Panel
     from brazo.lab.app.replay import RecordingReplay
 
-OVERLAP = 0.5  # s of earlier rows that each message repeats
+OVERLAP = 0.5  # s of the previous message that each message repeats
 SENT = (
     3000  # max number of rows of a recording sent to a page; longer ones are reduced by `outlined`
 )
@@ -108,7 +108,11 @@ class Feed(_Signals):
         self._panel.put(self.values())
 
     def values(self) -> dict[str, Any]:
-        """Rows sampled since the last call, as a part of the result of `Panel.values`."""
+        """New rows of the signals, as a part of the result of `Panel.values`.
+
+        They are the rows sampled since the last call and in the `OVERLAP` seconds before it, but at
+        most the rows of the last `4 * OVERLAP` seconds.
+        """
         live = self._live
         epoch, sent = self._sent
         self._sent = (live.epoch, live.end)
@@ -133,7 +137,8 @@ class Feed(_Signals):
 class Track(_Signals):
     """Plot of signals of a recording.
 
-    The whole recording is sent at reduced resolution.  The visible part is sent in detail.
+    The whole recording is sent with at most `SENT` rows.  When the user zooms in, the visible part
+    is sent separately, also with at most `SENT` rows.
     """
 
     def __init__(self, panel: Panel, name: str) -> None:
@@ -191,11 +196,11 @@ class Track(_Signals):
 
 
 def outlined(t: np.ndarray, y: np.ndarray, most: int = SENT) -> tuple[np.ndarray, np.ndarray]:
-    """Downsample k lines y (m, k) over times t (m,) to at most `most` rows for a plot.
+    """Downsample k lines y (m, k) over times t (m,) to at most `most` rows, and return t and y.
 
     The rows are divided into intervals.  Each interval is reduced to two rows, with the minimum and
-    the maximum of each line, so that peaks stay visible.  If there are at most `most` rows, both
-    arrays are returned unchanged.
+    the maximum of each line, so that peaks stay visible.  The first and the last row are kept.  If
+    there are at most `most` rows, both arrays are returned unchanged.
     """
     if len(t) <= most:
         return t, y
@@ -252,10 +257,10 @@ def _described(lines: Sequence[PlotLine], units: Sequence[str]) -> list[dict[str
 
 
 def columns_of(rows: np.ndarray) -> list[list[float | None]]:
-    """Convert `rows` (m, k) to k lists of m numbers for JSON.  NaN becomes None.
+    """Convert the columns of `rows` (m, k) to k lists of m numbers for JSON.
 
-    The first column must be the time.  Times are rounded to 4 decimals, other values to 6
-    significant digits, to keep the messages short.
+    The first column must be the time.  To keep the messages short, times are rounded to 4 decimals
+    and other values to 6 significant digits.  NaN becomes None, except in the first column.
     """
     t, *y = rows.T.tolist()
     return [

@@ -25,7 +25,7 @@ SCALE = 0.14  # size over the size of the cell
 class Gizmo(Dragging):
     """Gizmo at the tool of one robot.  Use on the lab's thread only.
 
-    `move(robot, q)` is called with the joint positions of each new reachable target.
+    `move(robot, q)` is called with the joint positions q (n,) for each new reachable target.
     """
 
     def __init__(self, context: PanelContext, move: Callable[[SimRobot, np.ndarray], None]) -> None:
@@ -49,7 +49,10 @@ class Gizmo(Dragging):
         self.show(None)
 
     def follow(self) -> None:
-        """Move the gizmo to the tool, unless it is being dragged."""
+        """Move the gizmo to the tool, unless the user is dragging the gizmo.
+
+        A drag ends here after STOP, or when another page has taken control.
+        """
         if self.dragging and self._taken != self._now():
             self._ended()
         if self._handle is None or self._robot is None or self.dragging:

@@ -73,7 +73,8 @@ def number(
 ) -> str:
     """HTML of a numeric input field; shows the value `name` and sends what the user typed.
 
-    `digits` is the number of decimals, `least` and `most` are the allowed min and max.
+    `digits` is the number of decimals shown.  A typed number outside the range from `least` to
+    `most` is replaced by the nearer end of the range.
     """
     shown = f'<span class="unit">{escape(unit)}</span>' if unit else ""
     return (
@@ -99,9 +100,9 @@ def slider(
     """HTML of a slider from `least` to `most`, with an input field beside its label.
 
     `limited` lists the ends of the range ("low", "high" or "low high") that are limits of the
-    robot.  The value is highlighted at these limits.  An end that is not a limit is shown in
-    parentheses.  `marks` are values with a labelled button below the slider; a click on the button
-    sets the value.
+    robot.  The value is highlighted at these limits.  If `limited` is not empty, the other end is
+    shown in parentheses.  `marks` are values with a labelled button below the slider; a click on
+    the button sets the value.
     """
     return (
         f"<brazo-slider {_tied(name, event, args)} "
@@ -145,9 +146,10 @@ def buttons(*content: str) -> str:
 def hold(label: str, event: str, *args: Any, title: str = "", key: str = "") -> str:
     """HTML of a hold-to-run button.
 
-    The button sends `event` with `args` every 50 ms while it is pressed, so that the lab detects a
-    lost connection.  It sends `<event>-end` on release.  `key` is a keyboard key with the same
-    function.
+    While the button is pressed, it sends `event` every 50 ms, so that the lab detects a lost
+    connection.  The arguments are `args` and a flag, which is true only in the first message of a
+    press.  On release, the button sends `<event>-end`.  `key` is a keyboard key with the same
+    function; the script of the panel must handle this key.
     """
     attributes = _attributes(event=event, args=json.dumps(list(args)), title=title, key=key)
     return f"<brazo-hold {attributes}>{escape(label)}</brazo-hold>"
@@ -205,9 +207,10 @@ def select(
 ) -> str:
     """HTML of a drop-down list.
 
-    `options` are texts, or a dict from value to text.  `options_from` is instead the name of a page
-    value that contains the list of options.  `enabled` is the name of a page value; the list is
-    disabled while this value is false.
+    `options` are texts, or a dict from value to text.  Alternatively, `options_from` is the name of
+    a page value that contains the options: a list of texts or of pairs (value, text), or a dict
+    from group title to such a list.  If `name` is empty, the list is a menu without a selection.
+    `enabled` is the name of a page value; the list is disabled while this value is false.
     """
     pairs = options.items() if isinstance(options, Mapping) else [(o, o) for o in options or ()]
     inner = "".join(
@@ -244,10 +247,10 @@ def column(
 ) -> dict[str, Any]:
     """Description of a column of a `table`, for its argument `columns`.
 
-    The cells show `row[key]`, as a number if `digits` is given.  If `event` is given, the cells
-    are input fields, which send the row's `id` and the typed value.  With `kind="button"`, the
-    cells are buttons labelled with `title`.  With `kind="choice"`, the cells are buttons labelled
-    with `row[key]` that select the row.  Buttons send the row's `id`.
+    The cells show `row[key]`; numbers have `digits` decimals.  If `event` is given, the cells are
+    input fields, which send the row's `id` and the typed value.  With `kind="button"`, the cells
+    are buttons labelled with `title`.  With `kind="choice"`, the cells are buttons labelled with
+    `row[key]` that select the row.  Buttons send `event` with the row's `id`.
     """
     return {
         "key": key,
@@ -269,9 +272,10 @@ def table(
 ) -> str:
     """HTML of a table of the rows in the page value `name`: `[{"id": 1, "mark": True, …}, …]`.
 
-    Rows with `mark` are highlighted.  When the pointer enters a row, the event `hover` is sent with
-    the row's `id`; when it leaves, `<hover>-end` is sent.  Rows are updated in place, so that
-    scroll position, selection and typed text are kept.
+    Rows with `mark` are highlighted.  `empty` is shown if there are no rows.  When the pointer or
+    the focus enters a row, the event `hover` is sent with the row's `id`; when it leaves the row,
+    `<hover>-end` is sent.  Rows are updated in place, so that scroll position and typed text are
+    kept.
     """
     content = json.dumps(list(columns))
     attributes = _attributes(name=name, columns=content, label=label, empty=empty, hover=hover)

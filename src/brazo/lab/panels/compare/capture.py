@@ -1,8 +1,9 @@
 """Capture of finished runs (trajectories, programs and step responses) from the live signals.
 
 A run is a simulation task that moves robots.  It ends when the task is removed from the simulation.
-The samples of the run, until `AFTER` seconds after its end, are copied from the buffer of live
-signals (`brazo.lab.app.live`).  This buffer has 100 rows per second and covers the last minute.
+The samples of the run are copied from the buffer of live signals (`brazo.lab.app.live`), until
+`AFTER` seconds after the end of the run or until the next run starts.  The buffer has 100 rows per
+second and covers the last minute.
 """
 
 from __future__ import annotations
@@ -64,7 +65,10 @@ class RunCapture:
 
     @property
     def elapsed(self) -> float | None:
-        """Time (s) since the active run started to move; None if no run is active."""
+        """Time (s) since the start of the active run; None if no run is active.
+
+        A run of a trajectory starts at the start of the trajectory, after the approach.
+        """
         active = self._active
         if active is None or active.began is None or active.sim is not self._session.shown:
             return None
@@ -72,9 +76,10 @@ class RunCapture:
 
     @property
     def motion(self) -> object:
-        """Value that identifies the motion of the active run; None if no run is active.
+        """Value that identifies the motion of the active run.
 
-        Runs of the same trajectory or program have equal values.
+        Runs of the same trajectory or program have equal values.  None if no run is active or the
+        run is neither a trajectory nor a program.
         """
         return None if self._active is None else _motion_of(self._active.task)
 
@@ -103,7 +108,7 @@ class RunCapture:
                 active.began = active.task.began
 
     def last_motion(self, robot: str) -> CapturedRun:
-        """Return the last motion of a robot, from rest to rest, from the live signals.
+        """Return the last motion of a robot in the live signals, from rest to rest.
 
         Raises `BrazoError` if the robot has not moved in the last minute.
         """
@@ -159,7 +164,10 @@ class RunCapture:
 
 
 def _moving_task(sim: Simulation) -> Any:
-    """First task that moves robots, or None; a paused program also counts as such a task."""
+    """First task that moves robots, or None; a paused program also counts as such a task.
+
+    A task with the attribute `waits`, which only prepares a run, does not count.
+    """
     moving = (task for task in sim.tasks.foreground if hasattr(task, "motions"))
     return next((task for task in moving if not getattr(task, "waits", False)), None)
 

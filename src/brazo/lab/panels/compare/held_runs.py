@@ -54,12 +54,12 @@ class HeldRun:
         return self._metrics[robot]
 
     def rename(self, name: str) -> None:
-        """Change the name of the run, as shown in legends and tables."""
+        """Change the name of the run, and mark it as chosen by the user."""
         self.name, self.named = name, True
         self._compared.clear()
 
 
-RunsState = tuple[tuple[HeldRun, str, bool], ...]  # runs in order, name, whether it was chosen
+RunsState = tuple[tuple[HeldRun, str, bool], ...]  # runs in order, name, whether the user chose it
 
 
 class HeldRuns:
@@ -114,7 +114,7 @@ class HeldRuns:
             run.named = named
 
     def remove(self, number: int) -> None:
-        """Remove the run with this number."""
+        """Remove the run with this number; raises `BrazoError` if it does not exist."""
         del self._runs[self[number].number]
 
     def clear(self) -> None:
@@ -122,7 +122,10 @@ class HeldRuns:
         self._runs.clear()
 
     def rename(self, number: int, name: str) -> None:
-        """Rename a run; a number is appended if another run has this name."""
+        """Rename a run; a number is appended if another run has this name.
+
+        The name is cut to `LONGEST_NAME` characters.  Raises `BrazoError` if the name is empty.
+        """
         run = self[number]
         if not name.strip():
             raise BrazoError("the name of a run cannot be empty")
@@ -135,7 +138,7 @@ class HeldRuns:
 
 
 def read_run(path: Path) -> Recording:
-    """Read a recording, downsampled to at most `MOST_VALUES` values if it is larger."""
+    """Read a recording; downsample it to about `MOST_VALUES` values if it has more."""
     source = open_source(path)
     most = MOST_VALUES // max(1, len(source.units))
     if source.rows > most:

@@ -4,7 +4,7 @@ A trajectory, program or step response is added when it ends (`capture.py`).  Th
 recordings from the folder of recordings or from a file.  In all runs, t = 0 is the start of the
 motion.  The plots and the scene share a time cursor: the plots show the values at the cursor, and
 the scene shows the robot of each run as a ghost (a transparent copy).  While a run is active, the
-cursor follows its elapsed time.
+cursor follows its elapsed time.  In a replay, the cursor follows the replay time.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ComparePanel(Panel):
         self._drawn_robot = ""
         self._cursor = 0.0
         self._pointed = False  # whether the cursor was set, or a run is active: ghosts are shown
-        self._moves = False  # the cursor moves in real time
+        self._moves = False  # the cursor moves with the simulation time
         self._with: object = None  # motion of the active run: ghosts of the same motion go along
         self._last_time = 0.0
         self._ghosts_on = True
@@ -607,7 +607,7 @@ def _parts(runs: list[tuple[int, ComparedRun]]) -> list[list[str]]:
 def _of_part(metrics: list[MotionMetrics], part: str) -> MotionMetrics | None:
     """Metrics of `part`, which is a joint or the tool; None if there are none.
 
-    The energy in the metrics of the tool is the sum over all joints.
+    The energy in the metrics of the tool is the sum over all joints; the peak torque is omitted.
     """
     found = next((one for one in metrics if one.part == part), None)
     if found is None or part != TOOL:

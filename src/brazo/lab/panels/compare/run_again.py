@@ -24,8 +24,8 @@ LEAST, MOST = 0.5, 5.0  # s of rest; a controller that oscillates is not waited 
 class RunAgain:
     """Task that repeats the trajectory of the task `playing`, starting at rest.
 
-    STOP or another motion of the robot ends the task.  `done(reason)` is called at the end;
-    `reason` is "" if the trajectory was completed.
+    STOP or another motion of the robot ends the task.  `done(reason)` is called when the trajectory
+    or the task ends; `reason` is "" if the trajectory was completed.
     """
 
     paused = False

@@ -39,7 +39,10 @@ class StoredRuns:
         self._thread: threading.Thread | None = None
 
     def text(self, project: Project, runs: Iterable[HeldRun]) -> str:
-        """Text of `compare.yaml` for these runs; also writes the runs that have no file yet."""
+        """Text of `compare.yaml` for these runs.
+
+        Also starts to write the files of the runs that have no file yet.
+        """
         if project.folder != self.folder:
             self._use(project.folder)
         lines = []
@@ -53,7 +56,9 @@ class StoredRuns:
     def load(self, project: Project, done: Callable[[list[HeldRun]], None]) -> None:
         """Read the runs of a project on another thread, then call `done(runs)`.
 
-        All runs have the number 0; the caller must number them.
+        All runs have the number 0; the caller must number them.  `done` is not called if the
+        project lists no runs, or if another project is opened before the runs are read.  Files of
+        runs that are not listed are deleted.
         """
         self._use(project.folder)
         folder = project.folder / COMPARED
@@ -84,7 +89,7 @@ class StoredRuns:
             self._do(work)
 
     def close(self) -> None:
-        """Wait until all runs are written, and end the thread."""
+        """Wait until all runs are written, and end the thread that writes them."""
         if self._thread is not None:
             self._work.put(None)
             self._thread.join()

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class ControlPanel(Panel):
-    """Panel with the controller, gains and tracking errors of the selected robot."""
+    """Panel with controller, gains, tracking errors and step response of the selected robot."""
 
     id, title, icon, side, order = "control", "Control", "control", "left", 40
     scripts = ("panels/common/plot.js",)
@@ -233,7 +233,10 @@ class ControlPanel(Panel):
         self._use(self.session.robot, type(controller)(**options))
 
     def _use(self, robot: SimRobot, controller: Controller) -> None:
-        """Compile a controller in the background, then activate it."""
+        """Compile a controller in the background, then activate it.
+
+        The controller is not activated if another one was chosen meanwhile.
+        """
         if not robot.arm.has_dynamics:
             raise BrazoError(WITHOUT_MASSES)
         sim, arm = self.sim, robot.arm
@@ -340,9 +343,10 @@ class ControlPanel(Panel):
         self._use(robot, TorqueFunctions("; ".join(self._torques_of(robot))))
 
     def _edit_gains(self, label: str, key: str, change: Callable[[Controller], None]) -> None:
-        """Call `change(controller)` for the selected robot, as an edit that can be undone.
+        """Call `change(controller)` with the active controller, as an edit that can be undone.
 
-        Consecutive edits with the same non-empty `key` are undone together.
+        The controller is that of the selected robot.  Consecutive edits with the same non-empty
+        `key` are undone together.
         """
         controller, robot = self._controller(), self.session.robot.name
 

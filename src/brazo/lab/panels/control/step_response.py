@@ -61,7 +61,7 @@ class Response:
 
     @property
     def settling(self) -> float:
-        """Settling time (s); NaN if the response did not settle."""
+        """Settling time (s) to ±2 % of the amplitude; NaN if the response did not settle."""
         return settling_time(self.t, self.size - self.q, BAND * abs(self.size))
 
     @property
@@ -80,7 +80,8 @@ class StepTest:
 
     `size` is the step amplitude (rad or m); its sign is reversed if the joint would otherwise
     exceed a limit.  `done(response)` is called at the end; the response is None if the test was
-    interrupted.
+    interrupted.  `BrazoError` is raised if the amplitude is not allowed, the robot moves or the
+    robot has no feedback controller.
     """
 
     paused = False

@@ -318,9 +318,10 @@ class Recordings:
         self._chosen, self._rows = name, None
 
     def _chosen_run(self) -> StoredRun:
-        """Return the selected recording; raises `BrazoError` if it is missing or unreadable.
+        """Return the selected recording.
 
-        A page can select only recordings in the list, not other files.
+        Raises `BrazoError` if no recording is selected, or if the recording is unreadable, missing
+        or still being recorded.  A page can select only recordings in the list, not other files.
         """
         run = self._runs.get(self._chosen)
         if run is None:
@@ -399,10 +400,10 @@ class Recordings:
 
 
 def _date(started: float) -> str:
-    """Format a start time (s since the epoch).
+    """Format a start time (s since the epoch) as local time.
 
-    The text is the time of day if the date is today, day and time if it is in the current year, and
-    the date otherwise.
+    The text is the time of day if the date is today; day, month and time if the date is in the
+    current year; otherwise the date.
     """
     at, now = time.localtime(started), time.localtime()
     if at[:3] == now[:3]:

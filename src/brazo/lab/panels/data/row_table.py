@@ -1,8 +1,8 @@
 """Table of the samples of a signal group, from the last minute or from an open recording.
 
 The table shows a copy of the samples.  For a simulation, the copy is updated when the user presses
-*Refresh* and when the simulation pauses.  The table is divided into pages of `PAGE` rows, and only
-the current page is sent to the browser.
+*Refresh* or chooses another group, and when the simulation pauses.  The table is divided into pages
+of `PAGE` rows, and only the current page is sent to the browser.
 """
 
 from __future__ import annotations
@@ -71,7 +71,8 @@ class RowTable:
     def values(self) -> Values:
         """Page values of the section, as a part of the result of `Panel.values`.
 
-        Reads the rows again if the simulation has paused since the last call.
+        Reads the rows again if the simulation is paused and its time has changed since they were
+        read.
         """
         if self._state() != self._read_at:
             self.read()
@@ -80,8 +81,8 @@ class RowTable:
     def read(self) -> None:
         """Read the rows again.
 
-        The table stays on the current page, with one exception: if it shows the last page of a
-        simulation, it then shows the new last page.
+        The table stays on the current page if that page still exists, with one exception: if it
+        shows the last page of a simulation, it then shows the new last page.
         """
         newest = self._first == self._last_page
         shown = self._panel.session.shown

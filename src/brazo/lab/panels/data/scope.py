@@ -28,7 +28,7 @@ RECORDED_POINTS = 2000  # of the path of a recording
 RATE = 6.0  # Hz, of the live path
 STATISTICS_EVERY = 1.0  # s
 REFERENCE = 4  # colour index of references
-ROWS = 3000  # max rows of a recording that the statistics use
+ROWS = 3000  # the statistics use less than twice as many rows of a recording
 _keys = count(1)
 
 
@@ -63,7 +63,10 @@ class Scope:
         )
 
     def changed(self) -> None:
-        """Redraw everything, after the simulation, the selected robot or the plane changed."""
+        """Redraw the plot and update the statistics in the next call of `values`.
+
+        Call after the simulation, the selected robot or the plane changed.
+        """
         self._shown, self._sent, self._measured = (), -np.inf, -np.inf
         self._path, self._rows = np.empty((0, 5)), []
 
@@ -142,7 +145,7 @@ class Scope:
         self._rows = [{"id": name, "name": name, "value": value} for name, value in texts]
 
     def _drawn(self, path: np.ndarray, most: int, seek: str) -> Values:
-        """Message that draws a path on the pages, in mm, reduced to at most `most` points.
+        """Page values that draw a path in mm, reduced to at most `most` points.
 
         The columns of `path` (rows, 3 or 5) are the time, two tool coordinates and, optionally, two
         reference coordinates (m).  `seek` is the event that a click on the path sends.

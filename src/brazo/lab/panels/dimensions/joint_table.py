@@ -56,7 +56,7 @@ def dh_html(model: Model) -> str:
             "θ of a rotary joint and d of a linear joint are the offset that is added to the joint "
             "variable. A typed number replaces an expression in the robot file. A change of the "
             "type or number of joints places the robot in its start pose. Switch type also resets "
-            "the limits of the joint and removes its drive limits and friction."
+            "the limits of the joint and removes its drive, actuator and friction."
         )
     )
 
@@ -89,7 +89,7 @@ def inertia_html() -> str:
 
 
 def inertia_rows(links: Mapping[str, LinkRow]) -> list[dict[str, Any]]:
-    """Rows of the inertia table, in kg m², one per link that has a mass."""
+    """Rows of the inertia table, in kg m², one per link whose inertia the robot file gives."""
     return [
         {"id": name, "name": name}
         | {entry: float(link.inertia.tensor[at]) for entry, at in ENTRIES.items()}
@@ -101,8 +101,8 @@ def inertia_rows(links: Mapping[str, LinkRow]) -> list[dict[str, Any]]:
 def with_inertia(link: LinkRow, entry: str, value: float) -> dict[str, Any]:
     """Return the robot file fields that set one entry of a link's inertia tensor: path -> value.
 
-    `entry` is a key of `ENTRIES`, `value` is in kg m².  The result is empty if the link has no
-    inertia.
+    `entry` is a key of `ENTRIES`, `value` is in kg m².  The result is empty if the robot file gives
+    no inertia of the link.
     """
     if link.inertia is None or not link.com_field:
         return {}

@@ -1,9 +1,10 @@
 """Dimensions panel: edit the parameters of a robot file while the simulation runs.
 
-Every parameter of the robot file has a slider.  An edit immediately updates the scene, the physics
-and the kinematics of the robot; its joint positions do not change.  Masses, centres of mass and
-friction are edited in tables.  A value that is invalid in a robot file is rejected with the error
-message of the file reader.
+Every parameter of the robot file has a slider.  D-H parameters, masses, centres of mass, inertia
+tensors and friction are edited in tables.  An edit immediately updates the scene, the physics and
+the kinematics of the robot.  The joint positions do not change, unless the type or number of joints
+changes.  A value that is invalid in a robot file is rejected with the error message of the file
+reader.
 
 A slider sends values faster than models can be built, so only the latest value is used.
 """
@@ -78,7 +79,7 @@ WIDTHS = (0.3, 2.5)  # slider range of the width factor of the links
 
 
 class DimensionsPanel(Panel):
-    """Panel that edits dimensions, masses and friction of the selected robot."""
+    """Panel that edits dimensions, joints, masses, inertia and friction of the selected robot."""
 
     id, title, icon, side, order = "dimensions", "Dimensions", "ruler", "left", 40
     rate = 5.0
@@ -328,7 +329,7 @@ class DimensionsPanel(Panel):
         model = self._source().bare
         if has_dh(model) and 0 <= joint < len(model.joint_names):
             kind = "prismatic" if model.joint_kinds[joint] == "revolute" else "revolute"
-            label = f"{model.joint_names[joint]} {kind}"
+            label = f"switch {model.joint_names[joint]} to {kind}"
             self._restructure(label, lambda file: with_joint_kind(file, joint, kind))
 
     def _add_joint(self) -> None:
@@ -340,7 +341,7 @@ class DimensionsPanel(Panel):
     def _restructure(self, label: str, change: Callable[[RobotFile], RobotFile]) -> None:
         """Change the type or number of joints of the selected robot.
 
-        `change` returns the changed robot file.  The robot is then placed in its start pose.
+        `change(file)` returns the changed robot file.  The robot is then placed in its start pose.
         """
         name = self.session.robot.name
         old = next(one for one in self.sim.cell.robots if one.name == name)
@@ -385,10 +386,10 @@ class DimensionsPanel(Panel):
             raise
 
     def _check_lengths(self, parameters: dict[str, float]) -> None:
-        """Raise `BrazoError` if a length that was positive before the edits is now 0 or negative.
+        """Raise `BrazoError` if a length that was positive before all edits becomes 0 or negative.
 
-        The reader of robot files does not check this, because a length may also be an offset
-        between axes, which can be negative.  `parameters` maps names to new values (SI).
+        `parameters` maps names to new values (SI).  The reader of robot files does not check this,
+        because a length may also be an offset between axes, which can be negative.
         """
         first = self._first_source()
         for name, value in parameters.items():
@@ -522,7 +523,7 @@ def _changes(first: RobotSource, now: RobotSource) -> list[str]:
 
 
 def _names(edits: dict[str, Any]) -> list[str]:
-    """Names of the values that an edit changes, for its undo label."""
+    """Names of the values that an edit changes, for its undo label; only the first file field."""
     found = [*edits.get("parameters", {}), *(one for one in ("width", "finger") if one in edits)]
     found += ["opening"] * ("opening" in edits)
     return found + [one.rpartition(".")[2] for one in edits.get("fields", {})][:1]

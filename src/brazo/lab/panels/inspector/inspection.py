@@ -1,7 +1,7 @@
 """Kinematic analysis of an arm at one configuration, formatted for display.
 
 Singularities are detected with the scaled Jacobian [J_v; L J_ω].  The characteristic length L makes
-linear and angular rows comparable.  It is the largest distance of the tool from a revolute joint
+linear and angular rows comparable.  L is the largest distance of the tool from a revolute joint
 axis.  With the singular values σ_1 ≥ … ≥ σ_m, where m is the number of degrees of freedom of the
 tool, the condition number is κ = σ_1 / σ_m.  The right singular vector of σ_m is the joint motion
 with the smallest tool motion.  A warning names the joints with the largest entries of this vector.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from brazo.robot import Robot
 
 Array = np.ndarray
-NEAR, AT = 0.02, 1e-6  # 1/κ at and below which the arm is near, or at, a singularity
+NEAR, AT = 0.02, 1e-6  # 1/κ below which the arm is near, or at, a singularity
 ROUNDING = 1e-13  # relative to σ_1; smaller singular values count as zero
 TAKES_PART = 0.3  # min entry of a joint named in the warning, relative to the largest entry
 
@@ -116,7 +116,7 @@ def branches(arm: Robot, T: Array, q: Array) -> tuple[Branch, ...]:
     """Named IK solutions for the tool pose T (4, 4), sorted by name.
 
     q (n,) is the initial guess.  Solutions of numeric IK have no names, so the result is empty for
-    an arm with numeric IK, unless it has seven joints.
+    an arm with numeric IK, unless the arm has a redundancy parameter (seven revolute joints).
     """
     found = arm.ik(T, q0=q, redundancy="rule").all
     return tuple(sorted((one for one in found if one.name), key=lambda one: one.name))

@@ -1,7 +1,8 @@
 """Inspector panel: tool pose, joints, IK solutions, Jacobian and dynamics of the selected robot.
 
-All values belong to the same simulation step.  Positions are in mm, angles in degrees, matrices in
-SI units.  *All digits* shows more decimals.
+All values belong to the same simulation step, except the IK solutions, which are computed every
+`BRANCHES_EVERY` seconds.  Positions are in mm, angles in degrees, matrices in SI units.  *All
+digits* shows 9 decimals.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class InspectorPanel(Panel):
             + segments("angles", {"oat": "O-A-T", "rpy": "RPY"}, label="Angles")
             + f'</div><div class="inspector-pose">{"".join(cells)}</div>'
             + row("Configuration", text("configuration", wide=True))
-            + toggle("precise", "All digits", title="Full precision")
+            + toggle("precise", "All digits", title="Shows 9 decimals")
         )
 
     def _bar(self, arm: Robot, i: int) -> str:

@@ -55,7 +55,8 @@ GRIPPER_ACTIONS = (
 class Layout:
     """HTML of the teach pendant for one robot and jog mode.
 
-    `robots` are the names of all robots.  `si` selects rad and m instead of degrees and mm.
+    `robots` are the names of all robots.  `angles` is a key of `ANGLES`.  `si` selects rad and m
+    instead of degrees and mm.
     """
 
     def __init__(
@@ -246,7 +247,7 @@ class Layout:
                 empty="No points taught yet.",
                 hover="point-hover",
             ),
-            note("Points are saved in the project. The brazo menu shows the project folder."),
+            note("Points are saved in the project. The start page shows the project folder."),
         )
 
     def _gamepad(self) -> str:

@@ -225,8 +225,8 @@ class ToolSection:
     ) -> None:
         """Replace the tools of the robot by `tcps`, and use the tool named `selected`.
 
-        If `selected` is empty, the robot's own tool is used.  The robot's functions are first
-        compiled for the tool in a background job.  `after` is called after the change.
+        If `selected` is empty, the robot's own tool is used.  A background job first compiles the
+        robot's functions for the tool.  Then the change is made, and `after()` is called.
         """
         given, sim, jobs = self._given, self._panel.sim, self._panel.context.jobs
         name, before, used = given.name, given.tcps, given.tcp

@@ -124,7 +124,7 @@ class Builder:
         self.breaks = self.breaks ^ {self._at(robot, path)}
 
     def robot_renamed(self, old: str, new: str) -> None:
-        """Update the selection and the breakpoints after a robot was renamed."""
+        """Update selection, breakpoints and teaching frame after an element was renamed."""
 
         def now(one: Selected) -> Selected:
             return Selected(new, one.path) if one.robot == old else one
@@ -168,7 +168,11 @@ class Builder:
     # ---- adding ----------------------------------------------------------------------------------
 
     def add(self, kind: str) -> None:
-        """Add a step for the selected robot, after the selected step or inside a selected loop."""
+        """Add a step of a kind in `ADDED` or `MORE` for the selected robot, and select the step.
+
+        The step is added after the selected step, or at the end of a selected loop.  If no step of
+        this robot is selected, the step is added at the end of its steps.
+        """
         robot = self._robot
         path = self._next(robot.name)
 
@@ -221,7 +225,10 @@ class Builder:
                 raise BrazoError(f"no step type '{kind}': choose one from the list")
 
     def _point_here(self, robot: SimRobot) -> str:
-        """Name of the point at the robot's current pose; a new point is taught if none exists."""
+        """Name of the point at the robot's current pose; a new point is taught if none exists.
+
+        If points are taught in a frame (`teach_in`), a new point is always taught.
+        """
         points, q, frame = self._context.points.of(robot.name), robot.reference.q, self.teach_in
         own = self._edited.own_points(robot.name)
         for point in () if frame else points:
@@ -246,7 +253,7 @@ class Builder:
         return np.linalg.inv(frame_pose(self._sim, robot, frame)) @ reference_tool(robot)
 
     def _body_near(self, robot: SimRobot) -> str | None:
-        """Name of the free body nearest to the tool; None if the cell has no free bodies."""
+        """Name of the body nearest to the tool; None if the cell has no bodies."""
         at = reference_tool(robot)[:3, 3]
         world = self._sim.world
         far = {
@@ -277,7 +284,10 @@ class Builder:
         return f"sync {number}"
 
     def _arc(self, robot: SimRobot, path: StepPath) -> s.FollowPath:
-        """Arc step from the target of the previous step to the current tool position."""
+        """Arc step from the target of the previous step to the current tool position.
+
+        If that target is unknown or at the current position, the arc starts 0.1 m beside it in −x.
+        """
         end = reference_tool(robot)[:3, 3]
         before = self._before(robot, path)
         if before is None or np.linalg.norm(before - end) < 1e-3:
@@ -306,7 +316,10 @@ class Builder:
             self._replace(at, new, f"edit {s.verb_of(new)} of {at.robot}")
 
     def touch_up(self) -> None:
-        """Set the target of the selected step to the current pose of its robot."""
+        """Set the target of the selected step to the current pose of its robot.
+
+        If the target is a named point of the project, the point itself is changed.
+        """
         at, step = self._require()
         robot = self._sim.robots[at.robot]
         name = point_of(step)
@@ -334,7 +347,7 @@ class Builder:
         self._replace(at, form.arc_point(step, which, xyz), f"edit arc of {at.robot}")
 
     def delete(self) -> None:
-        """Delete the selected step and select the next step."""
+        """Delete the selected step and select the next step, or the new last step of its list."""
         at, step = self._require()
 
         def change() -> None:
@@ -446,7 +459,10 @@ class Builder:
         self._context.session.select(other)
 
     def names(self) -> StepNames:
-        """Names and limits that the fields of the selected step can use."""
+        """Names and limits that the fields of the selected step can use.
+
+        Raises `BrazoError` if no step is selected or its robot is not in the cell.
+        """
         at, _ = self._require()
         sim = self._sim
         robot = sim.robots.get(at.robot)
@@ -499,7 +515,10 @@ class Builder:
         return loop.do
 
     def _text(self) -> str:
-        """Program text, rewritten in YAML block style if its steps cannot be edited in place."""
+        """Program text, rewritten in YAML block style if its steps cannot be edited in place.
+
+        Raises `BrazoError` if the text cannot be parsed.
+        """
         text = self._edited.text
         if self._edited.source is None:
             raise BrazoError("the program text has an error: correct it first")

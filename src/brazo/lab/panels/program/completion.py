@@ -42,8 +42,9 @@ TOP = (
 def completion(sim: Simulation, points: Mapping[str, Sequence[Point]]) -> dict[str, Any]:
     """Completion words for the program text, as a dict with these keys:
 
-    `top` lists the top-level fields, `verbs` maps each step verb to its fields, `values` maps each
-    field to its possible values, and `robots` lists the robot names.
+    `top` lists the top-level fields.  `verbs` maps each step verb to its fields.  `values` maps
+    fields and verbs to their possible values, as far as these are known.  `robots` lists the robot
+    names.
     """
     bodies = [body.name for body in sim.cell.bodies]
     names = [point.name for some in points.values() for point in some]

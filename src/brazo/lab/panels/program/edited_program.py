@@ -69,8 +69,9 @@ class EditedProgram:
     ) -> None:
         """Parse the text, validate the program against the cell, and expand its loops.
 
-        `folder` is the project's folder of programs.  File names in the text are relative to it, or
-        to the folder that was given to `load`.
+        `points` are the points of the project by robot, `folder` is its folder of programs.  File
+        names in the text are relative to the folder that was given to `load`, or else to `folder`.
+        Errors are not raised but stored in `error`.
         """
         self.program, self.source, self.error, self.doubts = None, None, "", ""
         self.own = {}
@@ -122,7 +123,7 @@ class EditedProgram:
         return int(found[1] or found[2]) if found else 0
 
     def errors_by_line(self) -> dict[int, str]:
-        """Error messages by line number, without the prefix with file and line."""
+        """First error message of each line, by line number, without the prefix "file:line: "."""
         errors: dict[int, str] = {}
         for one in self.error.splitlines():
             found = _LINE.search(one)

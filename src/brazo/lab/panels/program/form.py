@@ -33,7 +33,7 @@ PLANS = {
     "free": "Around obstacles",
     "unchecked": "Straight, unchecked",
 }
-ORIENTATIONS = {"full": "As given", "nearest": "Closest feasible", "free": "Free"}
+ORIENTATIONS = {"full": "Fixed", "nearest": "Closest feasible", "free": "Free"}
 CONDITIONS = {
     "held": "Body is held",
     "free": "Body is free",
@@ -138,7 +138,8 @@ def fields_of(step: s.Step, names: StepNames) -> list[FormField]:
 def with_value(step: s.Step, field: str, value: Any, names: StepNames) -> s.Step:
     """Copy of the step with one form field changed.
 
-    Raises `BrazoError` for an unknown field or an invalid value.
+    Raises `BrazoError` for an unknown field, or if a number cannot be read.  Other errors in the
+    new step are found when the program is validated.
     """
     match step:
         case s.MoveJoints() | s.MoveTo() | s.Line():
@@ -332,8 +333,8 @@ def _with_pose(target: s.Target, field: str, value: Any, names: StepNames) -> s.
 def _in_frame(target: s.Target, frame: str, names: StepNames) -> s.Target:
     """Convert a target to another frame, so that its pose in the world does not change.
 
-    There are two exceptions: if the target is an offset, or if the old or new frame is "tool", the
-    numbers are kept and only the name of the frame is changed.
+    There are two exceptions: if the target has no position (for example, an offset), or if the old
+    or new frame is "tool", the numbers are kept and only the name of the frame is changed.
     """
     if frame not in names.frames:
         raise BrazoError(f"no frame '{frame}'; frames: {', '.join(names.frames)}")

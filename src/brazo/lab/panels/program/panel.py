@@ -1,8 +1,8 @@
 """Program panel: edits a program with buttons or as text, and runs it.
 
-Buttons edit the steps in the text (`brazo.lab.panels.program.builder`).  The text is parsed when
-the editor loses focus.  Errors are shown at their steps and lines.  A run starts from the current
-state, after a reset, or at a selected step.
+Buttons edit the steps in the text (`brazo.lab.panels.program.builder`).  Typed text is parsed when
+the editor loses focus or on Ctrl+Enter.  Errors are shown at their steps and lines.  A run starts
+from the current state, after a reset, or at a selected step.
 """
 
 from __future__ import annotations
@@ -231,7 +231,10 @@ class ProgramPanel(Panel):
         self._put_steps()
 
     def _show_ghost(self) -> None:
-        """Draw the target of the step under the pointer, or else of the selected step."""
+        """Draw the target of the step under the pointer, or else of the selected step.
+
+        The target is drawn only while the panel is visible and no program runs.
+        """
         ghost = self.context.scene.target
         at = self._hovered or self._builder.selected
         q = None if at is None or not self.control.over else self.reached(at)
@@ -374,7 +377,7 @@ class ProgramPanel(Panel):
         self._replace(self._stored.free_name(name, content), content)
 
     def _replace(self, name: str, content: str, edited: bool = False) -> None:
-        """Load another program; first ask the user about unsaved edits."""
+        """Load another program; if no project saves the edits, first ask the user about them."""
 
         def take() -> None:
             self.control.require_over()

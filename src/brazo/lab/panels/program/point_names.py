@@ -50,7 +50,8 @@ def with_points_block(
     """Add a field `points` to a program text, with the points of the project that it uses.
 
     The program can then run without the project.  `steps` and `points` map robot names to the
-    robot's steps and points.  A text that already has a field `points` is returned unchanged.
+    robot's steps and points.  The text is returned unchanged if it uses no points of the project or
+    already has a field `points`.
     """
     used: dict[str, list[Point]] = {}
     for robot, some in points.items():

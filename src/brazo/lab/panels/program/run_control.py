@@ -120,7 +120,11 @@ class RunControl:
                 self.execution.stop()
 
     def go_on(self, once: bool) -> None:
-        """Resume the program; if `once`, for one step only."""
+        """Resume the program; if `once`, for one step only.
+
+        Robots that were moved during the pause first move back.  Raises `BrazoError` if there is no
+        program to resume.
+        """
         execution, sim = self.execution, self._sim
         if execution is None or execution.done:
             raise BrazoError("no program to resume: press Run")
@@ -191,7 +195,7 @@ class RunControl:
     def track(self, robot: str) -> tuple[int, str, str] | None:
         """State of one robot's steps: (index of the current expanded step, status, status text).
 
-        None for a robot that the program does not use.
+        None if there is no run or the program does not use the robot.
         """
         execution = self.execution
         state = None if execution is None else execution.states.get(robot)
@@ -205,7 +209,7 @@ class RunControl:
         return state.index, kind, f"{status}, {number} of {state.count}"
 
     def lines(self) -> list[int]:
-        """Line numbers, in the program text, of the steps that are running."""
+        """Line numbers of the current steps in the program text; empty if no program is active."""
         if self.execution is None or self.over:
             return []
         states = self.execution.states.values()

@@ -45,7 +45,8 @@ class StoredPrograms:
     def free_name(self, name: str, content: str) -> str:
         """Name under which `content` can be saved without overwriting another program.
 
-        It is `name`, with a number appended if the project has another program of this name.
+        It is `name` as a valid file name, with a number appended if the project has a program of
+        this name with another text.  If no project is open, `name` is returned unchanged.
         """
         self.save()
         if self._saving.project is None:

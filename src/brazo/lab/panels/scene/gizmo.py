@@ -96,7 +96,10 @@ class ElementGizmo(Dragging):
         self._context.post(self._context.channel.unless_stopped(self._end if end else self._go))
 
     def _target(self) -> np.ndarray | None:
-        """Snapped target pose (4, 4) of the drag; None if STOP or another page ended the drag."""
+        """Snapped target pose (4, 4) of the drag.
+
+        None if there is no target, or if STOP or another page ended the drag.
+        """
         with self._lock:
             if self._wanted is None or self._taken != self._now():
                 return None
@@ -135,7 +138,10 @@ class ElementGizmo(Dragging):
         scene.displace(held.bodies, T @ invert(held.pose))
 
     def snapped(self, T: np.ndarray) -> np.ndarray:
-        """Pose T (4, 4) rounded to the position step and to 15°; unchanged if snapping is off."""
+        """Pose T (4, 4) with rounded position and angles; unchanged if snapping is off.
+
+        The coordinates are rounded to multiples of `snap`; roll, pitch and yaw to multiples of 15°.
+        """
         if not self.snap:
             return T
         found = np.array(T)

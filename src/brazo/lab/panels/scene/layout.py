@@ -89,8 +89,9 @@ def _add() -> str:
             f'<div class="scene-kinds">{kinds}</div>',
             upload("Import mesh…", "mesh", *MESHES),
             note(
-                "New elements are placed on the selected table or fixture, or beside the selected "
-                "body. If nothing is selected, they are placed on the floor."
+                "New elements are placed on the selected table or fixture. Boxes and cylinders are "
+                "placed beside the selected element, on the same fixture. Otherwise, elements are "
+                "placed on the floor, and robots beside the other robots."
             ),
         ]
     )

@@ -323,7 +323,7 @@ class ScenePanel(Panel):
         )
 
     def _require_unused(self, name: str, verb: str) -> None:
-        """Raise `BrazoError` if the running program uses the element `name`.
+        """Raise `BrazoError` if the running or paused program uses the element `name`.
 
         `verb` describes the rejected edit in the message, e.g. "delete".
         """
@@ -520,7 +520,7 @@ class ScenePanel(Panel):
 
 
 def present_cell(sim: Simulation, from_current_state: bool = False) -> Cell:
-    """Return the cell of a simulation, for saving.
+    """Return the cell of a simulation, for saving, with the current contact response of its robots.
 
     If `from_current_state`, its start state is the current joint positions and body poses.
     """
@@ -558,7 +558,7 @@ def changes(first: Cell, now: Cell) -> list[str]:
         found.append("name")
     if not np.array_equal(first.gravity, now.gravity):
         found.append("gravity")
-    return found + ["step"] * (first.step != now.step)
+    return found + ["time step"] * (first.step != now.step)
 
 
 def _edited(robot: CellRobot, before: Element) -> bool:

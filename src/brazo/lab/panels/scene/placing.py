@@ -1,6 +1,6 @@
 """Creation of new elements of a cell at default size, and search for a free place for them.
 
-`below` lowers an existing element onto the surface below it.
+`below` computes the pose of an existing element on the surface below it.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def placed(cell: Cell, new: Element, on: str = "") -> Element:
     """Return a copy of the new element at a free place in the cell, with an unused name.
 
     The place is on the fixture named `on`; on the floor if `on` is empty or the fixture has no
-    free place.
+    free place.  A robot is always placed beside the other robots.  If no free place is found, the
+    element may overlap others.
     """
     new = cast(Element, replace(cast(Any, new), name=free_name(cell, new.name)))
     if isinstance(new, CellRobot):
@@ -141,7 +142,8 @@ def support_of(cell: Cell, one: Element) -> str:
 def below(sim: Simulation, name: str) -> Array:
     """Return the pose (4, 4) of an element of the cell, lowered onto the surface below it.
 
-    The surface is found with downward rays from the vertices of the element.
+    The surface is found with downward rays from the vertices of the element; for a robot, of its
+    base link.  Raises `BrazoError` if there is no surface below.
     """
     mujoco, world = engine(), sim.world
     model, data = world.mj_model, world.mj_data

@@ -104,7 +104,10 @@ def can_be_free(element: Element) -> bool:
 
 
 def freed(element: Fixture, pose: Any, mass: float = 0.5) -> FreeBody:
-    """Convert a fixture to a free body at a pose (4, 4); `mass` is in kg."""
+    """Convert a fixture to a free body at a pose (4, 4); `mass` is in kg.
+
+    Raises `BrazoError` if the fixture consists of several parts, such as a table.
+    """
     shape = element.shape
     if shape is None or isinstance(shape, TableShape):
         raise BrazoError(f"'{element.name}' cannot be a free body: it consists of several parts")

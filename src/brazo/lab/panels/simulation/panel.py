@@ -1,6 +1,7 @@
-"""Simulation panel: play, pause, step, speed, time step, engine, gravity and faults.
+"""Simulation panel: single step, reset, speed, physics settings and faults.
 
-A change of the time step, gravity or engine requires a new physics model.  The simulation is then
+Physics settings are the time step, the engine, gravity and the contact response of each robot.  A
+change of the time step, gravity or engine requires a new physics model.  The simulation is then
 rebuilt and continues from the current state, with its faults.  A running motion, program or
 recording cannot continue in the new simulation and must be stopped first.
 """
@@ -55,14 +56,15 @@ MODES = {"contact": "Contact", "exact": "Exact"}
 class Kind:
     """Kind of fault that can be injected.
 
-    `make(robot, joint, amount)` creates the fault; `unit` is the unit of the amount.
+    `make(robot, joint, amount)` creates the fault.  `amount` is in `unit`; for the unit "joint", it
+    is in rad or m.
     """
 
     title: str
     make: Callable[[str, str, float], Fault]
-    unit: str = ""  # of the amount; "joint": that of the joint position
-    amount: float = 0.0  # default, in that unit
-    of_joint: bool = True
+    unit: str = ""  # of the amount; "joint": ° or mm on the page; empty if the fault has no amount
+    amount: float = 0.0  # default, in the unit on the page
+    of_joint: bool = True  # whether a joint must be selected
 
 
 KINDS: dict[str, Kind] = {

@@ -1,7 +1,8 @@
 """Curve controls of the trajectory panel.
 
-A curve is a geometric curve with its dimensions, a text, an SVG file, a drawing or a recorded
-motion.  A curve that the arm cannot follow can be moved to the nearest feasible placement.
+A curve is a text, an SVG file, a drawing, a recorded motion, or a geometric figure such as a
+circle.  A curve that the arm cannot follow can be shifted or scaled to the nearest feasible
+placement.
 """
 
 from __future__ import annotations
@@ -286,7 +287,7 @@ class CurveSection:
     # ---- placement -------------------------------------------------------------------------
 
     def _place(self, by: By) -> None:
-        """Search for the nearest feasible placement in the background, then move the curve there.
+        """Search for the nearest feasible placement in the background, then place the curve there.
 
         `by` is "shift" to translate the curve, or "scale" to shrink it.
         """
@@ -319,7 +320,8 @@ class CurveSection:
 def simplified(points: np.ndarray, tolerance: float = 1.5e-3) -> np.ndarray:
     """Simplify a polyline of points (k, 2) with the Douglas-Peucker algorithm.
 
-    Removed points are at most `tolerance` away from the result.
+    A removed point is at most `tolerance` away from the straight line through the kept points
+    before and after it.
     """
     keep = np.zeros(len(points), dtype=bool)
     keep[[0, -1]] = True

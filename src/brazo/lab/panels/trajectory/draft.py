@@ -131,7 +131,7 @@ class Draft:
     def add(self, arm: Robot, q: Array, t: float | None = None) -> Row:
         """Add a waypoint at joint positions q (n,) and return it.
 
-        `t` is its time in s (default: 1 s after the last waypoint).
+        `t` is its time in s (default: 1 s after the last waypoint; 0 for the first waypoint).
         """
         if t is None:
             t = self.rows[-1].t + 1.0 if self.rows else 0.0
@@ -158,9 +158,10 @@ class Draft:
         return ViaList(points, self.through, self.rule, self.orientation)
 
     def take(self, arm: Robot, given: ViaList, q0: Array) -> None:
-        """Replace the waypoints by those of the list `given`.
+        """Replace the waypoints and their options by those of the list `given`.
 
-        q0 (n,) is the initial guess of the inverse kinematics.
+        Selects the waypoints instead of the curve.  q0 (n,) is the initial guess of the inverse
+        kinematics.
         """
         q = given.joints(arm, q0)
         self.through, self.rule, self.orientation = given.curve, given.rule, given.orientation
@@ -175,7 +176,10 @@ class Draft:
         self.curved = False
 
     def motion(self, arm: Robot, q0: Array) -> Piecewise:
-        """Plan the motion; starts at the IK solution closest to the joint positions q0 (n,)."""
+        """Plan the motion through the waypoints, or along the curve if it is selected.
+
+        q0 (n,) is the initial guess of the inverse kinematics at the start.
+        """
         if not self.curved:
             return self.via_list().trajectory(arm, q0)
         return plan_path(arm, self.curve.path(), q0, orientation=self.orientation)
@@ -310,7 +314,7 @@ def _most(limits: list[float]) -> Array:
 
 
 def sentence(one: Violation) -> str:
-    """Return a one-line description of a limit violation, in degrees and mm."""
+    """Return a one-line description of a limit violation; angles are in degrees, lengths in mm."""
     scale, unit = 1.0, one.unit
     if unit.startswith("rad"):
         scale, unit = 180.0 / math.pi, "°" + unit[3:]

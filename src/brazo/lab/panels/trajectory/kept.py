@@ -9,11 +9,12 @@
       points:
         - {t: 0.0, point: P1}
         - {t: 1.5, q: [0.1, 0.7, 0.8, 0.05, 0.0]}
-      curve: {kind: circle, plane: xy, time: 4.0, xyz: [...], rpy: [...], sizes: {radius: 0.05}}
+      curve: {kind: circle, plane: xy, time: 4.0, xyz: [...], rpy: [...],
+              sizes: {circle.radius: 0.05}}
 
-`shows` selects what is planned: the waypoints (`points`) or the curve.  A waypoint is a named point
-of the robot, joint values `q`, or a tool pose in the base frame (`xyz` and `rpy`).  Joint
-velocities `qd` and accelerations `qdd` are optional.
+Units are s, m and rad.  `shows` selects what is planned: the waypoints (`points`) or the curve.  A
+waypoint is a named point of the robot, joint values `q`, or a tool pose in the base frame (`xyz`
+and `rpy`).  Joint velocities `qd` and accelerations `qdd` are optional.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ _FIELDS = ("shows", "space", "interpolation", "rule", "orientation", "points", "
 def drafts_yaml(drafts: Mapping[str, Draft], points: Callable[[str], Points]) -> str:
     """Text of `trajectories.yaml` for `drafts` (robot name -> trajectory draft).
 
-    `points(robot)` returns the named points of a robot.  Drafts without
-    waypoints are omitted, unless their curve is selected or was edited.
+    `points(robot)` returns the named points of a robot.  Drafts without waypoints are omitted,
+    unless their curve is selected or was edited.
     """
     lines = []
     for robot, draft in drafts.items():

@@ -255,7 +255,8 @@ class TrajectoryPanel(Panel):
     def _set_velocity(self, i: int, number_: int, value: float) -> None:
         """Set the velocity (rad/s or m/s) of joint i at the waypoint with number `number_`.
 
-        The other joints keep the velocities that were entered before, or else planned.
+        The other joints keep the velocities that were entered before, or else the planned ones.
+        Without a plan, these are 0.
         """
         one = self.draft.row(number_)
         if i >= len(one.q):

@@ -134,7 +134,7 @@ class ToolCurve:
         return known.found[name]
 
     def size(self, name: str) -> float:
-        """Return the dimension with this name, e.g. "radius", in SI units."""
+        """Return the dimension with this name, e.g. "radius", of the current kind, in SI units."""
         return self.sizes.get(f"{self.kind}.{name}", KINDS[self.kind][name].first)
 
     def text(self) -> str:
@@ -180,7 +180,8 @@ class ToolCurve:
     def path(self) -> CartesianPath:
         """Return the tool path over time.
 
-        Raises `BrazoError` if the recording, SVG file or strokes are missing.
+        Raises `BrazoError` if the recording, SVG file or strokes are missing, or if a dimension is
+        not possible.
         """
         if self.kind == "recorded":
             if self.recorded is None:

@@ -130,7 +130,7 @@ class Select extends Tied {
       else this.told(this.shown); // until the lab confirms the change
     };
   }
-  // Names, pairs of value and text, or { group: names } with the group's values as "group:name".
+  // Texts, pairs of value and text, or an object from group title to such a list.
   setOptions(names) {
     const pair = (one) => (Array.isArray(one) ? one : [one, one]);
     const make = (one) => new Option(pair(one)[1], pair(one)[0]);

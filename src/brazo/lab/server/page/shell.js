@@ -145,7 +145,7 @@ function stopButton() {
   watch("station/role", (role) => {
     halt.title = role === "master"
       ? "Releases the handle; the follower stops (space bar)"
-      : "Stops the robot; it holds until the master releases and presses again (space bar)";
+      : "Stops the robot; it holds until the master releases and presses its enable switch again (space bar)";
   });
   halt.onpointerdown = stop; // on press, not on release
   halt.onclick = (event) => event.detail === 0 && stop(); // by keyboard

@@ -21,7 +21,7 @@ const LAB = [
     at: "#panel-pendant",
   },
   {
-    title: "3. Your work is kept",
+    title: "3. Save your work",
     words: () => [
       value("project")?.kept
         ? "Points, programs, gains and the cell are saved as you work. Save as, export and other cells are under the name of the project."
