@@ -18,6 +18,7 @@ RULES = {
     "angle": lambda x, y: ring.atan2(x * x, y),
     "root": lambda x, y: ring.sqrt(x * x + y * y),
     "choice": lambda x, y: ring.where(x - y, x * y, y * y),
+    "rounding": lambda x, y: x * ring.rint(3.0 * y) - y * ring.rint(-x),
 }
 
 

@@ -3,7 +3,7 @@
 The method is forward-mode differentiation, by the chain rule from node to node. Common terms are
 shared. Terms that do not depend on the differentiated input fold to zero. The derivative of a
 selection (:func:`ring.where`) is the derivative of the selected value, so a step function has
-derivative zero.
+derivative zero. This includes rounding (:func:`ring.rint`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from brazo.codegen.graph import Expr, live_nodes
+from brazo.codegen.graph import ROUND, Expr, live_nodes
 from brazo.errors import BrazoError
 
 __all__ = ["derivative", "directional"]
@@ -44,6 +44,8 @@ def directional(outputs: Sequence[Any], direction: Mapping[Expr, Any]) -> list[A
 
 def _rule(node: Expr, d: list[Any]) -> Any:
     a = node.args
+    if node.op in ("add", "sub") and any(x.op == "const" and x.value == ROUND for x in a):
+        return 0.0  # the sum is rounded to an integer: a step function
     if node.op == "add":
         return d[0] + d[1]
     if node.op == "sub":

@@ -22,7 +22,7 @@ from typing import Any
 
 from brazo.errors import BrazoError
 
-_ROUND = 1.5 * 2.0**52  # adding it leaves an integer in a double's mantissa
+ROUND = 1.5 * 2.0**52  # adding it leaves an integer in a double's mantissa
 
 __all__ = ["Expr", "Graph", "live_nodes", "op_counts", "signature", "transplant"]
 
@@ -107,7 +107,7 @@ class Expr:
 
     def rint(self) -> Any:
         """Nearest integer, halves to even."""
-        return (self + _ROUND) - _ROUND
+        return (self + ROUND) - ROUND
 
     def sqrt(self) -> Expr:
         """Square root."""
