@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from brazo.codegen import Graph, cache, compile_kernel, jit
+from brazo.internals import cpython
 
 
 @pytest.fixture
@@ -40,6 +41,36 @@ def test_the_second_process_would_not_compile(directory, compilations):
     assert len(compilations) == 2
     assert len(list(directory.glob("*.obj"))) == 2
     assert not list(directory.glob("*.tmp"))
+
+
+@pytest.fixture
+def fresh_generator():
+    """The key of the generator is computed again, now and after the test."""
+    jit._generator.cache_clear()
+    yield
+    jit._generator.cache_clear()
+
+
+def test_an_interpreter_with_another_object_layout_compiles_again(
+    directory, compilations, monkeypatch, fresh_generator
+):
+    _kernel()([2.0])
+    monkeypatch.setattr(cpython, "ITEMS", cpython.ITEMS + 8)
+    jit._generator.cache_clear()
+    _kernel()([2.0])
+    assert len(compilations) == 2
+
+
+def test_a_change_of_the_object_layouts_in_the_source_compiles_again(
+    directory, compilations, tmp_path, monkeypatch, fresh_generator
+):
+    _kernel()([2.0])
+    changed = tmp_path / "cpython.py"
+    changed.write_text(Path(cpython.__file__).read_text(encoding="utf-8") + "# changed\n")
+    monkeypatch.setattr(cpython, "__file__", str(changed))
+    jit._generator.cache_clear()
+    _kernel()([2.0])
+    assert len(compilations) == 2
 
 
 @pytest.mark.parametrize(

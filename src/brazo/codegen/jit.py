@@ -3,7 +3,8 @@
 The graph is already simplified, so LLVM's mid-level optimiser does not run: the code generator
 alone gives the same speed in a fraction of the time. Very long code is not optimised at all. Object
 code is loaded from the cache if the same computation was compiled before by the same version of
-this package and LLVM for the same CPU. In this case the IR is not generated either.
+this package and LLVM for the same CPU and the same layout of Python objects. In this case the IR is
+not generated either.
 
 On x86-64 with FMA (fused multiply-add) the small code model is used, so that constants can be
 memory operands. All sections of an object are then allocated in one block, so that they are within
@@ -26,6 +27,7 @@ from typing import Any
 
 from brazo.codegen import cache
 from brazo.codegen.checkpoint import checkpoint
+from brazo.internals import cpython
 
 __all__ = ["Host", "MachineCode", "build", "compile_object", "host", "load_or_compile", "unusable"]
 
@@ -72,7 +74,8 @@ def load_or_compile(
 ) -> MachineCode:
     """Load the machine code cached under a signature, or generate and compile the IR.
 
-    The IR must depend only on the signature, the target and the sources of `brazo.codegen`.
+    The IR must depend only on the signature, the target, the sources of `brazo.codegen` and the
+    object layouts in `brazo.internals.cpython`.
     """
     target = target or host()
     parts = (str(cache.FORMAT), _generator(), *map(str, vars(target).values()), signature)
@@ -113,15 +116,22 @@ def host() -> Host:
 
 @lru_cache(maxsize=1)
 def _generator() -> str:
-    """Key that changes with the code generator: sizes and modification times of its sources."""
+    """Key that changes with the code generator and with the object layout of this interpreter.
+
+    It contains the sizes and modification times of the sources, and the offsets that differ between
+    interpreters.
+    """
+    layout = f"{cpython.ITEMS} {cpython.SLOT}"
     here = Path(__file__).parent
     try:
         files = sorted((f.name, f.stat()) for f in os.scandir(here) if f.name.endswith(".py"))
+        files.append(("cpython.py", os.stat(cpython.__file__)))
     except OSError:  # not in a plain folder: released versions differ in their number
         from importlib.metadata import version
 
-        return version("brazo")
-    return " ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in files)
+        return f"{version('brazo')} {layout}"
+    stats = (f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in files)
+    return " ".join([*stats, layout])
 
 
 @lru_cache(maxsize=1)
