@@ -116,6 +116,18 @@ def test_wrench_and_gravity_of_any_direction(case):
         assert close(M @ found, M @ qdd, 1e-11)
 
 
+def test_a_wrench_on_a_tool_of_the_base_loads_no_joint():
+    kernels = TreeDynamicsKernels(replace(random_robot(13, 13), tip=0))
+    assert isinstance(kernels.rigid, LoopedDynamics)
+    wrench, base = np.array([3.0, -2, 5, 0.4, 0.1, -0.3]), np.zeros(9)
+    for q, qd, qdd in states(13, 2):
+        field = kernels.model.gravity
+        found = kernels.inverse_dynamics_full(q, qd, qdd, wrench, field, base)
+        assert close(found, kernels.inverse_dynamics(q, qd, qdd))
+        found = kernels.forward_dynamics_full(q, qd, qdd, wrench, field)
+        assert close(found, kernels.forward_dynamics(q, qd, qdd))
+
+
 def test_a_batch_has_the_bits_of_each_row(case):
     model, kernels, _ = case
     q, qd, x = (np.array(v) for v in zip(*states(model.n, 13), strict=True))

@@ -174,7 +174,7 @@ class LoopedDynamics(UnrolledDynamics):
 
     def _load(self, transforms: Sequence[JointTransform], wrench: Vector | None) -> Vector:
         load: list[Vector] = [[0.0] * 6 for _ in range(self.count)]
-        if wrench is not None:
+        if wrench is not None and self.links.tip >= 0:  # a wrench on the base loads no link
             f, n = tip_load(self.links, transforms, wrench)
             load[self.links.tip] = [*f, *n]
         return [x for row in load for x in row]
