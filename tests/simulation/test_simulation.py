@@ -152,6 +152,20 @@ def test_a_run_from_a_saved_state_repeats_to_the_bit():
     assert first.events == second.events
 
 
+def test_a_restored_state_has_the_reference_of_its_time_under_a_live_source(sim):
+    robot = sim.robots["scara2"]
+    source = GoTo(limits_of(robot.arm), robot.reference.q)
+    robot.follow(source)
+    source.target(robot.q + [0.1, 0, 0, 0.02, 0])
+    sim.step(50)
+    state, before = sim.save(), robot.reference.q.copy()
+    for _ in range(2):  # a state can be restored any number of times
+        sim.step(500)
+        assert not np.array_equal(robot.reference.q, before)
+        sim.restore(state)
+        assert np.array_equal(robot.reference.q, before)
+
+
 def test_reset_repeats_the_run_to_the_bit(sim):
     runs = []
     for _ in range(2):

@@ -9,7 +9,7 @@ reference stays at the last position.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -37,43 +37,44 @@ class Motion(Protocol):
         """Advance to the row of the next step."""
 
 
-class Rest:
+class _OwnRow:
+    """Base class of motions that own their row; a copy owns a copy of the row."""
+
+    def __init__(self, q: Array) -> None:
+        self._use_row(np.concatenate([q, np.zeros(2 * len(q))]))
+
+    def _use_row(self, row: Array) -> None:
+        n = len(row) // 3
+        self.row = row
+        self.q, self.qd, self.qdd = row[:n], row[n : 2 * n], row[2 * n :]
+
+    def __copy__(self) -> Self:
+        found = object.__new__(type(self))
+        vars(found).update(vars(self))
+        found._use_row(self.row.copy())
+        return found
+
+
+class Rest(_OwnRow):
     """Motion that stays at a constant position `q` (n,)."""
 
     moving = False
     remaining = 0.0
 
-    def __init__(self, q: Any) -> None:
-        n = len(q)
-        self.row = np.concatenate([q, np.zeros(2 * n)])
-        self.q, self.qd, self.qdd = self.row[:n], self.row[n : 2 * n], self.row[2 * n :]
-
     def advance(self) -> None:
         pass
 
 
-class Sampled:
+class Sampled(_OwnRow):
     """Motion through the precomputed rows of `table` (rows, 3n); it then rests at the last one."""
 
     def __init__(self, table: Array, dt: float) -> None:
+        super().__init__(table[-1, : table.shape[1] // 3])
         self.table = table
         self.dt = dt
-        n = table.shape[1] // 3
-        self._end = np.concatenate([table[-1, :n], np.zeros(2 * n)])
+        self._end = self.row.copy()
         self._next = 0
-        self._own_row()
         self.advance()
-
-    def _own_row(self) -> None:
-        self.row, n = np.empty_like(self._end), len(self._end) // 3
-        self.q, self.qd, self.qdd = self.row[:n], self.row[n : 2 * n], self.row[2 * n :]
-
-    def __copy__(self) -> Sampled:
-        found = object.__new__(Sampled)
-        vars(found).update(vars(self))
-        found._own_row()
-        found.row[:] = self.row
-        return found
 
     @classmethod
     def of(cls, trajectory: Trajectory, dt: float) -> Sampled:
@@ -118,8 +119,8 @@ class Sampled:
             self.row[:] = self._end
 
 
-class Live:
-    """Motion from a live source, which is called in every step.
+class Live(_OwnRow):
+    """Motion from a live source, which is called in every step; a copy shares the source.
 
     `source.next()` or `source.update(dt)` must return an object with q, qd and qdd.
     """
@@ -135,10 +136,8 @@ class Live:
                 f"{type(source).__name__} cannot be followed: a live source needs next() or "
                 "update(dt) that returns an object with q, qd and qdd"
             )
+        super().__init__(q)
         self.source = source
-        n = len(q)
-        self.row = np.concatenate([q, np.zeros(2 * n)])
-        self.q, self.qd, self.qdd = self.row[:n], self.row[n : 2 * n], self.row[2 * n :]
 
     @property
     def moving(self) -> bool:

@@ -1,8 +1,8 @@
 """Saved state of a simulation: the state of the world and of all controllers and motions.
 
-Controllers, faults and motions along trajectories are copied, so a state can be restored any number
-of times.  Tasks and live sources of motions are not copied: they have to save and restore their
-internal state themselves.
+Controllers, faults and motions are copied, so a state can be restored any number of times.  Tasks
+and live sources of motions are not copied: they have to save and restore their internal state
+themselves.
 """
 
 from __future__ import annotations
