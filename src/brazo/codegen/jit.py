@@ -125,7 +125,7 @@ def _generator() -> str:
     here = Path(__file__).parent
     try:
         files = sorted((f.name, f.stat()) for f in os.scandir(here) if f.name.endswith(".py"))
-        files.append(("cpython.py", os.stat(cpython.__file__)))
+        files.append(("cpython.py", Path(cpython.__file__).stat()))
     except OSError:  # not in a plain folder: released versions differ in their number
         from importlib.metadata import version
 
