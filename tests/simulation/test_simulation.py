@@ -139,6 +139,19 @@ def test_a_streamed_recording_equals_the_one_in_memory(tmp_path):
         assert kept.unit(name) == streamed.unit(name)
 
 
+def test_ctrl_c_keeps_the_recording_in_memory(sim):
+    class Interrupt:
+        def tick(self, sim):
+            if sim.time >= 0.1:
+                raise KeyboardInterrupt
+
+    sim.tasks.add(Interrupt())
+    with pytest.raises(KeyboardInterrupt):
+        sim.run(until=60)
+    assert not sim.recording
+    assert sim.recording.ended["t"] == pytest.approx(np.arange(100) * 1e-3, abs=1e-12)
+
+
 def test_a_run_from_a_saved_state_repeats_to_the_bit():
     sim = holding_sim()
     approach(sim)

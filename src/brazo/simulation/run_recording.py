@@ -30,7 +30,7 @@ class RunRecording:
     def __init__(self, sim: Simulation) -> None:
         self._sim = sim
         self.recorder: RunRecorder | None = None
-        #: The last recording in memory that a change of the cell ended.
+        #: The last recording in memory that a change of the cell or Ctrl+C during a run ended.
         self.ended: Recording | None = None
 
     def __bool__(self) -> bool:
@@ -65,6 +65,16 @@ class RunRecording:
             if recorder is None:
                 raise BrazoError("no recording is running; start one first")
             return recorder.finish()
+
+    def interrupt(self) -> None:
+        """End the recording after Ctrl+C; a recording in memory is then available as `ended`."""
+        with self._sim.lock:
+            recorder = self.recorder
+            if recorder is None:  # a change of the cell has ended it
+                return
+            recording = self.stop()
+            if not recorder.streamed:
+                self.ended = recording
 
     def abandon(self) -> None:
         """End the recording without returning it; a streamed file stays readable."""

@@ -56,7 +56,7 @@ def run(
                 reported = now
                 progress(*_progress(sim, execution, begin, until))
     except (KeyboardInterrupt, SystemExit):  # Ctrl+C, SIGTERM
-        sim.recording.stop()  # keeps what was recorded
+        sim.recording.interrupt()
         raise
     except BaseException:
         sim.recording.abandon()

@@ -200,7 +200,7 @@ class Simulation:
 
         An error in a step ends the run; a streamed file is then readable up to that step.  A write
         error, such as a full disk, also ends the run.  Ctrl+C ends the run; a streamed file then
-        contains all steps made so far, but a recording in memory is lost.
+        contains all steps made so far, and a recording in memory is available as `recording.ended`.
         """
         return run(self, program, until, record, progress, replace)
 
