@@ -129,6 +129,10 @@ def test_a_limit_ends_the_run(tmp_path) -> None:
     assert results.failures[0].startswith("time = 0.")
 
 
+def test_a_single_controller_name_is_one_entry() -> None:
+    assert list(lift(controllers="PID").controllers) == ["PID"]
+
+
 def test_the_shipped_study_has_200_runs() -> None:
     study = brazo.load_study("cooperative")
     assert isinstance(study, CellStudy) and study.runs == 200

@@ -44,6 +44,10 @@ def test_jitter_and_loss_of_a_unilateral_link(tmp_path) -> None:
     assert first["tracking_rms"][0] == again["tracking_rms"][0] < 2e-3
 
 
+def test_a_single_scheme_is_one_entry() -> None:
+    assert DelayStudy(schemes="wave-variables").schemes == ["wave-variables"]
+
+
 def test_the_shipped_study() -> None:
     study = brazo.load_study("delay")
     assert isinstance(study, DelayStudy) and study.runs == 3 * 9 * 2 * 2

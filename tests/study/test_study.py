@@ -160,6 +160,44 @@ def test_python_controllers_and_failures(tmp_path) -> None:
     assert "the reference is too large" in results.to_html(tmp_path / "r.html").read_text()
 
 
+def test_a_simulated_run_has_the_control_period_of_the_study(tmp_path) -> None:
+    study = Study("scara2", {"own": Damped()}, ["quintic"], duration=0.2, dt=4e-3)
+    results = study.run(tmp_path, jobs=1)
+    arm = brazo.load("scara2")
+    coarse, fine = (
+        track(arm, Damped(), quintic(arm), 0.2, dt=dt).rms_error[0] for dt in (4e-3, 1e-3)
+    )
+    assert coarse > 10 * fine
+    assert results["rms_error.shoulder"][0] == pytest.approx(coarse, rel=2e-2)
+
+
+@pytest.mark.parametrize(
+    ("controllers", "options", "message"),
+    [
+        ({"own": Damped()}, {}, "substeps = 4.*case 'nominal' with controller 'own'.*smaller dt"),
+        ("PID", {"physics": "contact"}, "substeps = 4.*with controller 'PID' are simulations"),
+        ("PID", {"cases": [Case("f", faults=(StudyFault("joint locked", 1),))]}, "case 'f'"),
+    ],
+)
+def test_simulated_runs_reject_substeps(controllers, options, message) -> None:
+    with pytest.raises(brazo.BrazoError, match=message):
+        Study("scara2", controllers, substeps=4, **options)
+    Study("scara2", controllers, **options)
+
+
+def test_compiled_runs_accept_substeps() -> None:
+    assert Study("scara2", "PID", substeps=4).substeps == 4
+
+
+@pytest.mark.parametrize("task", ["sines", Path("via.csv"), quintic])
+def test_a_single_task_is_one_entry(task) -> None:
+    assert Study("scara2", ["PID"], task).tasks == [task]
+
+
+def test_a_single_controller_name_is_one_entry() -> None:
+    assert list(Study("scara2", "PID").controllers) == ["PID"]
+
+
 def test_a_diverging_run_is_recorded(tmp_path) -> None:
     factors = {"PID.kd.scale": values(1.0, 1e4)}
     study = Study("puma560", {"PID": PID()}, duration=0.1, factors=factors)

@@ -32,7 +32,7 @@ from brazo.program.validate import flattened
 from brazo.study.cell_factors import check_values, factor_dimension, factor_unit
 from brazo.study.factors import Factor, Sampling
 from brazo.study.plan import ChunkTable, RunGroup, StudyPlan
-from brazo.study.scenario import ControllerChoice
+from brazo.study.scenario import ControllerChoice, named_controllers
 from brazo.world import Cell, load_cell
 from brazo.world.cell_writer import cell_files
 
@@ -86,11 +86,7 @@ class CellStudy(StudyPlan):
         self.cases = {k: dict(v) for k, v in (cases or {"nominal": {}}).items()}
         self.controllers: dict[str, ControllerChoice | None] = {DEFAULT: None}
         if controllers is not None:
-            self.controllers = (
-                dict(controllers)
-                if isinstance(controllers, Mapping)
-                else {one: ControllerChoice(one) for one in controllers}
-            )
+            self.controllers = named_controllers(controllers)
         self.until = until
         self._check()
 

@@ -225,6 +225,7 @@ def _simulated_runs(
 
 def _simulated(study: Study, chunk: RunChunk, i: int) -> dict[str, float]:
     from brazo.simulation import Simulation
+    from brazo.simulation.lone_robot import lone_cell
     from brazo.simulation.motion import Sampled
 
     one = replace(chunk, rows=chunk.rows[i : i + 1], repetitions=chunk.repetitions[i : i + 1])
@@ -246,7 +247,7 @@ def _simulated(study: Study, chunk: RunChunk, i: int) -> dict[str, float]:
     controller = make_controller(study.controllers[name])
     seed = int(study.run_seeds(one.rows, one.repetitions)[0])
     mode = "contact" if study.physics == "contact" else "exact"
-    sim = Simulation(arm, mode=mode, seed=seed)
+    sim = Simulation(replace(lone_cell(arm), step=study.dt), mode=mode, seed=seed)
     sim.dump_folder = None
     (sim_robot,) = sim.robots.values()
     sim_robot.controller = controller

@@ -30,6 +30,7 @@ from brazo.checks import one_of
 from brazo.errors import BrazoError
 from brazo.study.factors import Factor, Sampling
 from brazo.study.plan import ChunkTable, RunGroup, StudyPlan
+from brazo.study.scenario import listed
 from brazo.world import Cell, load_cell
 
 SCHEMES = ("follower", "position-force", "wave-variables")
@@ -47,7 +48,7 @@ class DelayStudy(StudyPlan):
     Parameters
     ----------
     cell : name, path or `Cell` with the robots `master` and `follower`.
-    schemes : any of "follower", "position-force", "wave-variables"; default: all.
+    schemes : one or more of "follower", "position-force", "wave-variables"; default: all.
     factors : `delay` (s, one way); `jitter`, the max deviation from the delay as a fraction of the
         delay; `loss`, the fraction of lost packets.
     samples, sampling, repetitions, seed : as for `brazo.Study`.
@@ -76,7 +77,7 @@ class DelayStudy(StudyPlan):
         limits = STEADY if success is None else success
         super().__init__(name, about, factors, samples, sampling, repetitions, seed, limits)
         self.cell = cell if isinstance(cell, Cell) else load_cell(cell)
-        self.schemes, self.duration = list(schemes), duration
+        self.schemes, self.duration = listed(schemes), duration
         self._check()
 
     def __repr__(self) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -119,6 +119,18 @@ class ControllerChoice:
             return kind(**self.options)
         except TypeError as error:
             raise BrazoError(f"{self.kind}: {error}") from None
+
+
+def named_controllers(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
+    """Return controllers by name; `given` is such a mapping, or one or more names."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    return {one: ControllerChoice(one) for one in listed(given)}
+
+
+def listed(given: Any) -> list[Any]:
+    """Return `given` as a list; a string, a path or a function is one entry."""
+    return [given] if isinstance(given, (str, Path)) or callable(given) else list(given)
 
 
 def make_controller(choice: Controller | ControllerChoice) -> Controller:

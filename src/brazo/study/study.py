@@ -44,8 +44,10 @@ from brazo.study.scenario import (
     ControllerChoice,
     Task,
     joint_index,
+    listed,
     make_controller,
     make_task,
+    named_controllers,
 )
 
 #: Metrics of each joint; those in `TOOL_METRICS` also of the tool, as `NAME.tool`.
@@ -66,9 +68,10 @@ class Study(StudyPlan):
 
     Parameters
     ----------
-    robots : names, paths or `Robot` objects.
-    controllers : mapping of a name to a controller, or names of controllers.
-    tasks : "sines", "quintic", "step", paths of via-point files, or functions robot -> trajectory.
+    robots : one or more names, paths or `Robot` objects.
+    controllers : mapping of a name to a controller, or one or more names of controllers.
+    tasks : one or more of "sines", "quintic", "step", paths of via-point files, and functions
+        robot -> trajectory.
     cases : conditions of the runs; default: nominal.
     factors : factors that vary, by name: a number of the case (payload, mass_error, position_noise,
         velocity_noise, start_error, delay, disturbance), or a gain: "PID.kp" for all joints,
@@ -77,8 +80,8 @@ class Study(StudyPlan):
     repetitions : number of runs of each row, with different random numbers.
     seed : seed of all random numbers.
     duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps per period.
-        Runs that are not compiled use the step size of `brazo.Simulation` instead of `dt` and
-        `substeps`; these are runs with contacts, controllers in Python or some kinds of faults.
+        Runs that are not compiled are simulations with the step size `dt`; `substeps` must be 1 for
+        them.  These are runs with contacts, controllers in Python or some kinds of faults.
     success : max value of metrics, e.g. {"max_error.tool": 5e-3}.  A run is successful if it does
         not fail and each of these metrics is at most its max value; NaN is not successful.
     physics : "exact" (no contacts), or "contact": `brazo.Simulation` with contacts, on a floor.
@@ -88,7 +91,10 @@ class Study(StudyPlan):
         self,
         robots: Sequence[str | Path | Robot] | str | Path | Robot,
         controllers: Mapping[str, Controller | ControllerChoice] | Sequence[str],
-        tasks: Sequence[str | Path | Callable[[Robot], Task]] = ("sines",),
+        tasks: Sequence[str | Path | Callable[[Robot], Task]]
+        | str
+        | Path
+        | Callable[[Robot], Task] = ("sines",),
         *,
         name: str = "study",
         about: str = "",
@@ -107,12 +113,9 @@ class Study(StudyPlan):
         super().__init__(name, about, factors, samples, sampling, repetitions, seed, success)
         given = [robots] if isinstance(robots, (str, Path, Robot)) else list(robots)
         self.robots = [r if isinstance(r, Robot) else load(r) for r in given]
-        self.controllers: dict[str, Controller | ControllerChoice] = (
-            dict(controllers)
-            if isinstance(controllers, Mapping)
-            else {one: ControllerChoice(one) for one in controllers}
-        )
-        self.tasks, self.cases = list(tasks), list(cases)
+        self.controllers: dict[str, Controller | ControllerChoice] = named_controllers(controllers)
+        self.tasks: list[str | Path | Callable[[Robot], Task]] = listed(tasks)
+        self.cases = list(cases)
         self.duration, self.dt, self.substeps = duration, dt, substeps
         self.physics = physics
         self._check()
@@ -288,9 +291,9 @@ class Study(StudyPlan):
                 raise BrazoError(f"study: no {what}; give at least one")
         names = [robot.name for robot in self.robots]
         cases = [case.name for case in self.cases]
-        for what, listed in (("robots", names), ("cases", cases)):
-            if len(set(listed)) < len(listed):
-                raise BrazoError(f"study: two {what} have the same name: {', '.join(listed)}")
+        for what, given in (("robots", names), ("cases", cases)):
+            if len(set(given)) < len(given):
+                raise BrazoError(f"study: two {what} have the same name: {', '.join(given)}")
         self.check_numbers("substeps")
         if self.physics not in PHYSICS:
             raise BrazoError(f"study: physics '{self.physics}'; expected {' or '.join(PHYSICS)}")
@@ -309,6 +312,23 @@ class Study(StudyPlan):
                     fault.index(robot)
                 if case.disturbance or "disturbance" in self.factors:
                     joint_index(robot, case.disturbance_joint, "disturbance")
+        self._check_substeps()
+
+    def _check_substeps(self) -> None:
+        """Raise BrazoError if simulated runs have several substeps, which they do not support."""
+        if self.substeps == 1:
+            return
+        for group in self.groups:
+            if not self.compiled(group):
+                case, controller = (
+                    self.cases[group.case].name,
+                    list(self.controllers)[group.controller],
+                )
+                raise BrazoError(
+                    f"study: substeps = {self.substeps}; the runs of case '{case}' with controller "
+                    f"'{controller}' are simulations, which support only substeps = 1: use a "
+                    "smaller dt"
+                )
 
     def check_factor(self, name: str) -> None:
         """Raise BrazoError if `name` is not the name of a factor that this study supports."""

@@ -18,7 +18,7 @@ from brazo.control.design_rules import design_gains, rules_for
 from brazo.control.loop_stability import with_gains
 from brazo.errors import BrazoError
 from brazo.robot import Robot, load
-from brazo.study.scenario import Case, ControllerChoice, make_controller
+from brazo.study.scenario import Case, ControllerChoice, listed, make_controller
 from brazo.study.study import _robot_text
 from brazo.study.tuning.conditions import tuning_cases
 from brazo.study.tuning.evaluation import Evaluation, StabilityCheck
@@ -156,7 +156,7 @@ class TuningSearch:
 
 
 def _listed(tasks: Sequence[Task] | Task, what: str) -> list[Task]:
-    found = [tasks] if isinstance(tasks, (str, Path)) or callable(tasks) else list(tasks)
+    found = listed(tasks)
     if not found:
         raise BrazoError(f"tune: no {what}; give at least one")
     return found
