@@ -146,6 +146,10 @@ def test_joint_stops_hold_and_dissipate_energy(method):
             r"no step size meets rtol = 1e-09; joint \d \(.*check the torques",
         ),
         ({"torque": lambda t, q, qd: -5 * qd, "qd0": [1] * 6}, "is not finite"),
+        (
+            {"method": "dopri5", "qd0": [0, 1e308, 1e308, 0, 0, 0]},
+            r"joint 2 \(.*\) is too large \(1e\+308\) at t = 0 s",
+        ),
     ],
 )
 def test_mistakes_are_named(options, said):

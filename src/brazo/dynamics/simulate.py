@@ -236,7 +236,7 @@ def simulate(
             applied.append(drive.first)
             if limits is not None:
                 q, qd = hold_at_limits(q, qd, limits, dynamics.mass_matrix, restitution)
-            if not (math.isfinite(q.sum()) and math.isfinite(qd.sum())):
+            if not (_small(q) and _small(qd)):
                 _blown_up(arm, q, qd, float(t[k + 1]), method)
             Q[k + 1], QD[k + 1] = q, qd
     except (BrazoError, KeyboardInterrupt) as error:
@@ -365,7 +365,7 @@ def _rate(
 
     def rate(t: float, x: np.ndarray) -> np.ndarray:
         q, qd = x[:n], x[n:]
-        if not math.isfinite(x.sum()):
+        if not _small(x):
             _blown_up(arm, q, qd, t, method)
         result = np.empty(2 * n)
         result[:n] = qd
@@ -424,8 +424,15 @@ def sample_times(t_end: float, dt: float) -> np.ndarray:
     return np.linspace(0.0, t_end, count + 1)
 
 
+def _small(x: np.ndarray) -> bool:
+    """Whether the sum of x (k,) is finite; it also overflows for finite values near 1e308."""
+    return math.isfinite(sum(x.tolist()))  # Python floats: faster, and overflow without a warning
+
+
 def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) -> None:
-    bad = int(np.flatnonzero(~np.isfinite(q) | ~np.isfinite(qd))[0])
+    size = np.maximum(np.abs(q), np.abs(qd))
+    bad = int(np.argmax(size))  # the first NaN, otherwise the largest
+    what = f"too large ({size[bad]:.3g})" if math.isfinite(size[bad]) else "not finite"
     if arm.model.closed_loops:
         hint = "an unpowered Delta falls through its singular pose; set stops=True or apply torques"
     elif method == "rk4":
@@ -433,7 +440,7 @@ def _blown_up(arm: Any, q: np.ndarray, qd: np.ndarray, t: float, method: str) ->
     else:
         hint = "check the torques"
     raise RunFailed(
-        f"the state of joint {bad + 1} ({arm.joint_names[bad]}) is not finite at t = {t:g} s; "
+        f"the state of joint {bad + 1} ({arm.joint_names[bad]}) is {what} at t = {t:g} s; "
         + hint
         + doubt(arm.model)
     )
