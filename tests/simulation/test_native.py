@@ -374,6 +374,23 @@ def test_task_is_called_when_due():
         assert len(tasks[1].times) < 2 * len(tasks[1].acted) < len(tasks[0].times)
 
 
+class Idle(Counter):
+    """Is never due."""
+
+    due = np.inf
+
+
+def test_a_run_ends_with_its_task_although_the_task_starts_another():
+    class Last:
+        due = 0.0
+
+        def tick(self, sim: Simulation) -> bool:
+            sim.tasks.add(Idle())
+            return False
+
+    assert len(Simulation("solo-puma560").run(Last())) == 1
+
+
 # ---- where there are none -----------------------------------------------------------------------
 
 

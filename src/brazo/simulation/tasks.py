@@ -81,13 +81,13 @@ class Tasks(Sequence[Task]):
     def run(self, sim: Simulation) -> bool:
         """Call all tasks and remove those that are done.
 
-        Return whether the number of tasks is unchanged.
+        Return True if no task has ended and none was added.
         """
-        before = len(self._active)
-        for task in tuple(self._active):
+        before = tuple(self._active)
+        for task in before:
             if task.tick(sim) is False and task in self._active:
                 self._active.remove(task)
-        return len(self._active) == before
+        return tuple(self._active) == before
 
     def due(self, now: float) -> float:
         """Return the time (s) at which the next task is due; infinite if there are no tasks.
