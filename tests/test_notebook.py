@@ -25,6 +25,7 @@ def test_robot_display_has_its_table(arm):
     assert arm._repr_latex_().count(r"\\") == 3 and "q_{2} & 0 & 1 & 0" in arm._repr_latex_()
     assert "kinematic only" in brazo.load("stanford")._repr_html_()
     assert "arm 1" in brazo.load("delta")._repr_html_()
+    assert "kinematic only" not in brazo.load("delta")._repr_html_()
     assert brazo.load("delta")._repr_latex_() is None
     shown = brazo.loads("name: <b>\njoints: [{name: <script>, a: 1}]")._repr_html_()
     assert "<script>" not in shown and "&lt;script&gt;" in shown

@@ -7,8 +7,11 @@ import stat
 
 import pytest
 
+import brazo
 from brazo.errors import BrazoError
 from brazo.formats.export import safe_stem, write_file
+from brazo.formats.mjcf.writer import export_mjcf
+from brazo.formats.urdf.writer import export_urdf
 
 
 @pytest.mark.parametrize(
@@ -47,3 +50,12 @@ def test_a_file_is_replaced_whole_or_left_as_it_was(tmp_path):
         with pytest.raises(BrazoError, match="cannot be written"):
             write_file(unwritable, b"three")
     assert path.read_bytes() == b"two"
+
+
+@pytest.mark.parametrize(
+    ("export", "folder"), [(export_urdf, "arm_meshes"), (export_mjcf, "arm_mjcf_meshes")]
+)
+@pytest.mark.parametrize("name", ["arm", "arm.urdf", "arm.xml", "arm.txt"])
+def test_the_format_and_not_the_suffix_names_the_mesh_folder(tmp_path, export, folder, name):
+    export(brazo.load("scara1").model, tmp_path / name)
+    assert {path.name for path in tmp_path.iterdir()} == {name, folder}

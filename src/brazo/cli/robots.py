@@ -253,7 +253,9 @@ def export(
         )
     if arm.model.path is not None and path.resolve() == arm.model.path.resolve():
         raise BrazoError(f"{path}: this is the robot's source file; choose another output file")
-    require_replaceable(path, *mesh_folder(path).glob("*.stl"), force=force)
+    require_replaceable(
+        path, *mesh_folder(path, "urdf" if urdf else "mjcf").glob("*.stl"), force=force
+    )
     for note in write(arm.model, path):
         print_line(f"{'left out' if urdf else 'note'}: {note}", style="yellow")
     print_line(f"wrote {path}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -82,14 +83,14 @@ class MeshFolder:
             write_file(folder / name, data)
 
 
-def mesh_folder(path: Path) -> Path:
+def mesh_folder(path: Path, kind: Literal["urdf", "mjcf"]) -> Path:
     """Return the folder for the meshes of a robot that is exported to `path`.
 
-    The folder is `<stem>_meshes` for a .urdf file and `<stem>_mjcf_meshes` for any other file, so
-    that `arm.urdf` and `arm.xml` do not share mesh files.
+    The folder is `<stem>_meshes` for URDF and `<stem>_mjcf_meshes` for MJCF, whatever the suffix of
+    the file, so that `arm.urdf` and `arm.xml` do not share mesh files.
     """
-    kind = "" if path.suffix.lower() == ".urdf" else "_mjcf"
-    return path.with_name(f"{safe_stem(path.stem)}{kind}_meshes")
+    middle = "_mjcf" if kind == "mjcf" else ""
+    return path.with_name(f"{safe_stem(path.stem)}{middle}_meshes")
 
 
 def write_file(path: Path, data: bytes) -> None:

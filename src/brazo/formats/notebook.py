@@ -32,7 +32,7 @@ def robot_html(model: Model) -> str:
                 f"{math.degrees(row.alpha):g}",
             ]
         lines.append([*line, _limits(kind, *model.limits[i].tolist()), masses[i]])
-    dynamics = "" if all(masses) else ", kinematic only"
+    dynamics = ", kinematic only" if model.missing_inertia else ""
     convention = f", {model.require_tree().convention} D-H" if rows else ""
     return html_table(f"{model.name}: {model.n} joints{convention}{dynamics}", header, lines)
 

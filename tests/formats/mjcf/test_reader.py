@@ -256,6 +256,22 @@ def test_springs_and_tendons_are_reported(read):
     assert "tendons (1) are ignored" in findings
 
 
+def test_only_connect_and_weld_are_reported_as_loops(read):
+    tendons = "".join(f'<fixed name="t{k}"><joint joint="f{k}" coef="1"/></fixed>' for k in (1, 2))
+    text = ARM.replace(
+        "<equality>",
+        f'<tendon>{tendons}</tendon><equality><tendon name="pair" tendon1="t1" tendon2="t2"/>',
+    )
+    findings = "\n".join(said(read(text)))
+    assert "pair: constrains tendons" in findings and "loop" not in findings
+    soft = """<body name="cloth" pos="0 0 3"><flexcomp name="sheet" type="grid" dim="2"
+      count="3 3 1" spacing=".1 .1 .1" mass="1"><edge equality="true"/></flexcomp></body>
+    </worldbody>"""
+    text = ARM.replace("</worldbody>", soft).replace(' damping="0.5"', "")
+    findings = "\n".join(said(read(text)))
+    assert "constrains a soft body" in findings and "loop" not in findings
+
+
 def test_gravity_compensation_is_reported(read):
     text = ARM.replace('<body name="wrist"', '<body gravcomp="1" name="wrist"')
     assert "wrist: gravity compensation (gravcomp) is ignored" in "\n".join(said(read(text)))

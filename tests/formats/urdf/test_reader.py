@@ -117,6 +117,22 @@ def test_a_joint_that_mimics_a_fixed_one_is_fixed(read):
     assert any("read as fixed" in finding.message for finding in model.findings)
 
 
+def test_a_chain_of_mimics_of_a_fixed_joint_is_fixed(read):
+    """The values along the chain are 0, then 0.005, then 3 · 0.005 + 1."""
+    follow = '<mimic joint="right" multiplier="3" offset="1"/>'
+    model = read(
+        SAMPLE,
+        ('joint="left" multiplier', 'joint="weld" multiplier'),
+        ('<axis xyz="1 0 0"/>', '<axis xyz="1 0 0"/>' + follow),
+    )
+    assert model.n == read(SAMPLE).n - 1 and "spin" not in model.joint_names
+    body, T = model.named_frames["hand"]
+    assert model.bodies[body].name == "slide"
+    assert np.allclose(T, pose((0, 0, 0), (1.015, 0, 0)))
+    noted = [f.message for f in model.findings if "read as fixed" in f.message]
+    assert any("mimics the fixed joint 'right'" in text for text in noted)
+
+
 def test_visuals_and_colours(read):
     model = read()
     base, upper = model.bodies[0].parts, model.bodies[1].parts
@@ -286,6 +302,11 @@ def test_a_planar_joint_is_two_slides_and_a_rotation(tmp_path):
         R = np.array([[np.cos(q[2]), -np.sin(q[2])], [np.sin(q[2]), np.cos(q[2])]])
         wanted = [*(R @ forces[:2]), *forces[2:]]
         assert arm.gravity(q) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_spaces_around_the_type_of_a_joint_do_not_count():
+    arm = brazo.loads(COMPOSED.format(kind=" planar "))
+    assert arm.joint_names == ("drive/x", "drive/y", "drive/theta", "turn")
 
 
 @pytest.mark.parametrize("kind", ["planar", "floating"])

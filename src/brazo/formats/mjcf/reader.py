@@ -392,11 +392,16 @@ class _MjcfReader:
             name = self._name("EQUALITY", e) or f"equality {e}"
             if not m.eq_active0[e]:
                 continue
-            if m.eq_type[e] != mj.mjtEq.mjEQ_JOINT:
+            kind = mj.mjtEq(int(m.eq_type[e]))
+            if kind in (mj.mjtEq.mjEQ_CONNECT, mj.mjtEq.mjEQ_WELD):
                 self._note(
                     name,
                     "closes a loop, which a tree model does not support: the loop stays open",
                 )
+                continue
+            if kind != mj.mjtEq.mjEQ_JOINT:
+                what = "tendons" if kind == mj.mjtEq.mjEQ_TENDON else "a soft body"
+                self._note(name, f"constrains {what}, which a tree model does not support: ignored")
                 continue
             first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
             c = [float(x) for x in m.eq_data[e, :5]]

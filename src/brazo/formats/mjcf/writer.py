@@ -47,7 +47,7 @@ def export_mjcf(model: Model, path: str | Path) -> tuple[str, ...]:
     """
     path = Path(path)
     meshes = MeshFolder()
-    folder = mesh_folder(path)
+    folder = mesh_folder(path, "mjcf")
     document = _document(model, Mjcf(model, meshes, folder.name))
     text = document.text()
     make_folder(path.parent)

@@ -187,7 +187,7 @@ def _expanded(
     """
     result: list[Connection] = []
     for whole in connections:
-        kind = whole.source.get("type")
+        kind = elements.required(document, whole.source, "type")
         if kind not in COMPOSED or (whole.parent == _root_name(document) and kind == "floating"):
             result.append(whole)
             continue
@@ -216,13 +216,21 @@ def _mimic(document: Document, joint: Element) -> Mimic | None:
 
 
 def _without_idle_mimics(document: Document, connections: list[Connection]) -> list[Connection]:
-    """Return the connections; joints that mimic a fixed joint become fixed at their offset."""
-    fixed = {c.name for c in connections if c.kind == "fixed"}
-    result = []
-    for c in connections:
-        if c.kind != "fixed" and c.mimic is not None and c.mimic.master in fixed:
+    """Return the connections; joints that mimic a fixed joint become fixed, and so on in chains.
+
+    The value of a fixed joint of the file is 0.  A joint that becomes fixed has the value
+    multiplier · (value of the joint that it mimics) + offset.
+    """
+    values = {c.name: 0.0 for c in connections if c.kind == "fixed"}
+    moving = [c for c in connections if c.kind != "fixed"]
+    result = {c.name: c for c in connections}
+    while idle := [c for c in moving if c.mimic is not None and c.mimic.master in values]:
+        for c in idle:
+            assert c.mimic is not None
             document.note(c.source, f"mimics the fixed joint '{c.mimic.master}': read as fixed")
-            still = c.before @ motion(c.kind, c.axis, c.mimic.offset)
-            c = replace(c, kind="fixed", before=still, mimic=None)
-        result.append(c)
-    return result
+            value = c.mimic.multiplier * values[c.mimic.master] + c.mimic.offset
+            still = c.before @ motion(c.kind, c.axis, value)
+            result[c.name] = replace(c, kind="fixed", before=still, mimic=None)
+            values[c.name] = value
+        moving = [c for c in moving if c.name not in values]
+    return list(result.values())

@@ -54,7 +54,7 @@ def export_urdf(model: Model, path: str | Path) -> tuple[str, ...]:
     """
     path = Path(path)
     meshes = MeshFolder()
-    folder = mesh_folder(path)
+    folder = mesh_folder(path, "urdf")
 
     def mesh_uri(shape: Shape, wanted: str) -> str | None:
         return f"{folder.name}/{meshes.add(shape, wanted)}"
