@@ -442,8 +442,9 @@ class TreeModel(Model):
         while (joint := self.bodies[i].joint) is not None:
             total += sum(float(np.linalg.norm(T[:3, 3])) for T in (joint.before, joint.after))
             if joint.kind == "prismatic":
-                ends = (abs(joint.multiplier * x) for x in joint.limits)
-                total += max(ends) + abs(joint.offset)
+                # The limits of a mimic joint are not those of its coordinate.
+                ends = self.limits[joint.coordinate] if joint.multiplier else (0.0,)
+                total += max(abs(joint.multiplier * float(q) + joint.offset) for q in ends)
             i = self.bodies[i].parent
         return total
 
