@@ -108,6 +108,14 @@ def test_stuck_encoder_lets_the_joint_diverge(sim):
     assert rec["arm.q.wrist"][-1] > rec["arm.q_ref.wrist"][-1] + 0.1
 
 
+def test_stuck_encoder_keeps_the_reading_of_a_biased_encoder(sim):
+    sim.inject(EncoderBias("arm", "wrist", 0.1))
+    swing(sim)
+    sim.inject(EncoderFrozen("arm", "wrist"), at=0.3)
+    rec = sim.run(until=0.5)
+    assert (rec["arm.measured.wrist"][300:] == rec["arm.q.wrist"][300] + 0.1).all()
+
+
 def test_noise_has_the_given_magnitude_and_repeats_with_the_seed():
     def run(seed: int) -> np.ndarray:
         sim = Simulation(cell(ARM), seed=seed)

@@ -5,7 +5,7 @@
     TorqueLoss      a drive delivers only a fraction of the commanded torque
     EncoderBias     an encoder has a constant offset
     EncoderNoise    measured position and velocity have Gaussian noise (seeded by the simulation)
-    EncoderFrozen   an encoder is stuck at the position at the start of the fault; velocity 0
+    EncoderFrozen   an encoder is stuck at its reading at the start of the fault; velocity 0
     CommandDelay    torques reach the drives with a delay
 
 Locks and torque losses act in the engine, as an equality constraint and as a drive gain.  They
@@ -188,7 +188,10 @@ class EncoderNoise(JointFault):
 
 @dataclass(frozen=True, slots=True)
 class EncoderFrozen(JointFault):
-    """Fault: an encoder is stuck at the joint position at the start of the fault; velocity 0."""
+    """Fault: an encoder is stuck at its reading at the start of the fault; velocity 0.
+
+    The reading includes the effect of earlier faults of the encoder, such as a bias.
+    """
 
     on_sensors: ClassVar[bool] = True
 
@@ -197,8 +200,7 @@ class EncoderFrozen(JointFault):
         return f"{self.robot}: encoder of '{self.joint}' is stuck"
 
     def effect(self, robot: WorldRobot, dt: float, rng: np.random.Generator) -> Effect:
-        index = self.index(robot)
-        return _Frozen(index, float(robot.q[index]))
+        return _Frozen(self.index(robot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,10 +248,13 @@ class _Noise(Effect):
 
 
 class _Frozen(Effect):
-    def __init__(self, joint: int, value: float) -> None:
-        self._joint, self._value = joint, value
+    def __init__(self, joint: int) -> None:
+        self._joint = joint
+        self._value: float | None = None  # first reading, changed by earlier faults
 
     def sense(self, q: Array, qd: Array) -> None:
+        if self._value is None:
+            self._value = float(q[self._joint])
         q[self._joint], qd[self._joint] = self._value, 0.0
 
 
