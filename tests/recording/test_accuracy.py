@@ -85,6 +85,10 @@ def test_missing_signals_and_wrong_numbers_are_reported():
     run = run_of(reference, reference, t)
     with pytest.raises(brazo.BrazoError, match="no robot named 'b'"):
         path_accuracy(run, robot="b")
+    without = brazo.Recording({"t": (t, "s"), "x": (t, "m")})
+    for robot in (None, "b"):
+        with pytest.raises(brazo.BrazoError, match="this recording has no robot: no signals"):
+            path_accuracy(without, robot=robot)
     with pytest.raises(brazo.BrazoError, match="at least 1"):
         path_accuracy(run, 0)
     with pytest.raises(brazo.BrazoError, match="does not move"):

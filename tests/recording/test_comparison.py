@@ -96,6 +96,16 @@ def test_one_figure_of_all_runs(tmp_path):
     assert ax.get_aspect() == 1.0 and len(ax.lines) == 3
 
 
+@pytest.mark.parametrize("referenced", [True, False])
+def test_the_legend_shows_a_reference_only_if_one_is_drawn(referenced):
+    columns = run().columns
+    if not referenced:
+        columns = {name: column for name, column in columns.items() if "_ref." not in name}
+    (legend,) = brazo.compare({"A": Recording(columns)}).plot().legends
+    labels = [text.get_text() for text in legend.get_texts()]
+    assert labels == (["reference", "A"] if referenced else ["A"])
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

@@ -8,6 +8,7 @@ from playwright.sync_api import sync_playwright
 
 import brazo
 from brazo.recording.display import display_unit, measure, number
+from brazo.recording.figures import default_figures
 from brazo.recording.numbers import both_hold, key_numbers
 from brazo.recording.recording import Recording
 from brazo.recording.report import write_report
@@ -75,6 +76,42 @@ def test_key_figures(recording):
     assert run["max internal force while both hold"] == "7.00 N (mean 6.99 N)"
     assert run["dual-grasp time"] == "1.00 s in 1 span"
     assert [(s.start, s.stop) for s in both_hold(recording)] == [(3.0, 4.0)]
+
+
+@pytest.fixture(scope="module")
+def three():
+    """Pairs of three robots hold a bar: a and b from 1 s to 2 s, b and c from 5 s to 6 s."""
+    t = np.arange(801) * 1e-2
+    columns = {"t": (t, "s")}
+    columns["internal.a-b.x"] = (np.where(t > 4, 80.0, 3.0), "N")
+    columns["internal.c-b.x"] = (np.where(t > 4, 5.0, 70.0), "N")
+    events = [
+        {"t": at, "kind": kind, "robot": robot, "body": "bar"}
+        for kind, robot, at in (
+            ("grasped", "a", 1.0), ("grasped", "b", 1.0), ("released", "a", 2.0),
+            ("grasped", "c", 5.0), ("released", "c", 6.0),
+        )
+    ]  # fmt: skip
+    return Recording(columns, events)
+
+
+def test_internal_force_of_a_pair_is_that_of_its_own_grasp(three):
+    found = key_numbers(three)["Run"]
+    assert found["max internal force while both hold, a-b"] == "3.00 N (mean 3.00 N)"
+    assert found["max internal force while both hold, c-b"] == "5.00 N (mean 5.00 N)"
+    spans = {pair: both_hold(three, pair) for pair in ("a-b", "c-b", "a-c")}
+    assert [(s.start, s.stop) for s in spans["a-b"]] == [(1.0, 2.0)]
+    assert [(s.start, s.stop) for s in spans["c-b"]] == [(5.0, 6.0)]
+    assert spans["a-c"] == [] and both_hold(three) == spans["a-b"] + spans["c-b"]
+
+
+def test_the_figure_of_an_internal_force_shows_the_grasp_of_its_pair(three):
+    chapters = [c for c in default_figures(three) if c.title == "Internal force"]
+    assert len(chapters) == 2
+    for chapter, (start, stop) in zip(chapters, [(1.0, 2.0), (5.0, 6.0)], strict=True):
+        low, high = chapter.figure.axes[0].get_xlim()
+        assert len(chapter.figure.axes) == 1
+        assert low <= start and stop <= high and high - low < 2.5
 
 
 @pytest.mark.parametrize(

@@ -106,10 +106,12 @@ def path_accuracy(
 def robot_of(recording: Recording, name: str | None) -> RecordedRobot:
     """Return the robot of a recording with this name; the first robot if `name` is None."""
     robots = robots_of(recording)
+    if not robots:
+        raise BrazoError("this recording has no robot: no signals named q.JOINT or ROBOT.q.JOINT")
     for one in robots:
         if name in (None, one.name, one.title):
             return one
-    known = ", ".join(one.title for one in robots) or "none"
+    known = ", ".join(one.title for one in robots)
     raise BrazoError(f"no robot named '{name}' in this recording; robots: {known}")
 
 

@@ -50,19 +50,20 @@ def overview_figure(comparison: Comparison, title: str = "") -> Any:
     with drawing():
         fig = new_figure(sum(heights) + 0.75 + (0.25 if title else 0.0), title)
         grid = fig.add_gridspec(len(heights), 2, height_ratios=heights)
+        grey = False
         if path:
             ax = fig.add_subplot(grid[0, 0] if tool else grid[0, :])
-            _draw_xy(ax, comparison, f"tool.{path[0]}", f"tool.{path[1]}")
+            grey |= _draw_xy(ax, comparison, f"tool.{path[0]}", f"tool.{path[1]}")
         if tool:
             ax = fig.add_subplot(grid[0, 1] if path else grid[0, :])
-            _draw_signal(ax, comparison, TOOL_ERROR)
+            grey |= _draw_signal(ax, comparison, TOOL_ERROR)
             ax.set_xlabel("t [s]")
         for k, name in enumerate(errors):
             ax = fig.add_subplot(grid[top + k // 2, k % 2])
-            _draw_signal(ax, comparison, name)
+            grey |= _draw_signal(ax, comparison, name)
             if k + 2 >= len(errors):
                 ax.set_xlabel("t [s]")
-        _legend(fig, comparison, grey=bool(path))
+        _legend(fig, comparison, grey)
         return finish(fig)
 
 
@@ -122,6 +123,7 @@ def _draw_signal(ax: Any, comparison: Comparison, signal: str) -> bool:
 
 
 def _draw_xy(ax: Any, comparison: Comparison, x: str, y: str) -> bool:
+    """Draw one signal over another for all runs; return whether a reference was drawn."""
     found = [
         (k, run) for k, run in enumerate(comparison.runs) if x in run.signals and y in run.signals
     ]

@@ -118,7 +118,7 @@ def _forces(recording: Recording, robots: Sequence[RecordedRobot]) -> list[Chapt
         text = "Drive force of each gripper; positive when closing."
         found.append(_chapter(_derived(recording, grippers), "Grippers", text, list(grippers)))
     for pair, signals in internal_forces(recording).items():
-        together = merged(both_hold(recording), gap=0.5)[:TOGETHER]
+        together = merged(both_hold(recording, pair), gap=0.5)[:TOGETHER]
         if together and signals:
             text = (
                 f"Internal force between {pair.replace('-', ' and ')} in the body that both hold: "

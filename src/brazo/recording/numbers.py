@@ -8,18 +8,18 @@ edited is not included.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 
 from brazo.recording.display import measure, number
 from brazo.recording.metrics import peak, rms
 from brazo.recording.names import SIMULATED, last
-from brazo.recording.paths import xyz
+from brazo.recording.paths import holds, xyz
 from brazo.recording.recording import Recording
 from brazo.recording.robots import RecordedRobot, robots_of
 from brazo.recording.source import event_time
-from brazo.recording.timeline import lanes, overlaps
+from brazo.recording.timeline import Span, lanes, overlaps
 
 Table = dict[str, str]
 EDIT_ROUNDING = 1e-9  # s
@@ -108,7 +108,7 @@ def rows_shared(recording: Recording, pair: str) -> np.ndarray:
     """Return a mask of the rows in which both robots of a pair (`R-S`) hold the same body.
 
     The mask is computed from the signals `R.grasp.body` and `S.grasp.body` if recorded, otherwise
-    from the events, for all pairs of robots together.
+    from the events.
     """
     held = {
         name.removesuffix(".grasp.body"): recording[name]
@@ -119,22 +119,22 @@ def rows_shared(recording: Recording, pair: str) -> np.ndarray:
         if f"{first}-{second}" == pair:
             return (held[first] > 0.0) & (held[first] == held[second])
     inside = np.zeros(len(recording), bool)
-    for span in both_hold(recording):
+    for span in both_hold(recording, pair):
         inside |= (recording.t >= span.start) & (recording.t <= span.stop)
     return inside
 
 
-def both_hold(recording: Recording) -> list:
-    """Return the time spans in which two robots hold the same body, for all pairs of robots."""
-    if not len(recording):
-        return []
-    events = recording.events_of("grasped", "released")
-    found = [lane.spans for lane in lanes(events, float(recording.t[-1]))]
+def both_hold(recording: Recording, pair: str | None = None) -> list[Span]:
+    """Return the time spans in which both robots of a pair (`R-S`) hold the same body.
+
+    Without `pair`, the spans of all pairs of robots are returned.
+    """
+    found = holds(recording)
     return [
         span
-        for i, first in enumerate(found)
-        for second in found[i + 1 :]
-        for span in overlaps(first, second)
+        for first, second in combinations(found, 2)
+        if pair in (None, f"{first}-{second}", f"{second}-{first}")
+        for span in overlaps(found[first], found[second])
     ]
 
 
