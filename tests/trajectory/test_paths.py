@@ -16,6 +16,7 @@ from brazo.trajectory import (
     AlongPath,
     Between,
     Radial,
+    RecordedPath,
     Timing,
     arc,
     circle,
@@ -67,6 +68,7 @@ PATHS = {
     "function": lambda: function(lambda t: (0.1 * t, math.cos(t), t * t), 2.0, AlongPath()),
     "pose function": lambda: function(spun, 1.5),
     "sequence": lambda: sequence(line(A, B, 1.0), line(B, C, LIMITS)),
+    "recorded": lambda: RecordedPath([3.0, 3.5, 4.2, 5.0], [A, B, C, A]),
 }
 
 
@@ -115,6 +117,21 @@ def test_a_line_is_straight_and_turns_about_one_axis():
     angle = angle_between(R0, R1)
     assert angle_between(R0, T[:, :3, :3]) == pytest.approx(share * angle, abs=1e-12)
     assert np.abs(T[-1] - B).max() < 1e-14
+
+
+def test_a_recorded_path_follows_two_revolutions_between_its_poses():
+    def turned(t):
+        x = t / 2.0
+        return pose(
+            CENTRE, R0 @ matrix_from_rpy([4 * math.pi * x**3 * (10 - 15 * x + 6 * x**2), 0, 0])
+        )
+
+    t = np.linspace(0.0, 2.0, 41)
+    path = RecordedPath(t, [turned(x) for x in t])
+    fine = np.linspace(0.0, 2.0, 401)
+    wanted = np.array([turned(x)[:3, :3] for x in fine])
+    assert angle_between(path.pose(fine)[:, :3, :3], wanted).max() < 1e-5
+    assert angle_between(path.pose(t)[:, :3, :3], wanted[::10]).max() < 1e-12
 
 
 def test_limits_of_the_profile_are_kept_and_reached():

@@ -1,9 +1,11 @@
 """Tool paths from recordings: a smooth path through the recorded tool poses.
 
-The recorded joint positions are sampled every `dt` seconds and converted to tool poses.  The
-position is a spline of degree five through the poses, at rest at both ends, with continuous
-acceleration.  The orientation is a spline of rotations
-(`scipy.spatial.transform.RotationSpline`), whose angular velocity need not be 0 at the ends.
+The recorded joint positions are sampled every `dt` seconds and converted to tool poses.  Position
+p and orientation (a quaternion u, not of unit length between the poses) are splines of degree five
+through the poses, at rest at both ends, with continuous acceleration.  The angular velocity and
+acceleration are
+
+    ω = 2 vec(u̇ u*) / |u|²        α = 2 (vec(ü u*) − (u·u̇) ω) / |u|².
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from brazo.checks import positive
 from brazo.errors import BrazoError
+from brazo.kinematics.orientation import matrix_from_wxyz, wxyz_from_matrix
 from brazo.trajectory.cartesian import CartesianPath, PathSample
 from brazo.trajectory.reading import array, pose, times
 
@@ -30,12 +33,11 @@ _STILL = 1e-6  # m or rad: the tool has not moved
 class RecordedPath(CartesianPath):
     """Smooth path through poses (k, 4, 4) at times (k,), shifted to start at 0 s.
 
-    The linear velocity is 0 at both ends; the angular velocity need not be 0.
+    The tool is at rest at both ends.
     """
 
     def __init__(self, t: Any, poses: Any) -> None:
         from scipy.interpolate import make_interp_spline
-        from scipy.spatial.transform import Rotation, RotationSpline
 
         self._t = times(t)
         given = array(poses, "poses")
@@ -43,31 +45,43 @@ class RecordedPath(CartesianPath):
             raise BrazoError(f"poses have shape {given.shape}; expected ({len(self._t)}, 4, 4)")
         self._poses = np.stack([pose(T, f"poses[{k}]") for k, T in enumerate(given)])
         self._t = self._t - self._t[0]
-        rest = [(1, np.zeros(3)), (2, np.zeros(3))]
-        spline: Any = make_interp_spline(self._t, self._poses[:, :3, 3], 5, bc_type=(rest, rest))
-        self._point = [spline.derivative(k) if k else spline for k in range(3)]
-        self._turn: Any = RotationSpline(self._t, Rotation.from_matrix(self._poses[:, :3, :3]))
+        values = np.concatenate([self._poses[:, :3, 3], _quaternions(self._poses)], axis=1)
+        rest = [(1, np.zeros(7)), (2, np.zeros(7))]
+        spline: Any = make_interp_spline(self._t, values, 5, bc_type=(rest, rest))
+        self._spline = [spline.derivative(k) if k else spline for k in range(3)]
 
     @property
     def breaks(self) -> Array:
         return self._t
 
     def within(self, t: Array) -> PathSample:
-        T = np.zeros((len(t), 4, 4))
-        T[:, :3, :3], T[:, 3, 3] = self._turn(t).as_matrix(), 1.0
-        T[:, :3, 3] = self._point[0](t)
-        # The spline gives rates about the axes of the tool.
-        turned = [np.einsum("tij,tj->ti", T[:, :3, :3], self._turn(t, k)) for k in (1, 2)]
-        return PathSample(
-            T,
-            np.concatenate([self._point[1](t), turned[0]], axis=1),
-            np.concatenate([self._point[2](t), turned[1]], axis=1),
+        (p, u), (v, u_dot), (a, u_ddot) = (
+            np.split(spline(t), [3], axis=1) for spline in self._spline
         )
+        T = np.zeros((len(t), 4, 4))
+        T[:, :3, :3], T[:, :3, 3], T[:, 3, 3] = matrix_from_wxyz(u), p, 1.0
+        scale = 2.0 / (u * u).sum(axis=1, keepdims=True)
+        omega = scale * _vector_part(u_dot, u)
+        stretch = (u * u_dot).sum(axis=1, keepdims=True)
+        alpha = scale * (_vector_part(u_ddot, u) - stretch * omega)
+        return PathSample(T, np.concatenate([v, omega], axis=1), np.concatenate([a, alpha], axis=1))
 
     def _placed(self, scale: float, b: Array) -> RecordedPath:
         poses = self._poses.copy()
         poses[:, :3, 3] = scale * poses[:, :3, 3] + b
         return RecordedPath(self._t, poses)
+
+
+def _quaternions(poses: Array) -> Array:
+    """Quaternions wxyz (k, 4) of poses (k, 4, 4), each with the sign nearer to the one before."""
+    wxyz = wxyz_from_matrix(poses[:, :3, :3])
+    flips = (wxyz[1:] * wxyz[:-1]).sum(axis=1) < 0.0
+    return wxyz * np.cumprod([1.0, *np.where(flips, -1.0, 1.0)])[:, None]
+
+
+def _vector_part(a: Array, b: Array) -> Array:
+    """Vector part (k, 3) of the product of the quaternions a and conjugates of b, both (k, 4)."""
+    return b[:, :1] * a[:, 1:] - a[:, :1] * b[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
 
 
 def recorded_path(
