@@ -53,6 +53,10 @@ def test_loopback():
         ("robot.lan", "ROBOT.lan:1", True),
         ("0.0.0.0", "a b", False),
         ("0.0.0.0", "", False),
+        ("", "192.168.1.5:8080", True),
+        ("", "evil.example", False),
+        ("", "evil.example/", False),
+        ("", "", False),
     ],
 )
 def test_host_header_must_name_this_machine(host, header, ours):

@@ -69,10 +69,13 @@ def is_loopback(host: str) -> bool:
 def names_this_machine(header: str, host: str) -> bool:
     """Return whether a `Host` header names this machine, for a server listening on `host`.
 
-    The port is not compared, because a tunnel may forward a different port.
+    The port is not compared, because a tunnel may forward a different port.  An invalid header
+    never names this machine.
     """
     found = _HOST.fullmatch(header)
-    name = "" if found is None else (found["v6"] or found["name"]).lower()
+    if found is None:
+        return False
+    name = (found["v6"] or found["name"]).lower()
     if name == host.lower() or is_loopback(name):
         return True
     if is_loopback(host):
