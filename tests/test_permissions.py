@@ -1,5 +1,6 @@
 """Folders and files that only their owner may write."""
 
+import contextlib
 import os
 import stat
 
@@ -85,6 +86,25 @@ def test_prune_limits_number_and_size(tmp_path):
     assert left() == ["4", "5"]
     prune(tmp_path, ".obj", files=4, size=10)
     assert left() == ["5"] and (tmp_path / "other.txt").exists()
+
+
+def test_prune_skips_a_file_that_disappears(tmp_path, monkeypatch):
+    for k in range(3):
+        path = tmp_path / f"{k}.obj"
+        path.touch()
+        os.utime(path, (k, k))
+    listed = os.scandir
+
+    @contextlib.contextmanager
+    def scandir(folder):
+        with listed(folder) as entries:
+            found = list(entries)
+        (tmp_path / "1.obj").unlink()
+        yield iter(found)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    prune(tmp_path, ".obj", files=1, size=10_000)
+    assert [path.name for path in tmp_path.iterdir()] == ["2.obj"]
 
 
 def test_token_is_read_only_from_a_private_file(tmp_path):

@@ -67,18 +67,22 @@ def prune(folder: Path, suffix: str, *, files: int, size: int) -> None:
     """Remove the oldest files with a suffix until at most `files` files and `size` bytes are left.
 
     The files are ordered by the time of their last modification.  The newest file is always kept.
-    File system errors are ignored.
+    File system errors are ignored; a file that cannot be examined is skipped.
     """
-    with contextlib.suppress(OSError):
-        with os.scandir(folder) as entries:
-            found = [(e.stat(), e.path) for e in entries if e.name.endswith(suffix)]
-        found.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
-        total = 0
-        for count, (info, path) in enumerate(found, start=1):
-            total += info.st_size
-            if count > 1 and (count > files or total > size):
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.endswith(suffix):
+                # Another process may prune the folder at the same time.
                 with contextlib.suppress(OSError):
-                    Path(path).unlink()
+                    found.append((entry.stat(), entry.path))
+    found.sort(key=lambda entry: entry[0].st_mtime, reverse=True)
+    total = 0
+    for count, (info, path) in enumerate(found, start=1):
+        total += info.st_size
+        if count > 1 and (count > files or total > size):
+            with contextlib.suppress(OSError):
+                Path(path).unlink()
 
 
 def read_secret(path: Path) -> str:
