@@ -1,9 +1,9 @@
 """Nearest configurations for tool targets that a five-joint arm cannot reach.
 
 There are two rules, those of `Robot.nearest_point`: keep the pitch of the tool, or take the nearest
-position with any pitch.  The pitch is the angle of the tool's z axis above the horizontal, measured
-in the vertical plane through axis 1 and the target.  It is 0 if z is horizontal and points away
-from axis 1.  Axis 1 must be the z axis of the base frame.
+position with any pitch.  The pitch is the elevation of axis 5, measured in the plane through axis 1
+and the target.  It is 0 if axis 5 is perpendicular to axis 1 and points away from it, and π/2 if it
+has the direction of axis 1.
 """
 
 from __future__ import annotations
@@ -43,8 +43,19 @@ def nearest_target(arm: Robot, T: np.ndarray, roll: float, rule: NearestRule) ->
     `roll` (rad) is the position of joint 5.  `rule` is "pitch" to keep the pitch, or "position" to
     take the nearest position.
     """
-    (x, y, _), axis = T[:3, 3], T[:3, 2]
-    distance = math.hypot(x, y)
-    ahead = (x * axis[0] + y * axis[1]) / distance if distance > _AXIS else axis[0]
-    pitch = math.atan2(float(axis[2]), float(ahead))
-    return arm.nearest_point(T[:3, 3], pitch, roll, rule)
+    return arm.nearest_point(T[:3, 3], _pitch(arm, T), roll, rule)
+
+
+def _pitch(arm: Robot, T: np.ndarray) -> float:
+    """Return the pitch (rad) of a five-joint arm with its tool at the pose T (4, 4)."""
+    zero = np.zeros(arm.n)
+    J, home = arm.jacobian(zero), arm.fk(zero)
+    a1, a2, a5 = J[3:, 0], J[3:, 1], J[3:, 4]
+    foot = home[:3, 3] - np.cross(J[:3, 0], a1)  # point of axis 1 nearest to the tool
+    away = T[:3, 3] - foot
+    away = away - (away @ a1) * a1
+    distance = float(np.linalg.norm(away))
+    # On axis 1 the arm does not turn: its forward direction is that at q = 0.
+    ahead = away / distance if distance > _AXIS else np.cross(a2, a1)
+    axis = T[:3, :3] @ home[:3, :3].T @ a5  # axis 5, which the tool carries along
+    return math.atan2(float(axis @ a1), float(axis @ ahead))
