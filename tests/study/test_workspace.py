@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.study import read_workspace, sensitivity, workspace
-from brazo.study.workspace_map import joint_samples, manipulability
+from brazo.study.workspace_map import WorkspaceMap, joint_samples, manipulability
 
 OUTER = 1.6
 INNER = np.sqrt(1.0 + 0.36 + 1.2 * np.cos(np.radians(165.0)))  # at the limit of the elbow
@@ -64,6 +64,34 @@ def test_a_map_is_kept_in_a_file_and_drawn(annulus, tmp_path) -> None:
     assert (tmp_path / "map.png").stat().st_size > 5000
 
 
+def short_delta() -> brazo.Robot:
+    """A Delta whose rods are too short for some angles of its arms."""
+    return brazo.load("delta").with_parameters(L2=0.3)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.3])  # of the grid, as a fraction of a cube
+def test_a_figure_shows_cubes_where_they_are(offset) -> None:
+    size = 0.1
+    corner = offset * size
+    points = np.array([[0.2, -0.1, 0.4], [0.3, -0.1, 0.4], [0.2, -0.1, 0.5]]) + size / 2 + corner
+    ones = np.ones(3)
+    found = WorkspaceMap("cubes", size, points, ones.astype(int), ones, ones, 1.0)
+    side, top = (ax for ax in found.plot().axes if ax.get_images())
+    assert side.get_images()[0].get_extent() == pytest.approx(
+        [0.2 + corner, 0.4 + corner, 0.4 + corner, 0.6 + corner]
+    )
+    assert np.isfinite(side.get_images()[0].get_array().filled(np.nan)).tolist() == [
+        [True, True],
+        [True, False],
+    ]
+    assert top.get_title() == f"z = {450 + 1e3 * corner:.0f} mm"
+
+
+def test_poses_that_a_delta_cannot_take_are_skipped() -> None:
+    found = workspace(short_delta(), samples=1024)
+    assert 0 < found.samples.sum() < 1024
+
+
 def test_reach_and_volume_have_their_degree_in_lengths(tmp_path) -> None:
     # A planar arm: reach L1 + L2, an area of degree 2 (cubes are one layer thick), w ~ L1 L2.
     found = sensitivity("planar-2r", samples=1 << 16)
@@ -90,6 +118,10 @@ def test_reach_and_volume_have_their_degree_in_lengths(tmp_path) -> None:
             "no parameter 'L9'; parameters that can vary: L1, L2",
         ),
         (lambda: sensitivity("planar-2r", step=2.0), "step = 2.0"),
+        (lambda: sensitivity("planar-2r", samples=0), "samples = 0"),
+        (lambda: sensitivity("planar-2r", rows="both"), "rows 'both' is not one of all, linear"),
+        (lambda: workspace(short_delta(), samples=1), "no sampled joint position has a forward"),
+        (lambda: sensitivity(short_delta(), samples=1), "no sampled joint position has a forward"),
     ],
 )
 def test_mistakes_are_named(call, message) -> None:

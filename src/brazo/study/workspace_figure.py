@@ -24,9 +24,9 @@ def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any
     with drawing():
         fig = new_figure(2.9, found.robot)
         left, middle, right = fig.subplots(1, 3, width_ratios=(1, 1, 0.8))
-        layers = np.round(found.points[:, 2] / found.size - 0.5).astype(int)
-        fullest = int(np.bincount(layers - layers.min()).argmax()) + int(layers.min())
-        height = (fullest + 0.5) * found.size
+        layers = _cells(found)[:, 2]
+        fullest = int(np.bincount(layers).argmax())
+        height = float(found.points[:, 2].min()) + fullest * found.size
         across = np.abs(found.points[:, 1]) < 0.75 * found.size
         level = layers == fullest
         most = float(found.manipulability.max())
@@ -58,20 +58,24 @@ def _slice(
     Where cubes overlap, the highest manipulability is shown.  `most` is the max of the colour
     scale.
     """
-    cells = np.round(found.points[mask][:, axes] / found.size - 0.5).astype(int)
-    all_cells = np.round(found.points[:, axes] / found.size - 0.5).astype(int)
-    low, high = all_cells.min(axis=0), all_cells.max(axis=0)
-    image = np.full(tuple(high - low + 1), np.nan)
-    for (i, j), value in zip(cells - low, found.manipulability[mask], strict=True):
+    cells = _cells(found)[:, axes]
+    image = np.full(tuple(cells.max(axis=0) + 1), np.nan)
+    for (i, j), value in zip(cells[mask], found.manipulability[mask], strict=True):
         image[i, j] = np.fmax(image[i, j], value)
-    extent = [low[0], high[0] + 1, low[1], high[1] + 1]
+    centres = found.points[:, axes]
+    low, high = centres.min(axis=0) - found.size / 2, centres.max(axis=0) + found.size / 2
     return ax.imshow(
         image.T,
         origin="lower",
-        extent=[found.size * e for e in extent],
+        extent=(low[0], high[0], low[1], high[1]),
         cmap=SCALE,
         vmin=0.0,
         vmax=most,
         aspect="equal",
         interpolation="nearest",
     )
+
+
+def _cells(found: WorkspaceMap) -> np.ndarray:
+    """Return the indices (k, 3) of the cubes, counted from the lowest cube of each axis."""
+    return np.round((found.points - found.points.min(axis=0)) / found.size).astype(int)

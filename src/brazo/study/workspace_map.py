@@ -26,8 +26,10 @@ import numpy as np
 
 from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
+from brazo.kinematics.closed_form import delta
 from brazo.kinematics.measures import ROWS, Rows
 from brazo.kinematics.sampling import sampling_box
+from brazo.model.description import DeltaModel
 from brazo.recording.parquet import parquet_source, write_parquet
 from brazo.recording.source import memory_source
 from brazo.robot import Robot, load
@@ -109,14 +111,9 @@ def workspace(
     manipulability: "linear", "angular" or "all".  `seed` determines the joint positions.
     """
     arm = robot if isinstance(robot, Robot) else load(robot)
-    if not isinstance(samples, int) or samples < 1:
-        raise BrazoError(f"samples = {samples!r}; it must be an integer of at least 1")
-    one_of(rows, ROWS, "rows")
     if size is not None:
         positive(size, "size")
     p, w = sampled(arm, joint_samples(arm, samples, seed), rows)
-    if not len(p):
-        raise BrazoError(f"{arm.name}: no sampled joint position has a forward kinematics solution")
     if size is None:
         size = float(np.ptp(p, axis=0).max()) / CELLS or 1e-3
     return gridded(arm.name, p, w, size, rows)
@@ -131,6 +128,8 @@ def joint_samples(arm: Robot, samples: int, seed: int = 0) -> Array:
 
     from scipy.stats import qmc
 
+    if not isinstance(samples, int) or samples < 1:
+        raise BrazoError(f"samples = {samples!r}; it must be an integer of at least 1")
     box = sampling_box(arm.limits, arm.joint_kinds)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a count that is no power of 2
@@ -142,15 +141,25 @@ def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
     """Return tool positions (k, 3) and manipulability (k,) at joint positions q (m, n).
 
     Joint positions without a forward kinematics solution are skipped, so k may be less than m.
+    Raises `BrazoError` if none has a solution.
     """
+    one_of(rows, ROWS, "rows")
+    q = q[_solvable(arm, q)]
+    if not len(q):
+        raise BrazoError(f"{arm.name}: no sampled joint position has a forward kinematics solution")
     places, values = [], []
     for at in range(0, len(q), BATCH):
         part = q[at : at + BATCH]
-        T = np.asarray(arm.fk(part))[:, :3, 3]
-        good = np.isfinite(T).all(axis=1)
-        places.append(T[good])
-        values.append(manipulability(arm, part[good], rows))
+        places.append(np.asarray(arm.fk(part))[:, :3, 3])
+        values.append(manipulability(arm, part, rows))
     return np.concatenate(places), np.concatenate(values)
+
+
+def _solvable(arm: Robot, q: Array) -> Array:
+    """Return a mask (m,) of the joint positions (m, n) that have a forward kinematics solution."""
+    if isinstance(arm.model, DeltaModel):
+        return delta.fk(arm.model, q)[1]
+    return np.ones(len(q), dtype=bool)
 
 
 def manipulability(arm: Robot, q: Array, rows: Rows = "linear") -> Array:
