@@ -7,6 +7,7 @@ import pytest
 
 import brazo
 from brazo.study import DelayStudy, values
+from brazo.study.tables import result_tables
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,19 @@ def test_a_follower_is_later_by_the_delay(results) -> None:
 def test_the_report_has_a_figure_for_each_metric(results, tmp_path) -> None:
     page = results.to_html(tmp_path / "report.html").read_text()
     assert page.count("over the delay</h2>") == 4 and "wave-variables" in page
+
+
+def test_every_column_of_the_table_has_a_title_and_values(results) -> None:
+    (table,) = result_tables(results)
+    assert table.columns[: table.names + 1] == ("scheme", "runs") and all(table.columns)
+    assert len(table.rows) == 3
+    assert all(len(row) == len(table.columns) and all(row) for row in table.rows)
+
+
+def test_without_limits_a_run_is_stable_if_it_does_not_fail(tmp_path) -> None:
+    study = DelayStudy(schemes=["follower"], duration=4.0, success={})
+    page = study.run(tmp_path, jobs=1).to_html(tmp_path / "report.html").read_text()
+    assert "A run is stable if it does not fail. Jitter" in page
 
 
 def test_jitter_and_loss_of_a_unilateral_link(tmp_path) -> None:

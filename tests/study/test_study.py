@@ -215,7 +215,8 @@ def test_a_controller_that_cannot_be_bound_fails_its_runs_only(tmp_path) -> None
 
 def test_a_folder_of_another_study_is_rejected(tmp_path) -> None:
     small(repetitions=1).run(tmp_path / "a")
-    with pytest.raises(brazo.BrazoError, match="results of another study"):
+    message = "results of another study.*--replace in the shell, replace=True in Python"
+    with pytest.raises(brazo.BrazoError, match=message):
         small().run(tmp_path / "a")
     assert len(small().run(tmp_path / "a", replace=True)) == small().runs
     (tmp_path / "b").mkdir()

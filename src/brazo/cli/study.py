@@ -127,7 +127,7 @@ def _print_results(results: Any) -> None:
     from brazo.study.tables import result_tables
 
     for found in result_tables(results):
-        table(found.title, found.columns, found.rows, left=2)
+        table(found.title, found.columns, found.rows, left=found.names)
 
 
 def _print_cost(results: Any, file: Path) -> None:

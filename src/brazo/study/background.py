@@ -165,7 +165,12 @@ class StudyProcess:
 def outcome_of(content: dict[str, Any]) -> StudyOutcome:
     """Return the outcome described by a JSON object."""
     tables = [
-        TextTable(one["title"], tuple(one["columns"]), [tuple(row) for row in one["rows"]])
+        TextTable(
+            one["title"],
+            tuple(one["columns"]),
+            [tuple(row) for row in one["rows"]],
+            one.get("names", 2),
+        )
         for one in content.get("tables", ())
     ]
     return StudyOutcome(**{**content, "tables": tables})
@@ -243,7 +248,12 @@ class _BackgroundRun:
             "total": study.runs,
             "failed": len(results.failures),
             "tables": [
-                {"title": one.title, "columns": one.columns, "rows": one.rows}
+                {
+                    "title": one.title,
+                    "columns": one.columns,
+                    "rows": one.rows,
+                    "names": one.names,
+                }
                 for one in result_tables(results)
             ],
         }

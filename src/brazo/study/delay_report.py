@@ -15,7 +15,7 @@ from brazo.recording.report import chapter_section, write_page
 from brazo.study.report_parts import grid_table, interval_text, legend
 from brazo.study.results import StudyResults
 
-DELAY_HEAD = ("scheme", "", "runs", "stable", "tracking, mm", "lag, ms", "energy, mJ")
+DELAY_HEAD = ("scheme", "runs", "stable", "tracking, mm", "lag, ms", "energy, mJ")
 #: Metric, label, scale and caption.
 FIGURES = (
     (
@@ -57,7 +57,6 @@ def delay_rows(results: StudyResults) -> list[tuple[str, ...]]:
             rows.append(
                 (
                     scheme,
-                    "",
                     str(int(mask.sum())),
                     interval_text(results.success(mask), 100.0, " %"),
                     number(1e3 * results.mean("tracking_rms", good).value),
@@ -86,8 +85,9 @@ def write_delay_report(results: StudyResults, path: str | Path) -> Path:
     if "delay" in names["factors"]:
         parts += [chapter_section(_over_delay(results, *one)) for one in FIGURES]
     limits = ", ".join(f"{k} ≤ {number(v)}" for k, v in names["success"].items())
+    stable = f"{limits} (SI units)" if limits else "it does not fail"
     text = (
-        f"A run is stable if {limits} (SI units). Jitter is a fraction of the delay; packets may "
+        f"A run is stable if {stable}. Jitter is a fraction of the delay; packets may "
         "overtake each other. All schemes use the same links. Intervals are Wilson intervals."
     )
     parts.append(f"<section>\n<h2>Method</h2>\n<p>{escape(text)}</p></section>")

@@ -154,8 +154,8 @@ def _prepare(study: StudyPlan, folder: Path, replace: bool) -> None:
         if not replace:
             raise BrazoError(
                 f"{folder}: contains the results of another study, or the study, its robots or the "
-                "version of brazo have changed; use another folder, or replace the results with "
-                "--replace"
+                "version of brazo have changed; use another folder, or replace the results "
+                "(--replace in the shell, replace=True in Python)"
             )
         shutil.rmtree(folder / CHUNKS, ignore_errors=True)
         (folder / RESULTS).unlink(missing_ok=True)

@@ -17,6 +17,7 @@ class TextTable:
     title: str
     columns: tuple[str, ...]
     rows: list[tuple[str, ...]]
+    names: int = 2  # number of first columns with names or ranks; the others have numbers
 
 
 def result_tables(results: StudyResults) -> list[TextTable]:
@@ -28,7 +29,7 @@ def result_tables(results: StudyResults) -> list[TextTable]:
     if results.names.get("kind") == "cell":
         return [TextTable(results.title, SUCCESS_HEAD, success_rows(results))]
     if results.names.get("kind") == "delay":
-        return [TextTable(results.title, DELAY_HEAD, delay_rows(results))]
+        return [TextTable(results.title, DELAY_HEAD, delay_rows(results), names=1)]
     return [
         ranking_table(results, robot)
         for robot in results.group_names("robot")

@@ -75,9 +75,9 @@ def layout(tables: Sequence[TextTable], cores: int) -> str:
 def _table(k: int, shown: TextTable) -> str:
     # Names that do not distinguish rows, such as the only case, would take the space of numbers.
     columns = [
-        column(f"c{i}", title, digits=None if i < 2 else 3)
+        column(f"c{i}", title, digits=None if i < shown.names else 3)
         for i, title in enumerate(shown.columns)
-        if i > 1 or len({row[i] for row in shown.rows}) > 1
+        if i >= shown.names or len({row[i] for row in shown.rows}) > 1
     ]
     return f"<h4>{escape(shown.title)}</h4>" + table(
         f"table{k}", columns, label=shown.title, empty="No runs."
