@@ -280,3 +280,8 @@ def test_bad_problems_are_refused(change, words):
     }
     with pytest.raises(BrazoError, match=words):
         compile_solver(**{**problem, **change})
+
+
+def test_an_unknown_setting_of_the_plain_solver_is_named():
+    with pytest.raises(BrazoError, match=r"unknown setting 'attempt'; settings: .*attempts"):
+        SOLVER["panda"].plain(attempt=5)

@@ -186,7 +186,14 @@ class Solver:
         return self._batch(x, info, p, x0)
 
     def plain(self, **settings: float) -> PlainSolver:
-        """Return a fast solver for single problems; the settings are keywords of `__call__`."""
+        """Return a fast solver for single problems.
+
+        The settings are the keywords of `__call__` except ``threads``.
+        """
+        for key in settings:
+            if key not in _DEFAULTS:
+                known = ", ".join(_DEFAULTS)
+                raise BrazoError(f"{self.name}: unknown setting '{key}'; settings: {known}")
         solve = self._native or self._build()
         values = {**_DEFAULTS, **settings}
         known = self._settings(tuple(float(values[key]) for key in SETTINGS))
