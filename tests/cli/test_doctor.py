@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from brazo.cli import doctor
 from brazo.codegen import jit
 from brazo.codegen.call_route import ROUTES, route
-from brazo.codegen.trigonometry import emit_sincos
+from brazo.codegen.trigonometry import emit_atan2, emit_sincos
 
 
 @pytest.fixture
@@ -80,6 +80,20 @@ def test_wrong_results_fail(run, monkeypatch):
     code, checks = run()
     assert code == 1
     assert not checks["accuracy"]["ok"] and not checks["puma560 inverse dynamics"]["ok"]
+
+
+def test_wrong_angles_fail(run, monkeypatch):
+    """The code generator swaps the arguments of atan2."""
+    monkeypatch.setattr("brazo.codegen.llvm.emit_atan2", lambda e, y, x: emit_atan2(e, x, y))
+    code, checks = run()
+    assert code == 1 and not checks["accuracy"]["ok"]
+
+
+def test_batches_that_differ_from_single_calls_are_reported(run, monkeypatch):
+    monkeypatch.setattr("brazo.codegen.diagnose.np.allclose", lambda *args: False)
+    code, checks = run("numpy")
+    assert code == 1 and not checks["batches"]["ok"]
+    assert checks["batches"]["found"] == "rows differ from single calls"
 
 
 def test_table_without_json(monkeypatch):

@@ -1,10 +1,10 @@
 """Self-check of generated code on this machine.
 
 :func:`diagnose` inspects the machine, the call route, LLVM and the cache. It compiles a kernel that
-contains all scalar operations except atan2, and compares its results with an evaluation in extended
-precision (``longdouble``). It also checks that single calls, batches and multi-threaded batches
-give bit-identical results. On the route ``numpy``, single calls and batches need to agree only up
-to rounding.
+contains all scalar operations, and compares its results with an evaluation in extended precision
+(``longdouble``). It also checks that single calls, batches and multi-threaded batches give
+bit-identical results. On the route ``numpy``, single calls and batches need to agree only up to
+rounding.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from brazo.codegen import cache, jit
 from brazo.codegen.call_route import route
 from brazo.codegen.graph import Graph
 from brazo.codegen.kernel import Kernel, compile_kernel
-from brazo.codegen.ring import maximum, minimum, sincos, sqrt, where
+from brazo.codegen.ring import atan2, maximum, minimum, sincos, sqrt, where
 from brazo.codegen.sharing import thread_count
 from brazo.errors import BrazoError
 from brazo.permissions import make_private
@@ -127,7 +127,8 @@ def _numbers() -> list[Check]:
         same = np.array_equal(many, kernel(x, y, threads=2))
         if route() == "numpy":  # floats and columns differ in the last place of a sine
             same = same and np.allclose(alone, many[list(some)], 1e-13, 1e-13)
-            return [*checks, Check("batches", "rows agree with single calls", bool(same))]
+            found = f"rows {'agree with' if same else 'differ from'} single calls"
+            return [*checks, Check("batches", found, bool(same))]
         same = same and np.array_equal(alone, many[list(some)])
         same = same and np.array_equal(many[:500], kernel(x[:500].copy(), y[:500].copy()))
         found = "identical in single calls, batches and threads" if same else "differ"
@@ -137,7 +138,7 @@ def _numbers() -> list[Check]:
 
 
 def _everything() -> Kernel:
-    """Make a kernel that contains all scalar operations except atan2."""
+    """Make a kernel that contains all scalar operations."""
     g = Graph()
     x, y = g.inputs("x", 3), g.inputs("y", 2)
     out = []
@@ -145,4 +146,5 @@ def _everything() -> Kernel:
         s, c = sincos(v)
         out += [s * y[0] - c / y[1], sqrt(v * v + 0.3) + minimum(s, c)]
         out.append(where(v - 0.5, maximum(s, y[0]), -c) * 0.1 + v)
+        out.append(atan2(s * y[0], c * y[1]))
     return compile_kernel("self_check", g, {"z": out})
