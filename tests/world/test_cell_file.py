@@ -137,6 +137,15 @@ def test_errors_name_file_line_and_field(old, new, said):
     assert str(error.value).startswith("cell.yaml:")
 
 
+@pytest.mark.parametrize("name", ["base", "tool"])
+def test_a_frame_must_not_have_the_name_of_a_frame_of_the_robots(name):
+    text = f"name: a\nframes:\n  - {{name: {name}, xyz: [1, 0, 0]}}\n"
+    with pytest.raises(
+        BrazoError, match=rf"cell\.yaml:3: frames\[0\]\.name: '{name}' is a reserved"
+    ):
+        parse_cell(text, FILE)
+
+
 def test_robot_file_is_relative_to_the_cell_file(tmp_path):
     (tmp_path / "arm.yaml").write_text(
         "name: arm\njoints: [{a: 0.3, mass: 1, inertia: [1, 1, 1]}]\n", encoding="utf-8"

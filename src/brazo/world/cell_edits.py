@@ -21,7 +21,7 @@ from brazo.model.description import Array
 from brazo.model.transforms import rpy_of
 from brazo.world.attachment import Attachment
 from brazo.world.cell import Cell, CellRobot, Chute, Fixture, Frame, FreeBody
-from brazo.world.cell_fields import FLOOR, WORLD
+from brazo.world.cell_fields import FLOOR, ROBOT_FRAMES, WORLD
 from brazo.world.cell_file import MAX_ROBOTS, MAX_SOLIDS, MAX_TCPS
 from brazo.world.robot_edits import checked_pose
 from brazo.world.tcp import Tcp, own_tcp
@@ -210,7 +210,7 @@ def checked_name(cell: Cell, name: str) -> None:
         raise BrazoError(
             f"'{name}': a name must not contain '/', which separates a robot and its parts"
         )
-    if name in (FLOOR, WORLD, "base", "tool"):
+    if name in (FLOOR, WORLD, *ROBOT_FRAMES):
         raise BrazoError(f"'{name}' is a reserved name; choose another")
     for one in elements(cell):
         if one.name == name:
@@ -222,7 +222,7 @@ def free_name(cell: Cell, wanted: str) -> str:
 
     Slashes become hyphens, a long name is shortened, and a number is appended to a used name.
     """
-    taken = {FLOOR, WORLD, "base", "tool", *(one.name for one in elements(cell))}
+    taken = {FLOOR, WORLD, *ROBOT_FRAMES, *(one.name for one in elements(cell))}
     wanted = wanted.replace("/", "-").strip()[: MAX_NAME - 5] or "element"
     name, k = wanted, 2
     while name in taken:

@@ -34,6 +34,7 @@ from brazo.world.cell import (
 LEAST_SIZE, GREATEST_SIZE = 1e-4, 100.0  # m
 LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
 FLOOR, WORLD = "floor", "world"  # names reserved for the engine and for reports
+ROBOT_FRAMES = ("base", "tool")  # frames of every robot, which would hide frames of the cell
 
 _BODY_SHAPES = ("box", "cylinder", "capsule", "sphere", "bin", "mesh")
 _FIXTURE_SHAPES = (*_BODY_SHAPES, "table")
@@ -110,7 +111,12 @@ def read_fixture(block: Field, names: Names) -> Fixture:
 
 def read_frame(block: Field, names: Names) -> Frame:
     fields = block.mapping(("name", "xyz", "rpy"))
-    return Frame(names.take(block, fields), read_pose(fields), block.line)
+    name = names.take(block, fields)
+    if name in ROBOT_FRAMES:
+        fields["name"].fail(
+            f"'{name}' is a reserved name, the {name} frame of each robot; choose another"
+        )
+    return Frame(name, read_pose(fields), block.line)
 
 
 def read_chute(block: Field, names: Names) -> Chute:
