@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from brazo.errors import BrazoError
-from brazo.video.camera import VIEWS, camera_path, fixed_view, read_keys
+from brazo.video.camera import MAX_LINES, VIEWS, camera_path, fixed_view, read_keys
 from brazo.video.extent import Extent
 
 FOV, ASPECT = 35.0, 4 / 3
@@ -77,6 +77,35 @@ def test_keyframes_are_passed_through_and_not_overshot(tmp_path):
     between = [view(t, 0.0) for t in np.linspace(0.0, 3.0, 50)]
     assert max(one.azimuth for one in between) <= 90.0 + 1e-9
     assert max(one.look_at[2] for one in between) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize("second", ["position: [-2, -0.1, 1]", "azimuth: -177", "azimuth: 183"])
+def test_the_camera_takes_the_shorter_arc_from_and_to_a_position(tmp_path, second):
+    path = tmp_path / "path.yaml"
+    path.write_text(
+        "camera:\n"
+        "  - {time: 0, position: [-2, 0.1, 1], look_at: [0, 0, 0]}\n"
+        f"  - {{time: 1, {second}, look_at: [0, 0, 0]}}\n"
+        "  - {time: 2, position: [-2, 0.1, 1], look_at: [0, 0, 0]}\n"
+    )
+    view = camera_path(path, extent(), ASPECT, FOV, False)
+    assert all(view(t, 0.0).position[0] < -1.0 for t in np.linspace(0.0, 2.0, 41))
+
+
+def test_given_azimuths_may_turn_the_camera_more_than_once(tmp_path):
+    path = tmp_path / "path.csv"
+    path.write_text("time,azimuth\n0,0\n1,720\n")
+    view = camera_path(path, extent(), ASPECT, FOV, False)
+    assert view(0.5, 0.0).azimuth == pytest.approx(360.0)
+
+
+def test_a_table_with_too_many_lines_is_refused(tmp_path):
+    path = tmp_path / "path.csv"
+    path.write_text("time\n" + "".join(f"{k}\n" for k in range(MAX_LINES)))
+    with pytest.raises(BrazoError, match=rf"path\.csv: more than {MAX_LINES} lines"):
+        read_keys(path)
+    path.write_text("time\n" + "".join(f"{k}\n" for k in range(MAX_LINES - 1)))
+    assert len(read_keys(path)) == MAX_LINES - 1
 
 
 def test_a_table_gives_the_same_keyframes(tmp_path):

@@ -2,16 +2,18 @@
 
 A view looks at a point from a distance.  Its azimuth is the direction from this point to the
 camera, measured about z from +x.  Its elevation is the angle above the horizontal.  Between
-keyframes all values are interpolated by a monotone cubic (PCHIP), which does not overshoot.
+keyframes all values are interpolated by a monotone cubic (PCHIP), which does not overshoot.  From
+and to a keyframe given by a position, the camera takes the shorter arc.  Azimuths that are given
+may turn it more than once.
 """
 
 from __future__ import annotations
 
 import csv
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +70,7 @@ class Key:
     elevation: float | None = None
     distance: float | None = None  # m
     look_at: tuple[float, ...] | None = None
+    from_position: bool = False  # the azimuth is known up to full turns
 
 
 CameraPath = Callable[[float, float], CameraView]  # (recorded time, share of the video) -> view
@@ -137,8 +140,13 @@ class _Keyframes:
         rows = []
         azimuth, elevation = VIEWS["default"]
         target: Array = extent.middle
-        for key in keys:
-            azimuth = azimuth if key.azimuth is None else key.azimuth
+        turns = 0.0  # deg, full turns added to azimuths for the shorter arc
+        free = False  # the last azimuth is known up to full turns
+        for k, key in enumerate(keys):
+            if key.azimuth is not None:
+                if k > 0 and (free or key.from_position):
+                    turns = 360.0 * round((azimuth - key.azimuth) / 360.0)
+                azimuth, free = key.azimuth + turns, key.from_position
             elevation = elevation if key.elevation is None else key.elevation
             target = target if key.look_at is None else np.array(key.look_at)
             distance = key.distance
@@ -166,7 +174,7 @@ def read_keys(path: Path) -> list[Key]:
     keys = _csv_keys(path) if path.suffix.lower() == ".csv" else _yaml_keys(path)
     if not keys:
         raise BrazoError(f"{path}: no keyframes; give at least one")
-    for before, after in pairwise(keys):
+    for before, after in itertools.pairwise(keys):
         if after.time <= before.time:
             raise BrazoError(
                 f"{path}: the times of the keyframes must increase; {after.time:g} s follows "
@@ -209,9 +217,11 @@ def _csv_keys(path: Path) -> list[Key]:
     require_file(path)
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for _, row in zip(range(MAX_LINES), csv.reader(file), strict=False)]
+            rows = list(itertools.islice(csv.reader(file), MAX_LINES + 1))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BrazoError(f"{path}: cannot be read: {error}") from None
+    if len(rows) > MAX_LINES:
+        raise BrazoError(f"{path}: more than {MAX_LINES} lines; give fewer keyframes")
     head = [name.strip() for name in rows[0]] if rows else []
     unknown = [name for name in head if name not in COLUMNS]
     if "time" not in head or unknown or len(set(head)) < len(head):
@@ -278,7 +288,12 @@ def _key(
         azimuth = math.degrees(math.atan2(away[1], away[0]))
         elevation = math.degrees(math.asin(away[2] / distance))
     return Key(
-        values["time"], azimuth, elevation, distance, None if target is None else tuple(target)
+        values["time"],
+        azimuth,
+        elevation,
+        distance,
+        None if target is None else tuple(target),
+        position is not None,
     )
 
 
