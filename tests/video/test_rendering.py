@@ -141,3 +141,9 @@ def test_an_animation_shows_itself_in_a_notebook_and_is_saved(tmp_path):
 def test_animations_of_wrong_values_are_refused(qs, dt, said):
     with pytest.raises(BrazoError, match=said):
         brazo.load("planar-2r").animate(qs, dt)
+
+
+@pytest.mark.parametrize("speed", [0, -1.0, "2"])
+def test_animations_at_a_wrong_speed_are_refused(speed):
+    with pytest.raises(BrazoError, match=f"speed is {speed}; it must be greater than 0"):
+        brazo.load("planar-2r").animate([[0.0, 0.0], [1.0, 1.0]], 0.1, speed=speed)

@@ -101,7 +101,8 @@ def animate_robot(robot: Robot, qs: Any, dt: float, **options: Any) -> Animation
         raise BrazoError("animate: qs contains values that are not finite")
     if not (np.isfinite(dt) and dt > 0.0):
         raise BrazoError(f"animate: dt is {dt} s; it must be greater than 0")
-    duration = dt * (len(values) - 1) / options.get("speed", 1.0)
+    speed = VideoOptions(speed=options.get("speed", 1.0)).speed  # raises if it is invalid
+    duration = dt * (len(values) - 1) / speed
     if duration > MAX_DURATION:
         raise BrazoError(
             f"animate: the video would last {duration:g} s; at most {MAX_DURATION:g} s are "
