@@ -5,6 +5,7 @@ functions: one returns the changed cell, the other returns the cell without the 
 simulation continues to run with the changed cell (`Simulation.change_cell`).  Robots and free
 bodies that exist before and after the edit keep their state.  An edit is rejected if it would put
 an element where it overlaps another element, because large contact forces would separate the two.
+Undo is never rejected for this reason.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class CellEditor:
             poses = {one.name: sim.world.pose(one.name) for one in sim.cell.bodies}
 
         def apply() -> None:
-            self._change(label, change, forth, placed, {})
+            self._change(label, change, forth, placed)
 
         def revert() -> None:
             self._change(f"undo: {label}", back, {b: a for a, b in forth.items()}, placed, poses)
@@ -68,16 +69,21 @@ class CellEditor:
         change: Change,
         renamed: Mapping[str, str],
         placed: Collection[str],
-        poses: Mapping[str, Array],
+        undo_to: Mapping[str, Array] | None = None,
     ) -> None:
+        """Change the cell; see `do`.
+
+        `undo_to` is None unless the change is an undo.  It then maps the names of the free bodies
+        to their poses before the edit.
+        """
         sim = self._session.sim
         with sim.lock:
             before = sim.cell
             after = change(before)
             at = {one.name: sim.world.pose(one.name) for one in before.bodies}
-            self._go(sim, before, after, renamed, label, placed, poses)
+            self._go(sim, before, after, renamed, label, placed, undo_to or {})
             # Undo restores an earlier state, whatever it was.
-            checked = () if poses else placed
+            checked = placed if undo_to is None else ()
             problem = next(filter(None, (blocked_by(sim, name) for name in checked)), "")
             if problem:
                 inverse = {b: a for a, b in renamed.items()}
