@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 import yaml
 
+from brazo.errors import BrazoError
 from brazo.lab import serving
+from brazo.lab.app.unsaved import Work
 from brazo.lab.server.transfers import Upload
 from brazo.program import parse_program
 from brazo.trajectory import parse_via_list
@@ -165,6 +167,28 @@ def test_save_downloads_readable_files_and_then_opens(lab, page, fetch):
     (step,) = parse_program(files["scara1-gains.yaml"]).steps["scara1"]
     assert {name: list(values) for name, values in step.gains.items()} == gains
     assert yaml.safe_load(files["scara1.yaml"])["parameters"]["L1"] == pytest.approx(0.32)
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_failed_download_keeps_the_work_and_cancels(lab, page, monkeypatch, slow):
+    """With `slow`, a background job creates the files."""
+
+    def fail(name, content):
+        raise BrazoError("the download failed")
+
+    calls = []
+    files = {"a.txt": "a"}
+    monkeypatch.setattr(lab.unsaved, "_download", fail)
+    lost = [Work("work", (lambda job: files) if slow else files)]
+    lab.do(
+        lambda: lab.unsaved.ask(
+            "?", lost, lambda: calls.append("proceed"), lambda: calls.append("cancelled")
+        )
+    )
+    page.send()
+    answer(page, "save")
+    until(page, lambda: calls)
+    assert calls == ["cancelled"]
 
 
 def test_work_that_was_saved_is_not_asked_about(lab, page):

@@ -99,7 +99,7 @@ class Unsaved:
         """Ask the user to save or discard the work `lost`, then call `proceed`.
 
         If `lost` is empty, `proceed` is called immediately.  `cancelled` is called instead of
-        `proceed` if the user cancels, the files cannot be created, another question replaces this
+        `proceed` if the user cancels, the files cannot be saved, another question replaces this
         one, or there is no page to ask.  `sentence` and `title` are the text and the heading of the
         dialog.  `save` and `discard` are the labels of its buttons.  The save button is omitted if
         no work has files.
@@ -178,11 +178,15 @@ class Unsaved:
             return files
 
         def done(files: dict[str, str | bytes]) -> None:
-            name, content = next(iter(files.items()))
-            if len(files) == 1:
-                self._download(name, content)
-            else:
-                self._download(question.name, packed(files))
+            try:
+                name, content = next(iter(files.items()))
+                if len(files) == 1:
+                    self._download(name, content)
+                else:
+                    self._download(question.name, packed(files))
+            except BaseException:
+                question.cancelled()
+                raise
             question.proceed()
 
         if not any(callable(one.files) for one in question.work):
@@ -190,7 +194,9 @@ class Unsaved:
 
         def work(job: Job) -> Any:
             try:
-                return write(job)
+                files = write(job)
+                job.settle()  # from here on, `done` is called
+                return files
             except BaseException:
                 self._post(question.cancelled)
                 raise
