@@ -157,3 +157,31 @@ def test_pole_placement_of_computed_torque_keeps_45_degrees_of_phase(slider) -> 
     loop = control.tf([kd, kp], [1, 0, 0]) * control.tf(numerator, denominator)
     _, phase, *_ = control.margin(loop)
     assert phase == pytest.approx(45.0, abs=3.0)
+
+
+@pytest.mark.parametrize(("kind", "name"), [(PID, "kp"), (LQR, "q_weight")])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_gain_sets_may_have_any_leading_dimensions(scara, kind, name, lead) -> None:
+    controller = kind()
+    controller.bind(scara, DT)
+    loops = LinearLoops(scara, scara.random_q(2, seed=1), DT)
+    sets = np.random.default_rng(0).uniform(0.5, 2.0, (*lead, scara.n)) * controller.gains[name]
+    many = loops.radii(controller, {name: sets})
+    assert many.shape == (*lead, 1, 2)
+    for i in np.ndindex(lead):
+        alone = loops.radii(with_gains(controller, {name: sets[i]}))
+        assert many[i] == pytest.approx(alone, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "second"), [(PID, "kp", "kd"), (LQR, "q_weight", "qd_weight")]
+)
+def test_gain_sets_of_a_wrong_shape_are_named(scara, kind, first, second) -> None:
+    controller = kind()
+    controller.bind(scara, DT)
+    loops = LinearLoops(scara, np.zeros((1, scara.n)), DT)
+    with pytest.raises(BrazoError, match=rf"gain {first} has shape \(3,\); expected \(..., 5\)"):
+        loops.radii(controller, {first: np.ones(3)})
+    gains = {first: np.ones((2, 5)), second: np.ones((3, 5))}
+    with pytest.raises(BrazoError, match="do not broadcast"):
+        loops.radii(controller, gains)

@@ -23,9 +23,12 @@ from typing import Any
 
 import numpy as np
 
+from brazo.arrays import float_array
 from brazo.codegen import Graph, compile_kernel
 from brazo.control.compiled import CompiledController
 from brazo.control.equations import equations_of
+from brazo.control.gains import Gains
+from brazo.errors import BrazoError
 from brazo.robot import Robot
 
 MARGINAL = 1e-6  # a growth per period that is not called unstable: an adaptive estimate at rest
@@ -91,8 +94,7 @@ class LinearLoops:
         """Spectral radii (..., variants, points) of the loop with a controller.
 
         `gains` maps names of gains to new values (..., size), where size is the number of values
-        of the gain.  For a controller with tables, such as LQR, all values must have shape
-        (k, size).
+        of the gain.  The leading dimensions of all gains broadcast.
         """
         law = self._control(controller, gains or {})
         return np.stack([self._radius(law, variant) for variant in self.variants], axis=-2)
@@ -199,17 +201,16 @@ class LinearLoops:
 
         `gains` maps names of gains to new values, as in `radii`.
         """
-        if gains and controller.tables():  # these follow from the gains, set by set
-            count = len(next(iter(gains.values())))
-            sets = [{name: v[i] for name, v in gains.items()} for i in range(count)]
-            laws = [self._control(with_gains(controller, one), {}) for one in sets]
-            parts = ("Kx", "Ks", "Sx", "Ss")
-            return _LinearController(
-                *(np.stack([getattr(law, part) for law in laws]) for part in parts)
-            )
         n, compiled, own = self.robot.n, controller.compiled, controller.gains
+        lead, gains = _broadcast(gains, own)
+        if gains and controller.tables():  # these follow from the gains, set by set
+            sets = [{name: v[i] for name, v in gains.items()} for i in np.ndindex(lead)]
+            laws = [self._control(with_gains(controller, one), {}) for one in sets]
+            parts = [[getattr(law, k) for law in laws] for k in ("Kx", "Ks", "Sx", "Ss")]
+            return _LinearController(
+                *(np.stack(part).reshape(*lead, *part[0].shape) for part in parts)
+            )
         fixed = controller.fixed
-        lead = np.broadcast_shapes(*(np.shape(v)[:-1] for v in gains.values()))
         vector = np.tile(own.vector, (*lead, 1))
         for name, values in gains.items():
             vector[..., own.slice_of(name)] = values
@@ -269,6 +270,27 @@ def with_gains(controller: CompiledController, gains: Mapping[str, Any]) -> Comp
     for name, value in gains.items():
         clone.gains[name] = value
     return clone
+
+
+def _broadcast(
+    gains: Mapping[str, Any], own: Gains
+) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
+    """Return the common leading dimensions of gains, and the gains (..., size) with them."""
+    values = {name: float_array(value, f"gain {name}") for name, value in gains.items()}
+    for name, value in values.items():
+        size = len(own[name])  # raises for an unknown gain
+        if value.shape[-1:] != (size,):
+            raise BrazoError(f"gain {name} has shape {value.shape}; expected (..., {size})")
+    try:
+        lead = np.broadcast_shapes(*(value.shape[:-1] for value in values.values()))
+    except ValueError:
+        shapes = ", ".join(f"{name} {value.shape}" for name, value in values.items())
+        raise BrazoError(
+            f"the leading dimensions of the gains do not broadcast: {shapes}"
+        ) from None
+    return lead, {
+        name: np.broadcast_to(value, (*lead, value.shape[-1])) for name, value in values.items()
+    }
 
 
 def _loaded_motion(robot: Robot) -> Any:
