@@ -162,6 +162,10 @@ def test_adaptive_on_a_delta_and_a_python_controller() -> None:
         ({"gains": {"kp": [1.0, 2.0]}}, r"gain kp has shape \(2,\); expected \(..., 5\)"),
         ({"conditions": LoopConditions(payload=-1.0)}, "payload: every mass"),
         ({"conditions": LoopConditions(delay=1.0)}, "delay = 1.0 s; it must be from 0 to 0.05 s"),
+        (
+            {"conditions": LoopConditions(general=10.0)},
+            r"general \(longest delay\) = 10.0 s; it must be from 0 to 0.05 s",
+        ),
         ({"conditions": LoopConditions(torque_loss=2.0)}, "fraction must be from 0 to 1"),
         ({"every": -1}, "every = -1"),
         ({"gains": {"kp": np.nan}}, "not numbers"),

@@ -66,9 +66,10 @@ class LoopConditions:
     disturbance_stop: Any = math.inf  # (...) s
     delay: Any = 0.0  # (...) s until a torque reaches the drives, rounded to control periods
     seed: Any = 0  # (...) integers of the noise; each has its own stream of random numbers
-    #: If not None: compile the code of all conditions, with delays up to this value (s), instead of
-    #: only the conditions that differ from the defaults.  The loop is slower, but other conditions
-    #: (except another `payload_com` or a longer delay) then need no compilation.
+    #: If not None: compile the code of all conditions, with delays up to this value (s, at most 50
+    #: control periods), instead of only the conditions that differ from the defaults.  The loop is
+    #: slower, but other conditions (except another `payload_com` or a longer delay) then need no
+    #: compilation.
     general: float | None = None
 
 
@@ -187,11 +188,17 @@ class _Plan:
         com = float_array(c.payload_com, "payload_com")
         if com.shape != (3,) or not np.isfinite(com).all():
             raise BrazoError(f"payload_com = {c.payload_com}; expected 3 finite numbers (m)")
-        delay = float_array(c.delay, "delay")
-        if not ((delay >= 0.0) & (delay <= MAX_DELAY * dt * (1 + 1e-9))).all():
-            raise BrazoError(f"delay = {c.delay} s; it must be from 0 to {MAX_DELAY * dt:g} s")
         every = c.general is not None
-        longest = max(float(delay.max(initial=0.0)), c.general or 0.0)
+        longest = 0.0
+        general = c.general if every else 0.0
+        for name, value in (("delay", c.delay), ("general (longest delay)", general)):
+            delay = float_array(value, name)
+            if not ((delay >= 0.0) & (delay <= MAX_DELAY * dt * (1 + 1e-9))).all():
+                raise BrazoError(
+                    f"{name} = {value} s; it must be from 0 to {MAX_DELAY * dt:g} s "
+                    f"({MAX_DELAY} control periods)"
+                )
+            longest = max(longest, float(delay.max(initial=0.0)))
         return cls(
             tuple(com.tolist()) if every or np.any(c.payload) else None,
             every or bool(np.any(np.asarray(c.mass_scale) != 1.0)),
