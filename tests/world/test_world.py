@@ -12,7 +12,8 @@ from brazo.errors import BrazoError
 from brazo.formats.mjcf.engine import engine
 from brazo.model.description import TreeModel
 from brazo.model.transforms import pose, translate
-from brazo.world import Diverged, World, load_cell
+from brazo.world import Cell, CellRobot, Diverged, World, load_cell
+from brazo.world.robot_source import RobotSource
 from tests.formats.urdf.sample import SAMPLE
 from tests.oracles import pinocchio
 from tests.world.control import Hand, run
@@ -223,6 +224,12 @@ def test_a_joint_that_mimics_follows_its_master(foreign):
         world.edit("s", width=2.0)
     with pytest.raises(BrazoError, match="has no parameters"):
         world.edit("s", {"L1": 2.0})
+
+
+@pytest.mark.parametrize("name", ["scara2", "delta"])
+def test_a_robot_without_a_start_starts_in_its_home_pose(name):
+    world = World(Cell(name="a", robots=(CellRobot("arm", RobotSource.load(name)),)))
+    assert world.robots["arm"].q == pytest.approx(brazo.load(name).poses["home"], abs=1e-12)
 
 
 def test_a_callback_may_edit_the_world():

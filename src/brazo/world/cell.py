@@ -92,13 +92,18 @@ class CellRobot:
     name: str
     source: RobotSource
     base: Array = field(default_factory=lambda: IDENTITY)  # (4, 4)
-    start: Array = field(default_factory=lambda: frozen([]))  # (n,)
+    start: Array = field(default_factory=lambda: frozen([]))  # (n,); default: `default_start`
     contact_response: bool = True  # if off, the robot passes through other bodies
     grasp: GraspRule = "friction"
     line: int | None = None  # in the cell file
     tcps: tuple[Tcp, ...] = ()  # tool centre points besides the robot's own
     tcp: str = ""  # name of the selected one; empty for the robot's own
     drives: DriveKind | None = None  # None: as in the robot file
+
+    def __post_init__(self) -> None:
+        if not len(self.start):
+            model = self.source.model
+            object.__setattr__(self, "start", default_start(model, model.limits))
 
     @property
     def model(self) -> Model:
