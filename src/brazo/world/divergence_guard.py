@@ -35,7 +35,10 @@ class DivergenceGuard:
         self.calm: list[int] = self._counts.tolist()
 
     def check(self) -> None:
-        """Raise `Diverged` if MuJoCo issued a new warning in the last step."""
+        """Raise `Diverged` if MuJoCo issued a new warning in the last step.
+
+        If the memory of MuJoCo was full, `RunFailed` is raised instead.
+        """
         counts = self._counts.tolist()
         if counts == self.calm:
             return
@@ -44,13 +47,19 @@ class DivergenceGuard:
         self.calm = counts
         if rising:
             kind = kinds(rising[-1])
+            time = float(self._data.time)
+            text = last_warning() or kind.name
+            if kind in (kinds.mjWARN_CONTACTFULL, kinds.mjWARN_CNSTRFULL):
+                raise RunFailed(
+                    f"the simulation stopped at t = {time:.4f} s: too many contacts for the memory "
+                    f"of MuJoCo, so some had no effect: {text}. Remove bodies, separate "
+                    "overlapping bodies, or use simpler shapes"
+                )
             where = self._where(kind)
             advice = "Reduce the gains or the step size, or check for overlapping bodies"
             advice = self._stiffness.advice(self._model.opt.timestep) or advice
             if kind == kinds.mjWARN_INERTIA:
                 advice = "The mass matrix is singular: check masses and inertias in the robot file"
-            time = float(self._data.time)
-            text = last_warning() or kind.name
             raise Diverged(
                 f"the simulation diverged at t = {time:.4f} s, {where}: {text}. {advice}",
                 time,
