@@ -1,6 +1,7 @@
 """Quantities with units."""
 
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -57,6 +58,7 @@ def test_parameters_are_names():
         ("2**", "ends too early"),
         ("1e999", "not a finite number"),
         ("(-8)^0.5", "not a real number"),
+        ("(2m)^(1e999-1e999)", "must be an integer from -9 to 9"),
         ("sqrt(-1)", "not a real number"),
         ("__import__('os')", "cannot read"),
         ("9" * 500, "characters"),
@@ -67,6 +69,26 @@ def test_parameters_are_names():
 def test_invalid_text_raises_with_a_reason(text, message):
     with pytest.raises(BrazoError, match=message.replace("(", r"\(").replace(")", r"\)")):
         units.quantity(text, units.ANGLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "allowed"),
+    [
+        ("5deg", units.SPEED, "a speed (units: m/s, cm/s, mm/s, um/s, in/s, ft/s)"),
+        ("5m", units.ANGULAR_SPEED, "an angular speed (units: rpm, rad/s, deg/s)"),
+        ("5m", units.ACCELERATION, "an acceleration (such as 2m/(1s)^2)"),
+        ("5m", units.INERTIA, "an inertia (such as 0.5kg*(1m)^2)"),
+        ("5m", units.TORQUE_CONSTANT, "a torque constant (such as 0.05Nm/1A)"),
+        ("5m", units.NUMBER, "a plain number (units: none)"),
+    ],
+)
+def test_another_dimension_is_refused_with_units_that_are_accepted(text, dimension, allowed):
+    with pytest.raises(BrazoError, match=re.escape(f"expected {allowed}")):
+        units.quantity(text, dimension)
+    for unit in units.units_of(dimension):
+        units.quantity(f"1{unit}", dimension)
+    if "such as" in allowed:
+        units.quantity(allowed.partition("such as ")[2][:-1], dimension)
 
 
 @given(st.text(max_size=60))

@@ -381,10 +381,9 @@ class Field:
         quantity = self.quantity(names)
         allowed = dimensions or (units.NUMBER,)
         if quantity.dimension is not None and quantity.dimension not in allowed:
-            names_of_units = ", ".join(units.units_of(allowed[0])) or "none"
             self.fail(
                 f"'{_short(self.text())}' is {units.dimension_name(quantity.dimension)}, expected "
-                f"{units.dimension_name(allowed[0])} (units: {names_of_units})",
+                f"{units.expected(allowed[0])}",
                 value=_STAND_IN,
             )
         value = quantity.value

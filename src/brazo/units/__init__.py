@@ -30,6 +30,7 @@ from brazo.units.dimensions import (
     VOLTAGE,
     Dimension,
     dimension_name,
+    expected,
     units_of,
 )
 from brazo.units.expressions import RESERVED, Expression, names_in, parse_expression
@@ -59,6 +60,7 @@ __all__ = [
     "Expression",
     "Quantity",
     "dimension_name",
+    "expected",
     "names_in",
     "parse",
     "parse_expression",
@@ -87,9 +89,7 @@ def quantity(
     result = parse(text, names)
     if result.dimension is None or result.dimension == dimension:
         return result.value
-    allowed = ", ".join(units_of(dimension)) or "no unit"
     shown = text if len(text) <= 60 else text[:57] + "..."
     raise BrazoError(
-        f"'{shown}' is {dimension_name(result.dimension)}, "
-        f"expected {dimension_name(dimension)} (units: {allowed})"
+        f"'{shown}' is {dimension_name(result.dimension)}, expected {expected(dimension)}"
     )

@@ -44,6 +44,12 @@ _NAMES = {
     TORQUE_CONSTANT: "a torque constant",
 }
 
+_EXAMPLES = {
+    ACCELERATION: "2m/(1s)^2",
+    INERTIA: "0.5kg*(1m)^2",
+    TORQUE_CONSTANT: "0.05Nm/1A",
+}
+
 UNITS: dict[str, tuple[float, Dimension]] = {
     "m": (1.0, LENGTH),
     "cm": (1e-2, LENGTH),
@@ -83,5 +89,23 @@ def dimension_name(dimension: Dimension | None) -> str:
 
 
 def units_of(dimension: Dimension) -> list[str]:
-    """Return the names of the units of a dimension."""
-    return [name for name, (_, d) in UNITS.items() if d == dimension]
+    """Return the names of the units of a dimension, including those per second, such as `deg/s`."""
+    a, b, c, d, e = dimension
+    times_second: Dimension = (a, b, c + 1, d, e)
+    named = [name for name, (_, own) in UNITS.items() if own == dimension]
+    if times_second == TIME:  # s/s is a plain number
+        return named
+    return named + [f"{name}/s" for name, (_, own) in UNITS.items() if own == times_second]
+
+
+def expected(dimension: Dimension) -> str:
+    """Return the name of a dimension and its units for error messages.
+
+    An example is `a mass (units: kg, g, lb)`.  For a dimension without units, the text contains a
+    quantity that combines units instead.
+    """
+    units = ", ".join(units_of(dimension))
+    if units or dimension == NUMBER:
+        return f"{dimension_name(dimension)} (units: {units or 'none'})"
+    example = _EXAMPLES.get(dimension)
+    return dimension_name(dimension) + (f" (such as {example})" if example else "")

@@ -50,7 +50,7 @@ class Quantity:
             raise UndefinedResult(": an exponent cannot have a unit")
         dimension = self.dimension
         if dimension is not None:
-            if abs(exponent.value) > 9 or exponent.value != int(exponent.value):
+            if not (abs(exponent.value) <= 9 and exponent.value == int(exponent.value)):
                 raise UndefinedResult(
                     ": the exponent of a quantity with a unit must be an integer from -9 to 9"
                 )
