@@ -357,6 +357,13 @@ def test_inverse_and_forward_dynamics_are_inverse():
     assert refused.returncode == 2 and "kinematic only" in refused.stderr
 
 
+@pytest.mark.parametrize("verb", ["fk", "ik", "fd", "simulate"])
+def test_help_of_rad_includes_the_output(verb):
+    """These commands print angles, which --rad switches to radians."""
+    shown = CliRunner().invoke(app, [verb, "--help"]).stdout
+    assert "Angles without a unit are radians, in input and output." in " ".join(shown.split())
+
+
 def test_limit_violations_of_a_fall_are_reported(tmp_path):
     fall = run("simulate", "scara1", "--q0", "home", "--t-end", "0.5")
     # The quill falls freely: 0.05 m + g t² / 2 = 0.2 m.

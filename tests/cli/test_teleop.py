@@ -10,7 +10,8 @@ import sys
 import pytest
 
 from brazo.cli.main import main
-from brazo.teleop import FollowerLink, MasterLink
+from brazo.teleop import FollowerLink, MasterLink, devices
+from brazo.teleop.devices import Keyboard
 from tests.cli.command import Process, brazo
 from tests.teleop.rig import until
 
@@ -67,6 +68,20 @@ def test_errors_are_one_line(tmp_path, monkeypatch, capsys):
         assert exit_.value.code == 2
         error = capsys.readouterr().err
         assert error.startswith("error: ") and message in error and error.count("\n") == 1
+
+
+@pytest.mark.parametrize("quiet", [True, False])
+def test_quiet_master_prints_nothing(monkeypatch, capsys, quiet):
+    monkeypatch.setattr(devices, "Keyboard", lambda: Keyboard(keys=lambda: ""))
+    with FollowerLink() as follower:
+        here = ("--connect", f"127.0.0.1:{follower.port}", "--headless", "--seconds", "0.1")
+        arguments = ("master", "--device", "keyboard", *here, *(("--quiet",) if quiet else ()))
+        monkeypatch.setattr(sys, "argv", ["brazo", "teleop", *arguments])
+        with pytest.raises(SystemExit) as exit_:
+            main()
+    printed = capsys.readouterr()
+    assert exit_.value.code == 0, printed.err
+    assert bool(printed.out) != quiet and printed.err == ""
 
 
 def test_the_link_is_measured():

@@ -129,7 +129,7 @@ def simulate(
         None, "-o", "--output", help="Write the run: .parquet, .csv, .xlsx or .mcap."
     ),
     force: bool = FORCE,
-    rad: bool = RAD,
+    rad: bool = RAD_IN_AND_OUT,
     tip: str = TIP,
     arg: list[str] = ARG,
     json: bool = JSON,

@@ -333,7 +333,8 @@ def master(
         from brazo.teleop.devices import keyboard
 
         chosen = Keyboard()
-        for line in (keyboard.__doc__ or "").split("\n\n")[1].splitlines():
+        keys = (keyboard.__doc__ or "").split("\n\n")[1].splitlines()
+        for line in keys if not quiet else ():
             print_line(line)
     elif device == "joystick":
         chosen = Joystick(joystick)
