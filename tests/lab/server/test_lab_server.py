@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import http.client
 import logging
+import os
 import re
 import socket
 import time
@@ -340,6 +342,22 @@ def test_next_free_port_is_used_and_reported(fetch, running):
         assert fetch(first).status == fetch(second).status == 200
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a missing permission looks like a busy port")
+def test_missing_permission_for_a_port_is_reported(monkeypatch):
+    class Unprivileged(socket.socket):
+        def bind(self, address):
+            if address[1] < 1024:
+                raise PermissionError(errno.EACCES, "Permission denied")
+            super().bind(address)
+
+    monkeypatch.setattr(socket, "socket", Unprivileged)
+    sock, used, note = listen("127.0.0.1", 1000)
+    sock.close()
+    assert used >= 1024 and note == f"port 1000 needs administrator rights, using {used}"
+    with pytest.raises(BrazoError, match=r"to 179 .*\(port 80 needs administrator rights\)"):
+        listen("127.0.0.1", 80)
+
+
 def test_stopping_releases_the_port_and_its_connections(running):
     with running() as lab:
         port = lab._server.port
@@ -350,9 +368,9 @@ def test_stopping_releases_the_port_and_its_connections(running):
                     ws.recv(timeout=10)
         with pytest.raises(ConnectionRefusedError):
             http.client.HTTPConnection("127.0.0.1", port, timeout=5).connect()
-        sock, again = listen("127.0.0.1", port)
+        sock, again, note = listen("127.0.0.1", port)
         sock.close()
-        assert again == port
+        assert (again, note) == (port, "")
 
 
 def test_only_loopback_is_listening(lab):

@@ -28,13 +28,13 @@ PORTS_TO_TRY = 100
 class LabServer:
     """Web server of the lab: viser with access checks, the lab's page, channel and transfers.
 
-    `note` is a message if the requested port was busy and another one is used; otherwise empty.
+    `note` is a message if the requested port was not available and another one is used; otherwise
+    empty.
     """
 
     def __init__(self, host: str, port: int, requests: Requests, token: bool = False) -> None:
-        sock, self.port = listen(host, port)
+        sock, self.port, self.note = listen(host, port)
         self.host = host
-        self.note = f"port {port} is busy, using {self.port}" if 0 != port != self.port else ""
         self.access = LabAccess.on(host, self.port, token)
         driving = Driving()
         self.channel = PageChannel(requests, driving)
@@ -87,11 +87,12 @@ def own_address() -> str:
         return probe.getsockname()[0]
 
 
-def listen(host: str, port: int) -> tuple[socket.socket, int]:
-    """Open a listening socket on `port` or the next free port; return the socket and its port.
+def listen(host: str, port: int) -> tuple[socket.socket, int, str]:
+    """Open a listening socket on `port` or the next free port; return socket, port and note.
 
-    Raise BrazoError if the first 100 ports from `port` on are not available.  If `port` is 0, the
-    system chooses a free port.
+    The note says why `port` is not used; it is empty if `port` is used.  Raise BrazoError if the
+    first 100 ports from `port` on are not available.  If `port` is 0, the system chooses a free
+    port.
     """
     if not 0 <= port <= 65535:
         raise BrazoError(f"port {port}: must be from 0 to 65535")
@@ -106,6 +107,7 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
             "use 127.0.0.1 or another address of this machine"
         ) from None
     last = port if port == 0 else min(port + PORTS_TO_TRY, 65536) - 1
+    reason = ""  # why `port` is not available
     for candidate in range(port, last + 1):
         sock = socket.socket(family, kind, proto)
         try:
@@ -118,12 +120,17 @@ def listen(host: str, port: int) -> tuple[socket.socket, int]:
         except OSError as error:
             sock.close()
             if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                # On Windows, EACCES also means that another program uses the port.
+                denied = error.errno == errno.EACCES and os.name != "nt"
+                reason = reason or ("needs administrator rights" if denied else "is busy")
                 continue
             raise BrazoError(
                 f"cannot listen on {host!r} ({error.strerror}): "
                 "use 127.0.0.1 or another address of this machine"
             ) from None
-        return sock, sock.getsockname()[1]
+        used = sock.getsockname()[1]
+        return sock, used, f"port {port} {reason}, using {used}" if reason else ""
     raise BrazoError(
-        f"no free port from {port} to {last} on {host}: choose another port, or 0 for any free port"
+        f"no free port from {port} to {last} on {host} (port {port} {reason}): "
+        "choose another port, or 0 for any free port"
     )
