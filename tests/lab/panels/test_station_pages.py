@@ -284,8 +284,15 @@ def test_the_follower_is_moved_from_its_own_page(session, follower_page):
 
 def test_station_cannot_pause_or_change_its_robot(session, follower_page):
     page = follower_page.page
-    page.evaluate("async () => (await import('/lab/server/page/channel.js')).send('pause')")
-    expect(page.get_by_text("a station cannot be paused")).to_be_visible()
+    channel = "(await import('/lab/server/page/channel.js'))"
+    for event, message in (
+        ("'pause'", "a station cannot be paused"),
+        ("'step', 1", "a station cannot run in single steps"),
+        ("'reset'", "a station cannot be reset"),
+        ("'speed', 0.5", "the simulation speed of a station cannot be changed"),
+    ):
+        page.evaluate(f"async () => {channel}.send({event})")
+        expect(page.get_by_text(message)).to_be_visible()
     assert session.follower.sim.player.running
     expect(page.locator(".brazo-bar brazo-select")).to_be_hidden()
 

@@ -3,7 +3,8 @@
 Differences from `Lab`:
 
 - It has the panels of a station.
-- The cell cannot be changed and the simulation cannot be paused.  Use STOP to stop the robot.
+- The cell cannot be changed.  The simulation cannot be paused, single-stepped or reset, and its
+  speed is fixed.  Use STOP to stop the robot.
 - STOP at the follower enters the state HOLD: the robot brakes and stays at rest.  After STOP at the
   master, the enable switch of every input device counts as released until the operator releases it
   and presses it again.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from brazo.errors import BrazoError
@@ -111,13 +113,17 @@ class StationLab(Lab):
     def _furnish(self, panels: Sequence[Callable[[PanelContext], Panel]]) -> None:
         super()._furnish(panels)
         self.channel.put({"station/role": self.role, "choices": {"cells": [], "robots": []}})
-        for event, kinds in (
-            ("play", ()), ("pause", ()), ("step", (int,)), ("reset", ()), ("speed", (float,))
-        ):  # fmt: skip
-            self.channel.on(event, self._time_goes_on, *kinds)
+        for event, kinds, reason in (
+            ("play", (), "a station always runs"),
+            ("pause", (), "a station cannot be paused"),
+            ("step", (int,), "a station cannot run in single steps"),
+            ("reset", (), "a station cannot be reset"),
+            ("speed", (float,), "the simulation speed of a station cannot be changed"),
+        ):
+            self.channel.on(event, partial(self._refuse, reason), *kinds)
 
-    def _time_goes_on(self, *_: Any) -> None:
-        raise BrazoError("a station cannot be paused; STOP (space bar) stops its robot")
+    def _refuse(self, reason: str, *_: Any) -> None:
+        raise BrazoError(f"{reason}; STOP (space bar) stops its robot")
 
     def _open_shipped(self, name: str) -> None:
         raise BrazoError(
