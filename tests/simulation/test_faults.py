@@ -116,6 +116,19 @@ def test_stuck_encoder_keeps_the_reading_of_a_biased_encoder(sim):
     assert (rec["arm.measured.wrist"][300:] == rec["arm.q.wrist"][300] + 0.1).all()
 
 
+def test_events_report_amounts_in_the_unit_of_the_joint():
+    sim = Simulation(cell(ARM))
+    sim.inject(EncoderBias("arm", "elbow", np.radians(0.5)))
+    sim.inject(EncoderNoise("arm", "quill", 2e-5))
+    sim.faults.clear(fault=EncoderNoise("arm", "quill", 2e-5))
+    assert [event.text for event in sim.events] == [
+        "arm: encoder bias of 'elbow': 0.5°",
+        "arm: encoder noise of 'quill': σ = 0.02 mm",
+        "arm: encoder noise of 'quill': σ = 0.02 mm",
+    ]
+    assert EncoderBias("arm", "elbow", 0.01).text == "arm: encoder bias of 'elbow': 0.01 rad or m"
+
+
 def test_noise_has_the_given_magnitude_and_repeats_with_the_seed():
     def run(seed: int) -> np.ndarray:
         sim = Simulation(cell(ARM), seed=seed)

@@ -40,6 +40,8 @@ def test_tool_returns_to_its_path_for_any_locked_joint(joint, patience):
     assert kinds == ["fault", "fault detected", "recovery"]
     found = next(event for event in sim.events if event.kind == "fault detected")
     assert found.data["joint"] == joint and found.t - 1.2 < patience + 0.2
+    locked = np.degrees(rec[f"scara2.q.{joint}"][-1])
+    assert found.text == f"scara2: '{joint}' is locked at {locked:.2f}°"
     error = tool_error(rec, "scara2", way)
     if patience > 0.1:
         assert error.max() > 2e-3  # there was an error to correct

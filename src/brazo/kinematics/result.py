@@ -228,10 +228,13 @@ def violations(q: ArrayLike, limits: ArrayLike) -> Array:
     return (q < limits[..., 0] - LIMIT_TOLERANCE) | (q > limits[..., 1] + LIMIT_TOLERANCE)
 
 
-def joint_text(kind: str, value: float) -> str:
-    """Format a joint value with its unit for messages: `90.00°` or `200.00 mm`."""
+def joint_text(kind: str, value: float, spec: str = ".2f") -> str:
+    """Format a joint value with its unit for messages: `90.00°` or `200.00 mm`.
+
+    `spec` is the format of the number.
+    """
     scale, unit = _SHOWN[kind]
-    return f"{scale * value:.2f}{unit}"
+    return f"{scale * value:{spec}}{unit}"
 
 
 def range_text(kind: str, limits: ArrayLike) -> str:

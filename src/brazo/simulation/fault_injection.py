@@ -8,6 +8,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.simulation.faults import Fault
+from brazo.world import WorldRobot
 
 if TYPE_CHECKING:
     from brazo.simulation.simulation import Simulation
@@ -65,7 +66,7 @@ class FaultInjection:
             ]
             for name in names:
                 for cleared in sim.robots[name].control.clear(fault):
-                    text, data = fault_event(cleared)
+                    text, data = fault_event(cleared, sim.robots[name].world)
                     sim.log("fault cleared", text, **data)
 
     @property
@@ -86,8 +87,9 @@ class FaultInjection:
         # Each fault has its own stream of random numbers, which is the same in every run.
         rng = np.random.default_rng([self._sim.seed, self._injected])
         self._injected += 1
-        self._sim.robots[fault.robot].control.inject(fault, rng)
-        text, data = fault_event(fault)
+        robot = self._sim.robots[fault.robot]
+        robot.control.inject(fault, rng)
+        text, data = fault_event(fault, robot.world)
         self._sim.log("fault", text, **data)
 
     def save(self) -> tuple[tuple[tuple[float, Fault], ...], int]:
@@ -99,6 +101,6 @@ class FaultInjection:
         self._scheduled, self._injected = list(scheduled), injected
 
 
-def fault_event(fault: Fault) -> tuple[str, dict[str, Any]]:
-    """Return the text and the data of the event that reports a fault."""
-    return fault.text, {"robot": fault.robot, "fault": type(fault).__name__}
+def fault_event(fault: Fault, robot: WorldRobot) -> tuple[str, dict[str, Any]]:
+    """Return the text and the data of the event that reports a fault of a robot."""
+    return fault.text_for(robot), {"robot": fault.robot, "fault": type(fault).__name__}

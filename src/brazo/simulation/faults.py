@@ -24,6 +24,7 @@ import numpy as np
 
 from brazo.checks import positive
 from brazo.errors import BrazoError
+from brazo.kinematics.result import joint_text
 from brazo.world import WorldRobot
 
 Array = np.ndarray
@@ -42,8 +43,12 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """Message that describes the fault."""
+        """Message that describes the fault; amounts of a joint are in rad or m."""
         return type(self).__name__
+
+    def text_for(self, robot: WorldRobot | None) -> str:
+        """Return the message with amounts in ° or mm, depending on the joint of the robot."""
+        return self.text
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         """Raise `BrazoError` if the fault cannot be applied; `dt` (s) is the step size."""
@@ -93,6 +98,12 @@ class JointFault(Fault):
                 f"joints: {', '.join(robot.joint_names)}"
             )
         return robot.joint_names.index(self.joint)
+
+    def _amount(self, value: float, robot: WorldRobot | None) -> str:
+        """Format `value` (rad or m) for messages, in ° or mm if the robot is known."""
+        if robot is None or self.joint not in robot.joint_names:
+            return f"{value:g} rad or m"
+        return joint_text(robot.model.joint_kinds[self.index(robot)], value, ".4g")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +161,10 @@ class EncoderBias(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: encoder bias of '{self.joint}': {self.bias:g}"
+        return self.text_for(None)
+
+    def text_for(self, robot: WorldRobot | None) -> str:
+        return f"{self.robot}: encoder bias of '{self.joint}': {self._amount(self.bias, robot)}"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         self.index(robot)
@@ -175,7 +189,10 @@ class EncoderNoise(JointFault):
 
     @property
     def text(self) -> str:
-        return f"{self.robot}: encoder noise of '{self.joint}': σ = {self.std:g}"
+        return self.text_for(None)
+
+    def text_for(self, robot: WorldRobot | None) -> str:
+        return f"{self.robot}: encoder noise of '{self.joint}': σ = {self._amount(self.std, robot)}"
 
     def check(self, robot: WorldRobot, dt: float) -> None:
         self.index(robot)

@@ -23,6 +23,7 @@ import numpy as np
 
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import rotvec_from_matrix
+from brazo.kinematics.result import joint_text
 from brazo.robot import Robot
 from brazo.simulation.joint_lock_monitor import LockMonitor, LockRule
 from brazo.simulation.motion import Sampled
@@ -81,7 +82,8 @@ class FaultTolerance:
         for joint in found:
             name = robot.arm.joint_names[joint]
             self.locked[joint] = float(q[joint])
-            text = f"{robot.name}: '{name}' is locked at {q[joint]:.4f}"
+            where = joint_text(robot.arm.joint_kinds[joint], float(q[joint]))
+            text = f"{robot.name}: '{name}' is locked at {where}"
             sim.log("fault detected", text, robot=robot.name, joint=name)
         try:
             recovery = plan_recovery(robot, self.locked, sim.dt)

@@ -115,7 +115,7 @@ class RunRecording:
         for robot in sim.robots.values():
             yield Event(t, "control", *robot.control.event())
             for fault in robot.faults:
-                yield Event(t, "fault", *fault_event(fault))
+                yield Event(t, "fault", *fault_event(fault, robot.world))
             body = sim.world.observer.held.get(robot.name)
             if body is not None:
                 data = {"robot": robot.name, "body": body}

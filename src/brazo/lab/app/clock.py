@@ -123,4 +123,8 @@ class Clock:
 
 def _faults(sim: Shown) -> list[str]:
     """Descriptions of the active faults of all robots; empty for a replay."""
-    return [f.text for robot in sim.robots.values() for f in getattr(robot, "faults", ())]
+    return [
+        fault.text_for(robot.world)
+        for robot in sim.robots.values()
+        for fault in getattr(robot, "faults", ())
+    ]

@@ -216,6 +216,7 @@ def test_faults_are_selected_injected_and_cleared(lab, page):
     assert "mm" in lab.panels["simulation"].html()
     rows = shown(lab)["faults"]
     assert "locked" in rows[0]["text"] and len(rows) == 3
+    assert rows[2]["text"] == "scara2: encoder bias of 'quill': 4 mm"
     page.send(["simulation/mend", rows[0]["id"]])
     assert len(lab.robot.faults) == 2
     page.send(["simulation/amount", 4000], ["simulation/fault", "torque"])

@@ -157,7 +157,10 @@ class SimulationPanel(Panel):
                 "fault": self._kind,
                 "fault-joint": joints[min(self._joint, len(joints) - 1)],
                 "amount": self._amount,
-                "faults": [{"id": i, "text": fault.text} for i, fault in enumerate(self._active())],
+                "faults": [
+                    {"id": i, "text": fault.text_for(sim.robots[fault.robot].world)}
+                    for i, fault in enumerate(self._active())
+                ],
                 "broken": bool(self._active()),
             }
         return shown
