@@ -103,6 +103,20 @@ def test_within_limits_is_true_only_within_limits(iiwa):
     np.testing.assert_array_equal(found.success, found.within_limits.any(axis=1))
 
 
+@pytest.mark.parametrize("name", ["panda", "iiwa"])
+def test_the_chosen_branch_meets_the_tolerance(name, request):
+    arm = request.getfixturevalue(name)
+    q, T = samples(arm, 50)
+    values = elbow_angle(arm, q) if name == "iiwa" else q[:, 6]
+    found = arm.ik(T, redundancy=values, tolerance=1e-16)
+    fits = (found.within_limits & (found.orientation_error <= 1e-16)).any(axis=-1)
+    assert np.array_equal(found.success, fits) and not fits.all()
+    assert arm.ik(T, redundancy=values).success.all()
+    k = int(np.argmin(fits))
+    single = arm.ik(T[k], redundancy=float(values[k]), tolerance=1e-16)
+    assert not single.success and "use a larger tolerance" in single.reason
+
+
 def test_a_named_branch_is_kept(iiwa):
     q, T = samples(iiwa, 1)
     every = iiwa.ik(T[0], q[0], redundancy=0.3).all

@@ -417,8 +417,14 @@ def _single(
     reason = f"no branch reaches the target at this redundancy value ({name})"
     q = start
     if usable:
-        reason = beyond_limits(arm, usable[0], len(usable))
-        q = np.clip(usable[0].q, *arm.limits.T)
+        best = usable[0]
+        reason = (
+            f"branch {best.name} has an orientation error of {best.orientation_error:.1e} rad, "
+            "more than the tolerance; use a larger tolerance"
+            if best.within_limits
+            else beyond_limits(arm, best, len(usable))
+        )
+        q = np.clip(best.q, *arm.limits.T)
     return IKResult(q, False, reason, _residual(arm, q, T), found, None, batch.method)
 
 

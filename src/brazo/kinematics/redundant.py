@@ -67,9 +67,9 @@ class Redundancy(ABC):
     ) -> IKBatch:
         """Find all branches for poses T (..., 4, 4) and redundancy parameter values (...).
 
-        `start` (..., n) contains the start values. `tolerance` (rad) is the max orientation error;
-        the arm angle ignores it and uses 1e-10. `slots` are the indices of the allowed branches;
-        None allows all.
+        `start` (..., n) contains the start values. `tolerance` (rad) is the max orientation error
+        of the chosen branch; a valid branch has at most 1e-10. `slots` are the indices of the
+        allowed branches; None allows all.
         """
 
 
@@ -261,7 +261,7 @@ class ArmAngle(Redundancy):
         position, orientation = pose_errors(chain, q, T)
         near = position <= accepted_distance(chain.size)
         valid = reach[:, None] & near & (orientation <= ACCEPTED)
-        return self._batch(lead, q, valid, position, orientation, start, slots)
+        return self._batch(lead, q, valid, position, orientation, start, tolerance, slots)
 
     def _batch(
         self,
@@ -271,6 +271,7 @@ class ArmAngle(Redundancy):
         position: Array,
         orientation: Array,
         start: Array,
+        tolerance: float,
         slots: set[int] | None,
     ) -> IKBatch:
         used = list(self.chain.coordinates)
@@ -280,7 +281,8 @@ class ArmAngle(Redundancy):
         whole[..., used] = into_limits(q, self.limits[used], self.chain.kinds, start[..., used])
         inside = valid & ~violations(whole, self.limits).any(axis=-1)
         allowed = np.array([slots is None or slot in slots for slot in range(8)])
-        away = np.where(inside & allowed, np.abs(whole - start).max(axis=-1), math.inf)
+        chosen = inside & allowed & (orientation <= tolerance)
+        away = np.where(chosen, np.abs(whole - start).max(axis=-1), math.inf)
         slot = np.argmin(away, axis=-1)
         success = np.isfinite(away[np.arange(len(q)), slot])
         best = np.where(success[:, None], whole[np.arange(len(q)), slot], np.nan)
