@@ -76,6 +76,20 @@ def test_it_stops_at_a_joint_limit_and_names_it(iiwa):
     assert np.abs(jog.state.q - at).max() > 0.01
 
 
+def test_stop_clears_the_reason_and_the_limit_stops_the_next_motion_again(iiwa):
+    limits = limits_of(iiwa)
+    jog = NullSpaceJog(iiwa, limits, BENT)
+    jog.run(3.0)
+    played(jog, 8.0)
+    reason = jog.reason
+    jog.stop()
+    assert "limit" in reason and jog.reason == ""
+    jog.run(3.0)
+    q, _, _ = played(jog, 1.0)
+    assert jog.reason == reason and not jog.moving
+    assert (q >= limits.position[:, 0]).all() and (q <= limits.position[:, 1]).all()
+
+
 def test_arm_with_redundant_wrist_orientation_moves():
     """scara2 has five joints for four degrees of freedom."""
     arm = brazo.load("scara2")

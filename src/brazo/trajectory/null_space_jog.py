@@ -91,8 +91,11 @@ class NullSpaceJog:
             self._blocked, self.reason = 0.0, ""
 
     def stop(self) -> None:
-        """Bring the joints to rest within their limits."""
-        self._wanted = 0.0
+        """Bring the joints to rest within their limits.
+
+        Motion in a blocked direction is then allowed again.
+        """
+        self.run(0.0)
 
     def update(self, dt: float) -> Sample:
         """Advance by dt seconds and return the new state."""
