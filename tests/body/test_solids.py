@@ -184,6 +184,16 @@ def test_given_mesh_is_scaled_and_a_mirror_keeps_it_outward() -> None:
     assert len(mesh(shape).vertices) == 24  # the edges of a box are creases
 
 
+def test_stl_file_is_read_again_only_if_it_has_changed(tmp_path) -> None:
+    path = tmp_path / "box.stl"
+    for size in (1.0, 2.0):
+        trimesh.creation.box((size, size, size)).export(path)
+        first, second = mesh(Mesh(path=path)), mesh(Mesh(path=path))
+        assert first is second
+        assert volume(Mesh(path=path)) == pytest.approx(size**3)
+    assert mesh(Mesh(path=path, scale=(2.0, 2.0, 2.0))) is not first
+
+
 def test_mesh_file_is_read(tmp_path) -> None:
     ball_file = tmp_path / "ball.stl"
     trimesh.creation.icosphere(subdivisions=3, radius=0.5).export(ball_file)

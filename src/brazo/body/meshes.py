@@ -6,6 +6,7 @@ process, because its records have a fixed size that can be checked against the f
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +73,20 @@ def load_triangles(path: str | Path) -> Triangles:
         raise BrazoError(f"{path}: cannot be read: {error.strerror or error}") from None
 
 
-def require_readable(path: Path) -> None:
-    """Raise BrazoError if a mesh file does not exist, is not a regular file or is too large."""
+def require_readable(path: Path) -> os.stat_result:
+    """Return the status of a mesh file.
+
+    Raises BrazoError if the file does not exist, is not a regular file or is too large.
+    """
     try:
-        size = require_regular(path).st_size
+        status = require_regular(path)
     except FileNotFoundError:
         raise BrazoError(f"{path}: no such mesh file") from None
-    if size > MAX_BYTES:
-        raise BrazoError(f"{path}: {size} bytes; the maximum for a mesh file is {MAX_BYTES}")
+    if status.st_size > MAX_BYTES:
+        raise BrazoError(
+            f"{path}: {status.st_size} bytes; the maximum for a mesh file is {MAX_BYTES}"
+        )
+    return status
 
 
 def checked(vertices: Any, faces: Any) -> Triangles:

@@ -21,11 +21,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 
 from brazo.body.creases import creased, same_place
-from brazo.body.meshes import MAX_COORDINATE, mesh_triangles
+from brazo.body.meshes import MAX_COORDINATE, mesh_triangles, require_readable
 from brazo.errors import BrazoError
 from brazo.model.shapes import (
     Beam,
@@ -76,13 +77,16 @@ def mesh(shape: Shape) -> SurfaceMesh:
     return surface
 
 
-@lru_cache(maxsize=4096)
 def triangles(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
     """Return the vertices (v, 3) float64 and faces (f, 3) int32 of the surface of a shape.
 
     No two vertices are at the same point.
     """
-    surface = mesh(shape)
+    return _merged(mesh(shape))
+
+
+@lru_cache(maxsize=4096)
+def _merged(surface: SurfaceMesh) -> tuple[np.ndarray, np.ndarray]:
     vertices, faces = _merge(surface.vertices, surface.faces)
     vertices.flags.writeable = False
     faces.flags.writeable = False
@@ -264,6 +268,27 @@ def _pattern(one: SurfaceMesh, count: int, radius: float) -> SurfaceMesh:
 
 
 def _from_mesh(shape: Mesh) -> SurfaceMesh:
+    path = shape.path
+    if path is None or shape.vertices is not None or path.suffix.lower() != ".stl":
+        return _with_normals(shape)
+    # An STL file contains the whole geometry, so its status tells whether it has changed.
+    status = require_readable(path)
+    version = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    return _from_stl(path, shape.scale, version)
+
+
+@lru_cache(maxsize=1024)
+def _from_stl(
+    path: Path, scale: tuple[float, float, float], version: tuple[int, ...]
+) -> SurfaceMesh:
+    """Return the surface of an STL file; `version` changes when the file changes.
+
+    Every load of a robot makes new `Mesh` objects of the same files.
+    """
+    return _with_normals(Mesh(path, scale))
+
+
+def _with_normals(shape: Mesh) -> SurfaceMesh:
     vertices, faces = mesh_triangles(shape)
     try:
         return SurfaceMesh(*creased(vertices, faces))

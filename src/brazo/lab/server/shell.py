@@ -13,6 +13,7 @@ import gzip
 import html
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
 
@@ -116,6 +117,7 @@ def dress(page: str) -> str:
     return dressed
 
 
+@lru_cache(maxsize=256)
 def _pack(suffix: str, content: bytes) -> _File:
     return _File(MEDIA_TYPES[suffix], gzip.compress(content, mtime=0))
 
