@@ -1,8 +1,7 @@
 """Two benchmark motions for controllers, derived from the robot: sines, and a quintic to a pose.
 
 Both start at the first pose of the robot file, and runs with them last `T_END` = 2 s.  No joint
-exceeds half of its speed limit.  The sines stay within the position limits.  The quintic exceeds a
-position limit only if both limits of a joint are near the first pose.
+exceeds half of its speed limit or leaves its position limits.
 """
 
 from __future__ import annotations
@@ -43,9 +42,18 @@ def quintic(robot: Robot) -> Trajectory:
     duration = 0.75 * T_END
     # The quintic's max speed is 15/8 of the mean.
     distance = np.minimum(1.5 * reach, 0.5 * _speeds(robot) * duration * 8.0 / 15.0)
-    distance = distance * np.where(np.arange(robot.n) % 2, -1.0, 1.0)
     low, high = robot.limits.T
-    distance = np.where((start + distance > high) | (start + distance < low), -distance, distance)
+
+    def fits(side: np.ndarray) -> np.ndarray:
+        end = start + side * distance
+        return (end >= low) & (end <= high)
+
+    side = np.where(np.arange(robot.n) % 2, -1.0, 1.0)
+    side = np.where(fits(side), side, -side)
+    # A joint with both limits near moves towards the farther one.
+    farther = np.where(high - start > start - low, 1.0, -1.0)
+    room = 0.9 * np.maximum(high - start, start - low)
+    distance = np.where(fits(side), side * distance, farther * room)
 
     def trajectory(t: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         x = min(t / duration, 1.0)
