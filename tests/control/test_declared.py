@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 import brazo
-from brazo.control import PID, Controller, controllers, track
+from brazo.control import PID, Controller, TorqueFunctions, controllers, track
 from brazo.control.benchmark import sines
 
 
@@ -30,6 +30,11 @@ def test_every_shipped_controller_refuses_an_unknown_attribute():
     for law in own:
         with pytest.raises(brazo.BrazoError, match=f"{law.__name__} has no attribute 'nothing'"):
             law().nothing = 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_advice_about_gains_is_only_for_controllers_with_gains():
+    with pytest.raises(brazo.BrazoError, match=r"TorqueFunctions has no attribute 'nothing'$"):
+        TorqueFunctions("").nothing = 1  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_a_robot_of_a_simulation_refuses_an_unknown_attribute():

@@ -58,6 +58,7 @@ def test_bad_gains_are_refused_and_change_nothing(pid, key, value, words):
         (PID(wn=0.0), "PID: wn = 0.0; it must be finite and greater than 0"),
         (PID(wn=[1, 2]), r"PID: wn has shape \(2,\); expected a number or \(6,\)"),
         (SlidingMode(layer=0.0), "must be greater than 0"),
+        (SlidingMode(reach=-1.0), "SlidingMode: reach = -1.0; it must be finite and at least 0"),
         (CartesianImpedance(stiffness=-5), "gain 'stiffness' for axis x is -5"),
         (CartesianImpedance(stiffness=[1] * 3), r"expected a number or an array of shape \(6,\)"),
         (LQR(zeta=0.5), "zeta = 0.5; it must be at least 0.7071"),

@@ -140,3 +140,16 @@ def test_sliding_mode_bounds_the_effect_of_a_load(puma):
     assert (robust.max_error < law.gains["layer"] / law.gains["slope"]).all()
     # A slow push shows 1 / (slope · reach / layer) of itself here, 1 / wn² there: a quarter.
     assert robust.max_error[1] / plain.max_error[1] == pytest.approx(0.25, rel=0.1)
+
+
+def test_sliding_mode_without_reach_is_computed_torque_on_its_slope(puma):
+    """v = r̈ + slope ė: the law of computed torque with kp = 0 and kd = slope."""
+    path = sines(puma)
+    q, qd, _ = path(0.0)
+    laws = SlidingMode(12.0, reach=0.0), ComputedTorque(kp=0.0, kd=12.0)
+    reference = Reference(*path(0.3))
+    torques = []
+    for law in laws:
+        law.bind(puma, 1e-3)
+        torques.append(law.torque(0.3, q, qd, reference))
+    assert torques[0] == pytest.approx(torques[1], rel=1e-12)

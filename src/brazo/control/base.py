@@ -233,7 +233,8 @@ class Controller(Declared, ABC):
                 f'controller.gains["{name}"] = value after bind(robot, dt).'
             )
             return self.name, (), advice
-        return self.name, gains, f"Set gains ({', '.join(gains)}) with controller.gains[name]."
+        advice = f"Set gains ({', '.join(gains)}) with controller.gains[name]." if gains else ""
+        return self.name, gains, advice
 
     def _unbound(self) -> BrazoError:
         return BrazoError(f"{self.name} is not bound to a robot; call bind(robot, dt) first")
@@ -261,13 +262,17 @@ def torque_limits(robot: Robot) -> np.ndarray:
     return np.array([drive.max_torque for drive in robot.model.drives], dtype=float)
 
 
-def per_joint(value: Any, robot: Robot, what: str) -> np.ndarray:
-    """Return an option as an array (n,); `value` is one positive number, or one per joint."""
+def per_joint(value: Any, robot: Robot, what: str, *, zero: bool = False) -> np.ndarray:
+    """Return an option as an array (n,); `value` is one positive number, or one per joint.
+
+    If `zero`, 0 is also allowed.
+    """
     array = floats(value, what)
     if array.shape not in ((), (robot.n,)):
         raise BrazoError(f"{what} has shape {array.shape}; expected a number or ({robot.n},)")
-    if not (np.isfinite(array) & (array > 0.0)).all():
-        raise BrazoError(f"{what} = {value}; it must be finite and greater than 0")
+    if not (np.isfinite(array) & ((array >= 0.0) if zero else (array > 0.0))).all():
+        least = "at least 0" if zero else "greater than 0"
+        raise BrazoError(f"{what} = {value}; it must be finite and {least}")
     return np.full(robot.n, array)
 
 

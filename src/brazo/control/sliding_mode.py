@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from brazo.codegen import maximum, minimum
 from brazo.control.base import per_joint
 from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
@@ -22,6 +24,7 @@ from brazo.control.gains import Gain
 from brazo.robot import Robot
 
 _LAYER_RATE = 4.0  # reach / layer in units of wn
+_REACH = 50.0  # rad/s², m/s²
 
 
 class SlidingMode(CompiledController):
@@ -39,15 +42,16 @@ class SlidingMode(CompiledController):
     wn: Any
 
     def __init__(
-        self, wn: Any = 25.0, *, slope: Any = None, reach: Any = 50.0, layer: Any = None
+        self, wn: Any = 25.0, *, slope: Any = None, reach: Any = _REACH, layer: Any = None
     ) -> None:
         super().__init__(slope=slope, reach=reach, layer=layer)
         self.wn = wn
 
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
         wn = per_joint(self.wn, robot, "SlidingMode: wn")
-        reach = per_joint(self._given.get("reach", 50.0), robot, "SlidingMode: reach")
-        return {"slope": wn, "layer": reach / (_LAYER_RATE * wn)}
+        reach = per_joint(self._given.get("reach", _REACH), robot, "SlidingMode: reach", zero=True)
+        # Without reach the layer has no effect; it only has to be greater than 0.
+        return {"slope": wn, "layer": np.where(reach > 0.0, reach, _REACH) / (_LAYER_RATE * wn)}
 
     def law(
         self, x: ControlSignals, gains: Mapping[str, Vector], state: State
