@@ -111,10 +111,11 @@ class Trace:
     def lag(self, most: float = 1.0) -> float:
         """Return the lag (s) of the follower that minimises the tracking error.
 
-        Lags from 0 to `most` (s) are tried, in steps of five cycles.
+        Lags from 0 to `most` (s), but below the length of the run, are tried in steps of five
+        cycles.
         """
         dt = self.t[1] - self.t[0]
-        steps = np.arange(0, max(int(most / dt), 1), 5)
+        steps = np.arange(0, min(max(int(most / dt), 1), len(self.t)), 5)
         sums = [float(np.mean(self.tracking(n * dt) ** 2)) for n in steps]
         return float(steps[int(np.argmin(sums))] * dt)
 
@@ -122,10 +123,11 @@ class Trace:
         """Return the tracking error `|x_follower(t) − x_master(t − lag)|` (k,), in m.
 
         Only the k cycles before the first contact of the follower are used.  Before the start of
-        the run the master is assumed to be at its initial position.
+        the run the master is assumed to be at its initial position, also if `lag` (s) is longer
+        than the run.
         """
-        n = round(lag / (self.t[1] - self.t[0]))
         x = self.master.x
+        n = min(round(lag / (self.t[1] - self.t[0])), len(x))
         before = np.concatenate([np.repeat(x[:1], n, axis=0), x[: len(x) - n]])
         return np.linalg.norm(self.follower.x - before, axis=1)[self.free]
 
