@@ -14,7 +14,7 @@ from brazo.program import Program, load_program, parse_program, program_names
 from brazo.program import steps as s
 from brazo.program.collision import LOOK
 from brazo.trajectory.curve_fields import CURVES
-from tests.program.scenes import ARM, program_of, sim_of
+from tests.program.scenes import ARM, program_of, run, sim_of
 
 FILE = Path("task.yaml")
 
@@ -235,6 +235,7 @@ triples = st.tuples(numbers, numbers, numbers)
 names = st.text(
     st.characters(exclude_categories=("C", "Z"), exclude_characters="$/"), min_size=1, max_size=12
 ) | st.sampled_from(["bar 1", "on", "null", "~", "3", "a: b", "# x", "- y", "1e5", "true", "no"])
+words = st.sampled_from(["gravity", "back-calculation", "none", "on", "true", "no", "null", "pi"])
 prose = st.characters(codec="utf-8", exclude_characters="$")
 speeds = st.one_of(
     st.just(s.Speed()),
@@ -341,7 +342,9 @@ simple = st.one_of(
         s.SetController,
         controller=names,
         gains=st.dictionaries(
-            names, numbers | st.lists(numbers, min_size=1, max_size=4).map(tuple), max_size=3
+            names,
+            numbers | st.booleans() | words | st.lists(numbers, min_size=1, max_size=4).map(tuple),
+            max_size=3,
         ),
     ),
     st.builds(s.Note, text=st.text(prose, max_size=30)),
@@ -390,13 +393,49 @@ def test_every_program_survives_the_way_to_text(program):
         ),
         ("set_controller: {controller: ideal, gains: {kp: 1}}", "controller 'ideal' has no gains"),
         ("set_controller: {gains: {stiffness: 1}}", "'stiffness'; available: "),
-        ("grip: 0.5N", "force 0.5 N is too low: a grasp needs at least 2 N"),
+        (
+            "set_controller: {controller: PID, gains: {kp: soft}}",
+            "gain 'kp' is 'soft'; it must be a number or a list of numbers",
+        ),
+        (
+            "set_controller: {controller: PID, gains: {feedforward: gravty}}",
+            "feedforward = 'gravty' is not one of none, gravity, full",
+        ),
+        (
+            "grip: 3N",
+            "force 3 N is too low: it gives 1.5 N on each pad, and a grasp needs 2 N (hold_force "
+            "of the cell's gripper); use at least 4 N",
+        ),
     ],
 )
 def test_slips_are_reported_before_the_first_step(step, wanted):
     with pytest.raises(BrazoError) as error:
         program_of(f"arm:\n  - {step}").start(sim_of(ARM))
     assert str(error.value).startswith("task.yaml:4: ") and wanted in str(error.value)
+
+
+def test_half_the_force_of_a_grip_is_that_of_a_pad():
+    program_of("arm: [{grip: 4N}]").start(sim_of(ARM))
+    with pytest.raises(BrazoError, match=r"'arm': grip force 3.9 N is too low"):
+        program_of("arm: [{grip: 60N}]").start(sim_of(ARM), grip_force=3.9)
+
+
+def test_options_of_a_controller_are_numbers_words_and_switches():
+    text = "{wn: 2*pi, feedforward: gravity, windup: back-calculation, fast: on, kp: [1, 2]}"
+    (step,) = program_of(f"arm: [{{set_controller: {{gains: {text}}}}}]").steps["arm"]
+    assert step.gains == {
+        "wn": 2 * math.pi, "feedforward": "gravity", "windup": "back-calculation", "fast": True,
+        "kp": (1.0, 2.0),
+    }  # fmt: skip
+    assert step.gains["fast"] is True
+
+
+def test_an_option_of_a_controller_acts_after_its_program_was_saved():
+    program = Program("t")
+    program.robot("arm").set_controller("PID", feedforward="gravity")
+    sim = sim_of(ARM)
+    assert run(sim, parse_program(program.to_yaml(), FILE)).succeeded
+    assert sim.robots["arm"].controller.feedforward == "gravity"
 
 
 def test_a_robot_that_is_not_there_is_reported_with_its_line():

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_$./]*(?: [A-Za-z0-9_$./]+)*")
-_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "pi"}
 
 
 def flow(value: Any) -> str:
@@ -31,7 +31,7 @@ def flow(value: Any) -> str:
 def plain_text(text: str) -> str:
     """Return a string as YAML text, in quotes unless it consists of simple words.
 
-    Words that YAML could read as a boolean or null are quoted, too.
+    Words that could be read as a boolean, null or number are quoted, too.
     """
     if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
         return text

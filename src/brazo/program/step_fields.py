@@ -316,13 +316,32 @@ def _set_controller(r: _StepReader, place: s.Place) -> s.Step:
     gains = {}
     if r.has("gains"):
         for name, field in r.given["gains"].mapping().items():
-            gains[name] = (
-                tuple(item.number() for item in field.items(100))
-                if field.is_list
-                else field.number()
-            )
+            gains[name] = _gain(field)
     controller = r.given["controller"].identifier() if r.has("controller") else None
     return r.make(s.SetController, place, controller=controller, gains=gains)
+
+
+def _gain(field: Field) -> s.Gain:
+    """Read a gain or another option of a controller; text is that of an option."""
+    if field.is_list:
+        return tuple(item.number() for item in field.items(100))
+    text = field.node.value
+    if isinstance(text, str) and text[:1].isalpha():
+        if field.node.quoted:
+            return text
+        if text in ("on", "off", "true", "false"):
+            return text in ("on", "true")
+        if not _is_expression(text):
+            return text
+    return field.number()
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        units.parse_expression(text, ()).evaluate()
+    except BrazoError:
+        return False
+    return True
 
 
 def _note(r: _StepReader, place: s.Place) -> s.Step:

@@ -36,6 +36,7 @@ from brazo.errors import BrazoError
 Triple = tuple[float, float, float]
 Plan = Literal["direct", "free", "unchecked"]
 Orientation = Literal["full", "nearest", "free"]
+Gain = float | bool | str | tuple[float, ...]  # text or bool: another option of a controller
 PLANS: tuple[Plan, ...] = ("direct", "free", "unchecked")
 ORIENTATIONS: tuple[Orientation, ...] = ("full", "nearest", "free")
 VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
@@ -349,7 +350,7 @@ class SetController(Step):
     """Set the controller and its gains; without `controller`, set gains of the current one."""
 
     controller: str | None = None
-    gains: Mapping[str, float | tuple[float, ...]] = field(default_factory=dict)
+    gains: Mapping[str, Gain] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.controller is None and not self.gains:

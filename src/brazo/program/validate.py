@@ -19,7 +19,7 @@ from brazo.program.frames import frame_names
 from brazo.program.point_targets import named, resolved
 from brazo.program.program import Goal, Program
 from brazo.simulation import SimRobot, Simulation
-from brazo.world.gripper import WorldGripper
+from brazo.world.gripper import PAD_SHARE, WorldGripper
 
 MAX_FLAT = 100_000
 IDEAL = "ideal"
@@ -143,15 +143,17 @@ def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
 def force_mistake(force: float, gripper: WorldGripper, minimum: float) -> str:
     """Return a message if a gripper cannot grip with `force` (N); "" if it can.
 
-    `minimum` (N) is the force that a grasp needs on each pad.
+    `minimum` (N) is the force that a grasp needs on each pad.  Each pad gets a part `PAD_SHARE` of
+    `force`.
     """
     maximum = gripper.description.max_force
     if force > maximum:
         return f"force {force:g} N; the max of the gripper is {maximum:g} N"
-    if force < minimum and not gripper.weld:
+    if PAD_SHARE * force < minimum and not gripper.weld:
         return (
-            f"force {force:g} N is too low: a grasp needs at least {minimum:g} N on each pad "
-            "(hold_force of the cell's gripper)"
+            f"force {force:g} N is too low: it gives {PAD_SHARE * force:g} N on each pad, and a "
+            f"grasp needs {minimum:g} N (hold_force of the cell's gripper); use at least "
+            f"{minimum / PAD_SHARE:g} N"
         )
     return ""
 
@@ -226,13 +228,20 @@ class _Check:
                     "to set",
                 )
             return
-        known = [gain.name for gain in self.controller.GAINS]
+        known = numeric = [gain.name for gain in self.controller.GAINS]
         if step.controller is not None:
             options = inspect.signature(self.controller).parameters.values()
             named = [one.name for one in options if one.kind is not one.VAR_KEYWORD]
             known = list(dict.fromkeys([*known, *named]))
-        for gain in step.gains:
+        for gain, value in step.gains.items():
             self.name(step, gain, known, f"gain of {self.controller.__name__}")
+            if gain in numeric and isinstance(value, str | bool):
+                _fail(step, f"gain '{gain}' is {value!r}; it must be a number or a list of numbers")
+        if step.controller is not None and any(isinstance(v, str) for v in step.gains.values()):
+            try:
+                self.controller(**step.gains)  # checks the words that its options allow
+            except BrazoError as error:
+                _fail(step, str(error))
 
     def _joints(self, step: s.MoveJoints) -> None:
         arm = self.robot.arm

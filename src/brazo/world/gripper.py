@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 SIDES = (("left", 1.0), ("right", -1.0))
 GRASP = 0.7  # position of the tool frame along a finger that has no drawn part, 0..1
+PAD_SHARE = 0.5  # part of the drive force that acts on each pad
 SERVO_RANGE = 0.005  # m, error of the opening at which the servo reaches max force
 FORCE, OPENING = 0.0, 1.0  # modes of a command: its first number in the user data
 _NOTHING = Inertia(0.0, frozen(np.zeros(3)), frozen(np.zeros((3, 3))))
@@ -266,7 +267,7 @@ def _drive(assembly: Assembly, robot: str, slides: list[Any], gripper: Gripper) 
     mujoco = engine()
     tendon = assembly.spec.add_tendon(name=f"{robot}/gripper drive")
     for slide in slides:
-        tendon.wrap_joint(slide.name, 0.5)
+        tendon.wrap_joint(slide.name, PAD_SHARE)
     motor = assembly.spec.add_actuator(name=f"{robot}/gripper drive", target=tendon.name)
     motor.trntype = mujoco.mjtTrn.mjTRN_TENDON
     motor.set_to_motor()
