@@ -84,3 +84,21 @@ def test_the_names_that_a_program_uses_are_found():
     assert used["box"][0] == "left, step 1 (move_to, line 7)"
     assert used["table"][-1] == "goals"
     assert used["right"] == ["steps of right"]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "[{move_to: {to: above}}]",
+        "[{line: {to: above}}]",
+        "[{move_joints: above}]",
+        "[{repeat: {times: 2, do: [{move_to: {to: above}}]}}]",
+        "[{for_each: {as: p, of: [above], do: [{move_to: {to: $p}}]}}]",
+    ],
+)
+def test_the_frame_of_a_point_is_used_by_the_steps_that_move_to_it(steps):
+    points = "points: {left: [{name: above, xyz: [0, 0, 0.1], rpy: [180deg, 0, 0], in: box}]}\n"
+    used = names_used(parse_program(f"name: t\n{points}robots: {{left: {steps}}}\n"))
+    assert used["box"][0].startswith("left, step 1 (")
+    other = names_used(parse_program(f"name: t\n{points}robots: {{left: [{{wait: 1s}}]}}\n"))
+    assert "box" not in other

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from brazo.operate.points import Point
 from brazo.program import steps as s
+from brazo.program.point_targets import named
 from brazo.program.program import Program
 
 _OWN = ("world", "base", "tool")  # frames that every cell has
@@ -14,7 +16,8 @@ def names_used(program: Program) -> dict[str, list[str]]:
     """Return the robots, bodies, fixtures, chutes and frames that a program names.
 
     Each name is mapped to the locations where it is used, such as `arm, step 3 (grip)`, with the
-    line if the program was read from a file.  Only steps and goals are searched, not points.
+    line if the program was read from a file.  The frame of a point counts as used by the steps that
+    move to the point.
     """
     found: dict[str, list[str]] = {}
 
@@ -26,11 +29,12 @@ def names_used(program: Program) -> dict[str, list[str]]:
 
     for robot, steps in program.steps.items():
         use(robot, f"steps of {robot}")
+        points = named(program.points.get(robot, ()))
         for number, step in enumerate(steps, 1):
             for one in _inner(step):
                 line = "" if step.place is None else f", line {step.place.line}"
                 where = f"{robot}, step {number} ({s.verb_of(one)}{line})"
-                for name in _names(one):
+                for name in (*_names(one), *_point_frames(one, points)):
                     use(name, where)
     for goal in program.goals:
         for name in (goal.body, goal.chute, goal.on):
@@ -63,3 +67,17 @@ def _names(step: s.Step) -> Sequence[str | None]:
             return (body, chute)
         case _:
             return ()
+
+
+def _point_frames(step: s.Step, points: Mapping[str, Point]) -> list[str]:
+    """Return the frames of the points to which a step moves."""
+    match step:
+        case s.MoveJoints(to=str(name)):
+            pass
+        case s.MoveTo(target=s.Target(point=str(name))) | s.Line(target=s.Target(point=str(name))):
+            pass
+        case _:
+            return []
+    # A variable may stand for any point.
+    any_point = s.VARIABLE.search(name) is not None
+    return [p.frame for p in points.values() if p.T is not None and (any_point or p.name == name)]
