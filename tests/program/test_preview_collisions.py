@@ -10,7 +10,7 @@ from brazo.program.preview_collisions import preview_collisions
 from brazo.program.validate import validate
 from brazo.simulation import Simulation
 from brazo.world import load_cell
-from tests.program.scenes import program_of, run, sim_of
+from tests.program.scenes import ARM, PILLAR, program_of, run, sim_of
 
 WALL = """
 robots: [{name: arm, robot: puma560}]
@@ -33,6 +33,18 @@ def test_a_step_that_collides_is_that_at_which_a_run_fails():
     assert execution.failed and hit.short.split(" at t")[0] in str(execution.failure)
     time = float(str(execution.failure).partition("t = ")[2].partition(" s")[0])
     assert hit.t == pytest.approx(time, abs=0.011)
+
+
+@pytest.mark.parametrize(("x", "contact"), [(0.64, True), (0.68, False)])
+def test_of_an_unchecked_motion_only_contacts_are_reported_as_a_run_fails_at_them(x, contact):
+    cell = ARM + PILLAR.replace("0.45", str(x))
+    step = "{move_joints: {to: [-60deg, 0, 0, 5cm, 0], plan: %s}}"
+    direct, unchecked = (
+        program_of(f"arm: [{step % plan}]", "clearance: 20mm\n") for plan in ("direct", "unchecked")
+    )
+    assert hits_of(sim_of(cell), direct) and run(sim_of(cell), direct).failed
+    assert bool(hits_of(sim_of(cell), unchecked)) == contact
+    assert run(sim_of(cell), unchecked).failed == contact
 
 
 def test_the_shipped_program_has_no_collisions():

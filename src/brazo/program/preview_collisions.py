@@ -1,8 +1,10 @@
 """Collisions of a kinematic preview: the planned motions of its steps, checked against the cell.
 
 Each motion is checked as in a run (`brazo.program.collision`): with the body in the gripper, and
-with the other robots and bodies at their poses at the same time in the preview.  Motions with
-`plan: unchecked` are checked, too.  The following are not reported:
+with the other robots and bodies at their poses at the same time in the preview.  A run does not
+check motions with `plan: unchecked`, but it fails if they touch something.  Of these motions,
+contacts are therefore reported, and distances below the clearance are not.  The following are not
+reported, either:
 
 - motions with `plan: free`, because a run plans another path if the direct one collides;
 - contacts with a robot that moves at the same time, because a run waits for it;
@@ -15,7 +17,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from brazo.program import steps as s
 from brazo.program.collision import Checker, Hit, MovingRobot
 from brazo.program.moves import CHECK_DT
 from brazo.program.preview import Preview, PreviewStep
@@ -23,6 +24,7 @@ from brazo.simulation import Simulation
 
 Array = np.ndarray
 _AWAY = np.array([[1.0, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1e3], [0, 0, 0, 1]])  # far from all
+_CONTACT = 1e-6  # m, clearance of motions of which only contacts are reported
 
 
 def preview_collisions(
@@ -34,7 +36,7 @@ def preview_collisions(
     ----------
     preview : the preview, with planned motions.
     sim : the simulation of the preview; its model is copied under its lock.
-    clearance : min distance, m.
+    clearance : min distance, m, of motions that a run checks.
 
     Returns
     -------
@@ -43,15 +45,13 @@ def preview_collisions(
     found: dict[str, dict[int, Hit]] = {}
     for robot, steps in preview.steps.items():
         for index, step in enumerate(steps):
-            if step.motions and not _planned_free(preview.step(robot, index)):
-                hit = _hit(preview, sim, robot, step, clearance)
+            plan = getattr(preview.step(robot, index), "plan", "direct")
+            if step.motions and plan != "free":
+                distance = _CONTACT if plan == "unchecked" else clearance
+                hit = _hit(preview, sim, robot, step, distance)
                 if hit is not None:
                     found.setdefault(robot, {})[index] = hit
     return found
-
-
-def _planned_free(step: s.Step) -> bool:
-    return getattr(step, "plan", "direct") == "free"
 
 
 def _hit(
