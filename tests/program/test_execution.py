@@ -7,7 +7,7 @@ import pytest
 
 import brazo
 from brazo.errors import BrazoError
-from brazo.model.transforms import rot_x
+from brazo.model.transforms import rot_x, rot_z
 from brazo.program import Program
 from brazo.trajectory import quintic
 from tests.program.scenes import ARM, BAR, PILLAR, TWO, program_of, run, sim_of, texts
@@ -156,6 +156,27 @@ arm:
   - move_to: {xyz: [0, 0, 85mm], rpy: [180deg, 0, 0], in: bar}
   - line: {xyz: [0, 0, 6mm], in: bar}
 """
+
+
+def test_the_angle_of_a_body_that_is_only_rotated_is_shown():
+    sim = sim_of(BAR)
+    T = sim.world.pose("bar").copy()
+    T[:3, :3] = rot_z(np.radians(30.0))[:3, :3] @ T[:3, :3]
+    sim.world.place("bar", T)
+    done = run(sim, program_of("arm: [{grip: {body: bar, timeout: 0.1s}}]"))
+    assert done.failure.why.startswith(
+        "bar was rotated by 30.0° from its start orientation when the program started: reset first"
+    )
+
+
+def test_the_angle_of_a_body_that_is_moved_and_rotated_is_shown():
+    sim = sim_of(BAR)
+    T = sim.world.pose("bar").copy()
+    T[:3, :3] = rot_z(np.radians(30.0))[:3, :3] @ T[:3, :3]
+    T[:3, 3] = 2.0, -1.0, 0.015
+    sim.world.place("bar", T)
+    done = run(sim, program_of("arm: [{grip: {body: bar, timeout: 0.1s}}]"))
+    assert "but at (2.000, -1.000, 0.015) m, rotated by 30.0°: reset first" in done.failure.why
 
 
 @pytest.mark.parametrize(
@@ -336,6 +357,42 @@ def test_a_held_body_goes_to_its_own_target():
     T = sim.world.pose("bar")
     assert T[:3, 3] == pytest.approx([0.2, 0.3, 0.15], abs=2e-3)
     assert np.degrees(np.arctan2(T[1, 0], T[0, 0])) == pytest.approx(40, abs=1)
+
+
+def test_pads_on_two_bodies_are_both_reported():
+    one = "{name: %s, box: [40cm, 14mm, 3cm], mass: 0.3, xyz: [0.3, %s, 15mm]}"
+    pair = f"bodies: [{one % ('near', 0.1925)}, {one % ('far', 0.2075)}]\n"
+    sim = sim_of(BAR.partition("bodies")[0] + pair)
+    done = run(sim, program_of("""
+arm:
+  - move_to: {xyz: [0.3, 0.2, 8cm], rpy: [180deg, 0, 0], gripper_symmetric: on}
+  - line: {xyz: [0.3, 0.2, 21mm]}
+  - grip: {force: 20N, timeout: 2s}
+"""))  # fmt: skip
+    touched = sorted(sim.world.grasp("arm").left), sorted(sim.world.grasp("arm").right)
+    assert sorted(touched) == [["far"], ["near"]]
+    left, right = (names[0] for names in touched)
+    assert f"the left pad touches {left}, the right pad {right}, gripper opening" in str(
+        done.failure
+    )
+
+
+def test_a_body_that_is_still_held_after_a_release_is_reported():
+    sim = sim_of(BAR)
+    done = run(sim, program_of(PICK + "  - release: {opening: 29.5mm, timeout: 1s}"))
+    assert sim.world.grasp("arm").held == "bar"
+    assert "the gripper still holds bar 1 s after the start of the release" in done.failure.why
+
+
+def test_each_pad_presses_with_half_the_drive_force():
+    sim = sim_of(BAR)
+    narrow = PICK.replace("  - grip: {body: bar, force: 100N}", "  - release: 34mm")
+    assert run(sim, program_of(narrow.replace("  - line: {by: [0, 0, 8cm]}\n", ""))).succeeded
+    sim.robots["arm"].grip(3.0)
+    sim.step(8000)
+    grasp = sim.world.grasp("arm")
+    assert grasp.body == "bar" and grasp.force == pytest.approx(1.5, abs=1e-3)
+    assert grasp.held is None  # hold_force is 2 N
 
 
 def test_gripping_nothing_is_reported():
@@ -610,6 +667,34 @@ def test_pause_does_not_count_for_the_grip_timeout():
     while not execution.done and execution.states["scara1"].index < 8:
         sim.step(100)
     assert execution.failure is None
+
+
+def test_pause_does_not_count_for_the_timeout_of_a_motion():
+    sim = sim_of(ARM)
+    text = "arm:\n  - set_controller: {controller: PDGravity, gains: {kp: 0, kd: 20}}\n"
+    program = program_of(text + "  - move_joints: {to: [0, 0, 0, 5cm, 0], timeout: 0.5s}")
+    execution = program.start(sim)
+    sim.step()
+    while sim.robots["arm"].moving:
+        sim.step()
+    end = sim.time
+    sim.step(100)
+    execution.pause()
+    sim.step(1000)
+    execution.resume()
+    while not execution.done:
+        sim.step()
+    assert execution.failure.time - end == pytest.approx(1.5, abs=0.02)
+
+
+def test_the_progress_of_a_robot_names_its_step_until_it_is_done():
+    sim = sim_of(ARM)
+    execution = program_of("arm: [{wait: 0.1s}, {note: end}]").start(sim)
+    sim.step()
+    assert str(execution.states["arm"]) == "arm: step 1 of 2, wait (task.yaml:3)"
+    while not execution.done:
+        sim.step()
+    assert str(execution.states["arm"]) == "arm: done, 2 steps"
 
 
 def test_wait_is_suspended_by_a_pause():

@@ -97,8 +97,13 @@ class Actions:
         gripper = self.robot.world.gripper
         assert gripper is not None
         if grasp.body is None:
-            touched = sorted({*grasp.left, *grasp.right})
-            what = f"only one pad touches {touched[0]}" if touched else "no pad is in contact"
+            left, right = (", ".join(sorted(pad)) for pad in (grasp.left, grasp.right))
+            if left and right:
+                what = f"the left pad touches {left}, the right pad {right}"
+            elif left or right:
+                what = f"only one pad touches {left or right}"
+            else:
+                what = "no pad is in contact"
             return f"{what}, gripper opening {1e3 * gripper.opening:.1f} mm"
         if not grasp.suitable:
             return (
@@ -123,6 +128,13 @@ class Actions:
         begin = self.execution.clock
         while monitor.held.get(name) is not None or gripper.opening < wanted - _OPEN:
             if self.execution.clock - begin > step.timeout:
+                held = monitor.held.get(name)
+                if held is not None and gripper.opening >= wanted - _OPEN:
+                    raise BrazoError(
+                        f"the gripper still holds {held} {step.timeout:g} s after the start of the "
+                        f"release, at an opening of {1e3 * gripper.opening:.1f} mm; use a larger "
+                        "opening"
+                    )
                 raise BrazoError(
                     f"the gripper opening is {1e3 * gripper.opening:.1f} mm after "
                     f"{step.timeout:g} s; the target is {1e3 * wanted:.1f} mm"

@@ -29,11 +29,20 @@ class Displaced:
     found: Array  # (4, 4), when the program started
 
     def __str__(self) -> str:
-        return (
-            f"{self.body} was not at its start position {position_text(self.start[:3, 3])} when "
-            f"the program started, but at {position_text(self.found[:3, 3])}: reset first "
-            "(Reset and run in the lab, sim.reset() in Python)"
-        )
+        turned = float(angle_between(self.start[:3, :3], self.found[:3, :3]))
+        places = [position_text(T[:3, 3]) for T in (self.start, self.found)]
+        if places[0] == places[1]:
+            what = (
+                f"{self.body} was rotated by {np.degrees(turned):.1f}° from its start orientation "
+                "when the program started"
+            )
+        else:
+            angle = f", rotated by {np.degrees(turned):.1f}°" if turned > ANGLE else ""
+            what = (
+                f"{self.body} was not at its start position {places[0]} when the program started, "
+                f"but at {places[1]}{angle}"
+            )
+        return f"{what}: reset first (Reset and run in the lab, sim.reset() in Python)"
 
 
 def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:

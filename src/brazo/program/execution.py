@@ -52,6 +52,8 @@ class RobotProgress:
     status: Status
 
     def __str__(self) -> str:
+        if self.index >= self.count:
+            return f"{self.robot}: done, {self.count} steps"
         at = f" ({self.place})" if self.place else ""
         return f"{self.robot}: step {self.index + 1} of {self.count}, {self.text}{at}"
 
@@ -175,7 +177,7 @@ class Execution:
     def clock(self) -> float:
         """Simulation time (s) minus the duration of past pauses.
 
-        The timeouts of grips, releases, waits and syncs are measured with this clock.
+        The timeouts of motions, grips, releases, waits and syncs are measured with this clock.
         """
         return self.sim.time - self._lost
 

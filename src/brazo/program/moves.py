@@ -281,16 +281,16 @@ class Moves:
     def _arrive(self, tolerance: s.Tolerance) -> Iterator[float]:
         """Wait until the tool is within tolerance of the end of the motion.
 
-        Raises `BrazoError` after the timeout.
+        Raises `BrazoError` after the timeout, in which pauses do not count.
         """
-        due = self.sim.time
+        due = self.execution.clock
         while True:
             target, tool = reference_tool(self.robot), self.robot.tool()
             away = float(np.linalg.norm(tool[:3, 3] - target[:3, 3]))
             turned = float(angle_between(tool[:3, :3], target[:3, :3]))
             if away <= tolerance.within and turned <= MAX_ANGLE:
                 return
-            if self.sim.time - due > tolerance.timeout:
+            if self.execution.clock - due > tolerance.timeout:
                 raise BrazoError(
                     f"{self.robot.name} is {1e3 * away:.1f} mm and {np.degrees(turned):.1f}° from "
                     f"its target {tolerance.timeout:g} s after the planned end of the motion "
