@@ -1,7 +1,10 @@
 """What parameters measure, by their units and by their use."""
 
+import pytest
+
 from brazo import units
 from brazo.formats.library import robot_directory, robot_names
+from brazo.formats.robot_yaml.edit import edited
 from brazo.formats.robot_yaml.parameter_use import parameter_dimensions
 from brazo.formats.robot_yaml.robot_file import RobotFile
 
@@ -31,3 +34,17 @@ def test_every_parameter_of_the_shipped_robots_has_a_dimension():
         file = RobotFile.read(robot_directory() / f"{name}.yaml")
         found = parameter_dimensions(file)
         assert set(found.values()) <= {units.LENGTH, units.MASS, units.ANGLE}, name
+
+
+@pytest.mark.parametrize("name", robot_names())
+def test_lengths_of_shipped_robots_may_be_given_in_any_unit(name):
+    file = RobotFile.read(robot_directory() / f"{name}.yaml")
+    values = file.names()
+    in_cm = {
+        f"parameters.{parameter}": f"{100.0 * values[parameter].value!r}cm"
+        for parameter, dimension in parameter_dimensions(file).items()
+        if dimension == units.LENGTH
+    }
+    model = RobotFile(edited(file.root, in_cm)).build()
+    for parameter, quantity in values.items():
+        assert model.parameters[parameter] == pytest.approx(quantity.value, rel=1e-12)

@@ -64,6 +64,21 @@ def test_other_parameters_are_numbers_and_expressions_stay():
         robot_yaml(file.root, {"L9": 1.0})
 
 
+def test_edited_parameter_keeps_its_dimension():
+    file = RobotFile.read(robot_directory() / "rv2aj.yaml")  # contains scale: [1, 1, OA/297.5mm]
+    text = robot_yaml(file.root, {"OA": 0.35})
+    assert "OA: 0.35m" in text
+    assert RobotFile.parse(text).build().parameters == file.build({"OA": 0.35}).parameters
+
+
+@given(st.floats(-1e6, 1e6), st.sampled_from(["3", "30deg", "2kg*(1cm)^2", "1m/(2s)^2", "5cm*2m"]))
+def test_edited_parameters_are_read_back_exactly(value, original):
+    text = f"name: a\nparameters: {{p: {original}}}\njoints: [{{a: 1}}]\n"
+    file = RobotFile.parse(text)
+    again = RobotFile.parse(robot_yaml(file.root, {"p": value})).names()["p"]
+    assert again == file.names({"p": value})["p"]
+
+
 def test_robots_of_other_formats_are_not_written():
     with pytest.raises(BrazoError, match="expected a robot file"):
         robot_yaml(parse_document("[1, 2]"))

@@ -1,9 +1,10 @@
 """Writer of robot files: the fields as they were read, with the edited values.
 
 The original fields are written, not the model derived from them: `a: L1` stays `a: L1`, `80mm`
-stays `80mm`, and only edited values become numbers.  Comments are lost, because the reader ignores
-them.  The layout is that of the shipped files: a list or mapping below the first level is on one
-line, or wrapped if it is too long.
+stays `80mm`, and only edited values become numbers.  The number of an edited parameter has a unit
+if the original value has one, because expressions such as `L1/250mm` depend on it.  Comments are
+lost, because the reader ignores them.  The layout is that of the shipped files: a list or mapping
+below the first level is on one line, or wrapped if it is too long.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ import re
 import textwrap
 from collections.abc import Mapping
 
-from brazo.errors import BrazoError
+from brazo import units
 from brazo.formats.document import Field, Node
+from brazo.formats.robot_yaml.robot_file import RobotFile
 
 WIDTH = 100  # columns
 _PROSE = 60  # characters; longer text is written as a folded paragraph
@@ -30,19 +32,29 @@ def robot_yaml(root: Field, parameters: Mapping[str, float] | None = None) -> st
     lines = []
     for key, (_, node) in fields.items():
         if key == "parameters" and parameters:
-            node = _with_values(node, parameters)
+            values = RobotFile(Field(root.node, root.name, root.path)).names(parameters)
+            node = _with_values(node, {name: values[name] for name in parameters})
         lines += _field(key, node)
     return "\n".join(lines) + "\n"
 
 
-def _with_values(block: Node, values: Mapping[str, float]) -> Node:
-    given = dict(block.value) if isinstance(block.value, dict) else {}
+def _with_values(block: Node, values: Mapping[str, units.Quantity]) -> Node:
+    assert isinstance(block.value, dict)
+    given = dict(block.value)
     for name, value in values.items():
-        if name not in given:
-            known = ", ".join(given) or "none"
-            raise BrazoError(f"unknown parameter '{name}'; this robot has: {known}")
-        given[name] = (given[name][0], Node(block.line, repr(float(value))))
+        given[name] = (given[name][0], Node(block.line, _quantity(value)))
     return Node(block.line, given)
+
+
+def _quantity(given: units.Quantity) -> str:
+    """Return a quantity as text: `0.3m`, or `0.3` if no unit was given."""
+    number = repr(given.value)
+    powers = given.dimension or units.NUMBER
+    for unit, (scale, dimension) in units.UNITS.items():
+        if scale == 1.0 and dimension == powers:
+            return number + unit
+    bases = zip(("m", "kg", "s", "rad", "A"), powers, strict=True)
+    return number + "".join(f"*(1{base})^{power}" for base, power in bases if power)
 
 
 def _field(key: str, node: Node) -> list[str]:
