@@ -72,6 +72,10 @@ class DeltaKinematics:
         T[..., :3, 3] += P
         return T
 
+    def has_pose(self, q) -> np.ndarray:
+        """Mask (...) of the configurations at which the rods can be connected to the platform."""
+        return delta.fk(self.model, self._read(q))[1]
+
     def frames(self, q, out=None, threads=None) -> np.ndarray:
         """Poses of base, arms, rods and platform in the base frame (..., bodies, 4, 4)."""
         q = self._read(q)

@@ -77,6 +77,10 @@ class TreeKinematics:
     def frames(self) -> Kernel:
         return self.kernels.frames
 
+    def has_pose(self, q) -> np.ndarray:
+        """Mask (...) of the configurations (..., n) at which the tool has a pose: all."""
+        return np.ones(np.shape(q)[:-1], dtype=bool)
+
     def frame(self, q, link: str) -> np.ndarray:
         """Pose (..., 4, 4) of a named body or link in the base frame."""
         body, T = self.locate(link)

@@ -26,10 +26,8 @@ import numpy as np
 
 from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
-from brazo.kinematics.closed_form import delta
 from brazo.kinematics.measures import ROWS, Rows
 from brazo.kinematics.sampling import sampling_box
-from brazo.model.description import DeltaModel
 from brazo.recording.parquet import parquet_source, write_parquet
 from brazo.recording.source import memory_source
 from brazo.robot import Robot, load
@@ -144,7 +142,7 @@ def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
     Raises `BrazoError` if none has a solution.
     """
     one_of(rows, ROWS, "rows")
-    q = q[_solvable(arm, q)]
+    q = q[arm._kinematics.has_pose(q)]
     if not len(q):
         raise BrazoError(f"{arm.name}: no sampled joint position has a forward kinematics solution")
     places, values = [], []
@@ -153,13 +151,6 @@ def sampled(arm: Robot, q: Array, rows: Rows) -> tuple[Array, Array]:
         places.append(np.asarray(arm.fk(part))[:, :3, 3])
         values.append(manipulability(arm, part, rows))
     return np.concatenate(places), np.concatenate(values)
-
-
-def _solvable(arm: Robot, q: Array) -> Array:
-    """Return a mask (m,) of the joint positions (m, n) that have a forward kinematics solution."""
-    if isinstance(arm.model, DeltaModel):
-        return delta.fk(arm.model, q)[1]
-    return np.ones(len(q), dtype=bool)
 
 
 def manipulability(arm: Robot, q: Array, rows: Rows = "linear") -> Array:
