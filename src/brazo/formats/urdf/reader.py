@@ -226,7 +226,7 @@ def _without_idle_mimics(document: Document, connections: list[Connection]) -> l
     result = {c.name: c for c in connections}
     while idle := [c for c in moving if c.mimic is not None and c.mimic.master in values]:
         for c in idle:
-            assert c.mimic is not None
+            assert c.kind != "fixed" and c.mimic is not None
             document.note(c.source, f"mimics the fixed joint '{c.mimic.master}': read as fixed")
             value = c.mimic.multiplier * values[c.mimic.master] + c.mimic.offset
             still = c.before @ motion(c.kind, c.axis, value)
