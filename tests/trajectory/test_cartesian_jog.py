@@ -7,7 +7,7 @@ import brazo
 from brazo.errors import BrazoError
 from brazo.formats.library import robot_names
 from brazo.kinematics.orientation import angle_between, rotvec_from_matrix
-from brazo.trajectory import CartesianJog, ToolLimits, limits_of
+from brazo.trajectory import CartesianJog, Limits, Sample, ToolLimits, limits_of
 from brazo.world.cell import default_start
 
 DT = 0.01
@@ -193,6 +193,26 @@ def test_every_shipped_robot_jogs_along_all_its_axes_from_its_start(name):
         moved = np.concatenate([(arm.fk(jog.state.q) - arm.fk(q))[:3, 3], moved])
         assert (moved @ velocity > 1e-4) == feasible
         assert (jog.reason == "") == feasible
+
+
+def test_the_limit_that_a_step_would_pass_is_named_with_its_unit():
+    arm, q = start("scara2")
+    limits = Limits(
+        [np.pi, np.pi, np.pi, 0.5, np.pi], [9, 9, 9, 2, 9], [99, 99, 99, 20, 99], arm.limits
+    )
+    jog = CartesianJog(arm, limits, q)
+    rest = np.zeros(arm.n)
+    here = Sample(q, rest, rest)
+
+    def step(joint, speed=0.0, acceleration=0.0, dt=1.0):
+        unit = np.eye(arm.n)[joint]
+        return jog._breach(here, Sample(q, speed * unit, acceleration * unit), dt, 1.0)
+
+    assert step(1, speed=4.0) == "joint 2 (elbow) would pass its speed limit, 180.00°/s"
+    assert step(3, speed=0.6) == "joint 4 (quill) would pass its speed limit, 500.00 mm/s"
+    told = "joint 4 (quill) would pass its acceleration limit, 2000.00 mm/s²"
+    assert step(3, acceleration=3.0) == told
+    assert step(3, acceleration=1.0, dt=0.01).endswith("its jerk limit, 20000.00 mm/s³")
 
 
 def test_at_a_joint_limit_it_stops_with_a_reason():

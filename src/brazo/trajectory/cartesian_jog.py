@@ -32,7 +32,7 @@ import numpy as np
 from brazo.checks import one_of, positive
 from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
-from brazo.kinematics.result import LIMIT_TOLERANCE, violations
+from brazo.kinematics.result import LIMIT_TOLERANCE, joint_text, violations
 from brazo.trajectory.base import Sample
 from brazo.trajectory.follow import hermite_end, onto
 from brazo.trajectory.go_to import GoTo
@@ -394,16 +394,17 @@ class CartesianJog:
         """
         limits = self.limits
         jerk = np.abs(new.qdd - old.qdd) / dt
-        for what, value, most in (
-            ("speed", np.abs(new.qd), limits.speed),
-            ("acceleration", np.abs(new.qdd), limits.acceleration),
-            ("jerk", jerk, limits.jerk),
+        for what, per, value, most in (
+            ("speed", "/s", np.abs(new.qd), limits.speed),
+            ("acceleration", "/s²", np.abs(new.qdd), limits.acceleration),
+            ("jerk", "/s³", jerk, limits.jerk),
         ):
             past = value > most
             if past.any():
                 i = int(np.argmax(past))
+                limit = joint_text(self.robot.joint_kinds[i], float(most[i])) + per
                 near = f": {self._singularity(new.q)}" if margin < 0.1 else ""
-                return f"{self._joint(i)} would pass its {what} limit{near}"
+                return f"{self._joint(i)} would pass its {what} limit, {limit}{near}"
         rest = reach(self._stopper.plan(new.q, new.qd, new.qdd, np.zeros(limits.n)))
         for i, (lowest, highest) in enumerate(rest):
             # A joint outside its limits may move back.
