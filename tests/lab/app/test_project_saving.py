@@ -50,6 +50,19 @@ def names(lab, robot: str = "scara1") -> list[str]:
     return [one.name for one in lab.points.of(robot)]
 
 
+def test_the_question_about_a_running_program_says_that_the_project_is_kept(lab, page):
+    text = "name: wave\nrobots:\n  scara1:\n    - wait: 5s\n"
+    page.send(["pendant/teach"], ["program/text", text], ["program/run"], ["pause"])
+    page.send(["open", "robot:delta"])
+    question = page.reported["question"]
+    assert question["lost"] == ["Program wave is running at step 1 of 1"]
+    assert question["note"] == "All other work stays saved in the project."
+    page.send(["unsaved/discard", question["number"]])
+    assert lab.sim.cell.name == "delta"
+    page.send(["open", "robot:scara1"])
+    assert names(lab) == ["P1"]
+
+
 def add_robot(page) -> None:
     """Add a robot; it is compiled in a job."""
     page.send(["scene/add-robot", "robot:scara1"])

@@ -204,6 +204,7 @@ def test_robots_panel_and_imported_file_also_ask(lab, page):
     page.send(["pendant/teach"], ["robots/open", "cell:cooperative"])
     until(page, lambda: asked(page))
     assert page.reported["question"]["text"] == "Opening cooperative discards:"
+    assert page.reported["question"]["note"] == ""  # no project keeps the work
     answer(page, "cancel")
     bring(lab, "mine.yaml", lab.sim.cell.path.read_bytes())
     until(page, lambda: asked(page))

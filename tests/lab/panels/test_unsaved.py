@@ -7,6 +7,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
+from brazo.lab.app.unsaved import KEPT, Work
 from tests.lab.panels.acting import show, until
 
 pytestmark = pytest.mark.browser
@@ -65,6 +66,14 @@ def test_cell_selector_asks_and_the_keyboard_answers(lab, open_page, tmp_path):
     choose(page, "robot:scara1")  # nothing to lose any more
     until(page, lambda: lab.sim.cell.name == "scara1")
     expect(dialog).to_be_hidden()
+    assert opened.errors == []
+
+
+def test_the_note_of_a_question_is_shown(lab, open_page):
+    opened = open_page(lab, "pendant")
+    work = [Work("Program wave is running", {})]
+    lab.do(lambda: lab.unsaved.ask("Opening delta discards:", work, lambda: None, note=KEPT))
+    expect(question(opened.page)).to_contain_text("All other work stays saved in the project.")
     assert opened.errors == []
 
 

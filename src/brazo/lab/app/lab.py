@@ -118,8 +118,9 @@ class Lab:
         self.mover = Mover(lambda: session.sim, session.require_running)
         self.live = LiveSignals(session, self.post)
         self.unsaved = Unsaved(
-            session, channel, self.jobs, self._server.download, self.post, self._unsaved_work
-        )
+            session, channel, self.jobs, self._server.download, self.post, self._unsaved_work,
+            lambda: self.saving.keeps,
+        )  # fmt: skip
         self.history = History()
         self.undo = Undo(self.history, channel, notices)
         self.imported = ImportedFiles(imported_folder if self._keep else None)

@@ -22,6 +22,7 @@ from brazo.lab.server.channel import Page, PageChannel
 from brazo.lab.server.transfers import safe_name
 
 Files = Mapping[str, str | bytes]
+KEPT = "All other work stays saved in the project."
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +59,12 @@ class Unsaved:
         download: Callable[[str, bytes | str], None],
         post: Callable[[Callable[[], None]], None],
         work: Callable[[], list[Work]],
+        project_keeps: Callable[[], bool],
     ) -> None:
         self._session, self._channel, self._jobs = session, channel, jobs
         self._download, self._post = download, post
         self.work = work  # returns all unsaved work
+        self._project_keeps = project_keeps  # whether a project saves all other work
         self._numbers = count(1)
         self._open: _Question | None = None
         channel.on("unsaved/save", self._save, int)
@@ -84,7 +87,8 @@ class Unsaved:
         """
         lost = [one for one in self.work() if not one.kept]
         title = "Unsaved work" if any(one.files for one in lost) else f"Open {name}?"
-        self.ask(f"Opening {name} discards:", lost, proceed, cancelled, title)
+        note = KEPT if self._project_keeps() else ""
+        self.ask(f"Opening {name} discards:", lost, proceed, cancelled, title, note=note)
 
     def ask(
         self,
@@ -95,6 +99,7 @@ class Unsaved:
         title: str = "Unsaved work",
         save: str = "Save and continue",
         discard: str = "Discard",
+        note: str = "",
     ) -> None:
         """Ask the user to save or discard the work `lost`, then call `proceed`.
 
@@ -102,7 +107,7 @@ class Unsaved:
         `proceed` if the user cancels, the files cannot be saved, another question replaces this
         one, or there is no page to ask.  `sentence` and `title` are the text and the heading of the
         dialog.  `save` and `discard` are the labels of its buttons.  The save button is omitted if
-        no work has files.
+        no work has files.  `note` is a further text of the dialog, such as what is not discarded.
         """
         self._drop()  # a new question replaces the open one
         if not lost:
@@ -123,6 +128,7 @@ class Unsaved:
                 "lost": [one.title for one in lost],
                 "save": save if any(one.files for one in lost) else "",
                 "discard": discard,
+                "note": note,
             },
         )
 

@@ -10,7 +10,7 @@ export function buildQuestions() {
   watch("me/number", () => dialog?.open && dialog.close()); // after a new connection the lab asks again
 }
 
-function ask({ number, title: heading, text, lost, ...labels }) {
+function ask({ number, title: heading, text, lost, note, ...labels }) {
   dialog ??= document.body.appendChild(element("dialog", "brazo-question"));
   dialog.setAttribute("role", "alertdialog");
   dialog.setAttribute("aria-labelledby", "brazo-question-title");
@@ -21,6 +21,7 @@ function ask({ number, title: heading, text, lost, ...labels }) {
   list.append(...lost.map((one) => element("li", "", { textContent: one })));
   const hint = element("p", "hint", { textContent: "Save downloads the files to this computer." });
   message.append(element("p", "", { textContent: text }), list);
+  if (note) message.append(element("p", "hint", { textContent: note }));
   if (labels.save) message.append(hint); // otherwise there is nothing to save
   let answer = "cancel";
   const button = (label, event, look) => {
