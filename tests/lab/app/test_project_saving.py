@@ -50,7 +50,7 @@ def names(lab, robot: str = "scara1") -> list[str]:
     return [one.name for one in lab.points.of(robot)]
 
 
-def test_the_question_about_a_running_program_says_that_the_project_is_kept(lab, page):
+def test_the_question_about_a_running_program_states_that_the_project_is_kept(lab, page):
     text = "name: wave\nrobots:\n  scara1:\n    - wait: 5s\n"
     page.send(["pendant/teach"], ["program/text", text], ["program/run"], ["pause"])
     page.send(["open", "robot:delta"])

@@ -90,7 +90,7 @@ def own_address() -> str:
 def listen(host: str, port: int) -> tuple[socket.socket, int, str]:
     """Open a listening socket on `port` or the next free port; return socket, port and note.
 
-    The note says why `port` is not used; it is empty if `port` is used.  Raise BrazoError if the
+    The note states why `port` is not used; it is empty if `port` is used.  Raise BrazoError if the
     first 100 ports from `port` on are not available.  If `port` is 0, the system chooses a free
     port.
     """
