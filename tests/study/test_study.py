@@ -324,3 +324,10 @@ def test_the_command_runs_and_continues(tmp_path) -> None:
     assert found["complete"] and found["runs"] == 24 and len(found["ranking"]["scara2"]) == 2
     page = (tmp_path / "out" / "report.html").read_text()
     assert "scara2: ranking" in page and "<script" not in page
+
+
+def test_a_delay_that_is_too_long_is_an_error_of_its_case_only(tmp_path) -> None:
+    cases = [Case(), Case("late", delay=1.0)]
+    study = Study("scara2", "PID", "quintic", cases=cases, duration=0.05)
+    results = study.run(tmp_path, jobs=1)
+    assert list(results.failures) == [1] and "delay = 1.0 s" in results.failures[1]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from brazo.simulation import Simulation
     from brazo.simulation.robot import SimRobot
 
+REPLACED = "another motion of the robot was started"  # a reason of an early end
 TRACE_DT = 0.005  # s
 MAX_TRACE = 200_000  # samples
 THERE = 1e-6  # rad or m: no approach is needed below this distance
@@ -83,7 +84,7 @@ class Playing:
         if sim.robots.get(robot.name) is not robot:
             self._why = self._why or "the robot was removed"
         if not self._why and self._motion is not None and robot.motion is not self._motion:
-            self._why = "another motion of the robot was started"
+            self._why = REPLACED
         if self._why:
             return self._end()
         if self.on_path:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from brazo.control import CompiledController, Controller, LoopConditions
+from brazo.control.closed_loop import MAX_DELAY
 from brazo.errors import BrazoError
 from brazo.recording.metrics import TOOL, measured_motion, peak, rms, work
 from brazo.study.plan import ChunkTable, RunChunk
@@ -133,7 +134,9 @@ def _conditions(study: Study, chunk: RunChunk) -> LoopConditions:
     general = None
     if len(study.cases) > 1:  # one compilation for all cases
         delays = [one.delay for one in study.cases]
-        general = max([*delays, float(np.max(study.rows.get("delay", 0.0)))])
+        longest = max([*delays, float(np.max(study.rows.get("delay", 0.0)))])
+        # A longer delay is an error only of the case that has it.
+        general = min(longest, MAX_DELAY * study.dt)
     return LoopConditions(
         payload=value("payload") + np.zeros(count),
         payload_com=case.payload_com,

@@ -29,3 +29,11 @@ def test_a_box_is_placed_on_a_fixture_and_another_one_beside_it(cell):
     second = placed(add(cell, first), new_element("box", "box"), support_of(cell, first))
     assert pose_of(second)[2, 3] == pytest.approx(top + 0.03)
     assert abs(pose_of(second)[:2, 3] - pose_of(first)[:2, 3]).max() > 0.06 + 0.05 - 1e-9
+
+
+@pytest.mark.parametrize("kind", ["bin", "table"])
+def test_a_fixture_is_placed_on_the_floor_beside_a_fixed_block(cell, kind):
+    new = placed(cell, new_element(kind, kind), "platform")
+    with_it = add(cell, new)
+    assert support_of(with_it, new) != "platform"
+    brazo.world.World(with_it)  # raises BrazoError if bodies overlap

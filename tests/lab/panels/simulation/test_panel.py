@@ -236,3 +236,13 @@ def test_diverged_simulation_is_reported(running, line):
         lab.sim.tasks.add(Broken())
         page.until("clock/running", False)
         page.until_said("the task is broken")
+
+
+def test_a_joint_that_no_longer_exists_is_replaced_by_the_last(lab, page):
+    panel = lab.panels["simulation"]
+    page.send(["simulation/fault", "bias"])
+    lab.do(lambda: setattr(panel, "_joint", 99))
+    lab.do(panel.html)
+    page.send(["simulation/inject"])
+    (fault,) = lab.robot.faults
+    assert fault.joint == lab.robot.arm.joint_names[-1]

@@ -183,3 +183,8 @@ def test_a_curve_is_written_again_only_after_it_was_edited(monkeypatch):
         edit()
         texts.append(text())
     assert len(set(texts)) == len(texts) == len(written)
+
+
+def test_a_stroke_forth_and_back_keeps_its_turning_point():
+    points = np.array([[0.0, 0.0], [0.1, 0.0], [0.4, 0.0], [0.2, 0.0]])
+    assert curve_section.simplified(points).tolist() == [[0.0, 0.0], [0.4, 0.0], [0.2, 0.0]]

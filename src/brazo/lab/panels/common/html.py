@@ -100,9 +100,9 @@ def slider(
     """HTML of a slider from `least` to `most`, with an input field beside its label.
 
     `limited` lists the ends of the range ("low", "high" or "low high") that are limits of the
-    robot.  The value is highlighted at these limits.  If `limited` is not empty, the other end is
-    shown in parentheses.  `marks` are values with a labelled button below the slider; a click on
-    the button sets the value.
+    robot.  The value is highlighted at these limits.  If `limited` contains one end, the value of
+    the opposite end is shown in parentheses.  `marks` are values with a labelled button below the
+    slider; a click on the button sets the value.
     """
     return (
         f"<brazo-slider {_tied(name, event, args)} "

@@ -7,6 +7,7 @@ statistics cover the same time span as the plot.
 
 from __future__ import annotations
 
+import math
 import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ RECORDED_POINTS = 2000  # of the path of a recording
 RATE = 6.0  # Hz, of the live path
 STATISTICS_EVERY = 1.0  # s
 REFERENCE = 4  # colour index of references
-ROWS = 3000  # the statistics use less than twice as many rows of a recording
+ROWS = 3000  # the statistics use at most this many rows of a recording
 _keys = count(1)
 
 
@@ -108,7 +109,7 @@ class Scope:
             self._shown = state
             self._path = replay.table([replay.time_name, *names])
             if not self._rows:
-                rows = slice(None, None, max(1, replay.rows // ROWS))
+                rows = slice(None, None, max(1, math.ceil(replay.rows / ROWS)))
                 wanted = [replay.time_name, *self._columns(robot)[1:]]
                 self._measure(robot, replay.table(wanted, rows))
             found = self._drawn(self._path, RECORDED_POINTS, seek="replay/seek")

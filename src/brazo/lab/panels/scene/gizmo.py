@@ -35,7 +35,6 @@ class DraggedElement:
     name: str
     pose: np.ndarray
     bodies: Sequence[int]
-    turns: bool = True  # whether it can be rotated about all axes
 
 
 class ElementGizmo(Dragging):

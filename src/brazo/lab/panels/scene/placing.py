@@ -100,14 +100,16 @@ def placed(cell: Cell, new: Element, on: str = "") -> Element:
     centre, limits = np.array([0.45, 0.0]), None
     if on and isinstance(support := element(cell, on), Fixture):
         bottom, top = _box(cell, support)
-        ground, centre = float(top[2]), (bottom[:2] + top[:2]) / 2
-        if isinstance(support.shape, BinShape):
-            ground = float(support.pose[2, 3])
-            bottom, top = bottom + 0.01, top - 0.01
-        elif isinstance(new, Fixture | Chute) and not isinstance(support.shape, TableShape):
-            ground = 0.0 if cell.floor is None else cell.floor.height
-        limits = bottom[:2], top[:2]
-        others = [box for box, one in zip(others, _solid(cell), strict=True) if one is not support]
+        centre = (bottom[:2] + top[:2]) / 2
+        # Only tables and bins carry fixtures; others are placed on the floor, beside the support.
+        if not isinstance(new, Fixture | Chute) or isinstance(support.shape, BinShape | TableShape):
+            ground = float(top[2])
+            if isinstance(support.shape, BinShape):
+                ground = float(support.pose[2, 3])
+                bottom, top = bottom + 0.01, top - 0.01
+            limits = bottom[:2], top[:2]
+            free = zip(others, _solid(cell), strict=True)
+            others = [box for box, one in free if one is not support]
     T = np.array(pose_of(new))
     for xy in _spiral(centre):
         at = np.array([*xy, ground - low[2]])

@@ -155,7 +155,7 @@ class SimulationPanel(Panel):
             joints = self.session.robot.arm.joint_names
             shown |= {
                 "fault": self._kind,
-                "fault-joint": joints[min(self._joint, len(joints) - 1)],
+                "fault-joint": joints[self._selected()],
                 "amount": self._amount,
                 "faults": [
                     {"id": i, "text": fault.text_for(sim.robots[fault.robot].world)}
@@ -275,10 +275,14 @@ class SimulationPanel(Panel):
     def _set_amount(self, amount: float) -> None:
         self._amount = amount
 
+    def _selected(self) -> int:
+        """Index of the selected joint; the last one if the robot has fewer joints now."""
+        return min(self._joint, self.session.robot.n - 1)
+
     def _unit(self) -> str:
         unit = KINDS[self._kind].unit
         if unit == "joint":
-            revolute = self.session.robot.arm.joint_kinds[self._joint] == "revolute"
+            revolute = self.session.robot.arm.joint_kinds[self._selected()] == "revolute"
             return "°" if revolute else "mm"
         return unit
 
@@ -289,7 +293,7 @@ class SimulationPanel(Panel):
             amount = read_quantity(amount, "deg" if self._unit() == "°" else "mm")
         if not math.isfinite(amount):
             raise BrazoError("the amount of a fault must be a finite number")
-        self.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._joint], amount))
+        self.sim.inject(kind.make(robot.name, robot.arm.joint_names[self._selected()], amount))
 
     def _mend(self, number: int) -> None:
         active = self._active()

@@ -320,7 +320,7 @@ class CurveSection:
 def simplified(points: np.ndarray, tolerance: float = 1.5e-3) -> np.ndarray:
     """Simplify a polyline of points (k, 2) with the Douglas-Peucker algorithm.
 
-    A removed point is at most `tolerance` away from the straight line through the kept points
+    A removed point is at most `tolerance` away from the straight segment between the kept points
     before and after it.
     """
     keep = np.zeros(len(points), dtype=bool)
@@ -331,12 +331,9 @@ def simplified(points: np.ndarray, tolerance: float = 1.5e-3) -> np.ndarray:
         if b - a < 2:
             continue
         chord, rest = points[b] - points[a], points[a + 1 : b] - points[a]
-        length = float(np.linalg.norm(chord))
-        away = (
-            np.abs(chord[0] * rest[:, 1] - chord[1] * rest[:, 0]) / length
-            if length > 1e-9
-            else np.linalg.norm(rest, axis=1)
-        )
+        square = float(chord @ chord)
+        share = np.clip(rest @ chord / square, 0.0, 1.0) if square > 0.0 else np.zeros(len(rest))
+        away = np.linalg.norm(rest - share[:, None] * chord, axis=1)
         k = int(np.argmax(away))
         if away[k] > tolerance:
             keep[a + 1 + k] = True

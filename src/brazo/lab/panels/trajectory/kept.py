@@ -19,7 +19,7 @@ and `rpy`).  Joint velocities `qd` and accelerations `qdd` are optional.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -75,7 +75,7 @@ def read_draft(block: Field, draft: Draft, arm: Robot, points: Points) -> None:
     fields = block.mapping(_FIELDS)
     rows = []
     for item in fields["points"].items(MOST_POINTS) if "points" in fields else ():
-        rows.append(_read_row(item, draft, len(rows) + 1, arm, points))
+        rows.append(_read_row(item, rows, arm, points))
     draft.rows = rows
     if "curve" in fields:
         draft.curve = _read_curve(fields["curve"])
@@ -124,7 +124,8 @@ def _pose(T: np.ndarray) -> dict[str, Any]:
     return {"xyz": T[:3, 3].tolist(), "rpy": rpy_from_matrix(T[:3, :3]).tolist()}
 
 
-def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points) -> Row:
+def _read_row(item: Field, before: Sequence[Row], arm: Robot, points: Points) -> Row:
+    number = len(before) + 1
     given = item.mapping(("t", "point", "q", "xyz", "rpy", "qd", "qdd"), required=("t",))
     t = given["t"].number()
     if "point" in given:
@@ -138,7 +139,7 @@ def _read_row(item: Field, draft: Draft, number: int, arm: Robot, points: Points
         row = Row(number, t, q, arm.fk(q))
     else:
         T = _read_pose(item, given)
-        near = draft.rows[-1].q if draft.rows else None
+        near = before[-1].q if before else None
         found = arm.ik(T, q0=near)
         row = Row(number, t, found.q if found.success else np.zeros(arm.n), T)
     row.qd = np.array(given["qd"].numbers(arm.n)) if "qd" in given else None

@@ -41,7 +41,7 @@ from brazo.lab.panels.trajectory.planned_path import PlannedPath
 from brazo.lab.panels.trajectory.unsaved import unsaved_drafts, unsaved_points
 from brazo.operate import Point
 from brazo.operate.mover import reach
-from brazo.operate.playing import Playing, require_free
+from brazo.operate.playing import REPLACED, Playing, require_free
 from brazo.program.frames import frame_pose
 from brazo.program.point_targets import joint_target
 from brazo.project.folder import TRAJECTORIES, Project
@@ -590,7 +590,7 @@ class TrajectoryPanel(Panel):
                 self._trace = tool_trace(rows[:, 0], rows[:, 1:], self._pen_down)
             if not why:
                 self.say(f"trajectory done after {self.sim.time - self._began:.1f} s")
-            if why == "something else moves the robot":
+            if why == REPLACED:
                 self.say(f"trajectory stopped: {why}", "warn")
 
     def _halt(self) -> None:
