@@ -185,6 +185,17 @@ def test_simulated_runs_reject_substeps(controllers, options, message) -> None:
     Study("scara2", controllers, **options)
 
 
+@pytest.mark.parametrize("dt", [5e-6, 0.02])
+@pytest.mark.parametrize(
+    ("controllers", "options"), [({"own": Damped()}, {}), ("PID", {"physics": "contact"})]
+)
+def test_simulated_runs_have_the_step_sizes_of_cells(controllers, options, dt) -> None:
+    message = rf"dt = {1e3 * dt:g} ms.*are simulations.*from 0\.01 ms to 10 ms"
+    with pytest.raises(brazo.BrazoError, match=message):
+        Study("scara2", controllers, dt=dt, **options)
+    assert Study("scara2", "PID", dt=dt).dt == dt  # compiled
+
+
 def test_compiled_runs_accept_substeps() -> None:
     assert Study("scara2", "PID", substeps=4).substeps == 4
 
@@ -223,6 +234,17 @@ def test_a_folder_of_another_study_is_rejected(tmp_path) -> None:
     (tmp_path / "b" / "letter.txt").write_text("mine")
     with pytest.raises(brazo.BrazoError, match="not empty and not a study folder"):
         small().run(tmp_path / "b")
+
+
+def test_results_of_older_rules_are_those_of_another_study(tmp_path, monkeypatch) -> None:
+    with monkeypatch.context() as older:
+        older.setattr("brazo.study.study._RULES", 1)
+        small(repetitions=1).run(tmp_path)
+    study = small(repetitions=1)
+    assert not execution.is_complete(study, tmp_path)
+    with pytest.raises(brazo.BrazoError, match=r"results of another study.*replace=True in Python"):
+        study.run(tmp_path)
+    assert len(study.run(tmp_path, replace=True)) == study.runs
 
 
 def test_ranking_has_the_order_of_the_errors(finished) -> None:

@@ -49,6 +49,7 @@ from brazo.study.scenario import (
     make_task,
     named_controllers,
 )
+from brazo.world.cell import GREATEST_STEP, LEAST_STEP, STEP_RANGE
 
 #: Metrics of each joint; those in `TOOL_METRICS` also of the tool, as `NAME.tool`.
 JOINT_METRICS = (
@@ -61,6 +62,7 @@ PHYSICS = ("exact", "contact")
 _PERIODS = 4_000_000  # of one chunk; also limits what Ctrl+C or a lost process can lose
 _NOISY_PERIODS = 500_000  # with random numbers for each period, which need memory
 _SIMULATED_PERIODS = 20_000
+_RULES = 2  # in the fingerprint; to be increased when the results of unchanged studies change
 
 
 class Study(StudyPlan):
@@ -73,15 +75,16 @@ class Study(StudyPlan):
     tasks : one or more of "sines", "quintic", "step", paths of via-point files, and functions
         robot -> trajectory.
     cases : conditions of the runs; default: nominal.
-    factors : factors that vary, by name: a number of the case (payload, mass_error, position_noise,
-        velocity_noise, start_error, delay, disturbance), or a gain: "PID.kp" for all joints,
-        "PID.kp.elbow" for one, "PID.kp.scale" as a multiple of the gains that the controller has.
+    factors : factors that vary, by name.  A factor is a numeric field of `Case` (payload,
+        mass_error, position_noise, velocity_noise, start_error, delay, disturbance) or a gain:
+        "PID.kp" for all joints, "PID.kp.elbow" for one joint, or "PID.kp.scale", by which the
+        controller's gains kp are multiplied.
     samples, sampling : number of rows for factors that are distributions, and how they are drawn.
     repetitions : number of runs of each row, with different random numbers.
     seed : seed of all random numbers.
     duration, dt, substeps : length of a run and control period (s); Runge–Kutta steps per period.
-        Runs that are not compiled are simulations with the step size `dt`; `substeps` must be 1 for
-        them.  These are runs with contacts, controllers in Python or some kinds of faults.
+        Runs with contacts, controllers in Python or some kinds of faults cannot be compiled.  They
+        are simulated with the step size `dt`, from 0.01 ms to 10 ms, and `substeps` must be 1.
     success : max value of metrics, e.g. {"max_error.tool": 5e-3}.  A run is successful if it does
         not fail and each of these metrics is at most its max value; NaN is not successful.
     physics : "exact" (no contacts), or "contact": `brazo.Simulation` with contacts, on a floor.
@@ -147,7 +150,7 @@ class Study(StudyPlan):
         return max(1, min(self._periods(group) // round(self.duration / self.dt), 8192))
 
     def compiled(self, group: RunGroup) -> bool:
-        """Return whether the runs of a group are computed by the compiled loop."""
+        """Return whether the runs of a group are computed in machine code, not simulated."""
         controller = list(self.controllers.values())[group.controller]
         case = self.cases[group.case]
         return (
@@ -235,6 +238,7 @@ class Study(StudyPlan):
 
         content = {
             "brazo": version("brazo"),
+            "rules": _RULES,
             "robots": [_robot_text(robot) for robot in self.robots],
             "controllers": {k: _controller_text(v) for k, v in self.controllers.items()},
             "tasks": [self._task_text(k) for k in range(len(self.tasks))],
@@ -262,9 +266,9 @@ class Study(StudyPlan):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names of robots, tasks, cases and controllers, and data for reports.
+        """Data for reports, by key, including the names of robots, tasks, cases and controllers.
 
-        The order of the names is that of their indices in the results.
+        The results have the index of each name in its list.
         """
         return {
             "robots": [robot.name for robot in self.robots],
@@ -305,30 +309,34 @@ class Study(StudyPlan):
             for name in self.factors.keys() & CASE_FACTORS:
                 if getattr(case, name):
                     raise BrazoError(
-                        f"'{name}' is a factor and a value of case '{case.name}'; remove one"
+                        f"'{name}' is both a factor and a value of case '{case.name}'; remove one"
                     )
             for robot in self.robots:
                 for fault in case.faults:
                     fault.index(robot)
                 if case.disturbance or "disturbance" in self.factors:
                     joint_index(robot, case.disturbance_joint, "disturbance")
-        self._check_substeps()
+        self._check_simulated()
 
-    def _check_substeps(self) -> None:
-        """Raise BrazoError if simulated runs have several substeps, which they do not support."""
-        if self.substeps == 1:
+    def _check_simulated(self) -> None:
+        """Raise BrazoError if simulated runs do not support `substeps` or `dt`."""
+        if self.substeps == 1 and LEAST_STEP <= self.dt <= GREATEST_STEP:
             return
         for group in self.groups:
-            if not self.compiled(group):
-                case, controller = (
-                    self.cases[group.case].name,
-                    list(self.controllers)[group.controller],
-                )
+            if self.compiled(group):
+                continue
+            case = self.cases[group.case].name
+            controller = list(self.controllers)[group.controller]
+            runs = f"the runs of case '{case}' with controller '{controller}' are simulations"
+            if self.substeps != 1:
                 raise BrazoError(
-                    f"study: substeps = {self.substeps}; the runs of case '{case}' with controller "
-                    f"'{controller}' are simulations, which support only substeps = 1: use a "
-                    "smaller dt"
+                    f"study: substeps = {self.substeps}; {runs}, which support only substeps = 1: "
+                    "use a smaller dt"
                 )
+            raise BrazoError(
+                f"study: dt = {1e3 * self.dt:g} ms; {runs}, which support only step sizes from "
+                f"{STEP_RANGE}: change dt"
+            )
 
     def check_factor(self, name: str) -> None:
         """Raise BrazoError if `name` is not the name of a factor that this study supports."""

@@ -37,10 +37,12 @@ GraspRule = Literal["friction", "weld"]
 
 STEEL: Color = (0.62, 0.65, 0.69)
 RED: Color = (0.80, 0.16, 0.14)
+LEAST_STEP, GREATEST_STEP = 1e-5, 1e-2  # s, limits of the step size
+STEP_RANGE = f"{1e3 * LEAST_STEP:g} ms to {1e3 * GREATEST_STEP:g} ms"  # for messages
 
 
 def sliding(mu: float) -> Friction:
-    """Return the coefficients (sliding, torsional, rolling); the last two are small constants."""
+    """Return (sliding, torsional, rolling) friction coefficients: `mu` and two small constants."""
     return (mu, 0.005, 0.0001)
 
 

@@ -17,7 +17,15 @@ from brazo.formats.library import FileLibrary
 from brazo.formats.robot_yaml.joint_fields import outside, position_of
 from brazo.model.actuators import DRIVE_KINDS, DriveKind, with_drives
 from brazo.model.description import EARTH_GRAVITY, Array, Model, frozen
-from brazo.world.cell import Cell, CellRobot, GraspRule, default_start
+from brazo.world.cell import (
+    GREATEST_STEP,
+    LEAST_STEP,
+    STEP_RANGE,
+    Cell,
+    CellRobot,
+    GraspRule,
+    default_start,
+)
 from brazo.world.cell_fields import (
     Names,
     read_attached_gripper,
@@ -76,8 +84,8 @@ def read_cell(root: Field) -> Cell:
     step = 1e-3
     if "step" in fields:
         step = fields["step"].number(units.TIME, above=0.0)
-        if not 1e-5 <= step <= 1e-2:
-            fields["step"].fail(f"{1e3 * step:g} ms; must be from 0.01 ms to 10 ms")
+        if not LEAST_STEP <= step <= GREATEST_STEP:
+            fields["step"].fail(f"{1e3 * step:g} ms; must be from {STEP_RANGE}")
     return Cell(
         name=fields["name"].identifier(),
         about=fields["about"].text().strip() if "about" in fields else "",

@@ -101,7 +101,7 @@ def test_new_time_step_continues_from_the_current_state(lab, page):
     page.send(["step", 200])
     assert sim.robots["scara1"].q == pytest.approx(before["scara1"], abs=1e-3)
     page.send(["simulation/dt", 50])
-    assert "must be 0.01 to 10 ms" in page.reported["notice"]["text"]
+    assert "must be from 0.01 ms to 10 ms" in page.reported["notice"]["text"]
     page.send(["simulation/dt", "1ms"])
     assert lab.sim.dt == 1e-3
 

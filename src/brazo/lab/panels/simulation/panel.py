@@ -46,8 +46,8 @@ from brazo.simulation import (
     JointLocked,
     TorqueLoss,
 )
+from brazo.world.cell import GREATEST_STEP, LEAST_STEP, STEP_RANGE
 
-SMALLEST, LARGEST = 1e-5, 1e-2  # s, range of the time step, as in cell files
 MOST_GRAVITY = 100.0  # m/s², max of each component
 MODES = {"contact": "Contact", "exact": "Exact"}
 
@@ -219,8 +219,8 @@ class SimulationPanel(Panel):
     # ---- user actions ----------------------------------------------------------------------------
 
     def _set_step(self, step: float) -> None:
-        if not SMALLEST <= step <= LARGEST:
-            raise BrazoError(f"time step {1e3 * step:g} ms: must be 0.01 to 10 ms")
+        if not LEAST_STEP <= step <= GREATEST_STEP:
+            raise BrazoError(f"time step {1e3 * step:g} ms: must be from {STEP_RANGE}")
         if step != self.sim.dt:
             self._rebuild(step=step)
 
