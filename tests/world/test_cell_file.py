@@ -125,7 +125,7 @@ def test_plates_of_a_chute_leave_the_clear_section_free():
         ("[0.3, 1mm, 0.1mm]", "[0.3, 1mm]", "bodies[0].friction: expected a coefficient, or"),
         ("inner: [60mm, 50mm], ", "", "cell.yaml:21: chute: field 'inner' is missing"),
         ("length: 0.3", "length: 0", "chute.length: 0 m is not between"),
-        ("angle: 30deg", "angle: 120deg", "chute.angle: 120 degrees; must be 0 to 90"),
+        ("angle: 30deg", "angle: 120deg", "chute.angle: 120 degrees; must be 0 (horizontal)"),
         ("floor: {height: -10cm, friction: 0.6}", "floor: maybe", "floor: 'maybe' is not allowed"),
     ],
 )  # fmt: skip
@@ -138,12 +138,23 @@ def test_errors_name_file_line_and_field(old, new, said):
 
 
 @pytest.mark.parametrize("name", ["base", "tool"])
-def test_a_frame_must_not_have_the_name_of_a_frame_of_the_robots(name):
-    text = f"name: a\nframes:\n  - {{name: {name}, xyz: [1, 0, 0]}}\n"
-    with pytest.raises(
-        BrazoError, match=rf"cell\.yaml:3: frames\[0\]\.name: '{name}' is a reserved"
-    ):
-        parse_cell(text, FILE)
+@pytest.mark.parametrize(
+    ("group", "fields"),
+    [
+        ("robots", "robot: scara1"),
+        ("bodies", "sphere: 2cm, mass: 1kg"),
+        ("fixtures", "sphere: 2cm"),
+        ("frames", "xyz: [1, 0, 0]"),
+    ],
+)
+def test_an_element_with_the_name_of_a_frame_of_the_robots_gives_a_warning(name, group, fields):
+    cell = parse_cell(f"name: a\n{group}:\n  - {{name: {name}, {fields}}}\n", FILE)
+    (found,) = getattr(cell, group)
+    assert found.name == name
+    assert [str(finding) for finding in cell.findings] == [
+        f"cell.yaml:3: {group}[0].name: as a frame, '{name}' is hidden by the {name} frame of each "
+        "robot; rename it"
+    ]
 
 
 def test_robot_file_is_relative_to_the_cell_file(tmp_path):

@@ -46,6 +46,13 @@ def own_cell(folder: Path) -> Path:
     return cell
 
 
+def test_a_recorded_cell_may_have_a_frame_with_the_name_of_a_frame_of_the_robots(tmp_path):
+    file = own_cell(tmp_path)
+    file.write_text(file.read_text() + "\nframes: [{name: tool, xyz: [1, 2, 3]}]\n")
+    again, _ = restored_cell(recorded_source(load_cell(file))) or pytest.fail("no cell")
+    assert again.frames[0].name == "tool" and again.frames[0].pose[:3, 3].tolist() == [1, 2, 3]
+
+
 @pytest.mark.parametrize("change", ["nothing", "edited", "deleted"])
 def test_a_cell_and_its_robots_are_those_of_the_run(tmp_path, change):
     cell = load_cell(own_cell(tmp_path))

@@ -10,7 +10,7 @@ import numpy as np
 from brazo import units
 from brazo.formats.document import Field
 from brazo.formats.robot_yaml.part_fields import read_color, read_mesh
-from brazo.model.description import Array, Gripper, frozen
+from brazo.model.description import Array, Finding, Gripper, frozen
 from brazo.model.shapes import Box, Capsule, Cylinder, Sphere
 from brazo.model.transforms import pose
 from brazo.world.attachment import AttachedGripper, AttachedTool
@@ -34,7 +34,7 @@ from brazo.world.cell import (
 LEAST_SIZE, GREATEST_SIZE = 1e-4, 100.0  # m
 LEAST_MASS, GREATEST_MASS = 1e-6, 1e6  # kg
 FLOOR, WORLD = "floor", "world"  # names reserved for the engine and for reports
-ROBOT_FRAMES = ("base", "tool")  # frames of every robot, which would hide frames of the cell
+ROBOT_FRAMES = ("base", "tool")  # frames of every robot, which hide elements of the cell
 
 _BODY_SHAPES = ("box", "cylinder", "capsule", "sphere", "bin", "mesh")
 _FIXTURE_SHAPES = (*_BODY_SHAPES, "table")
@@ -72,7 +72,18 @@ class Names:
                 else f"'{name}' is a reserved name; choose another"
             )
         self.lines[name] = fields["name"].line
+        if name in ROBOT_FRAMES:
+            _warn_of_robot_frame(fields["name"], name)
         return name
+
+
+def _warn_of_robot_frame(field: Field, name: str) -> None:
+    """Add a warning that the frames of the robots hide the element with this name.
+
+    It is not an error, because such names occur in older files and recordings.
+    """
+    message = f"as a frame, '{name}' is hidden by the {name} frame of each robot; rename it"
+    field.doubts[field.name, name] = Finding(message, field.path, field.line, field.name)
 
 
 # ---- solids --------------------------------------------------------------------------------
@@ -112,10 +123,6 @@ def read_fixture(block: Field, names: Names) -> Fixture:
 def read_frame(block: Field, names: Names) -> Frame:
     fields = block.mapping(("name", "xyz", "rpy"))
     name = names.take(block, fields)
-    if name in ROBOT_FRAMES:
-        fields["name"].fail(
-            f"'{name}' is a reserved name, the {name} frame of each robot; choose another"
-        )
     return Frame(name, read_pose(fields), block.line)
 
 
@@ -134,7 +141,9 @@ def read_chute(block: Field, names: Names) -> Chute:
         inner.fail(f"sizes must be between {LEAST_SIZE:g} and {GREATEST_SIZE:g} m{_meant(inner)}")
     angle = fields["angle"].number(units.ANGLE)
     if not 0.0 <= angle <= math.pi / 2:
-        fields["angle"].fail(f"{math.degrees(angle):g} degrees; must be 0 to 90 degrees downwards")
+        fields["angle"].fail(
+            f"{math.degrees(angle):g} degrees; must be 0 (horizontal) to 90 degrees (straight down)"
+        )
     given |= {
         "inner": (width, height),
         "length": _between(fields["length"], units.LENGTH, LEAST_SIZE, GREATEST_SIZE),
@@ -331,8 +340,8 @@ def read_gripper(field: Field | None) -> GripperSettings:
     given = {key: child.number(dimensions[key], above=0.0) for key, child in fields.items()}
     if given.get("angle", 0.0) > math.pi / 4:
         fields["angle"].fail(
-            "must be at most 45deg; the field limits the angle between the finger direction and "
-            "the nearest face normal"
+            "must be at most 45deg; it is the max angle between the direction of finger motion and "
+            "the nearest surface normal of a held body"
         )
     return GripperSettings(**given)
 
