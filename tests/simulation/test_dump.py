@@ -9,10 +9,12 @@ import pytest
 
 import brazo
 from brazo.control import Controller, Gain
+from brazo.errors import RunFailed
 from brazo.recording.recording import Recording
-from brazo.simulation import Simulation
+from brazo.simulation import Simulation, dump
 from brazo.simulation.dump import free_name
 from brazo.world import Diverged
+from brazo.world.divergence_guard import DivergenceGuard
 
 
 class Mad(Controller):
@@ -46,6 +48,22 @@ def test_dump_replays_the_last_steps_to_the_same_end(tmp_path, mode):
     assert again.about["robots"] == "puma560 (Mad)"
     assert np.diff(again.t) == pytest.approx(sim.dt)
     assert sim.events[-1].kind == "diverged"
+
+
+def test_a_replay_that_ends_with_a_full_memory_has_a_result(tmp_path, monkeypatch):
+    # How much memory is just too small depends on the version of the engine.
+    _, error = broken(tmp_path)
+
+    class Full(DivergenceGuard):
+        def check(self):
+            try:
+                super().check()
+            except Diverged:
+                raise RunFailed("too many contacts") from None
+
+    monkeypatch.setattr(dump, "DivergenceGuard", Full)
+    again = Simulation.replay_dump(error.dump)
+    assert again.reproduced and again.t[-1] < error.time
 
 
 def test_second_dump_does_not_replace_the_first(tmp_path):

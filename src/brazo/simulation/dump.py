@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from brazo.codegen.cache import cache_dir
-from brazo.errors import BrazoError
+from brazo.errors import BrazoError, RunFailed
 from brazo.files import replacing, require_file
 from brazo.formats.mjcf.engine import engine
 from brazo.permissions import make_private, prune
@@ -38,7 +38,7 @@ class Replay:
     time: float  # s, of the step that diverged
     where: str  # joint or drive
     message: str
-    reproduced: bool  # the replay diverged in the same step and at the same place
+    reproduced: bool  # the replay failed in the same step and at the same place
     exact: bool  # all earlier steps were bit-identical to those of the run
     t: Array  # (steps,) s
     qpos: Array  # (steps, nq) the engine's positions
@@ -146,10 +146,12 @@ def replay_dump(path: str | Path) -> Replay:
         mujoco.mj_step(model, data)
         try:
             guard.check()
-        except Diverged as error:
+        except RunFailed as error:
             broke = error
             break
-    same = broke is not None and (broke.time, broke.where) == (about["time"], about["where"])
+    # A failure that is not a divergence (full memory) has no place.
+    where = broke.where if isinstance(broke, Diverged) else about["where"]
+    same = broke is not None and (data.time, where) == (about["time"], about["where"])
     return Replay(
         time=about["time"],
         where=about["where"],
