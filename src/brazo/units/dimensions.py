@@ -89,23 +89,27 @@ def dimension_name(dimension: Dimension | None) -> str:
 
 
 def units_of(dimension: Dimension) -> list[str]:
-    """Return the names of the units of a dimension, including those per second, such as `deg/s`."""
-    a, b, c, d, e = dimension
-    times_second: Dimension = (a, b, c + 1, d, e)
-    named = [name for name, (_, own) in UNITS.items() if own == dimension]
-    if times_second == TIME:  # s/s is a plain number
-        return named
-    return named + [f"{name}/s" for name, (_, own) in UNITS.items() if own == times_second]
+    """Return the names of the units of a dimension."""
+    return [name for name, (_, own) in UNITS.items() if own == dimension]
 
 
 def expected(dimension: Dimension) -> str:
     """Return the name of a dimension and its units for error messages.
 
-    An example is `a mass (units: kg, g, lb)`.  For a dimension without units, the text contains a
-    quantity that combines units instead.
+    An example is `a mass (units: kg, g, lb)`.  If no unit has this dimension, a sample value is
+    shown instead, as in `(such as 2m/(1s)^2)`.
     """
-    units = ", ".join(units_of(dimension))
+    units = ", ".join(units_of(dimension) + _units_per_second(dimension))
     if units or dimension == NUMBER:
         return f"{dimension_name(dimension)} (units: {units or 'none'})"
     example = _EXAMPLES.get(dimension)
     return dimension_name(dimension) + (f" (such as {example})" if example else "")
+
+
+def _units_per_second(dimension: Dimension) -> list[str]:
+    """Return the units of a dimension that are a unit per second, such as `deg/s`."""
+    a, b, c, d, e = dimension
+    times_second: Dimension = (a, b, c + 1, d, e)
+    if times_second == TIME:  # s/s is a plain number
+        return []
+    return [f"{name}/s" for name in units_of(times_second)]
