@@ -157,6 +157,27 @@ def test_mistakes_are_explained(panda, iiwa):
     assert "no branch reaches" in found.reason
 
 
+def test_a_bad_target_of_many_is_named(panda):
+    T = panda.fk(panda.random_q(1, seed=0)[0])
+    targets = np.tile(T, (2, 3, 1, 1))
+    targets[1, 2, 0, 0] += 0.1
+    with pytest.raises(BrazoError, match=r"^target\[1, 2\]: .*not a pose"):
+        panda.ik(targets, redundancy=0.0)
+    with pytest.raises(BrazoError, match=r"^(?!target\[).*not a pose"):
+        panda.ik(targets[1, 2], redundancy=[0.0, 0.1])
+
+
+def test_an_unreachable_target_gives_a_configuration_within_the_limits(iiwa):
+    T = np.eye(4)
+    T[0, 3] = 50.0
+    found = iiwa.ik(T, np.full(7, 10.0), redundancy=0.0)
+    assert not found.success
+    np.testing.assert_array_equal(found.q, iiwa.limits[:, 1])
+    assert found.residual.position == pytest.approx(
+        np.linalg.norm(iiwa.fk(found.q)[:3, 3] - T[:3, 3])
+    )
+
+
 def test_plain_calls_and_calls_with_options_give_the_same_solution(panda):
     q, T = samples(panda, 50)
     for i in range(50):

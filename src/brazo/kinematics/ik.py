@@ -4,8 +4,10 @@ The result:
 
 * `success` is True if the solution is within `tolerance` of the target and within all limits.
 * Of several branches, the branch nearest to `q0` is returned. The default `q0` is the first pose of
-  the robot's file, or zero. `branch` selects branches by name, e.g. "LEFTY ABOVE" or just "ABOVE".
-* On failure, `reason` gives the cause, and `q` is the best configuration found.
+  the robot's file, or zero if the file has none. `branch` selects branches by name, e.g.
+  "LEFTY ABOVE" or just "ABOVE".
+* On failure, `reason` gives the cause, `q` is an approximate solution, and `residual` is the pose
+  error of `q`.
 * An arm with fewer than six joints cannot reach every orientation. `orientation="full"` requires
   the exact orientation. `"nearest"` accepts the closest feasible orientation at the exact position.
   `"free"` accepts any orientation.
@@ -51,7 +53,7 @@ _POSITION_FIRST = np.array([1.0, 1.0, 1.0, 1e-3, 1e-3, 1e-3])
 
 
 class Joints(Protocol):
-    """Attributes that this module uses of `TreeKinematics` and `DeltaKinematics`."""
+    """Attributes of `TreeKinematics` and `DeltaKinematics` that this module uses."""
 
     @property
     def n(self) -> int: ...
@@ -123,10 +125,7 @@ def solve(
 def _branches(
     arm: TreeKinematics, branch: str | None, orientation: Orientation, given: IKOptions
 ) -> CompiledBranches | None:
-    """Return the compiled closed form to use, or None if the numeric method must be used.
-
-    `given` are the options of inverse kinematics.
-    """
+    """Return the compiled closed form to use, or None if the numeric method must be used."""
     solver = None
     if given.method != "numeric" and given.weights is None:
         solver = arm.branches
@@ -139,7 +138,7 @@ def _branches(
         solver = None
     if given.method == "closed" and solver is None:
         raise BrazoError(
-            f"'{arm.model.name}' has no closed form, use method 'auto': {arm.no_closed_form}"
+            f"'{arm.model.name}' has no closed form: {arm.no_closed_form}; use method 'auto'"
         )
     if branch is not None and solver is None:
         raise BrazoError(
@@ -168,8 +167,8 @@ def read_targets(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
         poses[..., :3, 3] = target
         return poses, "free"
     raise BrazoError(
-        f"target has shape {target.shape}; expected poses (..., 4, 4) or points (..., 3), where "
-        "three points must have shape (1, 3, 3)"
+        f"target has shape {target.shape}; expected poses (..., 4, 4) or points (..., 3), but not "
+        "(3, 3), which could be a rotation; for three points use shape (1, 3, 3)"
     )
 
 
@@ -177,7 +176,7 @@ def read_target(T, orientation: Orientation) -> tuple[np.ndarray, Orientation]:
     """Check one target, a pose (4, 4) or a point (3,); return its pose and orientation option."""
     target, orientation = read_targets(T, orientation)
     if target.ndim != 2:
-        raise BrazoError(f"target has shape {target.shape}; expected a pose (4, 4) or a point (3,)")
+        raise BrazoError(f"target has shape {np.shape(T)}; expected a pose (4, 4) or a point (3,)")
     return check_target(target), orientation
 
 
@@ -297,12 +296,7 @@ def _batch(
     if solver is not None:
         allowed = None if branch is None else slots_of(solver.names, branch)
         return batch_of(solver, T, start, q0 is not None, orientation, options.tolerance, allowed)
-    targets = np.array(T)
-    for index in np.ndindex(lead):
-        try:
-            targets[index] = check_target(targets[index])
-        except BrazoError as error:
-            raise BrazoError(f"{_row(index)}: {error}") from None
+    targets = _checked_targets(T)
     tolerance, weights = _weighted(options, orientation)
     numeric = arm.numeric
     clipped = np.clip(np.broadcast_to(start, (*lead, arm.n)), *arm.limits.T)
@@ -367,8 +361,8 @@ def _at_redundancy(
         raise BrazoError(f"'{arm.model.name}' has no redundancy parameter: {found}")
     if orientation != "full" or options.weights is not None or options.method == "numeric":
         raise BrazoError(
-            "values of redundancy require full poses, orientation 'full' and the closed form: omit "
-            "weights and method 'numeric'"
+            "numeric values of the option 'redundancy' require full poses, orientation 'full' and "
+            "the closed form; omit weights and method 'numeric'"
         )
     values = np.asarray(options.redundancy, dtype=float)
     check_values(arm, found, values)
@@ -379,8 +373,7 @@ def _at_redundancy(
             f"redundancy has shape {values.shape}, which does not fit targets of batch shape "
             f"{T.shape[:-2]}; give one value, or one value per target"
         ) from None
-    rows = [check_target(one) for one in T.reshape(-1, 4, 4)]
-    targets = np.broadcast_to(np.reshape(rows, T.shape), (*lead, 4, 4))
+    targets = np.broadcast_to(_checked_targets(T), (*lead, 4, 4))
     values = np.broadcast_to(values, lead)
     start = np.array(np.broadcast_to(read_starts(arm, q0, lead), (*lead, arm.n)))
     slots = None if branch is None else slots_of(found.names, branch)
@@ -415,7 +408,7 @@ def _single(
         return IKResult(batch.q, True, "", residual, found, batch.names[slot], batch.method)
     usable = [b for b in found if wanted is None or b.name in _named(batch.names, wanted)]
     reason = f"no branch reaches the target at this redundancy value ({name})"
-    q = start
+    q = np.clip(start, *arm.limits.T)
     if usable:
         best = usable[0]
         reason = (
@@ -430,6 +423,19 @@ def _single(
 
 def _named(names: tuple[str, ...], wanted: str) -> set[str]:
     return {names[slot] for slot in slots_of(names, wanted)}
+
+
+def _checked_targets(T: np.ndarray) -> np.ndarray:
+    """Return a copy of targets (..., 4, 4) with exact rotations; an error names the bad target."""
+    targets = np.array(T)
+    for index in np.ndindex(T.shape[:-2]):
+        try:
+            targets[index] = check_target(T[index])
+        except BrazoError as error:
+            if not index:
+                raise
+            raise BrazoError(f"{_row(index)}: {error}") from None
+    return targets
 
 
 def _complain(T: np.ndarray, rigid: np.ndarray) -> None:
@@ -491,11 +497,10 @@ def _nearest(
 ) -> IKResult:
     """Return a failed closed-form result with q replaced by a configuration within the limits.
 
-    If q is the result of a branch and within the limits, `failed` is returned unchanged. If q is
-    out of the limits and its branch was requested, q is clipped to the limits. Otherwise the
-    numeric method searches for a configuration whose tool is near the target. If the numeric method
-    reaches the target, its result is returned instead, unless the options require the closed form,
-    the redundancy rule or a branch.
+    If q is on a branch and within the limits, `failed` is returned unchanged. If q is on a branch
+    that was requested by name, but out of the limits, q is clipped to the limits. Otherwise q is
+    replaced by the result of the numeric method. If the numeric method succeeds, its `IKResult` is
+    returned instead, unless the option `branch`, `method="closed"` or `redundancy="rule"` is given.
     """
     if failed.branch is not None and not violations(failed.q, arm.limits).any():
         return failed
@@ -577,10 +582,11 @@ def _numeric(
 
 
 def listed(arm: TreeKinematics, T: np.ndarray, one: Branch) -> list[Branch]:
-    """Return the numeric solution `one`, followed by the other branches that can be computed.
+    """Return the numeric solution `one`, followed by the other known solutions.
 
-    If the arm has a redundancy parameter, these are the branches at the same parameter value, and
-    `one` is returned with its branch name. For other arms only `one` is returned.
+    If the arm has a redundancy parameter, the other solutions are the branches at the parameter
+    value of `one`, and `one` is returned with its branch name. For other arms, only `one` is
+    returned.
     """
     found = arm.redundancy
     if not isinstance(found, Redundancy):
@@ -605,7 +611,7 @@ def _weighted(options: IKOptions, orientation: Orientation) -> tuple[float, np.n
 
 
 def _feasible_part(arm: TreeKinematics) -> str:
-    """Return a message: which part of a pose an arm with fewer than six DOF can reach."""
+    """Describe the part of a pose that an arm with fewer than six DOF can reach."""
     position = arm.mobility_of("linear")
     part = "the position" if position == 3 else f"{position} of the 3 coordinates of the position"
     return (
