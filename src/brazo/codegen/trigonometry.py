@@ -34,6 +34,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from brazo.codegen.graph import ROUND
+
 __all__ = ["MAX_ANGLE", "emit_atan2", "emit_sincos"]
 
 MAX_ANGLE = 1e8
@@ -42,7 +44,6 @@ _TWO_OVER_PI = float.fromhex("0x1.45f306dc9c883p-1")
 _P1 = float.fromhex("0x1.921fb54442d18p+0")
 _P2 = float.fromhex("0x1.1a62633145c07p-54")
 _P3 = float.fromhex("-0x1.f1976b7ed8fbcp-110")
-_ROUND = 1.5 * 2.0**52  # adding it leaves rint(v) in the low mantissa bits
 
 _S = (
     -1.66666666666666324348e-01,
@@ -100,8 +101,8 @@ def emit_sincos(e: Assembler, x: str, want_sin: bool, want_cos: bool) -> tuple[s
     """Emit sin(x) and cos(x); return the names of both, or "" for one that is not requested."""
     num, add, sub, mul, fma = e.number, e.fadd, e.fsub, e.fmul, e.fma
     x = e.nan_beyond(x, MAX_ANGLE)
-    shifted = fma(x, num(_TWO_OVER_PI), num(_ROUND))
-    k = sub(shifted, num(_ROUND))
+    shifted = fma(x, num(_TWO_OVER_PI), num(ROUND))
+    k = sub(shifted, num(ROUND))
     quadrant = e.bits(shifted)
     r1 = fma(k, num(-_P1), x)
     r = sub(r1, mul(k, num(_P2)))

@@ -21,7 +21,7 @@ from brazo.model.shapes import Box, Cylinder, Mesh
 from brazo.simulation import Simulation
 from brazo.simulation.cell_arm import arm_of
 from brazo.world import Cell, CellRobot, Chute, Fixture, FreeBody
-from brazo.world.cell import BinShape, Frame, TableShape, default_start, parts_of
+from brazo.world.cell import BinShape, Frame, TableShape, parts_of
 from brazo.world.cell_edits import Element, element, elements, free_name, moved, pose_of
 from brazo.world.robot_source import RobotSource
 
@@ -81,7 +81,7 @@ def mesh_fixture(name: str, path: Any) -> Fixture:
 
 def new_robot(name: str, source: RobotSource) -> CellRobot:
     """Return a new robot in its default start pose."""
-    return CellRobot(name, source, start=default_start(source.model, source.model.limits))
+    return CellRobot(name, source)
 
 
 def placed(cell: Cell, new: Element, on: str = "") -> Element:
