@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import brazo
-from brazo.control import CartesianImpedance, Reference
+from brazo.control import CartesianImpedance, PDGravity, Reference
+from brazo.errors import BrazoError
 from brazo.kinematics.orientation import matrix_from_rotvec
 
 K = np.array([800.0, 500.0, 300.0, 8.0, 6.0, 4.0])
@@ -120,3 +121,10 @@ def test_a_singular_pose_passes(puma):
     law.bind(puma, 1e-3)
     tau = law.torque(0.0, q, np.zeros(6), at_rest(q + 0.01))
     assert np.abs(tau - puma.gravity(q)).max() < 100.0
+
+
+@pytest.mark.parametrize("kind", [CartesianImpedance, PDGravity])
+def test_feedforward_must_be_a_boolean(kind):
+    with pytest.raises(BrazoError, match=f"{kind.__name__}: feedforward = 'no'; it must be True"):
+        kind(feedforward="no")
+    assert kind(feedforward=np.bool_(False)).feedforward is False

@@ -337,6 +337,14 @@ arm:
 """
 
 
+def test_a_grip_of_a_held_body_may_be_weaker():
+    start = PICK[: PICK.index("  - grip")]
+    grips = "".join(f"  - grip: {{body: bar, force: {force}N}}\n" for force in (20, 6, 3))
+    sim = sim_of(BAR)
+    assert run(sim, program_of(start + grips)).succeeded
+    assert sim.world.grasp("arm").force < sim.cell.gripper.hold_force
+
+
 def test_picked_bar_is_a_load_of_the_controller():
     sim = sim_of(BAR)
     done = run(sim, program_of(PICK))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from brazo.control import Controller
 from brazo.errors import BrazoError
 from brazo.program import Program, load_program, parse_program, program_names
 from brazo.program import steps as s
@@ -235,7 +236,8 @@ triples = st.tuples(numbers, numbers, numbers)
 names = st.text(
     st.characters(exclude_categories=("C", "Z"), exclude_characters="$/"), min_size=1, max_size=12
 ) | st.sampled_from(["bar 1", "on", "null", "~", "3", "a: b", "# x", "- y", "1e5", "true", "no"])
-words = st.sampled_from(["gravity", "back-calculation", "none", "on", "true", "no", "null", "pi"])
+words = st.sampled_from(["gravity", "back-calculation", "none", "on", "true", "no", "null", "pi",
+                         "_rest", "2nd", "2"])  # fmt: skip
 prose = st.characters(codec="utf-8", exclude_characters="$")
 speeds = st.one_of(
     st.just(s.Speed()),
@@ -395,12 +397,27 @@ def test_every_program_survives_the_way_to_text(program):
         ("set_controller: {gains: {stiffness: 1}}", "'stiffness'; available: "),
         (
             "set_controller: {controller: PID, gains: {kp: soft}}",
-            "gain 'kp' is 'soft'; it must be a number or a list of numbers",
+            "gains.kp: unknown name 'soft'",
         ),
         (
             "set_controller: {controller: PID, gains: {feedforward: gravty}}",
             "feedforward = 'gravty' is not one of none, gravity, full",
         ),
+        (
+            "set_controller: {controller: PID, gains: {feedforward: on}}",
+            "feedforward = 'on' is not one of none, gravity, full",
+        ),
+        ("set_controller: {controller: PID, gains: {wn: soft}}", "gains.wn: unknown name 'soft'"),
+        ("set_controller: {controller: PID, gains: {wn: on}}", "gains.wn: unknown name 'on'"),
+        (
+            "set_controller: {controller: CartesianImpedance, gains: {feedforward: no}}",
+            "gains.feedforward: 'no' is not allowed; choose on or off or true or false",
+        ),
+        (
+            "set_controller: {gains: {kp: soft}}",
+            "gain 'kp' is 'soft'; it must be a number or a list of numbers",
+        ),
+        ("set_controller: {gains: {feedforward: off}}", "'feedforward'; available: "),
         (
             "grip: 3N",
             "force 3 N is too low: it gives 1.5 N on each pad, and a grasp needs 2 N (hold_force "
@@ -420,7 +437,19 @@ def test_half_the_force_of_a_grip_is_that_of_a_pad():
         program_of("arm: [{grip: 60N}]").start(sim_of(ARM), grip_force=3.9)
 
 
-def test_options_of_a_controller_are_numbers_words_and_switches():
+def test_a_body_that_is_held_needs_half_the_force():
+    program_of("arm: [{grip: 20N}, {grip: 2N}]").start(sim_of(ARM))
+    with pytest.raises(BrazoError) as error:
+        program_of("arm: [{grip: 20N}, {grip: 1.5N}]").start(sim_of(ARM))
+    assert (
+        "force 1.5 N is too low: it gives 0.75 N on each pad, and a body that is held needs 1 N "
+        "(50% of hold_force of the cell's gripper); use at least 2 N" in str(error.value)
+    )
+    with pytest.raises(BrazoError, match="a grasp needs 2 N"):
+        program_of("arm: [{grip: 20N}, {release: }, {grip: 3N}]").start(sim_of(ARM))
+
+
+def test_options_of_an_unknown_controller_are_numbers_words_and_switches():
     text = "{wn: 2*pi, feedforward: gravity, windup: back-calculation, fast: on, kp: [1, 2]}"
     (step,) = program_of(f"arm: [{{set_controller: {{gains: {text}}}}}]").steps["arm"]
     assert step.gains == {
@@ -428,6 +457,55 @@ def test_options_of_a_controller_are_numbers_words_and_switches():
         "kp": (1.0, 2.0),
     }  # fmt: skip
     assert step.gains["fast"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        ({"wn": "soft"}, "gain 'wn' is 'soft'; it must be a number or a list of numbers"),
+        ({"kp": [1.0, True]}, "gain 'kp' is (1.0, True); it must be a number"),
+        ({"windup": 3}, "option 'windup' is 3.0; it must be text"),
+    ],
+)
+def test_options_of_a_program_in_python_are_checked_before_the_first_step(options, wanted):
+    program = Program("t")
+    program.robot("arm").set_controller("PID", **options)
+    with pytest.raises(BrazoError) as error:
+        program.start(sim_of(ARM))
+    assert wanted in str(error.value)
+
+
+@pytest.mark.parametrize("pose", ["_rest", "2nd", "2", "on", "home"])
+def test_the_name_of_a_pose_survives_the_way_to_text(pose):
+    program = Program("t")
+    program.robot("arm").set_controller("LQR", pose=pose)
+    assert parse_program(program.to_yaml(), FILE) == program
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"),
+    [
+        ("{gear: fifth}", "Geared: KeyError: 'fifth'"),
+        ("{gear: second, power: 2}", "Geared: TypeError: power is 2.0"),
+    ],
+)
+def test_errors_of_a_controller_of_the_user_are_reported_with_the_line(option, wanted):
+    class Geared(Controller):
+        """Controller whose constructor does not raise `BrazoError`."""
+
+        def __init__(self, gear: str = "first", power: float = 1.0) -> None:
+            super().__init__()
+            self.gear = {"first": 1, "second": 2}[gear]
+            if power != 1.0:
+                raise TypeError(f"power is {power}")
+
+        def command(self, t, q, qd, reference):
+            return 0.0 * q
+
+    text = f"arm:\n  - set_controller: {{controller: Geared, gains: {option}}}"
+    with pytest.raises(BrazoError) as error:
+        program_of(text).start(sim_of(ARM))
+    assert str(error.value) == f"task.yaml:4: set_controller: {wanted}"
 
 
 def test_an_option_of_a_controller_acts_after_its_program_was_saved():

@@ -213,6 +213,7 @@ def test_controllers_are_read_as_they_were_written(name):
         ("arm: {gains: {kp: [1]}}", "controller"),
         ("arm: {controller: PID, gains: {kq: [1]}}", "kq"),
         ("arm: {controller: PID, options: {windup: never}}", "windup"),
+        ("arm: {controller: PDGravity, options: {feedforward: no}}", "'no' is not allowed"),
     ],
 )
 def test_controllers_that_cannot_be_are_refused(text, wanted):

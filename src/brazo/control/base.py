@@ -281,3 +281,10 @@ def one_of(value: Any, allowed: Sequence[str], what: str) -> str:
     if value not in allowed:
         raise BrazoError(f"{what} = {value!r} is not one of {', '.join(allowed)}")
     return value
+
+
+def boolean(value: Any, what: str) -> bool:
+    """Return an option after checking that it is a boolean; text such as "no" is not one."""
+    if not isinstance(value, bool | np.bool_):
+        raise BrazoError(f"{what} = {value!r}; it must be True or False")
+    return bool(value)

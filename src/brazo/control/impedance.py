@@ -4,9 +4,9 @@
     τ = Jᵀ F + M(q) r̈ + C(q, q̇) ṙ + G(q) + friction(ṙ) + posture
 
 x and F are in tool axes, or optionally in base axes, the linear part first.  At rest, an external
-force f displaces the tool by K⁻¹f, and no contact model is needed (Hogan, 1985).  For a small
-rotation, the angular part of x is the rotation vector.  For a large rotation, its length is the
-sine of the angle, so 180° is an unstable equilibrium.
+force f displaces the tool by K⁻¹f (Hogan, 1985).  The controller needs no contact model.  For a
+small rotation, the angular part of x is the rotation vector.  For a large rotation, its length is
+the sine of the angle, so 180° is an unstable equilibrium.
 
 For a redundant arm, `posture` is the torque of springs that pull the joints to their reference
 values.  The torque is multiplied by N, so that it does not act on the tool:
@@ -27,7 +27,7 @@ import numpy as np
 
 from brazo.codegen.linear import dot, ldl_solve
 from brazo.control.bandwidth import joint_inertia, pd_gains
-from brazo.control.base import one_of, per_joint
+from brazo.control.base import boolean, one_of, per_joint
 from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
 from brazo.dynamics.vectors import add
@@ -80,7 +80,8 @@ class CartesianImpedance(CompiledController):
             posture=posture,
             posture_damping=posture_damping,
         )
-        self.wn, self.zeta, self.feedforward = wn, zeta, bool(feedforward)
+        self.wn, self.zeta = wn, zeta
+        self.feedforward = boolean(feedforward, "CartesianImpedance: feedforward")
         one_of(frame, ("tool", "base"), "CartesianImpedance: frame")
         self.frame = frame
         self._redundant = False

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from brazo.control.bandwidth import joint_inertia, pd_gains
-from brazo.control.base import per_joint
+from brazo.control.base import boolean, per_joint
 from brazo.control.compiled import CompiledController, ControlSignals, State, Vector
 from brazo.control.gains import Gain
 from brazo.dynamics.vectors import add
@@ -50,7 +50,8 @@ class PDGravity(CompiledController):
         feedforward: bool = False,
     ) -> None:
         super().__init__(kp=kp, kd=kd)
-        self.wn, self.zeta, self.feedforward = wn, zeta, bool(feedforward)
+        self.wn, self.zeta = wn, zeta
+        self.feedforward = boolean(feedforward, "PDGravity: feedforward")
 
     def default_gains(self, robot: Robot) -> Mapping[str, Any]:
         wn = per_joint(self.wn, robot, "PDGravity: wn")

@@ -29,6 +29,7 @@ from brazo.model.plausible import doubt
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000  # YAML events: values and field names; a list or mapping counts twice
 MAX_DEPTH = 24
+SWITCH = {"on": True, "off": False, "true": True, "false": False}  # texts of booleans
 
 _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _NULLS = {"", "~", "null", "Null", "NULL"}
@@ -363,6 +364,10 @@ class Field:
                 f"'{_short(text)}' is not allowed; choose {' or '.join(allowed)}", value=nearest
             )
         return text
+
+    def switch(self) -> bool:
+        """Return the boolean of this field: `on`, `off`, `true` or `false`."""
+        return SWITCH[self.choice(*SWITCH)]
 
     def number(
         self,

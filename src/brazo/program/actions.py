@@ -15,6 +15,7 @@ from brazo.control import controllers
 from brazo.errors import BrazoError
 from brazo.program import steps as s
 from brazo.program.collision import touching_now
+from brazo.program.controller_options import make_controller
 from brazo.program.monitor import ANYTHING
 from brazo.program.moves import Moves
 from brazo.program.validate import IDEAL
@@ -202,11 +203,7 @@ class Actions:
         if step.controller == IDEAL:
             self.robot.controller = IDEAL
         elif step.controller is not None:
-            try:
-                controller = controllers()[step.controller](**gains)
-            except TypeError as error:
-                raise BrazoError(f"{step.controller}: {error}") from None
-            self.robot.controller = controller
+            self.robot.controller = make_controller(controllers()[step.controller], gains)
         else:
             controller = self.robot.controller
             if controller is None:

@@ -10,7 +10,6 @@ Example:
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,12 @@ from brazo.control.base import controller_types
 from brazo.errors import BrazoError
 from brazo.files import replacing
 from brazo.formats.document import Field, read_document
+from brazo.program.controller_options import (
+    OptionType,
+    make_controller,
+    option_types,
+    read_option,
+)
 from brazo.program.flow import flow, plain_text
 from brazo.world import Cell
 
@@ -64,12 +69,12 @@ def read_controllers(root: Field) -> dict[str, Controller | str]:
                 read = [item.quantity().value for item in (field.items(100) if many else [field])]
                 values[gain] = read if many else read[0]
         if "options" in fields:
-            for option, field in fields["options"].mapping(list(_option_names(kind))).items():
-                text = field.text()
-                values[option] = {"on": True, "off": False}.get(text, text)
+            types = _stored_options(kind)
+            for option, field in fields["options"].mapping(list(types)).items():
+                values[option] = read_option(field, types[option])
         try:
-            found[robot] = kind(**values)
-        except (BrazoError, TypeError, ValueError) as error:
+            found[robot] = make_controller(kind, values)
+        except BrazoError as error:
             block.fail(str(error))
     return found
 
@@ -99,18 +104,11 @@ def controllers_in(
     return {name: one for name, one in chosen.items() if name in names}
 
 
-def _option_names(kind: type[Controller]) -> list[str]:
-    """Return the names of constructor arguments that are not gains and default to text or bool."""
-    gains = {gain.name for gain in kind.GAINS}
-    return [
-        one.name
-        for one in inspect.signature(kind).parameters.values()
-        if one.kind is not one.VAR_KEYWORD
-        and one.name not in gains
-        and isinstance(one.default, str | bool)
-    ]
+def _stored_options(kind: type[Controller]) -> dict[str, OptionType]:
+    """Return the types of the options in a controller file by name: those of text or bool."""
+    return {name: one for name, one in option_types(kind).items() if one in (bool, str)}
 
 
 def _options(controller: Controller) -> dict[str, Any]:
-    found = {name: getattr(controller, name) for name in _option_names(type(controller))}
+    found = {name: getattr(controller, name) for name in _stored_options(type(controller))}
     return {name: value for name, value in found.items() if value is False or value}

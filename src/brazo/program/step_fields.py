@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from brazo import units
+from brazo.control import controllers
 from brazo.errors import BrazoError
 from brazo.formats.document import Field
 from brazo.program import steps as s
+from brazo.program.controller_options import option_types, read_option
 from brazo.trajectory.curve_fields import CURVES, read_curve
 
 MAX_STEPS = 1000
@@ -116,7 +118,7 @@ class _StepReader:
     def switch(self, name: str, default: bool) -> bool:
         if not self.has(name):
             return default
-        return self.given[name].choice("on", "off", "true", "false") in ("on", "true")
+        return self.given[name].switch()
 
     def triple(self, name: str, dimension: units.Dimension) -> s.Triple | None:
         if not self.has(name):
@@ -313,35 +315,14 @@ def _sync(r: _StepReader, place: s.Place) -> s.Step:
 
 def _set_controller(r: _StepReader, place: s.Place) -> s.Step:
     r.take("controller", "gains", short="controller")
+    controller = r.given["controller"].identifier() if r.has("controller") else None
+    kind = controllers().get(controller or "")
+    types = {} if kind is None else option_types(kind)  # validation checks the other types
     gains = {}
     if r.has("gains"):
         for name, field in r.given["gains"].mapping().items():
-            gains[name] = _gain(field)
-    controller = r.given["controller"].identifier() if r.has("controller") else None
+            gains[name] = read_option(field, types.get(name))
     return r.make(s.SetController, place, controller=controller, gains=gains)
-
-
-def _gain(field: Field) -> s.Gain:
-    """Read a gain or another option of a controller; text is that of an option."""
-    if field.is_list:
-        return tuple(item.number() for item in field.items(100))
-    text = field.node.value
-    if isinstance(text, str) and text[:1].isalpha():
-        if field.node.quoted:
-            return text
-        if text in ("on", "off", "true", "false"):
-            return text in ("on", "true")
-        if not _is_expression(text):
-            return text
-    return field.number()
-
-
-def _is_expression(text: str) -> bool:
-    try:
-        units.parse_expression(text, ()).evaluate()
-    except BrazoError:
-        return False
-    return True
 
 
 def _note(r: _StepReader, place: s.Place) -> s.Step:

@@ -7,7 +7,6 @@ goals are reported at once, with file and line.  Syncs are checked if there are 
 from __future__ import annotations
 
 import difflib
-import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NoReturn
 
@@ -15,10 +14,12 @@ from brazo.control import Controller, controllers
 from brazo.errors import BrazoError
 from brazo.formats.robot_yaml.joint_fields import outside
 from brazo.program import steps as s
+from brazo.program.controller_options import make_controller, option_mistake, option_types
 from brazo.program.frames import frame_names
 from brazo.program.point_targets import named, resolved
 from brazo.program.program import Goal, Program
 from brazo.simulation import SimRobot, Simulation
+from brazo.world.grasps import KEEP_SHARE
 from brazo.world.gripper import PAD_SHARE, WorldGripper
 
 MAX_FLAT = 100_000
@@ -32,7 +33,8 @@ def flattened(steps: Sequence[s.Step], variables: Mapping[str, str] | None = Non
         found.append(step)
         if len(found) > MAX_FLAT:
             raise BrazoError(
-                f"{_head(step)}more than {MAX_FLAT} steps with all loops expanded; repeat less"
+                f"{_head(step)}more than {MAX_FLAT} steps with all loops expanded; "
+                "use fewer repetitions"
             )
     return found
 
@@ -140,19 +142,25 @@ def _syncs(flat: Mapping[str, Sequence[s.Step]]) -> None:
             _fail(first[name], f"only '{robot}' has a sync named '{name}'{hint}")
 
 
-def force_mistake(force: float, gripper: WorldGripper, minimum: float) -> str:
+def force_mistake(
+    force: float, gripper: WorldGripper, hold_force: float, held: bool = False
+) -> str:
     """Return a message if a gripper cannot grip with `force` (N); "" if it can.
 
-    `minimum` (N) is the force that a grasp needs on each pad.  Each pad gets a part `PAD_SHARE` of
-    `force`.
+    `hold_force` (N) is the force that a grasp needs on each pad; the force on each pad is
+    `PAD_SHARE` times `force`.  If `held`, the gripper already holds a body, and a part `KEEP_SHARE`
+    of `hold_force` is sufficient.
     """
     maximum = gripper.description.max_force
     if force > maximum:
         return f"force {force:g} N; the max of the gripper is {maximum:g} N"
+    minimum = KEEP_SHARE * hold_force if held else hold_force
     if PAD_SHARE * force < minimum and not gripper.weld:
+        what = "a body that is held" if held else "a grasp"
+        share = f"{KEEP_SHARE:.0%} of hold_force" if held else "hold_force"
         return (
-            f"force {force:g} N is too low: it gives {PAD_SHARE * force:g} N on each pad, and a "
-            f"grasp needs {minimum:g} N (hold_force of the cell's gripper); use at least "
+            f"force {force:g} N is too low: it gives {PAD_SHARE * force:g} N on each pad, and "
+            f"{what} needs {minimum:g} N ({share} of the cell's gripper); use at least "
             f"{minimum / PAD_SHARE:g} N"
         )
     return ""
@@ -172,6 +180,7 @@ class _Check:
         labels = sim.world.labels
         self.parts = list(dict.fromkeys(n for label in labels for n in (label.owner, label.name)))
         self.hold_force = cell.gripper.hold_force
+        self.gripping = False  # True after a grip, until the next release
         controller = robot.controller
         self.controller: type[Controller] | None = None if controller is None else type(controller)
         self.controller_known = True  # False after a step with an unknown controller
@@ -192,7 +201,9 @@ class _Check:
                 self.name(step, step.frame, self.frames, "frame")
             case s.Grip():
                 self._gripper(step, step.body, step.force, None)
+                self.gripping = True
             case s.Release():
+                self.gripping = False
                 self._gripper(step, None, None, step.opening)
             case s.WaitUntil():
                 self._condition(step, step.condition)
@@ -228,18 +239,16 @@ class _Check:
                     "to set",
                 )
             return
-        known = numeric = [gain.name for gain in self.controller.GAINS]
-        if step.controller is not None:
-            options = inspect.signature(self.controller).parameters.values()
-            named = [one.name for one in options if one.kind is not one.VAR_KEYWORD]
-            known = list(dict.fromkeys([*known, *named]))
+        types = option_types(self.controller)
+        gains = [gain.name for gain in self.controller.GAINS]
+        known = gains if step.controller is None else list(types)
         for gain, value in step.gains.items():
             self.name(step, gain, known, f"gain of {self.controller.__name__}")
-            if gain in numeric and isinstance(value, str | bool):
-                _fail(step, f"gain '{gain}' is {value!r}; it must be a number or a list of numbers")
-        if step.controller is not None and any(isinstance(v, str) for v in step.gains.values()):
+            if mistake := option_mistake(gain, value, types[gain]):
+                _fail(step, mistake)
+        if step.controller is not None:
             try:
-                self.controller(**step.gains)  # checks the words that its options allow
+                make_controller(self.controller, step.gains)  # its constructor checks the values
             except BrazoError as error:
                 _fail(step, str(error))
 
@@ -272,7 +281,9 @@ class _Check:
             _fail(step, f"robot '{self.robot.name}' has no gripper")
         if body is not None:
             self.name(step, body, self.bodies, "free body")
-        if force is not None and (mistake := force_mistake(force, gripper, self.hold_force)):
+        if force is not None and (
+            mistake := force_mistake(force, gripper, self.hold_force, self.gripping)
+        ):
             _fail(step, mistake)
         if isinstance(step, s.Grip) and not (self.robot.contact_response or gripper.weld):
             _fail(

@@ -35,6 +35,8 @@ from brazo.world.contact_pattern import Slots
 from brazo.world.contacts import Contacts
 from brazo.world.gripper import WorldGripper
 
+KEEP_SHARE = 0.5  # part of `hold_force` that is sufficient for a body held in the last step
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grasp:
@@ -97,7 +99,7 @@ class GraspReader:
         force = min(left.get(body, 0.0), right.get(body, 0.0))
         angle = face_angle(self.bodies[body][0].shape, self._along[body])
         suitable = self._lies_well(body)
-        least = self._settings.hold_force * (0.5 if body == before else 1.0)
+        least = self._settings.hold_force * (KEEP_SHARE if body == before else 1.0)
         holds = welded is not None or (body in both and suitable and force >= least)
         return Grasp(
             self._gripper.robot,
@@ -130,7 +132,7 @@ class GraspReader:
             return welded, force if best == welded else 0.0
         if best is None:
             return None, 0.0
-        enough = self.enough if best != before else 0.5 * self.enough
+        enough = self.enough if best != before else KEEP_SHARE * self.enough
         if force < enough or not self._lies_well(best):
             return None, force
         return best, force
@@ -147,9 +149,9 @@ class GraspReader:
     ) -> None:
         """Weld the body between closing pads, or release a welded body on an opening command.
 
-        A body is welded if the angle of the module docstring is within its limit.  A welded body is
-        also released if the gripper no longer uses the weld rule.  `touches` is True if both pads
-        touch the same body.
+        A body is welded only if the angle between finger motion and surface normal is within its
+        limit (see the module docstring).  A welded body is also released if the gripper no longer
+        uses the weld rule.  `touches` is True if both pads touch the same body.
         """
         held = self.welded(data)
         if held is not None:
