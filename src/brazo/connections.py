@@ -8,11 +8,11 @@
   frames on one connection do not delay the others.
 - Every frame counts, including pings and fragments.  A connection that exceeds its frame rate limit
   is closed with a reason, unless `exempt(connection)` is true.
-- If an address opens connections faster than its rate limit, the server drops them when it
+- If a client address opens connections faster than its rate limit, the server drops them when it
   accepts them, before the handshake.
 - A connection is pending until the server has identified the client.  The number of pending
-  connections is limited.  If there are too many, the address with the most pending connections is
-  found and its oldest pending connection is closed.  The opening handshake has a time limit.
+  connections is limited.  If there are too many, the oldest pending connection of the
+  address with the most pending connections is closed.  The opening handshake has a time limit.
 
 Reading in slices is implemented in `brazo.internals.websockets`.  If the installed release of
 websockets does not support it, only the message rate and the handshake are limited.

@@ -16,8 +16,8 @@ T = TypeVar("T")
 def warn_renamed(old: str, new: str, where: str = "", stacklevel: int = 2) -> None:
     """Warn that `old` was renamed to `new`.
 
-    `where` is a prefix of the message, such as `file:line: field: `.  `stacklevel` has the same
-    meaning as in a call of `warnings.warn` by the caller.
+    `where` is a prefix of the message, such as `file:line: field: `.  `stacklevel` is counted
+    as if the caller called `warnings.warn` directly.
     """
     text = f"{where}'{old}' is now '{new}'; '{old}' will be removed in {RELEASE}"
     warnings.warn(text, DeprecationWarning, stacklevel=stacklevel + 1)

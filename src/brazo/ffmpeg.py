@@ -1,4 +1,4 @@
-"""Run ffmpeg, the program that the package imageio-ffmpeg contains or finds, as a child process."""
+"""Run ffmpeg as a child process; the package imageio-ffmpeg contains or finds the program."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def require_regular(path: Path) -> os.stat_result:
 
 
 def require_file(path: Path) -> os.stat_result:
-    """Return the status of a regular file; raise `BrazoError` if the path is not a regular file."""
+    """Same as `require_regular`, but raise `BrazoError` if the path does not exist."""
     try:
         return require_regular(path)
     except FileNotFoundError:
@@ -62,7 +62,7 @@ def existing(path: str | Path) -> Path | None:
 
 
 def is_regular(path: Path) -> bool:
-    """Return whether a path is an existing regular file; False if the name is invalid here."""
+    """Return whether a path is an existing regular file; False also if the path is invalid."""
     try:
         require_regular(path)
     except (BrazoError, FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Find the user who owns the peer's socket of a local connection; compare tokens.
+"""Find the user who owns the peer of a local connection; compare access tokens.
 
 Any user of a machine can connect to its loopback address.  Linux reports the user who owns a
 socket, given its local and remote address.  The query uses netlink (sock_diag(7), about 13 µs), or
@@ -43,7 +43,7 @@ def refuses_user(transport: Any) -> bool:
 
 
 def owner_of(peer: tuple[str, int], own: tuple[str, int]) -> int | None:
-    """Return the user id that owns the peer's socket of a local connection.
+    """Return the id of the user who owns the peer of a local connection.
 
     `peer` and `own` are the addresses (host, port) of the peer's socket and of the socket of this
     process.  Return `UNKNOWN` if the peer has already closed its socket, and None if the system
@@ -140,7 +140,8 @@ def same_token(candidate: str, token: str) -> bool:
 def _hex(end: tuple[str, int], wide: bool) -> str:
     """Format `end` (host, port) as in /proc/net/tcp, or if `wide` as in /proc/net/tcp6.
 
-    Addresses are written as 32-bit words in host byte order.  Return "" if this is not possible.
+    Addresses are written as 32-bit words in host byte order.  Return "" if the host is
+    not an IP address, or if `wide` is False and the host is IPv6 and not IPv4-mapped.
     """
     try:
         packed = _packed(end, socket.AF_INET6 if wide else socket.AF_INET)

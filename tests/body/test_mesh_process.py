@@ -84,7 +84,7 @@ end_header
     ("name", "text", "said"),
     [
         ("a.dae", nested_dae(22), r"declares \d+ instances"),
-        ("a.dae", loop_dae(), "part of itself"),
+        ("a.dae", loop_dae(), "a node contains itself"),
         ("a.dae", DAE.replace('"0.0254"', '"0"'), r'line 3: <unit meter="0">: expected the length'),
         ("a.dae", DAE.replace('"0.0254"', '"nan"'), r'<unit meter="nan">'),
         ("a.dae", f'<!DOCTYPE x [<!ENTITY e "x">]>{DAE[38:]}', "entities"),
@@ -132,7 +132,7 @@ def test_instances_below_the_cap_are_read(tmp_path):
         ),
         (Mesh(vertices=np.eye(3), faces=np.array([[0, 1, -1]])), "vertex -1"),
         (Mesh(vertices=np.zeros((3, 2)), faces=np.array([[0, 1, 2]])), r"expected \(v, 3\)"),
-        (Mesh(vertices=np.eye(3), faces=np.array([[0, 1]])), r"expected int \(f, 3\)"),
+        (Mesh(vertices=np.eye(3), faces=np.array([[0, 1]])), r"expected integers \(f, 3\)"),
         (Mesh(vertices=np.eye(3), faces=np.array([[0, 1, 2.5]])), "expected int"),
         (Mesh(vertices=np.eye(3) * np.nan, faces=np.array([[0, 1, 2]])), "finite"),
         (Mesh(vertices=np.eye(3), faces=np.array([[0, 1, 2]]), scale=(1, 1, 1e300)), "1e\\+06 m"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -188,6 +189,7 @@ def test_stl_file_is_read_again_only_if_it_has_changed(tmp_path) -> None:
     path = tmp_path / "box.stl"
     for size in (1.0, 2.0):
         trimesh.creation.box((size, size, size)).export(path)
+        os.utime(path, (1e9 + size, 1e9 + size))
         first, second = mesh(Mesh(path=path)), mesh(Mesh(path=path))
         assert first is second
         assert volume(Mesh(path=path)) == pytest.approx(size**3)

@@ -168,7 +168,7 @@ def test_bad_data_are_refused(puma):
         brazo.identify(arm, {"q": q[:9], "qd": qd[:9], "qdd": qdd[:9], "tau": tau[:9]})
     with pytest.raises(brazo.BrazoError, match=r"tau has shape \(1000, 5\)"):
         brazo.identify(arm, {"q": q, "qd": qd, "qdd": qdd, "tau": tau[:, :5]})
-    with pytest.raises(brazo.BrazoError, match="need the times t"):
+    with pytest.raises(brazo.BrazoError, match="have no times t"):
         brazo.identify(arm, {"q": q, "tau": tau})
     with pytest.raises(brazo.BrazoError, match="positions q and torques tau"):
         brazo.identify(arm, {"q": q})

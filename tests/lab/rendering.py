@@ -13,6 +13,7 @@ from typing import Any
 
 from brazo.lab.app import display
 from brazo.lab.server.shell import ASSETS
+from brazo.simulation import player
 
 SCRIPT = "/lab/server/page/pictures.js"
 # Constants of the script: the rest after a frame, relative to its duration and at most (ms).
@@ -20,8 +21,9 @@ CHANGED = (("const REST = 0.5;", "const REST = 1e9;"), ("_REST = 300; // ms", "_
 
 
 def update_rarely(set_attribute: Callable[[Any, str, Any], None] = setattr) -> None:
-    """Let labs update their scenes once a second while something moves."""
+    """Let labs update their scenes once a second while something moves, and step every 10 ms."""
     set_attribute(display, "SOFTWARE_EVERY", 1.0)
+    set_attribute(player, "TICK", 0.01)
 
 
 def render_rarely(

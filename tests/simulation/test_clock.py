@@ -75,7 +75,7 @@ def test_errors_list_the_available_names():
     sim = Simulation(cell("floor: none\nrobots: [{name: arm, robot: scara1}]\n"))
     with pytest.raises(brazo.BrazoError, match="no robot named 'lft' in this cell; robots: arm"):
         _ = sim.robots["lft"]
-    with pytest.raises(brazo.BrazoError, match="expected a later time, the time is 0 s"):
+    with pytest.raises(brazo.BrazoError, match="must not be before the current time 0 s"):
         sim.run(until=-1)
     assert sim.robots.get("lft") is None and "arm (ComputedTorque)" in repr(sim)
 

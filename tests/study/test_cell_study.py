@@ -178,7 +178,7 @@ def test_a_study_file_of_a_cell(folder) -> None:
         ("[0, 5deg]", "[0, 5mm]", "6: .*is a length, expected an angle"),
         ("[0.2, 1]", "[-0.2, 1]", "5: .*pad_friction.*greater than 0"),
         ("[0.2, 1]", "[1, 0.2]", "5: .*the first number must be the smaller"),
-        ("bar.mass: 2kg", "pad_friction: 1", "9: .*is a factor and a value of case 'heavy'"),
+        ("bar.mass: 2kg", "pad_friction: 1", "9: .*is both a factor and a value of case 'heavy'"),
         ("bar.mass: 2kg", "bar.mass: 0kg", "9: .*must be greater than 0"),
         ("collisions", "colisions", "12: success.colisions: no metric"),
         ("lift.yaml", "left.yaml", "2: cell: .*no such file"),

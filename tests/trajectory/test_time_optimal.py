@@ -72,7 +72,7 @@ def test_torques_limit_the_motion(arm):
 
 def test_mistakes_are_named(arm):
     for path, said in (
-        ([[0, 0]], "at least two different points"),
+        ([[0, 0]], "only one distinct point; expected at least two"),
         ([[0, 0, 0], [1, 1, 1]], "path"),
         ([[0, 0], [1, np.nan]], "finite"),
     ):

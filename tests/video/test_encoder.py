@@ -61,7 +61,7 @@ def test_an_interruption_leaves_no_file(tmp_path, error):
 def test_an_encoder_that_fails_is_reported(tmp_path, monkeypatch):
     monkeypatch.setitem(encoder._CODECS, ".mp4", ("-c:v", "no-such-codec", "-f", "mp4"))
     with (
-        pytest.raises(BrazoError, match="ffmpeg could not write it"),
+        pytest.raises(BrazoError, match="ffmpeg could not write the file"),
         encoding(tmp_path / "a.mp4", SIZE, 10.0) as write,
     ):
         for frame in frames(6):

@@ -3,8 +3,8 @@
 There is one module for each name in `SECTIONS`; it measures one or several sections of the report.
 In every comparison, all libraries get the same robot and the same inputs.  A library whose results
 differ from those of brazo is omitted with a note.  The others are timed in turn in one process, in
-several rounds, and the best round of each counts.  Peers are used on request if they are installed.
-Except MuJoCo, none is a dependency of brazo.
+several rounds, and the shortest time of each is reported.  Peers are measured only on request and
+if they are installed.  Only MuJoCo is a dependency of brazo.
 """
 
 from __future__ import annotations

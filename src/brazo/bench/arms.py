@@ -1,8 +1,9 @@
 """The benchmarked arms: the Puma 560, a 6R arm without special geometry, and the UR5e (IK only).
 
-The Puma has right angles between its axes and many inertias that are 0, so much of its arithmetic
-is eliminated.  The arm `general` has no right angles, no parallel axes, no lengths of 0 and full
-inertia tensors, so nothing is eliminated.  Results for other six-joint arms are between the two.
+The Puma has right angles between its axes and many inertias that are 0.  Code generation removes
+the operations with these zeros.  The arm `general` has no right angles, no parallel axes, no
+lengths of 0 and full inertia tensors, so no operations can be removed.  The speeds of other
+six-joint arms are between those of the two.
 """
 
 from __future__ import annotations

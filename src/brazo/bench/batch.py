@@ -2,8 +2,8 @@
 
 Pinocchio's batch functions are in C++ and use one column per state.  CasADi maps its compiled
 function over the arrays of brazo, with one thread.  For brazo's kernels with one thread, the
-performance is also given as a share of the peak of one core.  For this share, the floating-point
-operations of the expressions, sines and cosines are counted, but no loads, stores and checks.
+performance is also given as a share of the peak of one core.  This share counts floating-point
+operations, including those inside sines and cosines.  Loads, stores and checks are not counted.
 """
 
 from __future__ import annotations

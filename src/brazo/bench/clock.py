@@ -1,8 +1,8 @@
-"""Race: several callables are timed in turn over many rounds, and the best time of each counts.
+"""Race: several callables are timed in turn over many rounds; the result is the shortest times.
 
 The load of a machine changes from second to second.  Callables that are called within milliseconds
-of each other run under the same load.  The best time is the one with the smallest disturbance by
-other processes.
+of each other run under the same load.  Other processes affect the shortest time of a
+callable less than its other times.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def race(
     callables: Mapping[str, Callable[[], Any]],
     work: float | Mapping[str, float] = 1.0,
 ) -> dict[str, float]:
-    """Time callables in turn and return the best time (s) of each, per unit of work.
+    """Time callables in turn and return the shortest time (s) of each, per unit of work.
 
     `work` is the number of units of work of one call: a number for all callables, or a number for
     each name.

@@ -39,7 +39,8 @@ def measure(settings: Settings) -> list[Section]:
 def gains(arm: Robot, q: np.ndarray) -> dict[str, Any]:
     """PID gains (n,) by name, from the diagonal of the mass matrix at q.
 
-    Without the integral term, each joint alone is critically damped with 20 rad/s.
+    Without the integral term, each joint alone is critically damped with a natural frequency of
+    20 rad/s.
     """
     m = np.diag(arm.mass_matrix(q))
     return {"kp": 400.0 * m, "ki": 800.0 * m, "kd": 40.0 * m}
@@ -210,7 +211,7 @@ def _mujoco(section: Section) -> _MuJoCo | None:
 
 
 class _MuJoCo:
-    """The same loops, simulated by MuJoCo."""
+    """The closed loops of this module, simulated by MuJoCo."""
 
     def __init__(self) -> None:
         self.mujoco: Any = optional("mujoco")

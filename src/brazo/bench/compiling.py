@@ -53,7 +53,7 @@ def measure(settings: Settings) -> list[Section]:
 
 
 def _all(model: TreeModel) -> Iterator[Callable[[], Kernel]]:
-    """Yield a function for each kernel of an arm, which derives and returns the kernel."""
+    """Yield one function per kernel of an arm; the function derives and returns the kernel."""
     forward, dynamics = TreeKernels(model), TreeDynamicsKernels(model)
     yield lambda: forward.fk
     yield lambda: forward.frames

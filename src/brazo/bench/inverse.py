@@ -3,8 +3,8 @@
 For the Puma and the UR5e, one call and batches are timed.  Each call solves the next of many random
 poses and returns the joint values of all branches as an array, or as a list of branches.  Libraries
 that find one numeric solution return only that one.  A peer (another library) is timed if its
-solutions for 20 poses reach the targets and, for peers that find all branches, if their number is
-that of brazo.
+solutions for 20 poses reach the targets.  A peer that finds all branches must also find as many
+branches as brazo.
 
 The arms without special geometry are one of brazo's robots and two arms for which the library ssik
 has a prepared solver.  Each call returns a list of all solutions, including those out of limits.

@@ -18,15 +18,15 @@ class Settings:
 
     @property
     def rounds(self) -> int:
-        """Max number of rounds in which callables are timed; the best round of each counts."""
+        """Max number of rounds in which callables are timed; the shortest time of each counts."""
         return 3 if self.quick else 25
 
     @property
     def round_time(self) -> float:
-        """Approximate time (s) for which each callable is called in a round."""
+        """Approximate total time (s) of the calls of one callable in a round."""
         return 0.002 if self.quick else 0.01
 
     @property
     def longest_race(self) -> float:
-        """Approximate max time (s) of all rounds; it limits the number of rounds (at least 2)."""
+        """Approximate max time (s) of all rounds together; at least two rounds are timed."""
         return 1.0 if self.quick else 15.0

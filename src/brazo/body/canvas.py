@@ -38,8 +38,8 @@ class Canvas:
     ) -> None:  # fmt: skip
         """Add a cylinder along the z axis of `frame`, from z = span[0] to z = span[1] (m).
 
-        `frame` (4, 4) is in the frame of the body with index `body`.  `bevel` is the bevel radius
-        divided by the cylinder radius.
+        `frame` (4, 4) is a pose in the frame of the body with index `body`.  `bevel` is the bevel
+        radius divided by the cylinder radius.
         """
         lo, hi = min(span), max(span)
         shape = Cylinder(radius, hi - lo, min(bevel * radius, 0.45 * (hi - lo)))
@@ -48,10 +48,10 @@ class Canvas:
     def cap(
         self, body: int, name: str, frame: np.ndarray, face: float, outward: float, radius: float
     ) -> None:
-        """Add the dark round cover of a joint to the flat end at z = `face` (m) of a housing.
+        """Add the dark round cover of a joint to the flat end of a housing.
 
-        z is the axis of `frame` (4, 4), which is in the frame of the body with index `body`.
-        `outward` is +1 if the end faces along +z, -1 if it faces along -z.
+        The end is at z = `face` (m) in `frame` (4, 4), a pose in the frame of the body with index
+        `body`.  `outward` is +1 if the end faces along +z, -1 if it faces along -z.
         """
         span = (face - 0.1 * outward * radius, face + 0.08 * outward * radius)
         color = self.style.joint

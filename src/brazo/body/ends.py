@@ -22,7 +22,10 @@ SHORT_PALM = 0.15  # the same if the tool frame is close to the flange
 
 
 def draw_base(canvas: Canvas, plan: DrawingPlan) -> None:
-    """Draw the floor plate with bolts, a column that fills the remaining height, and the top."""
+    """Draw the base: floor plate with bolts, column, and a top or fork for the first joint.
+
+    The length of the column depends on the height of the first joint.
+    """
     bone, r, style = plan.bones[0], plan.r[1], canvas.style
     is_upright = upright(bone)
     if is_upright:

@@ -85,7 +85,7 @@ def _total(
         if node in known:
             return known[node]
         if node in open_nodes:
-            raise BrazoError("a node is part of itself")
+            raise BrazoError("a node contains itself, directly or through its children")
         if len(open_nodes) > _MAX_DEPTH:
             raise BrazoError(f"nodes are nested more than {_MAX_DEPTH} levels deep")
         open_nodes.add(node)
@@ -152,9 +152,9 @@ def _require_unit(root: Element) -> None:
 def _geometry(
     element: Element | None, target: Callable[[Element], Element | None]
 ) -> Element | None:
-    """Return the geometry that an instance element refers to; None if it does not exist.
+    """Return the geometry of a COLLADA instance; None if it does not exist.
 
-    `element` is the element that the instance names: a geometry, or a controller with a skin that
+    `element` is the element that the instance refers to: a geometry, or a controller whose skin
     refers to a geometry.  `target(x)` returns the element that the element x refers to.
     """
     if element is not None and _tag(element) == "controller":
@@ -312,7 +312,7 @@ def _step(data: bytes) -> Count:
         below.setdefault(usage[1], []).append(usage[2])
     roots = below.keys() - {child for children in below.values() for child in children}
     if below and not roots:
-        raise BrazoError("a node is part of itself")
+        raise BrazoError("an assembly contains itself, directly or through its components")
     return _total(sorted(roots), lambda node: (0, 0), lambda node: iter(below.get(node, ())))
 
 

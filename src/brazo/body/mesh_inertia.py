@@ -64,8 +64,9 @@ def hull_of(vertices: Array) -> tuple[Array, Array]:
 def open_edges(vertices: Array, faces: Array) -> int:
     """Return the number of open edges of a surface; 0 if the surface is closed.
 
-    An edge of a face, from vertex a to vertex b, is open if no edge of another face from b to a can
-    be paired with it.  Vertices at the same point count as one vertex.
+    The edges of a face are directed.  Each edge from vertex a to vertex b is paired with one edge
+    of another face from b to a; an edge without a partner is open.  Vertices at the same point
+    count as one vertex.
     """
     places = same_place(vertices)[faces].astype(np.int64)
     kept = (places != np.roll(places, 1, axis=1)).all(axis=1)  # without needles

@@ -1,12 +1,13 @@
 """Process that reads mesh files, with limits on memory (Linux) and CPU time (POSIX).
 
-The formats are those of trimesh (STL, OBJ, PLY, COLLADA, glTF, OFF, ...), STEP by cascadio
-(OpenCASCADE) and VRML by `brazo.body.vrml`.  Every object gets the pose that the file defines. The
-objects are returned separately, or merged into one list of triangles.
+STEP is read by cascadio (OpenCASCADE), VRML by `brazo.body.vrml`, binary STL by
+`brazo.body.binary_stl`, and other formats by trimesh (text STL, OBJ, PLY, COLLADA, glTF, OFF, ...).
+Every object gets the pose that the file defines.  The objects are returned separately, or merged
+into one list of triangles.
 
-The unit of a COLLADA file (`<unit meter="0.0254">`) is applied.  Its up axis is *not* applied:
-other robot tools have always ignored it, so many files contain a wrong up axis.  The mesh of a link
-is in the axes of the link frame.
+The unit of a COLLADA file (`<unit meter="0.0254">`) is applied.  Its up axis is ignored: the axes
+of the mesh are those of the link frame.  Other robot tools ignore the up axis too, so it is wrong
+in many files.
 
 A request is a line of JSON on standard input.  The answer is a line of JSON on standard output,
 followed by the vertices (float64) and the faces (int32) of each object.  The process ends when its
@@ -263,7 +264,8 @@ def _lower(resource: Any, which: int, value: int) -> None:
 def _refuse_pipes(event: str, arguments: tuple[Any, ...]) -> None:
     """Raise an error when a pipe or device is opened (Python audit hook).
 
-    A mesh file can contain the name of such a file, and reading it could block the process.
+    A mesh file can refer to other files by name.  Reading from a pipe or device could block the
+    process.
     """
     if event == "open" and isinstance(arguments[0], str | bytes):
         with contextlib.suppress(FileNotFoundError):

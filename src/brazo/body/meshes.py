@@ -1,5 +1,6 @@
-"""Reader of mesh files as triangles; lengths are in m, also those of files without a unit.
+"""Reader of mesh files as triangles.
 
+Lengths are in m.  If a file does not define a unit, its numbers are taken as metres.
 Files are read by `brazo.body.mesh_worker` in a separate process.  Binary STL is read in this
 process, because its records have a fixed size that can be checked against the file size.
 """
@@ -46,7 +47,7 @@ def mesh_triangles(mesh: Mesh) -> Triangles:
         vertices = vertices * scale
     if not np.abs(vertices).max() <= MAX_COORDINATE:
         raise BrazoError(
-            f"{_name(mesh)}: a vertex is {np.abs(vertices).max():.3g} m from the origin; "
+            f"{_name(mesh)}: a coordinate of a vertex is {np.abs(vertices).max():.3g} m; "
             f"at most {MAX_COORDINATE:g} m are allowed: check the scale and the unit of the mesh"
         )
     return vertices, faces
@@ -103,7 +104,9 @@ def checked(vertices: Any, faces: Any) -> Triangles:
     if faces.size == 0:
         raise BrazoError("the mesh has no triangles")
     if faces.ndim != 2 or faces.shape[1] != 3 or faces.dtype.kind not in "iu":
-        raise BrazoError(f"faces are {faces.dtype} of shape {faces.shape}; expected int (f, 3)")
+        raise BrazoError(
+            f"faces have type {faces.dtype} and shape {faces.shape}; expected integers (f, 3)"
+        )
     if len(faces) > MAX_TRIANGLES:
         raise BrazoError(
             f"{len(faces)} triangles; the maximum is {MAX_TRIANGLES}: simplify the mesh"

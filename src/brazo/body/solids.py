@@ -18,6 +18,7 @@ is watertight, except for a mesh file with holes.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -45,6 +46,7 @@ ROUND = 48  # points per circle; a multiple of 8
 BEVEL_STEPS = 3
 BALL_STEPS = 7
 SMALL_ROUND, SMALL_STEPS = 16, 1  # for the copies of a pattern: bolts are small
+SETTLED = 3_000_000_000  # ns; a later change of a file has another time on every file system
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,13 +270,15 @@ def _pattern(one: SurfaceMesh, count: int, radius: float) -> SurfaceMesh:
 
 
 def _from_mesh(shape: Mesh) -> SurfaceMesh:
-    path = shape.path
-    if path is None or shape.vertices is not None or path.suffix.lower() != ".stl":
+    if shape.path is None or shape.vertices is not None:
         return _with_normals(shape)
-    # An STL file contains the whole geometry, so its status tells whether it has changed.
+    path = Path(shape.path)
+    # An STL file contains the whole geometry, so its status shows whether it has changed.
     status = require_readable(path)
+    if path.suffix.lower() != ".stl" or time.time_ns() - status.st_mtime_ns < SETTLED:
+        return _with_normals(shape)
     version = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-    return _from_stl(path, shape.scale, version)
+    return _from_stl(path, tuple(shape.scale), version)
 
 
 @lru_cache(maxsize=1024)
@@ -283,7 +287,7 @@ def _from_stl(
 ) -> SurfaceMesh:
     """Return the surface of an STL file; `version` changes when the file changes.
 
-    Every load of a robot makes new `Mesh` objects of the same files.
+    Results are cached by path and scale, because each load of a robot creates new `Mesh` objects.
     """
     return _with_normals(Mesh(path, scale))
 

@@ -4,11 +4,13 @@ The reader supports Transform, Group and the other grouping nodes, Shape with In
 Cylinder, Cone or Sphere, DEF and USE, and the diffuse colour of a Material.  Nodes without a
 surface (lights, sensors, routes, scripts) are skipped.  Files with PROTO, Inline, Extrusion or
 ElevationGrid nodes and VRML 1.0 files are rejected, because parts of their geometry would be
-missing.
+missing.  Of a LOD node, the first level is read; of a Switch node, the selected child.
 
-    Transform   T · C · R · SR · S · SR⁻¹ · C⁻¹     (ISO/IEC 14772-1, 6.52)
+The matrix of a Transform node is (ISO/IEC 14772-1, 6.52)
 
-Of a LOD node, the first level is read; of a Switch node, the selected child.
+    T · C · R · SR · S · SR⁻¹ · C⁻¹
+
+with the fields translation T, center C, rotation R, scaleOrientation SR and scale S.
 """
 
 from __future__ import annotations

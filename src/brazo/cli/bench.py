@@ -1,4 +1,4 @@
-"""`brazo bench`: measure brazo's speed on this machine, optionally next to other libraries."""
+"""`brazo bench`: measure the speed of brazo on this machine, optionally also of other libraries."""
 
 from __future__ import annotations
 

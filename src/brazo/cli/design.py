@@ -1,4 +1,4 @@
-"""`brazo study workspace | sensitivity`: workspace map, and its change with robot parameters."""
+"""`brazo study workspace | sensitivity`: map of the workspace, and effect of robot parameters."""
 
 from __future__ import annotations
 

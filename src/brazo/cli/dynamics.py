@@ -51,7 +51,7 @@ def inverse_dynamics(
 ) -> None:
     """Inverse dynamics: joint torques for given positions, velocities and accelerations.
 
-    The inertia, Coriolis, gravity and friction terms are shown too, and that of --wrench.
+    The inertia, Coriolis, gravity, friction and --wrench terms of the torques are shown too.
     """
     arm = load_robot(robot, tip, arg)
     position = joint_values(arm, _words(q), rad)

@@ -40,8 +40,8 @@ def kind_of(name_or_path: str) -> FileKind | None:
     raise BrazoError(
         f"{path}: not a robot, cell or program file. A robot has the field 'joints' or 'kind: "
         "delta'; a cell has 'robots' as a list, or 'bodies', 'fixtures', 'chute', 'frames' or "
-        f"'floor'; a program has 'robots' as a map of steps. Fields found: {found}. Files of "
-        "points and scripts are checked only when they are loaded"
+        f"'floor'; a program has 'robots' as a map of steps. Fields found: {found}. Point "
+        "files and scripts are checked only when they are loaded"
     )
 
 

@@ -137,11 +137,12 @@ def ik(
         T[:3, :3] = conventions.matrix_from_oat([_angle(text, rad, "--oat") for text in oat])
     elif quat is not None:
         T[:3, :3] = conventions.matrix_from_wxyz(quat)
-    elif orientation is not None and orientation != "free":
+    elif orientation in ("full", "nearest"):
         raise BrazoError(
-            f"--orientation {orientation} needs an orientation: add --rpy, --oat or --quat"
+            f"--orientation {orientation} needs the angles of the tool or a quaternion: "
+            "add --rpy, --oat or --quat"
         )
-    else:
+    elif orientation is None:
         orientation = "free"
     notes = _target_notes(arm, T[:3, 3], xyz)
     warn(notes)

@@ -63,7 +63,7 @@ class LabRun:
             self._end()
 
     def close(self) -> None:
-        """Report the last run if this has not been done yet; call this when the lab is closed."""
+        """Report the last run, unless it has been reported; to be called when the lab is closed."""
         self._end()
 
     def _end(self) -> None:

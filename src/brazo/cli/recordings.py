@@ -151,8 +151,8 @@ def plot(
 ) -> None:
     """Plot signals over time, one axis per unit; default: all joint positions.
 
-    --scope plots the path of a tool instead, with error statistics (names of ISO 9283; no
-    conformity is claimed).
+    --scope plots the path of a tool instead, with error statistics.  Their names are those of
+    ISO 9283; no conformity is claimed.
     """
     from brazo.recording.canvas import save
     from brazo.recording.plots import figure
@@ -273,7 +273,7 @@ def accuracy(
     after: float = typer.Option(1.0, help="Time evaluated after the end of the motion (s)."),
     json: bool = typer.Option(False, "--json", help="Print JSON."),
 ) -> None:
-    """Compute path accuracy and repeatability of the tool over cycles, named as in ISO 9283."""
+    """Compute path accuracy and repeatability of the tool over cycles (terms of ISO 9283)."""
     from brazo.recording.accuracy import path_accuracy
 
     size = None if band is None else units.quantity(band, units.LENGTH)

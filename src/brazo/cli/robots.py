@@ -232,7 +232,7 @@ def export(
     tip: str = TIP,
     arg: list[str] = ARG,
 ) -> None:
-    """Write a robot as URDF or MJCF, with its meshes in a folder next to it."""
+    """Write a robot as URDF or MJCF, with its meshes in a folder next to the file."""
     if urdf == mjcf:
         raise BrazoError("give either --urdf or --mjcf")
     arm = load_robot(robot, tip, arg)

@@ -288,9 +288,9 @@ class _Job:
 
 
 def _which(cell: str, program: str | None) -> tuple[str, str | None]:
-    """Return the name or file of the cell, and that of the program (None if not given).
+    """Return (cell, program), each as a name or a file; the program may be None.
 
-    The argument `cell` may be a program file.  The result is then the cell that this file names,
+    The argument `cell` may be a program file that names its cell.  In this case, return that cell
     and the program file.
     """
     kind = kind_of(cell)
@@ -337,9 +337,9 @@ def _program(cell: str, program: str | None) -> Program:
 
 
 def _load_controllers(path: Path) -> None:
-    """Execute a Python file of the user that defines controllers, which are registered by name.
+    """Execute a user's Python file; the controller classes in it are registered by name.
 
-    Raises BrazoError if no controller is registered.
+    Raises BrazoError if the file registers no controller.
     """
     from brazo.cli.user_code import load_module
     from brazo.control import Controller, controllers

@@ -56,7 +56,10 @@ class _Lease:
 
 
 def _take(size: int) -> np.ndarray:
-    """Return a free block of `size` to 2 × `size` bytes, or a new block if there is none."""
+    """Return a block of at least `size` bytes.
+
+    A free block is reused if it has at most 2 × `size` bytes; otherwise a new one is allocated.
+    """
     for key, block in reversed(tuple(_free.items())):
         if size <= block.nbytes <= 2 * size and _free.pop(key, None) is not None:
             return block

@@ -1,8 +1,8 @@
 """Selection of the *route*: the method by which this process executes kernels.
 
-    builtin   machine code called through a generated builtin function (:mod:`entry`); the fastest
-    ctypes    the same machine code called through ctypes; for interpreters whose object layout the
-              builtin function does not support (PyPy, free-threaded CPython)
+    builtin   machine code called like a function of a C extension (:mod:`entry`); the fastest
+    ctypes    the same machine code called through ctypes; for interpreters whose object layout
+              :mod:`entry` does not support (PyPy, free-threaded CPython)
     numpy     no machine code: the expression graph is interpreted; for systems without llvmlite,
               or with a CPU that llvmlite does not support
 

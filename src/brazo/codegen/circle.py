@@ -1,8 +1,9 @@
 """Minimisation of a function of one angle inside a kernel.
 
 The angle is searched on a grid over the full circle. Finer grids around the best angle then refine
-it. The function must return a large value at infeasible angles. SIMD lanes with ``need`` < 0 keep
-their input angle. If ``need`` < 0 in all lanes, the search is skipped.
+it. The function must return a large value at infeasible angles. The input ``need`` selects the SIMD
+lanes: lanes with ``need`` < 0 keep their input angle. If ``need`` < 0 in all lanes, the search is
+skipped.
 """
 
 from __future__ import annotations

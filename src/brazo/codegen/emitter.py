@@ -59,15 +59,15 @@ class Emitter:
         self._true = ""
 
     def text(self, symbol: str) -> str:
-        """Return the definition of ``void symbol(ptr in, ptr out)`` with this body."""
+        """Return the definition of ``void symbol(ptr in, ptr out)``; its body is ``lines``."""
         head = f"define internal void @{symbol}(ptr %in, ptr %out) #0 {{"
         return "\n".join([head, "entry:", *self.entry_lines, *self.lines, "  ret void", "}"])
 
     def limit_block(self) -> None:
         """Begin a new basic block if the current one is long.
 
-        LLVM would merge two blocks joined by an unconditional branch. The branch therefore depends
-        on a value in memory, which is always true.
+        LLVM would merge two blocks joined by an unconditional branch. The branch is therefore
+        conditional, on a value in memory that is always true.
         """
         if len(self.lines) - self._block_start < LONG_BLOCK:
             return

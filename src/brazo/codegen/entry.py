@@ -1,10 +1,11 @@
-"""Builtin function generated for a kernel, called like a function of a C extension.
+"""Builtin function of a kernel: generated machine code, called like a function of a C extension.
 
-It handles float64 C-contiguous arrays of shape (n,), and batches (N, n) that are too small for
-multi-threading. If there is one result array, it also accepts ``out=``. The generated code checks
-the arguments, allocates the results and runs the kernel; the overhead is some tens of nanoseconds.
-All other calls, and calls with NaN or infinite inputs, go to the kernel's Python method, which
-converts, broadcasts and raises errors.
+Its Python type is ``builtin_function_or_method``, hence the name. It handles float64 C-contiguous
+arrays of shape (n,), and batches (N, n) that are too small for multi-threading. If there is one
+result array, it also accepts ``out=``. The generated code checks the arguments, allocates the
+results and runs the kernel; the overhead is some tens of nanoseconds. All other calls, and calls
+with NaN or infinite inputs, go to the kernel's Python method, which converts, broadcasts and raises
+errors.
 
 Several results of the same shape may be *stacked*: they are one array with the results along its
 first axis. This array is stored in the only slot of an object, whose properties return the single
@@ -56,7 +57,7 @@ def entry_function(
 
 
 class EntryText:
-    """Writer of the LLVM IR of a builtin function.
+    """Writer of the LLVM IR of a builtin function (see the module docstring).
 
     Every failed check branches to the label ``slow``, which calls the Python method.
     """
@@ -276,9 +277,9 @@ class _KernelEntry(EntryText):
     def drops(self, label: str, results: list[str]) -> None:
         """Write the blocks that release result arrays.
 
-        ``drop`` releases all results and continues at ``slow``, whose method raises the error for
-        values that are not finite.
-        ``undo_i`` is reached if the allocation of result i failed: it releases the results before i
+        ``drop`` is reached if the kernel returns NaN. It releases all results and continues at
+        ``slow``, which calls the Python method; the method checks the values and raises the error.
+        ``undo_i`` is reached if the allocation of result i failed. It releases the results before i
         and returns NULL.
         """
         self.put(f"{label}.drop:")

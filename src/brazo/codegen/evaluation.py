@@ -1,8 +1,8 @@
 """Interpreter of expression graphs for any scalar type (float, longdouble, NumPy columns).
 
-It serves as an independent check of compiled code, and replaces compiled code on systems without
-machine code. The graph is traversed once: every node gets an index, and the operations form a list.
-Further evaluations only run through this list.
+It serves as an independent check of compiled code. On systems where machine code cannot be
+generated, it replaces compiled code. The graph is traversed once: every node gets an index, and the
+operations form a list. Further evaluations only run through this list.
 """
 
 from __future__ import annotations

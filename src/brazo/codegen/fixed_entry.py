@@ -1,10 +1,11 @@
-"""Builtin function of a kernel in which all inputs except the first are fixed.
+"""Builtin function (see :mod:`entry`) of a kernel whose inputs are fixed, except the first.
 
-It requires a kernel with one output vector, whose last element is positive on success. The function
-takes one C-contiguous float64 array of the given shape. It returns an object with three slots: the
-output vector, a matrix that is a view of the first elements of this vector, and the *context*, an
-object that is the same for all calls (for inverse kinematics: the solver and the reference
-configuration). Calls with other arguments and calls without success go to a Python function.
+The kernel must have one output vector; its last element is positive if the computation succeeded.
+The function takes one C-contiguous float64 array of a fixed shape. It returns an object with three
+slots: the output vector, a matrix that is a view of the first elements of this vector, and the
+*context*, an object that is the same for all calls (for inverse kinematics: the solver and the
+reference configuration). A call with other arguments goes to a Python function, as does a call
+whose computation fails.
 """
 
 from __future__ import annotations

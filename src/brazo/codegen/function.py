@@ -101,10 +101,10 @@ class GraphFunction(Function):
 
 
 class Columns(Function):
-    """Matrix of a ``function`` that is linear in its last input.
+    """Function that computes the matrix A of a ``function`` y = A x, where x is its last input.
 
-    The inputs are the other inputs of ``function``. Output ``row_i`` is row i of the matrix. Column
-    j is computed by calling ``function`` with unit vector j as the last input.
+    A depends on the other inputs of ``function``, which are the inputs of this function. Output
+    ``row_i`` is row i of A. Column j of A is ``function`` for x = unit vector j.
     """
 
     def __init__(self, name: str, function: Function):

@@ -134,17 +134,18 @@ class Kernel:
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """The kernel as a function with minimal overhead, if possible a builtin (:mod:`entry`).
+        """The kernel as a function with minimal overhead: its builtin function (:mod:`entry`).
 
-        Accessing this property compiles the kernel.
+        Without machine code or on the route ``ctypes``, it is a Python method. Accessing this
+        property compiles the kernel.
         """
         return (self._code or self._build()).entry
 
     def entry_or(self, otherwise: Callable[..., Any]) -> Callable[..., Any]:
-        """Like `entry`, but calls that the builtin does not handle go to ``otherwise``.
+        """Like `entry`, but calls that the builtin function does not handle go to ``otherwise``.
 
-        :mod:`entry` describes the calls that it handles. ``otherwise`` may call the kernel. It is
-        returned itself if there is no builtin.
+        :mod:`entry` describes the calls that the builtin function handles. ``otherwise`` may call
+        the kernel. If there is no builtin function, return ``otherwise``.
         """
         return (self._code or self._build()).builtin(otherwise)
 
@@ -160,7 +161,7 @@ class Kernel:
 
         A successful call returns a ``result`` object created by machine code. Its three ``slots``
         contain the vector of results, the matrix view of this vector, and ``context``. All other
-        calls go to ``otherwise``, which is returned itself if there is no builtin. See
+        calls go to ``otherwise``. If there is no builtin function, return ``otherwise``. See
         :mod:`fixed_entry`.
         """
         more = (fixed, result, slots, context)

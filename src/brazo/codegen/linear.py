@@ -40,7 +40,7 @@ def ldl_solve(A: Sequence[Sequence[Any]], *columns: Sequence[Any]) -> list[list[
 def definite_solve(A: Sequence[Sequence[Any]], b: Sequence[Any]) -> list[Any]:
     """Solve ``A x = b``; if A is not positive definite, the result contains infinity or NaN.
 
-    The test is computed in parallel with the solution and adds no latency.
+    The pivots are tested while the solution is computed, so the test adds no latency.
     """
     return definite_columns(A, b)[0]
 

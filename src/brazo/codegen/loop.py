@@ -169,7 +169,10 @@ class Loop:
             ) from None
 
     def _refuse_nan_inputs(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Raise if an input contains NaN; if none does, a NaN in the results is a diverged run."""
+        """Raise if an input contains NaN.
+
+        Without NaN in the inputs, a NaN in the results means that the run has diverged.
+        """
         for key, array in arrays.items():
             if np.isnan(array).any():
                 raise BrazoError(f"{self.name}: {key} has values that are not numbers (NaN)")

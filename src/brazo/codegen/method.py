@@ -7,10 +7,10 @@
             return self.kernels.fk(q, out=out)
 
 On an instance, `arm.fk` is the builtin function of `arm.kernels.fk` (see :mod:`entry`), with the
-signature and docstring of the method. A call that the builtin handles, with positional C-contiguous
-float64 arrays and possibly ``out=``, runs no Python code. Any other call runs the Python body of
-the method. On the class, `Arm.fk` is the undecorated function. If there is no builtin, `arm.fk` is
-an ordinary method.
+signature and docstring of the method. A call with positional C-contiguous float64 arrays, and
+possibly ``out=``, runs no Python code. Any other call runs the Python body of the method. On the
+class, `Arm.fk` is the undecorated function. If there is no builtin function, `arm.fk` is an
+ordinary method.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CompiledMethod:
-    """Descriptor made by `compiled`; the first access stores the builtin in the object's dict."""
+    """Descriptor made by `compiled`.
+
+    The first access stores the builtin function in the ``__dict__`` of the object.
+    """
 
     def __init__(self, part: str, method: Callable[..., Any]) -> None:
         self.part, self.method = part, method
@@ -46,11 +49,12 @@ class CompiledMethod:
 def bind(
     owner: Any, method: Callable[..., Any], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Replace a method of one object by a builtin function, stored as an attribute; return it.
+    """Replace a method of the object ``owner`` by a builtin function; return the replacement.
 
-    If ``function`` is not a builtin made from machine code, the method itself is stored.
-    `compiled` calls `bind` at the first access. A method that compiles at its first call can call
-    `bind` itself.
+    The replacement is stored as an attribute of the object. It is a copy of ``function`` with the
+    name and docstring of the method; calls that it does not handle go to the method. If
+    ``function`` is not a builtin function of :mod:`entry`, the method is stored instead. `compiled`
+    calls `bind` at the first access. A method that compiles at its first call can call `bind`.
     """
     bound = bound_as(function, MethodType(method, owner), text_signature(method))
     owner.__dict__[method.__name__] = bound
@@ -60,13 +64,19 @@ def bind(
 if TYPE_CHECKING:
 
     def compiled(part: str) -> Callable[[F], F]:
-        """Decorator: bind a method to the function of its name in the object ``self.part``."""
+        """Decorator: replace a method by the kernel or function of the same name.
+
+        ``part`` is the name of the attribute of ``self`` that contains the kernel.
+        """
         ...
 
 else:
 
     def compiled(part: str) -> Callable[[F], CompiledMethod]:
-        """Decorator: bind a method to the function of its name in the object ``self.part``."""
+        """Decorator: replace a method by the kernel or function of the same name.
+
+        ``part`` is the name of the attribute of ``self`` that contains the kernel.
+        """
         return lambda method: CompiledMethod(part, method)
 
 

@@ -21,7 +21,7 @@ __all__ = ["Native", "address"]
 
 
 class Native:
-    """Loaded machine code of a kernel: ``NAME_one``, ``NAME_many`` and possibly a builtin."""
+    """Loaded machine code of a kernel: ``NAME_one``, ``NAME_many``, builtin functions."""
 
     def __init__(self, kernel: Kernel):
         n_in, n_out = len(kernel.inputs), len(kernel.outputs)

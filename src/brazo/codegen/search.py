@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 __all__ = ["search"]
 
 Vector = list[float]
-Step = Callable[[Vector, float], tuple[Vector, Vector]]  # x, mu -> next x, (cost, first, rest) at x
+# The norms are the cost and the squared norms of the two groups of residual rows.
+Step = Callable[[Vector, float], tuple[Vector, Vector]]  # x, mu -> next x, norms at x
 
 _MASK = 2**64 - 1
 _MOST_DAMPING = 1e9
@@ -59,9 +60,10 @@ def search(
 def _one_more(
     step: Step, mu: float, z: Vector, y: Vector, norms: Vector, good: Callable[[Vector], bool]
 ) -> tuple[Vector, Vector]:
-    """Return the better of a solution z and its next iterate y, with the norms of this point.
+    """Return a point and its norms: the next iterate y if it is better, otherwise z.
 
-    ``norms`` are the norms of z.
+    ``norms`` (see `Step`) belong to the solution z. y is better if it is also a solution and its
+    cost is smaller.
     """
     _, trial = step(y, mu)
     return (y, trial) if good(trial) and trial[0] < norms[0] else (z, norms)

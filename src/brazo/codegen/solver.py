@@ -50,7 +50,10 @@ _ROWS_PER_THREAD = 64  # below this, a thread costs more than it saves
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Result of a solver: x, and scalars for a single problem or arrays of the batch shape."""
+    """Result of a solver.
+
+    All fields except x are scalars for a single problem, and arrays (...) for a batch.
+    """
 
     x: np.ndarray
     """Solution (..., n), always within the limits."""
@@ -121,7 +124,7 @@ class Solver:
         self.k = len(e)
         self.split = self.k if split is None else split
         if not 1 <= self.split <= self.k:
-            raise BrazoError(f"solver {name}: split is {split}; it must be 1 to {self.k}")
+            raise BrazoError(f"solver {name}: split is {split}; it must be from 1 to {self.k}")
         if len(J) != self.k or any(len(row) != self.n for row in J):
             shape = (len(J), *{len(row) for row in J})
             raise BrazoError(f"solver {name}: J has shape {shape}; expected ({self.k}, {self.n})")
@@ -299,7 +302,8 @@ class Solver:
     ) -> tuple[GraphFunction, GraphFunction]:
         """Return two graph functions: the step and the projection into the limits.
 
-        The step is (x, p, mu, box) -> (y, norms), the projection is (x, p, box) -> y.
+        The step is (x, p, mu, box) -> (y, norms), the projection is (x, p, box) -> y.  ``norms``
+        contains the cost and the squared norms of the two groups of residual rows at x.
         """
         n, k = self.n, self.k
         g = Graph()

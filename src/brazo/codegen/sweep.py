@@ -48,8 +48,8 @@ class Pass:
 class Sweep(Function):
     """Function that runs passes over a tree; see the module docstring.
 
-    Each input and output is one vector that contains the parts of all rows. The inputs ``base_f``
-    follow these inputs.
+    The first inputs, and all outputs, are vectors that contain the parts of all rows. They are
+    followed by the inputs ``base_f``, which have one part only.
     """
 
     def __init__(

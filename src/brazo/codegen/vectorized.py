@@ -1,8 +1,8 @@
 """One function applied to several sets of input vectors.
 
-In a single call the sets run in parallel, one per SIMD lane; if there are more sets than lanes, in
-several rounds. In a batch call the lanes contain the rows of the batch, so the sets run one after
-another through the same machine code.
+In a single call the sets run in parallel, one per SIMD lane. If there are more sets than
+lanes, the call runs several rounds. In a batch call the lanes contain the rows of the batch, so the
+sets run one after another through the same machine code.
 
 The layout of inputs and outputs is element 0 of every set, then element 1 of every set, and so on,
 so that one vector load fills the lanes. Inputs that all sets share follow once, at the end.

@@ -51,12 +51,12 @@ _MARGIN = 300.0  # times rounding: below this, signs may be wrong
 
 
 class Brackets(NamedTuple):
-    """M intervals, each with one zero of one of N polynomials; `close` and `flat` are booleans."""
+    """M intervals, each with one zero of one of N polynomials, and flags of the polynomials."""
 
     rows: np.ndarray  # (M,) index of the polynomial, ascending
     ends: np.ndarray  # (M, 2) rad; equal for a double zero
-    close: np.ndarray  # (N,) polynomials with a close pair of zeros
-    flat: np.ndarray  # (N,) polynomials that are at the level of rounding somewhere
+    close: np.ndarray  # (N,) bool: whether two zeros lie at one minimum of |f|
+    flat: np.ndarray  # (N,) bool: whether |f| is at the level of rounding in some cell
 
 
 def polynomial(wave: Sequence[Any], angle: Any) -> tuple[Any, Any]:
@@ -288,7 +288,8 @@ def _append() -> str:
 def _row() -> str:
     """LLVM IR of a function that brackets the zeros of one polynomial.
 
-    It writes the number of brackets and the flags ``close`` and ``flat`` of `Brackets` to `info`.
+    The function writes three doubles to its argument ``info``: the number of brackets, and the
+    flags ``close`` and ``flat`` of `Brackets`.
     """
     f = Flow("define internal void @zeros_row(ptr %wave, ptr %out, ptr %info)")
     stack, code, found = f.room((_DEPTH + 4) * _ENTRY), f.room(2), f.room(5)

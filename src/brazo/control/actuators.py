@@ -21,11 +21,11 @@ The simulation then applies the mean torque of the step, τ = M δ/dt + h.  The 
 one joint or a diagonal M, and stable for any step.
 
 *Friction.*  Coulomb friction of the motor and the gear loss are one dry friction torque of at most
-F.  The gear loss is 1 − η of the motor torque if the motor drives the joint, and 1/η − 1 of the
-motor torque if the joint drives the motor.  If less than F is needed to stop the joint within the
-step, the joint sticks: B is set so high that the joint is at rest after the step, whatever torque
-the other joints exert.  Otherwise the joint slides against a constant torque F.  Hence friction
-never adds energy, and never exceeds F while the joint slides.
+F.  For a gear of efficiency η, the gear loss is 1 − η of the motor torque if the motor drives the
+joint, and 1/η − 1 of the motor torque if the joint drives the motor.  If less than F is needed to
+stop the joint within the step, the joint sticks: B is set so high that the joint is at rest after
+the step, whatever torque the other joints exert.  Otherwise the joint slides against a constant
+torque F.  Hence friction never adds energy, and never exceeds F while the joint slides.
 
 *Backlash.*  The rotor has a position and speed of its own.  Inside the gap the rotor turns
 alone, and the joint receives no torque.  When the rotor reaches a tooth flank, the impact is
@@ -38,8 +38,8 @@ torque of the controller, or the torque τ* of the servo if the joint has one:
     τ* = k_v (w* − ŵ) + k_vi ∫(w* − ŵ)
 
 The amplifier drives i to i* with the bandwidth of its current loop.  An amplifier without a current
-loop applies V = R i* + K w.  The duty cycle is rounded and clipped.  It is reduced if the current
-at the end of the step would exceed the limit.
+loop applies V = R i* + K w.  The duty cycle is rounded to the PWM resolution and clipped to ±1.  It
+is reduced if the current at the end of the step would exceed the limit.
 """
 
 from __future__ import annotations
@@ -304,10 +304,11 @@ class JointActuator:
     # ---- parts -----------------------------------------------------------------------------
 
     def _motor(self, inertia: Scalar, speed: Scalar, voltage: Scalar, load: Scalar) -> MotorStep:
-        """Return the motor step with friction, for zero voltage and zero load torque.
+        """Return the motor step at zero voltage and zero load torque, with friction.
 
-        `voltage` and `load` only determine the dry friction: whether the joint sticks, and
-        otherwise the direction of the friction and the gear loss.
+        The arguments `voltage` and `load` are those of the step, but `load` does not include the
+        torques due to accelerations of other joints.  Both determine only the dry friction: whether
+        the joint sticks, and otherwise the direction of the friction and the gear loss.
         """
         motor, eta = self.actuator.motor, self.actuator.gear.efficiency
         viscous = self.N**2 * motor.viscous
@@ -414,10 +415,10 @@ class JointActuator:
         return rint(position / self.count) * self.count if self.count else position
 
     def _limited(self, voltage: Scalar, one: MotorStep, load: Scalar) -> tuple[Scalar, MotorStep]:
-        """Return the voltage that limits the current, and the motor step with this voltage.
+        """Return the voltage, changed to limit the current, and the motor step with this voltage.
 
-        The limit applies to the current at the end of the step.  `voltage` is the voltage before
-        this limit, and `one` is the motor step at zero voltage.
+        The limit applies to the current at the end of the step.  The argument `voltage` is the
+        unchanged voltage, and `one` is the motor step at zero voltage.
         """
         most, supply = self.actuator.motor.max_current, self.actuator.pwm.supply
         if math.isfinite(most):
@@ -528,7 +529,10 @@ class Drives:
         command: Sequence[Scalar],
         state: Sequence[Scalar],
     ) -> tuple[Vector, Vector, Vector]:
-        """Return torques (n), next state and signals of one step, for any scalar type."""
+        """Return torques (n), next state and signals after one step, for any scalar type.
+
+        State and signals have the layout of `self.state` and `self.signals`.
+        """
         n, dt = equations.n, self.dt
         M = equations.mass_matrix(list(q))
         h = equations.inverse_dynamics(list(q), list(qd), [0.0] * n)

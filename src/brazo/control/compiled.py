@@ -11,9 +11,9 @@ equations of motion in `self.equations`.  `bind` evaluates the control law on an
 and compiles the graph to a kernel.  Gains, load and state are inputs of the kernel, so changing
 them does not require recompilation.
 
-The result is a `CompiledControlLaw`.  Its method `step` also works for any scalar type.
-`step` is evaluated with floats for checking, and on the graph of a loop that compiles robot and
-controller together.
+`bind` stores the kernel in a `CompiledControlLaw`.  The method `step` of this class evaluates the
+control law for any scalar type: with floats for checking, and on the graph of a loop that compiles
+robot and controller together.
 """
 
 from __future__ import annotations
@@ -309,8 +309,9 @@ class CompiledControlLaw:
     def entry(self) -> Callable[..., Any]:
         """Compiled function `entry(q, qd, r, rd, rdd, gains, dt, tables…, state)`.
 
-        It returns the clipped torque, the commanded torque and the sum of the commanded torques.
-        If the controller has a state, the next state is the fourth result.
+        It returns the clipped torques, the commanded torques and the sum of the commanded torques.
+        The sum is finite only if all commanded torques are finite.  If the controller has a state,
+        the next state is the fourth result.
         """
         return self.kernel.entry_or(self._other_call)
 

@@ -1,8 +1,8 @@
 """Gains from classical design rules: pole placement, ultimate gain, Bryson's rule.
 
 **Ultimate gain.**  The velocity loop of a joint of inertia m, sampled with the period dt and
-delayed by d periods, v⁺ = v − (dt/m) kd v₋d, has the characteristic equation
-λ^(d+1) − λ^d + kd dt/m = 0.  Its roots reach the unit circle at the angle θ = π/(2d + 1):
+delayed by d periods, is v[k+1] = v[k] − (dt/m) kd v[k−d].  Its characteristic equation is
+λ^(d+1) − λ^d + kd dt/m = 0.  The roots reach the unit circle at the angle θ = π/(2d + 1):
 
     Ku = (m/dt) 2 sin(θ/2)          Tu = 2π dt/θ = 2 (2d + 1) dt
 
@@ -49,7 +49,7 @@ def design_gains(rule: str, controller: Controller, delay: float = 0.0) -> dict[
     """Gains by name from a design rule, for a controller that is bound to a robot.
 
     `rule` is one of `rules_for(controller)`.  `delay` (s) is the delay of the drives, rounded to
-    control periods.  One control period for computation is added.  A gain that is 0 for all joints,
+    control periods; one more period is added for the computation.  A gain that is 0 for all joints,
     such as ki of a controller without integral action, is left out.
     """
     one_of(rule, RULES, "rule")

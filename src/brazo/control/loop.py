@@ -20,9 +20,9 @@ REFERENCE = ("reference_q", "reference_qd", "reference_qdd")
 def controller_loop(compiled: CompiledControlLaw, robot: Robot, substeps: int = 1) -> Loop:
     """Compile the closed loop of a controller and a robot.
 
-    The inputs are `x`, the references of position, velocity and acceleration as streams, `gains`,
-    `dt` and the tables of the controller.  The loop records x after each step, the torque during
-    the step and the commanded torque.
+    The inputs are `x`, the reference position, velocity and acceleration with one row per step,
+    `gains`, `dt` and the tables of the controller.  The loop records x after each step, the torque
+    during the step and the commanded torque.
     """
     g, n = Graph(), robot.n
     sizes = {key: size for key, size in compiled.inputs.items() if key not in ("q", "qd", "state")}

@@ -81,7 +81,10 @@ class LinearLoops:
         self._qdd = _loaded_motion(robot)
 
     def stability(self, controller: CompiledController) -> LoopStability:
-        """Worst case over points and variants, for a controller bound to the same robot and dt."""
+        """Return the largest spectral radius over all operating points and plant variants.
+
+        `controller` must be bound to the same robot and dt.
+        """
         radii = self.radii(controller)
         variant, point = np.unravel_index(int(np.argmax(radii)), radii.shape)
         return LoopStability(
@@ -104,7 +107,7 @@ class LinearLoops:
 
         The robot has its nominal masses and no payload.  The result is 0 if the loop is unstable
         with a delay of one period.  Delays up to 16 periods are tried.  The search assumes that a
-        loop that is unstable with one delay is unstable with all longer delays.
+        loop that is unstable with some delay is unstable with all longer delays.
         """
         law = self._control(controller, {})
 
@@ -275,7 +278,7 @@ def with_gains(controller: CompiledController, gains: Mapping[str, Any]) -> Comp
 def _broadcast(
     gains: Mapping[str, Any], own: Gains
 ) -> tuple[tuple[int, ...], dict[str, np.ndarray]]:
-    """Return the common leading dimensions of gains, and the gains (..., size) with them."""
+    """Return the broadcast leading dimensions of all gains, and the gains broadcast to them."""
     values = {name: float_array(value, f"gain {name}") for name, value in gains.items()}
     for name, value in values.items():
         size = len(own[name])  # raises for an unknown gain

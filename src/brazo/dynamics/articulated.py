@@ -15,8 +15,8 @@ acceleration of the link.  Then
 
     A' = A − U Uᵀ/D        b' = b + A' c + U u/D           q̈ = (u − U·(α, a))/D
 
-are the inertia and bias force that are added to those of the parent, and the joint acceleration.
-(α, a) in the last equation is the acceleration of the link for q̈ = 0.  Scalars may be of any type.
+A' and b' are added to the inertia and bias force of the parent.  q̈ is the joint acceleration, where
+(α, a) is the acceleration of the link for q̈ = 0.  Scalars may be of any type.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def _symmetric(u: Vector, v: Vector) -> Vector:
 def _in_parent(T: JointTransform, body: Articulated) -> Articulated:
     """Express articulated inertia and bias force in the parent's frame.
 
-    They are rotated, then moved by p.  With P = [p×], moving changes H to H' = H + P M, and J to
-    J − H P + P H'ᵀ.
+    They are rotated, then moved by the origin p of the link's frame.  With P = [p×], moving changes
+    H to H' = H + P M, and J to J − H P + P H'ᵀ.
     """
     p = T.p
     J, M = T.matrix_to_parent(body.J), T.matrix_to_parent(body.M)

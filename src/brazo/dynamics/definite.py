@@ -136,7 +136,7 @@ def _samples(model: Model, count: int) -> Iterator[tuple[np.ndarray, np.ndarray]
 def _box(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper position limits (n,) for the samples, in rad or m.
 
-    A joint without limits gets ±1.  If one limit is missing, the range is 2 wide.
+    A joint without limits gets ±1.  A single missing limit is placed 2 rad or 2 m from the other.
     """
     low, high = model.limits.T
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0, -1.0))

@@ -143,7 +143,7 @@ class DeltaDynamics(RegressorKernels):
         return compile_kernel(name, g, entries, shapes, explain=self._explain, result=result).entry
 
     def parameters(self, drives: bool) -> DynamicParameters:
-        """Parameters π of tau = Y π, where Y is `regressor`; `drives` adds those of the drives."""
+        """Parameters π of tau = Y π, where Y is `regressor`; `drives` adds drive parameters."""
         return delta_parameters(self.model, self.masses, drives)
 
     @property

@@ -268,7 +268,7 @@ def _tensor_rate(S: Sequence[Scalar], h: Vector, w: Vector, v: Vector) -> Vector
 
 
 def _moved_force(link: Link, f: Vector, n: Vector) -> Wrench:
-    """S ×* (f, n): the derivative of a force that moves with the joint."""
+    """S ×* (f, n): derivative, by the joint position, of a force that moves with the joint."""
     if link.kind == "prismatic":
         return ZERO, [-f[1], f[0], 0.0]
     return [-f[1], f[0], 0.0], [-n[1], n[0], 0.0]

@@ -8,11 +8,11 @@ The diagonal matrix Σ has the variance of the torque noise of each joint, from 
 (weighted least squares of Gautier and Poignet).  The standard deviations assume that the torque
 noise of different samples is independent, and that positions are much more accurate than torques.
 
-If velocities or accelerations were not recorded, both are computed as central differences of
-low-pass filtered positions (Butterworth, run forwards and backwards for zero phase).  Torques and W
-are then filtered in the same way.  Only every k-th row is used, so that the noise of the used rows
-is nearly independent.  The same holds if a cutoff frequency is given; recorded velocities and
-accelerations are then filtered.
+The data are low-pass filtered (Butterworth, run forwards and backwards for zero phase) if
+velocities or accelerations were not recorded, or if a cutoff frequency is given.  The motion is
+filtered first, then the torques and W.  If velocities or accelerations are missing, both are
+computed as central differences of the filtered positions.  Only every k-th filtered row is used, so
+that the noise of the used rows is nearly independent.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def identify(
     m, n, b = W.shape
     if m * n <= 2 * b:
         raise BrazoError(
-            f"identify: {m} samples of {n} joints for {b} parameters are too few; record a longer "
-            "motion, or use a higher cutoff"
+            f"identify: {m} used samples of {n} joints are too few for {b} parameters; record a "
+            "longer motion, or use a higher cutoff"
         )
     return _estimated(robot.name, base, W, tau)
 
@@ -232,14 +232,15 @@ def _filtered(
 
     if "t" not in motion:
         raise BrazoError(
-            "identify: filtering and computing missing velocities need the times t (m,) in s"
+            "identify: the data have no times t (m,) in s; they are needed to filter the data and "
+            "to compute missing velocities"
         )
     steps = np.diff(motion["t"])
     if len(steps) < 30 or not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
         spread = f" at steps of {steps.min():g} to {steps.max():g} s" if len(steps) else ""
         raise BrazoError(
-            "identify: filtering and computing missing velocities need at least 31 samples at "
-            f"equal time steps; got {len(steps) + 1}{spread}"
+            "identify: at least 31 samples at equal time steps are needed to filter the data and "
+            f"to compute missing velocities; got {len(steps) + 1}{spread}"
         )
     dt = float(steps.mean())
     if not 0.0 < cutoff < 0.4 / dt:

@@ -54,12 +54,12 @@ class Derivatives:
 
     @property
     def dq(self) -> np.ndarray:
-        """Derivatives (..., n, n) with respect to the positions, SI."""
+        """Derivatives (..., n, n) with respect to the positions, in SI units."""
         return self.array[0]
 
     @property
     def dqd(self) -> np.ndarray:
-        """Derivatives (..., n, n) with respect to the velocities, SI."""
+        """Derivatives (..., n, n) with respect to the velocities, in SI units."""
         return self.array[1]
 
 
@@ -70,7 +70,7 @@ class InverseDynamicsDerivatives(Derivatives):
 
     @property
     def dqdd(self) -> np.ndarray:
-        """Derivatives (..., n, n) with respect to the accelerations: the mass matrix, SI."""
+        """Derivatives (..., n, n) with respect to the accelerations (SI): the mass matrix."""
         return self.array[2]
 
 
@@ -81,7 +81,7 @@ class ForwardDynamicsDerivatives(Derivatives):
 
     @property
     def dtau(self) -> np.ndarray:
-        """Derivatives (..., n, n) with respect to the torques: the inverse mass matrix, SI."""
+        """Derivatives (..., n, n) with respect to the torques (SI): the inverse mass matrix."""
         return self.array[2]
 
 

@@ -406,6 +406,5 @@ def _places(transforms: Sequence[JointTransform]) -> dict[str, Vector]:
 
 
 def _call(graph: Graph, sweep: Sweep, inputs: dict[str, Vector]) -> dict[str, list[Expr]]:
-    """Call a sweep on a graph and return its outputs by name."""
     results = graph.call(sweep, *(inputs[key] for key in sweep.inputs))
     return dict(zip(sweep.outputs, results, strict=True))

@@ -81,7 +81,7 @@ def outward_pass(
     base_acceleration: Vector,
     base_spin: tuple[Vector, Vector] | None = None,
 ) -> tuple[list[Spin], list[Vector]]:
-    """`Spin` of every link and acceleration of its frame's origin; arguments as `newton_euler`."""
+    """`Spin` of each link and acceleration of its frame's origin; arguments of `newton_euler`."""
     base = Spin(*(base_spin or (ZERO, ZERO)))
     spins: list[Spin] = []
     accel: list[Vector] = []
@@ -120,7 +120,7 @@ def inward_pass(
 def outward(
     T: JointTransform, turning: Scalar, spin: Spin, a: Vector, qd: Scalar, qdd: Scalar
 ) -> tuple[Spin, Vector]:
-    """`Spin` and acceleration of a link, from those of its parent, `spin` and `a`.
+    """`Spin` and acceleration of a link, from `spin` and acceleration `a` of its parent.
 
     `a` and the returned acceleration are those of the origins of the link frames.  `turning` is 1
     for a revolute and 0 for a prismatic joint.  `qd` and `qdd` are the velocity and acceleration of

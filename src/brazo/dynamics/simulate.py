@@ -306,7 +306,11 @@ def follow(
 
 
 def _count_until(t_end: float, dt: float, samples: int) -> int:
-    """Number of samples from 0 to `t_end`, spaced by `dt`; an error if there are too few."""
+    """Number of samples from 0 to `t_end`, spaced by `dt`.
+
+    Raises an error if `t_end` is not positive, or is after the last of the `samples` samples of the
+    trajectory.
+    """
     last = (samples - 1) * dt
     if not t_end > 0.0:
         raise BrazoError(f"t_end = {t_end} s; it must be greater than 0")
@@ -425,7 +429,7 @@ def sample_times(t_end: float, dt: float) -> np.ndarray:
 
 
 def _small(x: np.ndarray) -> bool:
-    """Whether the sum of x (k,) is finite; it also overflows for finite values near 1e308."""
+    """Whether the sum of x (k,) is finite; False also if a sum of finite values overflows."""
     return math.isfinite(sum(x.tolist()))  # Python floats: faster, and overflow without a warning
 
 

@@ -41,7 +41,7 @@ def coulomb_bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
 class StickSlip:
     """Friction modes of the joints: `modes` (n,) is 1 or −1 where a joint slips, 0 where it sticks.
 
-    A joint without dry friction has mode 0.
+    The mode of a joint without dry friction is 0 and has no effect.
     """
 
     def __init__(self, arm: Any, torque: Callable[..., np.ndarray]) -> None:

@@ -71,7 +71,7 @@ class TreeDynamics(RegressorKernels):
         return InertialRegressor(self.model)
 
     def parameters(self, drives: bool) -> DynamicParameters:
-        """Parameters π of tau = Y π, where Y is `regressor`; `drives` adds those of the drives."""
+        """Parameters π of tau = Y π, where Y is `regressor`; `drives` adds drive parameters."""
         return self._regressor.parameters(drives)
 
     def _regressor_kernel(self, drives: bool) -> Kernel:

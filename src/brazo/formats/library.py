@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
@@ -21,11 +22,11 @@ class FileLibrary:
 
     def directory(self) -> Path:
         """Return the folder of the shipped files."""
-        return Path(str(files("brazo.library") / self.folder))
+        return _directory(self.folder)
 
     def names(self) -> list[str]:
         """Return the names of the shipped files without suffix, sorted."""
-        return sorted(path.stem for path in self.directory().glob("*.yaml"))
+        return list(_names(self.directory()))
 
     def find(self, name_or_path: str | Path) -> Path:
         """Return the path of a file.
@@ -52,6 +53,19 @@ class FileLibrary:
             f"no {self.kind} named '{text[:80]}'; {hint}shipped: {', '.join(names)}. "
             f"The path of a {self.kind} file ({allowed}) is allowed too"
         )
+
+
+# Shipped files do not change while a process runs, and the lab asks for them many times a second.
+
+
+@cache
+def _directory(folder: str) -> Path:
+    return Path(str(files("brazo.library") / folder))
+
+
+@cache
+def _names(directory: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.stem for path in directory.glob("*.yaml")))
 
 
 ROBOTS = FileLibrary("robot", "robots", (".yaml", ".yml", ".urdf", ".xacro", ".xml"))

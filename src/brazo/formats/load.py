@@ -24,7 +24,8 @@ class Source:
     """A model, its robot file if any, and a function that rebuilds the model.
 
     `rebuild(parameters)` returns the model with other parameter values.  The pickle of a robot
-    contains its `Source`, so `rebuild` must be picklable: a method or an object, not a closure.
+    contains its `Source`, so `rebuild` must be picklable: a bound method or a callable object, not
+    a closure.
     """
 
     model: Model
@@ -45,7 +46,7 @@ class Source:
 class Fixed:
     """The `rebuild` function of a model without parameters; returns the model unchanged.
 
-    Parameter values raise BrazoError.
+    Raises BrazoError if parameter values are given.
     """
 
     model: Model
@@ -163,7 +164,7 @@ def _fixed(model: Model) -> Source:
     count = sum(joint is not None for joint in model.body_joints)
     if count > MAX_JOINTS:
         raise BrazoError(
-            f"{model.path}: {count} moving joints; the maximum is {MAX_JOINTS}: change the type of "
-            "joints that are not needed to 'fixed', or split the file"
+            f"{model.path}: {count} moving joints; the maximum is {MAX_JOINTS}; give the joints "
+            "that do not have to move the type 'fixed', or split the file"
         )
     return Source(model, Fixed(model))

@@ -1,4 +1,4 @@
-"""Collection of all mistakes in a file: each one is corrected, then the file is read again.
+"""Collection of all mistakes in a file: each one is corrected in memory, then reading is repeated.
 
 A reader raises at the first mistake.  To find the next mistake, the wrong value is replaced by a
 valid value (a number, or the nearest allowed word), a misspelt field is renamed, and a missing
@@ -69,9 +69,10 @@ def _follows(mistake: Mistake, touched: set[str]) -> bool:
 
 
 def _computed(root: Field, touched: set[str]) -> set[str]:
-    """Return the field names of all parameters that depend on the changed fields `touched`.
+    """Return the field names of the changed parameters and of all parameters computed from them.
 
-    They are the changed parameters, and the parameters computed directly or indirectly from them.
+    `touched` are the names of all changed fields.  A parameter can be computed from a changed one
+    directly or through other parameters.
     """
     given = root.node.value
     entry = given.get("parameters") if isinstance(given, dict) else None
@@ -100,9 +101,10 @@ def _mentioned(node: Node) -> set[str]:
 
 
 def _mend(mistake: Mistake) -> bool:
-    """Replace the wrong value or field name by `value` or `key` of the mistake, if it has one.
+    """Correct a mistake in the document; return False if the correction is not known.
 
-    A missing field is added.  Returns True if the document was changed.
+    `mistake.value` replaces the wrong value, or becomes the value of a missing field.  If it is
+    None, `mistake.key` replaces the wrong field name.
     """
     field, parent = mistake.field, mistake.field.parent
     if mistake.value is not None:

@@ -3,19 +3,20 @@
 URDF and MJCF have no field for this link.  `choose_tip` decides by structure and by names:
 
 1. Joints that move a finger of a gripper are excluded.  A joint moves a finger if
-   * it is on a body where one joint mimics another, and no joint follows it,
+   * no moving joint follows it, and on its parent body one joint mimics another,
    * its name, or the name of its link, indicates a finger (`finger`, `jaw`, `gripper` …), and so do
      those of all joints after it, or
-   * it is on a palm: a body with two or more branches, of which the longest two are equally long
-     and shorter than the arm before the palm.
+   * its parent body is a palm: a body with two or more branches, of which the longest two are
+     equally long and shorter than the arm before the palm.
    The last two rules require an arm of at least two joints before the finger.  They are not used if
    they would exclude every moving joint.
 2. The remaining links with the most moving joints before them are candidates: the ends of chains,
    and links with the name of a tool frame (`tcp` … `pinch`).
-3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …).  For equal names, an
-   end of a chain is preferred, then a link over an MJCF site, then the first link, depth first.
-4. If the selected link does not have the name of a tool frame, but a link up to two joints before
-   it has, the latter is selected.
+3. Among the candidates, the name decides (`tcp` before `tool` before `ee` …).  For equal names, the
+   end of a chain is preferred to other links, then a link to an MJCF site, then the first link in
+   depth-first order.
+4. If the selected link does not have the name of a tool frame, but a link at most two joints before
+   it has such a name, that link is selected instead.
 
 The result is deterministic.
 """
@@ -163,7 +164,7 @@ class _Bodies:
     def coupled(self) -> set[str]:
         """Return the names of the joints that move coupled fingers.
 
-        Such a joint is on a body where one joint mimics another, and no moving joint follows it.
+        No moving joint follows such a joint, and on its parent body one joint mimics another.
         """
         found: set[str] = set()
         for group in self.joints.values():
@@ -202,7 +203,7 @@ class _Bodies:
         return found - alone
 
     def of_palms(self) -> set[str]:
-        """Return the names of the joints on palms; a palm is a body that branches into fingers."""
+        """Return the names of the joints whose parent body is a palm (see the module docstring)."""
         found: set[str] = set()
         for body, group in self.joints.items():
             lengths = sorted((1 + self.height[c.child] for c in group), reverse=True)

@@ -1,4 +1,7 @@
-"""Memory layout of CPython and NumPy objects, and builtin functions made from compiled code.
+"""Memory layout of CPython and NumPy objects, and function objects that call compiled code.
+
+In this module a *builtin* is a function object of type `builtin_function_or_method`, made from
+compiled code at run time.
 
 The offsets are valid for 64-bit CPython with a global interpreter lock and NumPy 2.  They are
 compared with live objects once per process (`unusable`).  If they are not valid,
@@ -61,14 +64,15 @@ def make_builtin(
     result: type | None = None,
     more: tuple[Any, ...] = (),
 ) -> Callable[..., Any]:
-    """Return a Python builtin ``name`` that calls the compiled function at an address.
+    """Return a function object ``name`` that calls the compiled function at ``address``.
 
-    The compiled function calls ``fallback`` for arguments that it does not handle.  The builtin
-    holds a reference to ``keep``, for example the library that contains the function.  ``doc`` may
-    begin with the signature: ``name(arguments)``, a line ``--`` and an empty line.  ``result`` is
-    the class of the returned objects, which store the array of results in a slot; None if arrays
-    are returned.  The compiled function receives a table with the entries `TABLE` and then
-    ``more``: integers are stored as they are, other objects as their addresses.
+    The function object is a builtin (see the module docstring).  The compiled function calls
+    ``fallback`` for arguments that it does not handle.  The builtin holds a reference to ``keep``,
+    for example the library that contains the compiled function.  ``doc`` may begin with the
+    signature: ``name(arguments)``, a line ``--`` and an empty line.  ``result`` is the class of the
+    returned objects, which store the array of results in a slot; None if arrays are returned.  The
+    compiled function receives a table with the entries `TABLE` and then ``more``: integers are
+    stored as they are, other objects as their addresses.
     """
     objects = _objects() | {"result_type": id(result)}
     words = [id(fallback), *(objects[key] for key in TABLE[1:])]
@@ -86,9 +90,9 @@ def make_builtin(
 
 
 def bound_as(function: Callable[..., Any], method: MethodType, doc: str) -> Callable[..., Any]:
-    """Return a copy of a builtin under the name of a method, with this method as its fallback.
+    """Return a copy of ``function`` with the name of ``method``, and ``method`` as its fallback.
 
-    Returns the method itself if ``function`` is not a builtin of this module.
+    Returns ``method`` itself if ``function`` was not made by `make_builtin`.
     """
     context = getattr(function, "__self__", None)
     if type(context) is not CompiledCall:
@@ -106,11 +110,11 @@ def slot_offset(kind: type, name: str) -> int:
 
 
 class CompiledCall(tuple):
-    """Self argument of a builtin: (table, fallback, kept references, definition, result, more).
+    """Data of a function made by `make_builtin`, which is the function's `__self__`.
 
-    It imitates the object to which the fallback method belongs.  `help` therefore shows the class
-    of that object, and pickle, which stores a builtin as ``getattr(self, name)``, stores that
-    object.
+    The items are (table, fallback, keep, definition, result, more).  The tuple imitates the object
+    to which the fallback method belongs.  `help` therefore shows the class of that object, and
+    pickle, which stores a builtin as ``getattr(self, name)``, stores that object.
     """
 
     __slots__ = ()

@@ -45,7 +45,7 @@ _C_TYPES: dict[str, Any] = {
 class EngineView:
     """Addresses of the fields of one `MjData` and of MuJoCo's functions.
 
-    Sizes and offsets are in bytes.  The offsets are those of fields in a contact.
+    Sizes and offsets are in bytes.  Offsets are relative to the start of a contact (`mjContact`).
     """
 
     model: int
@@ -148,10 +148,10 @@ def proven(struct: Any) -> bool:
 
 
 def roomy(data: Any) -> bool:
-    """Return whether the engine has enough free memory for a step outside Python.
+    """Return whether the engine has enough free memory for a step that machine code calls.
 
     The arena must be more than `ROOMY` times as large as the largest use so far.  If the engine
-    runs out of memory outside a call from Python, it terminates the process.
+    runs out of memory in a step that is not called from Python, it terminates the process.
     """
     return ROOMY * data.maxuse_arena < data.narena
 

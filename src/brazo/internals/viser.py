@@ -155,9 +155,9 @@ def accepts(handle: Any, value: Any) -> bool:
     """Return whether a user could set the widget `handle` to `value` on the page.
 
     The widget must exist, be visible and be enabled.  `value` must be one of the options of the
-    widget.  If the widget has no options, `value` must have the type of the current value (a list
-    for a tuple; int and float are equivalent) and be within the range of the widget.  A text may
-    have at most `MAX_TEXT` characters.
+    widget.  If the widget has no options, `value` must have the type of the current value and be
+    within the range of the widget.  int and float are equivalent.  If the current value is a tuple,
+    `value` must be a list of the same length.  A text may have at most `MAX_TEXT` characters.
     """
     if handle is None or handle._impl.removed:
         return False

@@ -55,19 +55,20 @@ class Found:
         return [branch for branch, _, _ in self.entries()]
 
     def exact(self) -> list[Branch]:
-        """Return the branches of `list` whose orientation is accepted.
+        """Return the branches that reach the target with an accepted orientation.
 
-        If the option `orientation` is "full", the orientation error must be within the tolerance.
-        Otherwise all branches of `list` are returned.
+        If `orientation` is "full", the orientation error must be within the tolerance. Otherwise
+        every orientation is accepted. The branches are sorted as in the method `list`.
         """
         full, tolerance = self.orientation == "full", self.tolerance
         return [b for b in self.list() if not full or b.orientation_error <= tolerance]
 
     def entries(self) -> list[tuple[Branch, int, float]]:
-        """Return the branches of `list` as tuples (branch, slot, distance).
+        """Return (branch, slot, distance) for each branch that reaches the target.
 
-        The slot is the index of the branch. The distance is the largest |q − start value| of the
-        joints between base and tool (rad or m).
+        The tuples are sorted as in the method `list`. The slot is the index of the branch in
+        `CompiledBranches.names`. The distance is the largest |q − start value| of the joints
+        between base and tool (rad or m).
         """
         solver, free = self._solver, self.orientation == "free"
         names, found = solver.names, []
@@ -187,7 +188,7 @@ class CompiledBranches:
         return self.kernel.entry
 
     def split(self, found: Array) -> tuple[Array, Array, Array]:
-        """Split the kernel's result into its parts q, branch and best (see `compiled.py`)."""
+        """Split the kernel's result into the arrays `q`, `branch` and `best` of `compiled.py`."""
         return split(found, len(self.names), self._count)
 
     def rule(self, orientation: Orientation, tolerance: float, slots: set[int] | None) -> Array:
@@ -294,9 +295,10 @@ class CompiledBranches:
         tolerance: float,
         slots: set[int] | None,
     ) -> tuple[Found, list[float]]:
-        """Find all branches for a valid pose T (4, 4); also return the kernel's output `best`.
+        """Find all branches for a valid pose T (4, 4).
 
-        The other arguments are explained in `starts` and `rule`.
+        Also returns `best`, the kernel's data of the best branch (see `compiled.py`). The other
+        arguments are explained in `starts` and `rule`.
         """
         rule = self.rule(orientation, tolerance, slots)
         found = self.entry(T.reshape(16), self.starts(start, given), rule)

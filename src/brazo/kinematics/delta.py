@@ -43,7 +43,7 @@ class DeltaKinematics:
 
     @staticmethod
     def mobility_of(rows: str) -> int:
-        """Degrees of freedom of the Jacobian rows: 0 for "angular", 3 for "linear" and "all"."""
+        """Degrees of freedom of the tool for `rows`: 0 for "angular", 3 for "linear" and "all"."""
         return 0 if rows == "angular" else 3
 
     def __init__(self, model: DeltaModel) -> None:
@@ -147,7 +147,7 @@ class DeltaKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Default start values (3,): the first pose of the robot file, or zero; within limits."""
+        """Default start values (3,): first pose of the robot file or 0, clipped to the limits."""
         return np.clip(next(iter(self.model.poses.values()), np.zeros(3)), *self.limits.T)
 
     def configuration(self, q) -> str:

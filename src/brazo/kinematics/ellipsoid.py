@@ -31,7 +31,7 @@ _FLAT = 1e-12  # of the largest singular value: a direction in which the tool do
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ellipsoid:
-    """Velocity or force ellipsoid of the tool, in the base frame; arrays have batch dimensions."""
+    """Velocity or force ellipsoid of the tool in the base frame, or a batch of ellipsoids."""
 
     centre: np.ndarray
     """Position (..., 3) of the tool, m."""

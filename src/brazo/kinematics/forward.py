@@ -35,7 +35,7 @@ _IDENTITY: Pose = ([1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0
 
 @dataclass(frozen=True, slots=True)
 class Posture:
-    """Poses of all bodies, and axes and origins of all joints, at one q in the base frame."""
+    """Poses of all bodies, and axes and origins of all joints, in the base frame at one q."""
 
     bodies: list[Pose]  # one per body, base first
     axes: list[list[Scalar]]  # one per moving body

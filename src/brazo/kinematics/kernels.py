@@ -1,7 +1,7 @@
 """Compiled kinematics of one tree robot: kernels for FK, frames of all bodies, and Jacobians.
 
-Each kernel is the algorithm of `brazo.kinematics.forward`, evaluated on the expression graph with
-the robot's parameters and compiled on first use.
+The functions of `brazo.kinematics.forward` are evaluated with symbolic joint values and the robot's
+parameters. The resulting expression graph is compiled when the kernel is first used.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ class TreeKernels:
         """Return the kernel (q, *`selection`) -> Jacobian (6, n) of a frame fixed in a body.
 
         If `frame` is "base", the Jacobian is expressed in the base frame; if it is "tool", in the
-        frame fixed in the body. The body and the frame are inputs, so one kernel serves all links.
+        frame fixed in the body. The body and the pose of the frame in the body are inputs of the
+        kernel, so one kernel serves all links.
         """
         if frame not in self._jacobians:
             graph, where = self._graph()

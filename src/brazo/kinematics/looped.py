@@ -27,7 +27,7 @@ _BASE = [1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
 def looped_posture(model: TreeModel, q: Sequence[Expr]) -> Posture:
-    """Return the poses of all bodies and the axes and origins of all joints; q are graph inputs."""
+    """Return the poses of all bodies and the axes and origins of all joints as expressions in q."""
     joints = [joint for body in model.bodies[1:] if (joint := body.joint) is not None]
     sweep = _sweep(model, joints)
     values = [joint.multiplier * q[joint.coordinate] + joint.offset for joint in joints]

@@ -1,8 +1,8 @@
 """Dexterity measures: the distance of a configuration from singularities.
 
 They are computed from the singular values sigma_1 >= … >= sigma_m of the Jacobian J. m is the
-number of degrees of freedom of the mechanism away from singularities. (A SCARA can never tilt its
-tool; this is not a singularity.)
+rank of J away from singularities. It can be less than 6: a SCARA can never tilt its tool, which is
+not a singularity.
 
     manipulability  w = sigma_1 … sigma_m   (Yoshikawa: sqrt det J Jᵀ)
     condition       kappa = sigma_1 / sigma_m
@@ -44,8 +44,8 @@ def dexterity(
 ) -> Dexterity:
     """Compute dexterity measures of Jacobians (..., 6, n).
 
-    `mobility` is the number m of singular values to use. `tolerance` for the rank is relative to
-    the largest singular value.
+    `mobility` is the number m of singular values to use. The rank is the number of these singular
+    values that are greater than `tolerance` times the largest.
     """
     one_of(rows, ROWS, "rows")
     J = np.array(J, dtype=float)

@@ -10,12 +10,12 @@ the target, one of two rules applies:
     position   the tool moves to the nearest position that is reachable with any pitch; its pitch is
                then as close as possible to the target pitch
 
-Both rules are exact. At the minimum distance in the plane of the arm, either the target is reached,
-or each joint is at a limit or has its outer links in line with the target. Each of these cases is
-solved in closed form, and the best of the few dozen candidates is the minimum. The yaw rotates the
-plane of the arm into the target, and the arm faces the target or reaches backwards to it. If the
-limits of the yaw prevent this, the yaw is at a limit. At a pitch of 0 the tool axis points away
-from axis 1, to the side of the target.
+Both rules are exact. At the minimum distance in the plane of the arm, either the tool is at the
+target, or each joint is at a limit or the links that it moves point to or away from the target.
+Each of these cases is solved in closed form, and the nearest of the few dozen candidates is the
+result. The yaw (joint 1) turns the plane of the arm so that the plane contains the target; the arm
+then faces the target or reaches backwards to it. If the limits of the yaw prevent this, the yaw is
+at a limit. At a pitch of 0 the tool axis points away from axis 1, to the side of the target.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ class _PlaneArm:
         return fitted
 
     def _fixed_pitch(self, target: complex, total: float) -> list[tuple[float, float, float]]:
-        """Return candidates: three joint rotations each, whose sum `total` determines the pitch."""
+        """Return candidates with the same pitch, each as three joint rotations with sum `total`."""
         a, b, tool = self.links
         wrist = target - self.start - tool * cmath.rect(1.0, total)
         pairs = [*_two_links(a, b, wrist), *_in_line((a, b), wrist)]
@@ -195,8 +195,9 @@ class _PlaneArm:
     def _any_pitch(self, target: complex) -> list[tuple[float, float, float]]:
         """Return candidates with any pitch, each as three joint rotations.
 
-        Some joints are at a limit or straight. With the other joints the tool reaches the target,
-        or their links are in line with the target.
+        In some candidates, one joint is at a limit or straight, and the other two move the tool to
+        the target. In the others, each joint is at a limit, or its links point to or away from the
+        target.
         """
         wanted, found = target - self.start, []
         # With one joint fixed, the others reach the target as two links.  A straight elbow is also

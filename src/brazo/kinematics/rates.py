@@ -4,10 +4,11 @@
 
     q̇ = V diag(σ / (σ² + λ²)) Uᵀ v        λ² = (1 − (σ_m/ε)²) λ_max²  if σ_m < ε, otherwise 0
 
-where v is the tool velocity and σ_m the smallest of the singular values that are not zero in every
-configuration. A joint that would exceed its position limit within dt is slowed so that it reaches
-the limit after dt, and the other joints compensate. Then all joint velocities are multiplied by one
-factor, so that no joint exceeds its max speed. This keeps the direction of the tool velocity.
+where v is the tool velocity and σ_m the m-th largest singular value. m is the number of degrees of
+freedom of the tool; the other singular values are always zero and are ignored. A joint that would
+exceed its position limit within dt is slowed so that it reaches the limit after dt, and the other
+joints compensate. Then all joint velocities are multiplied by one factor, so that no joint exceeds
+its max speed. This keeps the direction of the tool velocity.
 
 *Differential inverse kinematics* solves
 

@@ -67,9 +67,9 @@ class Redundancy(ABC):
     ) -> IKBatch:
         """Find all branches for poses T (..., 4, 4) and redundancy parameter values (...).
 
-        `start` (..., n) contains the start values. `tolerance` (rad) is the max orientation error
-        of the chosen branch; a valid branch has at most 1e-10. `slots` are the indices of the
-        allowed branches; None allows all.
+        `start` (..., n) contains the start values. A branch is valid if its orientation error is at
+        most 1e-10 rad. The selected branch must also meet `tolerance` (rad), and its index must be
+        in `slots`; None allows all branches.
         """
 
 
@@ -99,7 +99,10 @@ class LockedJoint(Redundancy):
         return replace(found, method=f"{found.method}, {self.name} given")
 
     def moved(self, T: Array, values: Array) -> Array:
-        """Return targets (..., 4, 4) of the other six joints for poses T and locked values."""
+        """Return the targets (..., 4, 4) of the other six joints, if this joint is at `values`.
+
+        T (..., 4, 4) are the targets of all seven joints.
+        """
         turn = np.zeros((*values.shape, 4, 4))
         c, s = np.cos(values), np.sin(values)
         turn[..., 0, 0] = turn[..., 1, 1] = c

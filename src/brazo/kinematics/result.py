@@ -31,7 +31,7 @@ _SHOWN: dict[str, tuple[float, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """Pose error of the tool; `float(residual)` is the larger of the two numbers (m and rad)."""
+    """Pose error of the tool; `float(residual)` is the larger of `position` and `orientation`."""
 
     position: float  # m
     orientation: float  # rad; 0 if the orientation is free
@@ -90,7 +90,7 @@ class IKResult:
 
     @property
     def q(self) -> Array:
-        """Selected solution (n,); on failure, the best configuration found."""
+        """Selected solution (n,); on failure, an approximate solution with the error `residual`."""
         return self._q
 
     @property
@@ -110,7 +110,7 @@ class IKResult:
 
     @property
     def all(self) -> tuple[Branch, ...]:
-        """All solutions found, including those out of limits; on success, also the selected one."""
+        """All solutions found, also those out of limits; on success, `q` is one of them."""
         if self._all is None:
             assert self._list is not None
             self._all = tuple(self._list())
@@ -136,7 +136,7 @@ class IKResult:
 
     @property
     def branch(self) -> str | None:
-        """Name of the selected branch; None if there is none or the method has no branches."""
+        """Name of the branch of `q`; None if `q` is not a solution of a named branch."""
         return self._branch
 
     @property
@@ -146,7 +146,7 @@ class IKResult:
 
     @property
     def iterations(self) -> int:
-        """Number of iterations of the numeric method; 0 if the method was not used."""
+        """Number of iterations of the numeric method; 0 if only the closed form was used."""
         return self._iterations
 
     def __bool__(self) -> bool:

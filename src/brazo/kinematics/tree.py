@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def coordinate_limits(model: TreeModel) -> np.ndarray:
-    """Return the limits (n, 2) of the joint coordinates; mimic joints may narrow them."""
+    """Return the limits (n, 2) of the joint coordinates, narrowed by those of mimic joints."""
     box = np.tile([-np.inf, np.inf], (model.n, 1))
     for joint in model.joints:
         low, high = joint.limits
@@ -78,7 +78,7 @@ class TreeKinematics:
         return self.kernels.frames
 
     def has_pose(self, q) -> np.ndarray:
-        """Mask (...) of the configurations (..., n) at which the tool has a pose: all."""
+        """Boolean array (...), all True: a tree robot has a tool pose at every q (..., n)."""
         return np.ones(np.shape(q)[:-1], dtype=bool)
 
     def frame(self, q, link: str) -> np.ndarray:
@@ -156,7 +156,7 @@ class TreeKinematics:
 
     @property
     def reference(self) -> np.ndarray:
-        """Default start values (n,): the first pose of the robot file, or zero; within limits."""
+        """Default start values (n,): first pose of the robot file or zero, clipped to limits."""
         first = next(iter(self.model.poses.values()), np.zeros(self.n))
         return np.clip(first, *self.limits.T)
 
@@ -195,7 +195,7 @@ class TreeKinematics:
     def fast_ik(self) -> Callable[[Any, Any], IKResult | None]:
         """Fast IK function (T, q0) for calls without options; see `CompiledBranches.fast`.
 
-        It returns None if the general `ik` must be called instead.
+        The function returns None if the general `ik` must be called instead.
         """
         solver = self._plain_branches
         if solver is not None:

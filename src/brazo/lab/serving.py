@@ -47,13 +47,14 @@ def serve(
 
     With `wait`, the simulation starts when the first page connects.  If `port` is busy, the next
     free port is used.  If `host` is not the loopback address, or if `token` is true, pages need the
-    token in `Lab.url`.  Recordings are kept in the folder `runs`, by default in the folder of the
-    named project that is open, or else in `brazo.folders.runs_folder()`.  Ctrl+C while a recording
-    is being finished leaves it as a readable .part file.
+    token in `Lab.url`.  Recordings are stored in the folder `runs`.  By default, this is the
+    recordings folder of the open project if it has a name, otherwise
+    `brazo.folders.runs_folder()`.  Ctrl+C while a recording is being finished leaves it as a
+    readable .part file.
 
-    If `source` is a project, the work is saved in the project's folder.  With `keep`, work on
-    shipped cells and robots and on files is kept in untitled projects in the user's data folder, as
-    the command `brazo` does.
+    If `source` is a project, the work is saved in the project's folder.  With `keep`, if `source`
+    is a file or a shipped cell or robot, the work is saved in an untitled project in the user's
+    data folder.  The command `brazo` uses `keep`.
     """
 
     def open_lab() -> Lab:
@@ -90,7 +91,9 @@ def _title(source: Any) -> str:
         return str(source).removeprefix("cell:").removeprefix("robot:")
     if isinstance(source, Project):
         return f"project {source.name} ({source.folder})"
-    return getattr(source, "name", "") or getattr(getattr(source, "cell", None), "name", "it")
+    return getattr(source, "name", "") or getattr(
+        getattr(source, "cell", None), "name", "the simulation"
+    )
 
 
 def _warn_slips(lab: Lab) -> None:
@@ -174,7 +177,7 @@ def show(lab: Lab) -> None:
 
 
 def _has_screen() -> bool:
-    """Whether there is a graphical display; without one, a text browser would use the terminal."""
+    """Whether there is a graphical display; otherwise, `webbrowser` may start a text browser."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

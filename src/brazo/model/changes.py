@@ -46,7 +46,7 @@ class Changed:
 
 
 def changed(rebuild: Rebuild, **values: Array) -> Changed | Carrying:
-    """Return a function that rebuilds a model like `rebuild`, with another tool, base or limits.
+    """Return a function that calls `rebuild` and changes tool, base or limits of the model.
 
     `values` are fields of `Changed`. They replace earlier changes of the same fields. A payload is
     applied last, because it is given in the tool frame.

@@ -135,7 +135,11 @@ class Body:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gripper:
-    """Two-finger gripper: opening (closed, open) in m, max force (N), finger size x, y, z (m)."""
+    """Two-finger gripper.
+
+    `opening` is the distance between the fingers (m) when closed and when open. `max_force` is in
+    N. `finger` is the size of a finger in x, y and z (m).
+    """
 
     opening: tuple[float, float] = (0.0, 0.08)
     max_force: float = 120.0
@@ -315,7 +319,7 @@ class Model:
         raise NotImplementedError
 
     def without_solids(self) -> Model:
-        """Return a copy without visible parts, which can be sent to another process faster."""
+        """Return a copy without visible parts, to send it to another process faster."""
         raise NotImplementedError
 
     def with_each_drive(self, change: Callable[[Drive], Drive]) -> Model:
@@ -361,7 +365,7 @@ class TreeModel(Model):
     def coordinates(self) -> tuple[Joint, ...]:
         """One joint per coordinate, in the order of q; mimic joints are not included.
 
-        If a coordinate has only joints with a multiplier or offset, the first of them is used.
+        It is the joint with multiplier 1 and offset 0, or else the first joint of the coordinate.
         """
         chosen: dict[int, Joint] = {}
         for joint in self.joints:
@@ -383,8 +387,8 @@ class TreeModel(Model):
             if (joint.multiplier, joint.offset) != (1.0, 0.0):
                 raise BrazoError(
                     f"robot '{self.name}': joint '{joint.name}' has multiplier "
-                    f"{joint.multiplier:g} and offset {joint.offset:g}, and no joint with the same "
-                    "coordinate has multiplier 1 and offset 0; set these values for one of them"
+                    f"{joint.multiplier:g} and offset {joint.offset:g}; one of the joints with the "
+                    "same coordinate must have multiplier 1 and offset 0"
                 )
         return self.coordinates
 
@@ -412,7 +416,7 @@ class TreeModel(Model):
 
     @property
     def is_serial(self) -> bool:
-        """True if the bodies form one chain without mimic joints whose last body has the tool."""
+        """True if the bodies form one chain that ends at the tool, without mimic joints."""
         return (
             all(body.parent == i - 1 for i, body in enumerate(self.bodies))
             and self.n == len(self.joints)

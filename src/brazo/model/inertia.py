@@ -54,7 +54,7 @@ def broken_rules(inertia: Inertia) -> list[str]:
 
 
 def doubts(inertia: Inertia, reach: float = 2.0) -> list[str]:
-    """Return messages about values that are implausible for a link of an arm; empty if none are.
+    """Return messages about values that are implausible for a link of an arm, if any.
 
     `reach` (m) is the max plausible distance of the centre of mass from the link's frame.
     """

@@ -1,7 +1,7 @@
 """Detection of unit mistakes: numbers read in m or rad that were probably given in mm or degrees.
 
-Files read a number without a unit as SI. The command line reads a length without a unit in m. Such
-a number is implausible if it is
+In a file, a number without a unit is in SI units. On the command line, a length without a unit is
+in m. Such a number is implausible if it is
 
 * a length above 25 m, an angle above 25 rad (four turns), a speed above 25 m/s or an angular speed
   above 50 rad/s, in a robot, cell or program file,

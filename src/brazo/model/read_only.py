@@ -29,7 +29,7 @@ def frozen(values: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
 
 
 def _refuse(*_: Any, **__: Any) -> NoReturn:
-    raise BrazoError("this mapping is read-only; make a copy that can be changed with dict(...)")
+    raise BrazoError("this mapping is read-only; dict(...) makes a copy that can be changed")
 
 
 class ReadOnlyDict(dict):

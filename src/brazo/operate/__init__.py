@@ -3,14 +3,15 @@
 All clocks are passed as arguments.
 
     HoldToRun            an enable (deadman) switch: pressed, renewed, released, stopped, timed out
-    HeldMotion           a jog that runs only while one press of the switch is held
+    HeldMotion           a jog that runs until the press of the switch that started it ends
     JogKeys              the jog keys of a pendant
     Mover                joint and linear moves, step jog and hold-to-run jog of simulated robots
     SpeedCapped          a motion with limited tool speed
     Points, PointRun     taught points, and a run through them in sequence
     Playing              a run of a trajectory on a robot, once or in a loop
     TcpFit               calibration of the tool centre point (`tcp_from_touches`)
-    StopAll, StopLatch   STOP for every robot of a simulation, and for a switch that stays pressed
+    StopAll              STOP for every robot of a simulation
+    StopLatch            STOP for a switch: it counts as released until it is pressed again
 """
 
 from brazo.operate.held_motion import HeldMotion

@@ -25,9 +25,9 @@ def unintended(contacts: Contacts) -> np.ndarray:
 
 
 def touched(contacts: Contacts, robot: str) -> set[str]:
-    """Return the names of all things that a robot touches unintentionally.
+    """Return the names of all objects that a robot touches unintentionally.
 
-    Each is the name of a fixture or of another robot, or the names of two parts of this robot.
+    An object is a fixture, another robot, or two parts of this robot that touch (`A and B`).
     """
     if not len(contacts):
         return set()
@@ -40,7 +40,7 @@ def touched(contacts: Contacts, robot: str) -> set[str]:
 def struck(contacts: Contacts, robot: str, among: Collection[str] | None = None) -> str:
     """Return a message about the robot's unintended contact with the highest force, or "".
 
-    If `among` is given, only contacts with these things count, named as in `touched`.
+    If `among` is given, only contacts with these objects count, named as in `touched`.
     """
     hits = [c for c in contacts.of(robot) if c.touching and c.kind in COLLISIONS]
     if among is not None:

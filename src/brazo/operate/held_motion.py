@@ -1,4 +1,4 @@
-"""`HeldMotion`: a jog that runs only while one press of the enable switch is held.
+"""`HeldMotion`: a jog that runs until the press of the enable switch that started it ends.
 
 The switch is read in every update, so braking starts with the first update after a release, a stop
 or a timeout.  Braking also starts at the first unintended contact (with a fixture, another robot or
@@ -59,7 +59,7 @@ class HeldMotion:
 
     @property
     def moving(self) -> bool:
-        """Whether the jog moves, or is held and may start to move."""
+        """Whether the jog moves, or may start to move because its press is still held."""
         return self.held or self.jog.moving
 
     def update(self, dt: float) -> Sample:

@@ -28,7 +28,7 @@ class HoldToRun:
     """Enable (deadman) switch that must be renewed while it is held; thread-safe.
 
     `timeout` (s) is the maximum time between renewals.  `first` (s), if given, is the maximum time
-    between a press and its first renewal, for example for keys that a terminal repeats.
+    between a press and its first renewal; a terminal repeats a held key only after such a delay.
     """
 
     timeout = TIMEOUT
@@ -84,7 +84,7 @@ class HoldToRun:
     def release(self, press: int | None = None) -> bool:
         """Release the switch; return whether a press was ended.
 
-        If `press` is given, the switch is released only if this press is the one that holds it.
+        If `press` is given, the switch is released only if this is the number of the last press.
         """
         with self._lock:
             if press not in (None, self._presses) or not self._check():
@@ -109,7 +109,7 @@ class StopLatch:
     """Keeps a switch off after STOP until the switch is released and pressed again.
 
     Only the level (up or down) and the press count of the switch are read.  After a STOP, the
-    switch counts again once it was read as up and its press count has increased.  `stop` is
+    switch counts as released until it was read as up and its press count has increased.  `stop` is
     thread-safe; the other methods are for the thread that reads the switch.
     """
 

@@ -3,8 +3,8 @@
 A key moves one axis at full jog speed.  The sticks of a gamepad move axes at a fraction of the jog
 speed while the gamepad's hold-to-run button is pressed; this button counts as a key.  If a key is
 pressed while the robot moves, the robot brakes.  The jog then starts with the first renewal of the
-key after the robot has come to rest.  A jog that was ended by a contact needs a new press, which
-may continue against the same contact.
+key after the robot has come to rest.  If a contact ends a jog, the key must be pressed
+again; the same contact does not end the new jog.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class JogKeys:
         return message
 
     def settle(self) -> str:
-        """Drop the jog if it is no longer held.
+        """Drop the jog if its key is no longer held.
 
         Returns a message if a contact ended the jog, otherwise an empty string.
         """

@@ -46,7 +46,7 @@ class Point:
 class Points:
     """Ordered list of the points of one robot.
 
-    `state` returns all points, and `restore` returns to such a state.  Points are immutable.
+    `state` is a snapshot of all points, and `restore` restores it.  Points are immutable.
     """
 
     def __init__(self, points: Iterable[Point] = ()) -> None:

@@ -1,4 +1,4 @@
-"""`SpeedCapped`: slows down a motion where its tool speed would exceed a limit.
+"""`SpeedCapped`: slows down an inner motion where its tool speed would exceed a limit.
 
 The time of the inner motion advances at the rate s ≤ 1, so that its velocity q̇ becomes s q̇:
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LiveMotion(Protocol):
-    """Protocol of a motion that is updated step by step, as in `brazo.trajectory`."""
+    """Protocol of a motion that is updated step by step, such as `brazo.trajectory.Jog`."""
 
     @property
     def state(self) -> Sample: ...

@@ -242,8 +242,8 @@ class Checker:
     def motion(self, t: Array, q: Array, others: Mapping[str, Array] | None = None) -> Hit | None:
         """Check a motion with joint values q (m, n) at closely spaced times t (m,) in s.
 
-        Returns the first collision in which parts touch.  If no parts touch, returns the violation
-        of a min distance with the smallest distance; None if there is no violation.  `others` are
+        Returns the first collision in which parts touch.  If no parts touch, returns the closest
+        pair of parts that violates its min distance; None if there is none.  `others` are
         the joint values (m, n') of other robots at the same times, by name.
         """
         steps = np.abs(np.diff(q, axis=0)) @ self._weights

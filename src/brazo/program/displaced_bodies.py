@@ -61,9 +61,9 @@ def displaced_bodies(sim: Simulation) -> dict[str, Displaced]:
 def cause_of_failure(
     step: s.Step, displaced: dict[str, Displaced], sim: Simulation
 ) -> Displaced | None:
-    """Return the first displaced body that a step uses, the likely cause of its failure.
+    """Return the displaced body that probably caused the failure of a step, or None.
 
-    Returns None if there is none.  A body that has moved since the program started is not returned.
+    It is the first one that the step uses and that has not moved since the program started.
     """
     for name in bodies_of(step):
         one = displaced.get(name)

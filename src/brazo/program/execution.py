@@ -599,9 +599,9 @@ class _Syncs:
         self._round: dict[str, int] = dict.fromkeys(self._members, 0)
 
     def arrive(self, name: str, robot: str) -> int:
-        """Register the arrival of a robot at a sync; return a number to pass to `complete`.
+        """Register the arrival of a robot at a sync; return the round number for `complete`.
 
-        A sync inside a loop is used repeatedly; the number is how often it was completed before.
+        A sync inside a loop has several rounds.  The first round has number 0.
         """
         self._arrived[name].add(robot)
         now = self._round[name]

@@ -1,8 +1,8 @@
 """Collision checks and collision-free motions of one robot, without a program.
 
-`is_free` and `plan` build the model of a cell once per robot and cell.  The robot keeps the models
-of the last cells until the files of the cell change.  Bodies and other robots are at their start
-poses in the cell, or at their current poses in a given `World`.
+`is_free` and `plan` cache the models of the last cells in the robot.  If a cell is given by name or
+path, its model is built again after the files of the cell or its robots changed.  Bodies and other
+robots are at their start poses in the cell, or at their current poses in a given `World`.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def plan(
 def space_of(
     arm: Robot, cell: CellLike, robot: str | None = None, clearance: float = 0.003
 ) -> FreeSpace:
-    """Return the `FreeSpace` of a robot in a cell; the last `_KEPT` of each robot are cached."""
+    """Return the `FreeSpace` of a robot in a cell; each robot caches the last `_KEPT` objects."""
     key = (cell, robot, clearance)
     # Kept in the robot, since they refer to it: a table of robots would keep them alive.
     spaces: list[tuple[Any, FreeSpace]] = vars(arm).setdefault("_free_spaces", [])
@@ -162,7 +162,7 @@ class FreeSpace:
     def plan(
         self, q0: Any, q1: Any, *, speed: float = 1.0, planner: str = "rrt", seed: int = 0
     ) -> Trajectory:
-        """Return a collision-free motion from q0 to q1; see `plan`."""
+        """Return a collision-free motion from q0 to q1; see the function `plan`."""
         one_of(planner, ("rrt", "ompl"), "planner")
         if not isinstance(speed, (int, float)) or not 0.0 < speed <= 1.0:
             raise BrazoError(f"speed is {speed!r}; it must be greater than 0 and at most 1")
@@ -263,10 +263,10 @@ def _stamps(cell: Cell) -> list[tuple[int, int, int] | None]:
 
 
 def _robot_in(world: World, arm: Robot, wanted: str | None) -> str:
-    """Return the name of the robot of a world that `arm` describes.
+    """Return the name that the robot `arm` has in a world.
 
-    This is `wanted`, or if `wanted` is None, the only robot or the robot named `arm.name`.  Raises
-    BrazoError if there is no such robot or if its number of joints differs.
+    The name is `wanted`.  If `wanted` is None, it is that of the only robot, or else `arm.name`.
+    Raises BrazoError if there is no such robot or if its number of joints differs.
     """
     names: Sequence[str] = list(world.robots)
     if wanted is None and len(names) == 1:
@@ -276,12 +276,12 @@ def _robot_in(world: World, arm: Robot, wanted: str | None) -> str:
     if wanted not in names:
         raise BrazoError(
             f"cell '{world.cell.name}' has no robot '{wanted}'; robots: {', '.join(names)}; give "
-            "the name with the argument robot"
+            "one of these names as argument 'robot'"
         )
     if len(world.robots[wanted].joint_names) != arm.n:
         raise BrazoError(
             f"robot '{wanted}' of the cell has {len(world.robots[wanted].joint_names)} joints, "
-            f"'{arm.name}' has {arm.n}; use the cell of this robot, or name another robot with "
-            "the argument robot"
+            f"'{arm.name}' has {arm.n}; use a cell with '{arm.name}', or give the name of "
+            "another robot as argument 'robot'"
         )
     return wanted

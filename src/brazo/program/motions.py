@@ -7,7 +7,7 @@ A path through several poses is executed without stopping: each straight segment
 previous one decelerates, q(t) = q₀ + Σ (pₖ(t − tₖ) − qₖ).  This cuts corners; a longer overlap of
 two segments cuts more.  The result is therefore checked for collisions like any other motion.  The
 callers try several overlaps and use the fastest motion that does not collide.  With overlap 0 the
-motion stops at every pose and follows the segments, which are known to be free.
+motion stops at every pose and follows the segments, which are known to be collision-free.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def motion_limits(arm: Robot) -> Limits:
 def straight(q0: Array, q1: Array, limits: Limits, speed: Speed, default: float) -> Trajectory:
     """Return a straight, synchronised joint motion from rest at q0 to rest at q1.
 
-    `default` is the fraction of the limits that is used if `speed` is empty.
+    `default` is the fraction of the limits that is used if no field of `speed` is set.
     """
     return _at_speed(jerk_limited(q0, q1, limits, "line"), speed, default)
 
@@ -66,7 +66,7 @@ def through(
     """Return a motion along the straight segments between the poses of `path`.
 
     `overlap` is from 1 (no stops, corners are cut most) to 0 (a stop at each pose).  `default` is
-    the fraction of the limits that is used if `speed` is empty.
+    the fraction of the limits that is used if no field of `speed` is set.
     """
     pieces = [jerk_limited(a, b, limits, "line") for a, b in pairwise(path)]
     if len(pieces) == 1 or overlap == 0.0:
@@ -86,7 +86,7 @@ def along(
     """Return a joint motion that moves the tool along a path, starting at q0.
 
     `make` returns the path for a given timing.  `default` is the fraction of the limits that is
-    used if `speed` is empty.
+    used if no field of `speed` is set.
     """
     if speed.time is None and speed.tool_speed is None:
         found = _follow(arm, make(Timing(duration=1.0)), q0, orientation, 1.0)
@@ -192,7 +192,7 @@ def resuming(motion: Trajectory, now: float) -> Trajectory:
 def _at_speed(fastest: Trajectory, speed: Speed, default: float) -> Trajectory:
     """Return the motion `fastest`, slowed down to `speed`, or to the fraction `default`.
 
-    `default` is used if `speed` is empty.
+    `default` is used if no field of `speed` is set.
     """
     least = fastest.duration
     if least == 0.0:
@@ -225,9 +225,9 @@ def _fastest(motion: Trajectory, limits: Limits) -> Trajectory:
 def _follow(
     arm: Robot, path: CartesianPath, q0: Array, orientation: Orientation, duration: float
 ) -> Piecewise:
-    """Return a joint motion along a path; the sampling step is reduced until the tool stays on it.
+    """Return a joint motion along a path with the duration `duration` (s).
 
-    `duration` (s) is that of the path.
+    The sampling step is reduced until the tool follows the path accurately enough.
     """
     for step in _STEPS:
         try:

@@ -281,7 +281,7 @@ class Moves:
     def _arrive(self, tolerance: s.Tolerance) -> Iterator[float]:
         """Wait until the tool is within tolerance of the end of the motion.
 
-        Raises `BrazoError` after the timeout, in which pauses do not count.
+        Raises `BrazoError` after the timeout, which does not include pauses.
         """
         due = self.execution.clock
         while True:
@@ -356,7 +356,7 @@ class Moves:
         return [n for n in motions if n != self.robot.name and self.sim.robots[n].moving]
 
     def _mover_of(self, hit: Hit) -> str | None:
-        """Return the name of the other robot in a collision if it is moving; otherwise None.
+        """Return the name of the other robot in a collision if that robot moves; otherwise None.
 
         A body that the other robot holds counts as part of it.
         """

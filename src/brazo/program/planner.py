@@ -41,7 +41,7 @@ class Planner:
     ) -> list[Array]:
         """Return the poses (n,) of a collision-free path from q0 to q1, including both.
 
-        `salt` changes the random numbers, so that each planning problem of a run has its own.
+        `salt` and the seed determine the random numbers; each planning problem has its own `salt`.
         Raises NoPath if no path is found, or if q0 or q1 is in collision.
         """
         checker.allow_start(q0)
@@ -69,7 +69,7 @@ class Planner:
 def _box(arm: Robot, q0: Array, q1: Array) -> Array:
     """Return the joint ranges (n, 2) to search: the limits of each joint.
 
-    A missing limit is replaced by a distance `_OPEN` from start and goal.
+    Where a joint has no limit, its range extends by `_OPEN` beyond start and goal.
     """
     box = arm.limits.copy()
     room = np.array([_OPEN[kind] for kind in arm.joint_kinds])

@@ -168,7 +168,7 @@ class Preview:
         return self._tracks[robot].steps[index]
 
     def state(self, robot: str, time: float) -> PreviewStep:
-        """Return the step of a robot at a time (s), or its start state if no step has started."""
+        """Return the step of a robot at a time (s); before the first step, its start state."""
         found = self._start[robot]
         for one in self._tracks[robot].done:
             if one.start > time:

@@ -2,8 +2,8 @@
 
 Each motion is checked as in a run (`brazo.program.collision`): with the body in the gripper, and
 with the other robots and bodies at their poses at the same time in the preview.  A run does not
-check motions with `plan: unchecked`, but it fails if they touch something.  Of these motions,
-contacts are therefore reported, and distances below the clearance are not.  The following are not
+check motions with `plan: unchecked`, but it fails if they touch something.  For these
+motions, contacts are reported, but distances below the clearance are not.  The following are not
 reported, either:
 
 - motions with `plan: free`, because a run plans another path if the direct one collides;

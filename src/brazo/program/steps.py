@@ -9,8 +9,8 @@ given.  The frame is evaluated when the step starts:
     NAME            a body, fixture, chute or frame of the cell, or the base of another robot; the
                     origin of a chute's frame is its upper opening, x points down the chute
 
-`of` is the name of a body in the gripper.  Then this body, not the tool, moves to the target, with
-its current pose in the gripper.  Names may contain `$variables` of an enclosing `ForEach`.
+If `of` is the name of a body in the gripper, this body moves to the target instead of the tool.
+Its pose in the gripper does not change.  Names may contain `$variables` of an enclosing `ForEach`.
 
 The collision check of a motion depends on `plan`: `direct` fails if the motion would collide,
 `free` plans a path around obstacles, and `unchecked` omits the check.  The tool reaches the exact
@@ -60,8 +60,8 @@ class Place:
 class Speed:
     """Speed of a motion: a fraction of the drives' limits, a duration, or a tool speed.
 
-    At half the fraction, the motion takes twice the time.  If none of the three is given, the
-    `speed` of the program is used.
+    Half the fraction doubles the duration.  If none of the three is given, the `speed` of the
+    program is used.
     """
 
     fraction: float | None = None  # 0 < fraction ≤ 1
@@ -219,7 +219,7 @@ class FollowPath(Step):
 
     @property
     def folder(self) -> Path | None:
-        """Folder in which SVG files of curves are searched: that of the program file, or None."""
+        """Folder for relative paths of SVG files: that of the program file, or None."""
         return None if self.place is None else self.place.folder
 
 

@@ -110,9 +110,9 @@ def summarise(execution: Execution, recording: Recording | None = None) -> Summa
 
 
 def _internal_force(recording: Recording) -> float | None:
-    """Return the max internal force (N) while two robots hold the same body; None if none did.
+    """Return the max internal force (N) while two robots hold the same body; None if never.
 
-    The force is the norm of the signals `internal.R-S` of the recording.
+    The force of robots R and S is the norm of the recorded signals `internal.R-S.x`, `.y`, `.z`.
     """
     from brazo.recording.numbers import internal_forces, rows_shared
 

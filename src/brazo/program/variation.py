@@ -57,7 +57,7 @@ def nominal_loads(cell: Cell) -> dict[str, float]:
 
 
 def describe(cell: Cell, nominal: Cell) -> str:
-    """Return the differences between a varied cell and the nominal cell as text."""
+    """Return pad friction, displacements and masses of the bodies of a varied cell as text."""
     parts = [f"pad friction {cell.contact.pad_friction[0]:.2f}"]
     for body, was in zip(cell.bodies, nominal.bodies, strict=True):
         dx, dy, _ = 1e3 * (body.pose[:3, 3] - was.pose[:3, 3])

@@ -138,10 +138,10 @@ class Project:
     def program(self, name: str = "") -> Program:
         """Load a program and add the points of the project to it.
 
-        `name` is by default the program that is shown, or the first program in the folder.  If the
-        folder does not contain the program, a shipped program of that name is loaded.  If the
-        program and the project both have a point with the same name, the point of the program is
-        used.
+        By default, the program that is shown is loaded; if none is shown, the first program in the
+        folder.  If the folder does not contain the program `name`, the shipped program of that name
+        is loaded.  If the program and the project both have a point with the same name, the point
+        of the program is used.
         """
         name = name or self.head.program or next(iter(self.programs()), "")
         if not name:
@@ -242,9 +242,9 @@ class Project:
         return archive.getvalue()
 
     def clear(self) -> None:
-        """Delete all files except recordings and `project.yaml`, which keeps only name and source.
+        """Delete all files except recordings, hidden files and `project.yaml`.
 
-        The project then starts again from its source.
+        `project.yaml` keeps only name and source.  The project then starts again from its source.
         """
         self._written.clear()
         try:
@@ -270,8 +270,8 @@ class Project:
 def _rank(name: str, text: str) -> int:
     """Return the sort key of a file for the order of writing; an empty text means deletion.
 
-    The cell file and then `project.yaml` follow after all other files, because they refer to them.
-    Deletions come last.
+    The cell file and `project.yaml` refer to other files.  They are therefore written after all
+    other files, in this order.  Deletions come last.
     """
     return 3 if not text else 2 if name == HEAD else 1 if name == CELL else 0
 
@@ -287,12 +287,12 @@ def is_project(path: str | Path) -> bool:
 def kept_cell(cell: Cell, folder: Path, imported: Path | None = None) -> tuple[dict[str, str], str]:
     """Return the files that store a cell in a project (path -> text), and their digest.
 
-    `folder` is the project folder; the paths of the files are relative to it.  A robot that cannot
-    be written as a robot file (URDF, MJCF, or meshes that are not shipped) stays in its own file.
-    The cell file then contains the path of this file: a relative path if the file is in the folder
-    of the cell, otherwise an absolute path.  If the file was imported, that is, if it is in the
-    folder `imported` or in a temporary folder of a lab, the folder of the imported files is first
-    copied into the project.
+    `folder` is the project folder; the paths of the files are relative to it.  A robot from URDF or
+    MJCF, or with meshes that are not shipped, cannot be written as a robot file and stays in its
+    own file.  The cell file then contains the path of that file: a relative path if the file is in
+    the folder of the cell, otherwise an absolute path.  If the file was imported, that is, if it is
+    in the folder `imported` or in a temporary folder of a lab, the folder of the imported files is
+    first copied into the project.
     """
     inside = (folder / CELL_FOLDER).resolve()
     copied: set[Path] = set()

@@ -28,8 +28,8 @@ class Edit:
     apply, revert
         Functions without arguments, which are called alternately.
     key
-        If not empty, this edit is merged with the next edit if that edit has the same key and
-        follows within `MERGE_TIME`.
+        Edits with the same key that follow each other within `MERGE_TIME` are merged; an edit with
+        an empty key is never merged.
     """
 
     label: str
@@ -41,8 +41,7 @@ class Edit:
 class History:
     """Edits that can be undone and redone.  Not thread-safe: use on one thread.
 
-    If `apply` or `revert` of an edit raises an exception, the lists of edits are not changed, so
-    that they always describe edits that were made.
+    If `apply` or `revert` of an edit raises an exception, the history is not changed.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -64,7 +64,7 @@ def untitled(source: str, held: Project | None = None) -> Project:
 
     `source` is `cell:NAME`, `robot:NAME` or a path.  If another lab has the project open, a second
     untitled project of the source is used, and so on, up to `TRIES`.  `held` is the project that
-    this lab has open and locked; it is used as if no lab had it open.
+    this lab has already locked; it counts as not open in another lab and is not locked again.
     """
     kind, _, rest = source.partition(":")
     if kind in ("cell", "robot") and rest:

@@ -8,9 +8,12 @@ cycles:
     path repeatability RT_p    max_i (l̄_i + 3 S_i), with l_ij = |x_ij − x̄_i|, l̄_i its mean and
                                S_i its standard deviation (n − 1) over the cycles
     position overshoot OV      max distance from the last commanded position, after the tool has
-                               entered the band around this position and moves away again
-    stabilization time t       from the first entry into the band, on the last approach, until the
-                               tool stays within it
+                               entered the band and starts to move away again
+    stabilization time t       time from the first entry into the band, on the final approach, until
+                               the tool stays within the band
+
+The band is a sphere around the last commanded position.  The final approach starts when the tool
+is for the last time farther from this position than half its max distance.
 
 Distances are geometric: a lag of the tool along the path does not count.  Only positions are
 evaluated, not orientations.  The names are those of the standard, but the test conditions (loads,
@@ -70,11 +73,11 @@ def path_accuracy(
     ----------
     recording : recording with the signals `R.tool` and `R.tool_ref` of robot R, as recorded by
         simulations.
-    cycles : number of equally long cycles of the motion; default: number of repetitions of the
-        reference.
+    cycles : number of equally long cycles of the motion; by default detected from the reference.
     robot : name of the robot; default: the first one.
-    band : tolerance (m) for overshoot and stabilization time; default: 2 % of the path's range.
-    after : duration (s) after the end of the motion that is also evaluated.
+    band : radius (m) of the band for overshoot and stabilization time; default: 2 % of the
+        diagonal of the bounding box of the commanded path.
+    after : the evaluation ends this time (s) after the end of the motion.
     """
     chosen = robot_of(recording, robot)
     start, stop = motion_span(chosen)
@@ -116,9 +119,10 @@ def robot_of(recording: Recording, name: str | None) -> RecordedRobot:
 
 
 def _cycles(t: Array, reference: Array) -> int:
-    """Return the largest number, up to `MAX_CYCLES`, of equally long parts with the same reference.
+    """Return the number of equally long cycles in which the reference repeats.
 
-    Returns 1 if the reference does not repeat.
+    If several numbers are possible, the largest up to `MAX_CYCLES` is returned.  Returns 1 if the
+    reference does not repeat.
     """
     near = SAME * range_of(reference)
     span = t[-1] - t[0]
@@ -150,7 +154,7 @@ def _along(
     """Return path accuracy (m), repeatability (m), and the time (s) of the largest deviation.
 
     `start` and `stop` (s) are the start and end of the motion, which has n cycles.  The time of the
-    largest deviation is given in the first cycle.
+    largest deviation is that of the commanded point in the first cycle.
     """
     length = (stop - start) / n
     phase = length * (np.arange(POINTS) + 0.5) / POINTS

@@ -117,7 +117,7 @@ def thinned(t: np.ndarray, y: np.ndarray, points: int = POINTS) -> tuple[np.ndar
 def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float = SMALL) -> None:
     """Add labels (text, y in data units, colour) at the right ends of lines.
 
-    Call it after the limits of the axis are final; `finish` moves overlapping labels apart.
+    Call this after the limits of the axis are final; `finish` moves overlapping labels apart.
     """
     ax._brazo_labels = []
     for text, height, color in labels:
@@ -139,9 +139,9 @@ def label_lines(ax: Any, labels: Sequence[tuple[str, float, str]], size: float =
 
 
 def finish(fig: Any) -> Any:
-    """Fix the layout of a figure and move line labels so that they do not overlap.
+    """Lay out a figure and move its line labels so that they do not overlap.
 
-    This is done without drawing the figure, because drawing takes as long as writing the file.
+    The figure is not drawn for this, because drawing takes as long as writing the file.
     """
     fig.get_layout_engine().execute(fig)
     # With None instead of "none" matplotlib does not draw a figure twice to write it.
@@ -182,7 +182,7 @@ def finish(fig: Any) -> Any:
 def spread(wanted: np.ndarray, step: float, low: float, high: float) -> np.ndarray:
     """Return positions near `wanted`, in the same order, at least `step` apart, in [low, high].
 
-    If they do not fit, the distance is reduced.
+    If the positions do not fit, the distance between them is reduced.
     """
     count = len(wanted)
     if count == 0:
@@ -239,9 +239,9 @@ def hover(artist: Any, title: str) -> None:
 
 
 def widen(ax: Any, share: float = MIN_SPAN) -> None:
-    """Widen the y range of an axis to at least `share` times its largest absolute value.
+    """Widen the y range of an axis to at least `share` times the larger absolute y limit.
 
-    Otherwise, rounding errors of a constant signal would fill the axis.
+    Without this, rounding errors of a constant signal would fill the axis.
     """
     low, high = ax.get_ylim()
     span = share * max(abs(low), abs(high))

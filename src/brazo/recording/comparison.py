@@ -1,8 +1,8 @@
 """Comparison of runs: the same signals over time since the start of the motion, and metrics.
 
-Runs are synchronised at the start of the motion: the last row before the reference of a robot
-leaves its first value, unless the recording states another start (`motion_span` of
-`brazo.recording.metrics`).  All times of signals are measured from this row.
+Runs are synchronised at the start of the motion.  This is the last row before the reference of the
+robot leaves its first value, unless the recording specifies another start; see `motion_span` of
+`brazo.recording.metrics`.  All times of signals are measured from the start of the motion.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class ComparedRun:
 
     @cached_property
     def _errors(self) -> dict[str, str]:
-        """Names of the position signals of the joints with a tracking error, by joint name.
+        """Joints with a tracking error: joint name -> name of the position signal.
 
         A joint has a tracking error if its error or its reference was recorded.
         """
@@ -117,10 +117,11 @@ class Comparison:
     runs : mapping of name to Recording
         The runs, in the order of the legend.
     robot : str, optional
-        Name of the robot to compare; default: the first robot of the first run.  In a run of a
-        single robot, this robot is compared whatever its name.
+        Name of the robot to compare; default: the first robot of the first run.  The name is
+        ignored in a run with a single robot.
     after : float
-        Time (s) after the end of a motion that is evaluated too; it affects the settling time.
+        The evaluation of a run ends this time (s) after the end of the motion.  A settling time
+        longer than `after` is undefined.
     """
 
     def __init__(
@@ -194,7 +195,7 @@ class Comparison:
         return out.getvalue()
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the table of metrics as .csv, one row for each run and joint or tool."""
+        """Write the metrics as .csv; each run has a row for the tool, each joint and all joints."""
         path = Path(path)
         if path.suffix.lower() != ".csv":
             raise BrazoError(f"{path}: the name of a table must end in .csv")
@@ -304,7 +305,7 @@ def compare(
     robot : str, optional
         Robot to compare; default: the first robot of the first run.
     after : float
-        Time (s) after the end of a motion that is evaluated too.
+        The evaluation of a run ends this time (s) after the end of the motion.
 
     Returns
     -------
@@ -346,7 +347,7 @@ def unused(name: str, taken: Mapping[str, Any]) -> str:
 
 
 def name_of_file(path: str | Path) -> str:
-    """Return the name of a run from its file: the file name without `.part` and its suffix."""
+    """Return the name of a run: `pid` for the files `pid.parquet` and `pid.parquet.part`."""
     return Path(path).name.removesuffix(PART).rpartition(".")[0] or str(path)
 
 

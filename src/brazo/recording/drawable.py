@@ -24,7 +24,8 @@ LARGEST = 1e150  # its square is finite
 def check_time(t: np.ndarray, name: str, first: int = 0) -> None:
     """Raise BrazoError if a time is not within ±`LONGEST`.
 
-    `first` is the number of rows before t[0] in the recording; the message counts them.
+    `first` is the number of rows before t[0] in the recording.  The row number in the message
+    includes these rows.
     """
     bad = np.flatnonzero(~(np.abs(t) <= LONGEST))
     if len(bad):
@@ -37,9 +38,9 @@ def check_time(t: np.ndarray, name: str, first: int = 0) -> None:
 
 
 def drawable(recording: Recording) -> tuple[Recording, int]:
-    """Return the recording with NaN for values that cannot be plotted, and their number.
+    """Return the recording with unplottable values set to NaN, and the number of these values.
 
-    Values that are NaN already are not counted.  Raises BrazoError for an invalid time.
+    Values that were NaN before are not counted.  Raises BrazoError for an invalid time.
     """
     name, *_ = recording.columns
     check_time(recording.t, name)

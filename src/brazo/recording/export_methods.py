@@ -1,4 +1,4 @@
-"""Exports and plots of results that have a `recording`: runs and closed-loop runs."""
+"""Exports and plots of results that have a `recording`, such as `brazo.Run`."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Exports:
 
 
 def _full_name(recording: Recording, name: str) -> str:
-    """Return a name or pattern, with the robot's name as prefix if it matches no signal itself."""
+    """Return `name` if it matches a signal, otherwise `name` with the robot's name as prefix."""
     try:
         choose(recording.names, name)
         return name

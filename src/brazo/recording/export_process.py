@@ -1,8 +1,9 @@
 """Conversion of a recording in a separate process, so that control loops are not disturbed.
 
-Workbooks and logs are written in pure Python, which holds the interpreter lock.  A thread would
-therefore stop a 1 kHz loop for milliseconds at a time.  The process lowers its priority, reports
-progress on stdout as one JSON object per line, and never leaves an incomplete file.
+Workbooks (.xlsx) and logs (.mcap) are written in pure Python, which holds the interpreter lock.  A
+thread would therefore stop a 1 kHz loop for milliseconds at a time.  The process lowers its
+priority, reports progress on stdout as one JSON object per line, and never leaves an incomplete
+file.
 """
 
 from __future__ import annotations

@@ -185,10 +185,10 @@ def _moved_span(robot: RecordedRobot) -> tuple[float, float]:
 
 
 def metrics_of(robot: RecordedRobot, after: float = AFTER) -> list[MotionMetrics]:
-    """Return the metrics of the motion in a recording: of the tool, of each joint, of all joints.
+    """Return the metrics of a motion: first of the tool, then of each joint, then of all joints.
 
-    The last one contains only the energy.  The rows from the start of the motion until `after`
-    seconds after its end are used.
+    The metrics of all joints contain only the energy.  The rows from the start of the motion until
+    `after` seconds after its end are used.
     """
     start, stop = motion_span(robot)
     cut = robot.recording.between(start, max(start, stop + after))

@@ -58,9 +58,9 @@ def choose(names: Sequence[str], patterns: str | Sequence[str]) -> list[str]:
 
 
 def renamed(name: str) -> str:
-    """Return the new name of a renamed signal for its old name, and the old for the new one.
+    """Convert the old name of a renamed signal to its new name, and a new name to the old name.
 
-    Names of other signals are returned unchanged.
+    Other names are returned unchanged.
     """
     return ".".join(_RENAMED.get(part, part) for part in name.split("."))
 
@@ -114,7 +114,10 @@ def last(name: str) -> str:
 
 
 def common_prefix(names: Iterable[str]) -> str:
-    """Return the leading parts that all names share; '' if none.  Last parts are not compared."""
+    """Return the leading parts that all names share; '' if none.
+
+    The last part of a name is never included.
+    """
     shared: list[str] = []
     for parts in zip(*(name.split(".")[:-1] for name in names), strict=False):
         if len(set(parts)) > 1:

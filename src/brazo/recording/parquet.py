@@ -96,8 +96,8 @@ def schema_of(columns: Mapping[str, str], about: Mapping[str, str]) -> Any:
 def parquet_source(path: Path, salvage: bool = False) -> ColumnSource:
     """Open a file written by `write_parquet`, or any Parquet file with numeric columns.
 
-    Damaged metadata raises BrazoError, and damaged rows do so when they are read.  With `salvage`,
-    damaged rows are skipped, and all damage is listed in `damage` of the source.
+    Damaged metadata raises BrazoError.  Damaged rows raise BrazoError when they are read.  With
+    `salvage`, damaged rows are skipped, and all damage is listed in `damage` of the source.
     """
     import pyarrow as pa
 

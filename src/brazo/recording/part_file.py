@@ -157,7 +157,7 @@ def writer_of(path: Path) -> int | None:
 
 
 def refusal(path: Path) -> str:
-    """Return a message why a new recording cannot replace a part file, and what to do."""
+    """Return the error message for a new recording whose part file already exists."""
     target = path.with_name(path.name.removesuffix(PART))
     writer = writer_of(path)
     if writer is not None:

@@ -344,7 +344,8 @@ def _marks(
 def key_times(found: Iterable[Lane], most: int = 8) -> list[float]:
     """Return the times (s) to be marked by a line through all axes, at most `most`.
 
-    They are the times of all events in lanes with few events.  Contacts and sequences are omitted.
+    A lane contributes all its times, or none if there would be more than `most` times in total.
+    Contacts and sequences are omitted.
     """
     times: list[float] = []
     for lane in found:

@@ -282,7 +282,7 @@ class Recording:
         return import_module("brazo.video.animation").animate(self, **options)
 
     def plot_scope(self, plane: str = "xy", path: str | Path | None = None, **options: Any) -> Any:
-        """Plot the path of a tool in a plane with its reference; see `recording.plot_scope`."""
+        """Plot a tool's path in a plane with its reference; see `brazo.recording.plot_scope`."""
         from brazo.recording.scope import plot_scope
 
         return plot_scope(self, path, plane, **options)

@@ -73,7 +73,7 @@ class Recorder:
     ) -> None:
         self.path = Path(path)
         if self.path.suffix.lower() != ".parquet":
-            raise BrazoError(f"{path}: a recording must be a .parquet file; convert it afterwards")
+            raise BrazoError(f"{path}: runs are recorded as .parquet; convert the file afterwards")
         if not columns:
             raise BrazoError("a recording needs at least one column, the time")
         if not replace and self.path.exists():
@@ -207,7 +207,7 @@ class Recorder:
             self._send(rows)
 
     def _flush(self) -> None:
-        """Queue the rows of the buffer, which stays in use; called by the writer thread."""
+        """Queue the new rows of the buffer and keep the buffer; called by the writer thread."""
         with self._handing_over:
             # Rows below `_filled` are complete and do not change until the buffer is replaced.
             filled = self._filled
@@ -378,9 +378,10 @@ def _finish(
 
 
 def checked_block(rows: np.ndarray, width: int, where: str, own: bool = False) -> np.ndarray:
-    """Return a copy of a block of rows (k, width), or the block itself with `own`.
+    """Return a copy of a block of rows (k, width) as float64.
 
-    Raises BrazoError if the number of columns is wrong.
+    With `own`, the block itself is returned if it needs no conversion.  Raises
+    BrazoError if the number of columns is wrong.
     """
     block = np.array(rows, dtype=float, order="C", copy=None if own else True)
     if block.ndim != 2 or block.shape[1] != width:

@@ -127,7 +127,7 @@ def _from_text(cell: str) -> str:
 def _are_numbers(row: list[str]) -> bool:
     """Return whether a row contains values, not names or units.
 
-    A row of `1` is a row of units (dimensionless signals) if its first cell, of the time, is empty.
+    If the first cell (time) is empty and the others are `1` (dimensionless), the row has units.
     """
     cells = [cell.strip() for cell in row if cell.strip()]
     if not cells or (set(cells) == {"1"} and not row[0].strip()):

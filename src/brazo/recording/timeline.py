@@ -2,7 +2,8 @@
 
 Contacts, grasps and faults are spans; all contacts of a pair of bodies share a lane.  Steps, notes
 and controllers of a robot form sequences of spans.  Other events are marks in the lane of their
-kind.  Warnings (kinds that end in `warning`), and a controller that does not change, are omitted.
+kind.  Warnings (kinds that end in `warning`) are omitted.  The lane of a robot's controllers is
+omitted if the controller never changes.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def write_xlsx(
     if len(source.units) > SHEET_COLUMNS:
         raise BrazoError(
             f"{path}: a sheet has at most {SHEET_COLUMNS} columns, the recording has "
-            f"{len(source.units)}; select signals"
+            f"{len(source.units)}; select fewer signals"
         )
     # XlsxWriter does not remove its temporary files when it fails, so they get their own folder.
     with replacing(Path(path)) as temporary, tempfile.TemporaryDirectory() as scratch:
@@ -148,7 +148,7 @@ def _rows(source: ColumnSource, room: int, progress: Progress | None) -> Iterato
 
 
 def _with_gaps(row: list[float], columns: Sequence[str], number: str) -> str:
-    """Return the XML of row `number`, which contains NaN or infinite values."""
+    """Return the XML of a row of values, some of which are NaN or infinite."""
     cells = []
     for column, value in zip(columns, row, strict=True):
         if math.isfinite(value):
@@ -178,9 +178,9 @@ class _Book:
         self.plotted: list[str] = []
 
     def thinned(self, source: ColumnSource) -> list[list[float | None]]:
-        """Return the rows that the charts show, as values of the signals `plotted`.
+        """Return the rows that the charts show: the time and the signals of all charts.
 
-        Sets `plotted`.  Values that are not finite are None.
+        The names of these columns are stored in `plotted`.  Values that are not finite are None.
         """
         self.plotted = [source.time, *(n for _, lines in _charts(source) for n in lines)]
         stride = max(1, math.ceil(source.rows / CHART_ROWS))
@@ -204,7 +204,7 @@ class _Book:
         sheet.write_row(1, 0, map(_cell, source.units.values()), self.unit)
 
     def charts(self, source: ColumnSource, rows: Sequence[Sequence[float | None]]) -> None:
-        """Add one sheet per chart with the signals of a group."""
+        """Add one sheet for each chart; none if there are fewer than two rows."""
         if len(rows) < 2:
             return
         taken: set[str] = set()

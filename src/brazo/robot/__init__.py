@@ -209,7 +209,7 @@ class Robot(DynamicMethods):
 
         A joint without limits is sampled within ±180° or ±1 m, a joint with one limit within 360°
         or 2 m of the limit.  `size` is the number of configurations, or the leading dimensions of
-        the result.  The same `seed` gives the same values; None gives other values in each call.
+        the result.  The same `seed` gives the same values; None gives new values in each call.
         """
         rng = np.random.default_rng(seed)
         shape = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)

@@ -319,8 +319,8 @@ class DynamicMethods(KinematicMethods):
         q : (..., n) joint positions, rad and m.
         rows : "all" (6), "linear" (3, kg) or "angular" (3, kg m²).
         frame : "base" or "tool" axes.
-        tolerance : a direction counts as one in which the tool cannot move if its singular value of
-            J, divided by the largest singular value, is not above this number (between 0 and 1).
+        tolerance : between 0 and 1.  The tool counts as unable to move in a direction if the
+            singular value of J for it is at most `tolerance` times the largest singular value.
 
         Returns
         -------
@@ -331,10 +331,11 @@ class DynamicMethods(KinematicMethods):
         return operational_inertia(self, self._joint_values(q), rows, frame, tolerance)
 
     def derive(self, parameters: Parameters = "symbolic", **options: Any) -> Equations:
-        """Derive symbolic equations of motion: `.M .C .G .K`, `.latex() .c() .python() .octave()`.
+        """Derive symbolic equations of motion.
 
-        `parameters="numeric"` substitutes the values of the robot file.  See
-        `brazo.dynamics.symbolic.derive` for the options.
+        The result has the matrices `M`, `C`, `G` and `K` (viscous friction) and the exports
+        `latex()`, `c()`, `python()` and `octave()`.  `parameters="numeric"` substitutes
+        the values of the robot file.  See `brazo.dynamics.symbolic.derive` for the options.
         """
         from brazo.dynamics.symbolic import derive
 

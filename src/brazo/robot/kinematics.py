@@ -198,7 +198,7 @@ class KinematicMethods:
         orientation : "full" (default) requires the exact orientation, "nearest" accepts the closest
             feasible orientation at the exact position, and "free" accepts any orientation.
         method : "auto" (default: closed form if available), "closed" or "numeric".
-        redundancy : choice of a redundant joint in closed form.  "rule" bends links 2 and 3 of a
+        redundancy : how the closed form sets a redundant joint.  "rule" bends links 2 and 3 of a
             redundant SCARA by the same angle, "nearest" chooses the solution within the limits that
             is nearest to q0.  "auto" (default) is "nearest" if q0 is given or if "rule" has no
             solution within the limits, otherwise "rule".  An arm with seven revolute joints also
@@ -342,8 +342,9 @@ class KinematicMethods:
     ) -> JointRates:
         """Joint velocities for a tool velocity, by damped least squares within the joint limits.
 
-        A joint at its limit is stopped.  If a joint would exceed its max speed, all joints are
-        scaled down by the same factor, so the tool keeps its direction.
+        A joint that would pass a position limit within `dt` is slowed so that it only reaches the
+        limit, and the other joints compensate.  If a joint would exceed its max speed, all
+        joints are scaled down by the same factor, so the tool keeps its direction.
 
         Parameters
         ----------
@@ -387,8 +388,8 @@ class KinematicMethods:
         """Joint velocities for a tool velocity, by a quadratic program within the joint limits.
 
         The program minimises the weighted squared error of the tool velocity plus damping² times
-        the squared joint velocities.  With `posture`, the difference from the velocity towards the
-        posture takes the place of the joint velocities.
+        the squared joint velocities.  With `posture`, the second term is damping² times the squared
+        difference between the joint velocities and the velocities towards the posture.
 
         Parameters
         ----------
@@ -422,7 +423,7 @@ class KinematicMethods:
 
 
 def _start(q0: ArrayLike | None, near: ArrayLike) -> ArrayLike:
-    """Return `near`, the other name of the argument `q0`; raise BrazoError if both are given."""
+    """Return `near`, which is another name for `q0`; raise BrazoError if `q0` is given, too."""
     if q0 is not None:
         raise BrazoError("give q0 or near, not both: they are two names for the same argument")
     return near

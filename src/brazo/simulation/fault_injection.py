@@ -71,9 +71,9 @@ class FaultInjection:
 
     @property
     def due(self) -> float:
-        """Earliest start time (s) of the step in which the next scheduled fault begins.
+        """Time (s) half a step before the next scheduled fault; infinite if none is scheduled.
 
-        This is half a step before the scheduled time; infinite if no fault is scheduled.
+        The fault begins in the first step that starts at or after this time.
         """
         # A fault begins in the step nearest to its time.
         return self._scheduled[0][0] - 0.5 * self._sim.dt if self._scheduled else np.inf

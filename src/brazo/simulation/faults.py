@@ -43,11 +43,11 @@ class Fault:
 
     @property
     def text(self) -> str:
-        """Message that describes the fault; amounts of a joint are in rad or m."""
+        """Message that describes the fault; joint values have the unit `rad or m`."""
         return type(self).__name__
 
     def text_for(self, robot: WorldRobot | None) -> str:
-        """Return the message with amounts in ° or mm, depending on the joint of the robot."""
+        """Return `text` with joint values in ° or mm; if `robot` is None, return `text`."""
         return self.text
 
     def check(self, robot: WorldRobot, dt: float) -> None:

@@ -45,7 +45,7 @@ def as_cell(source: Any) -> Cell:
     if not isinstance(source, str | Path):
         raise BrazoError(
             f"an object of type {type(source).__name__} is neither a cell nor a robot; give a cell "
-            f"({', '.join(cell_names())}), a robot (an object of brazo.load, or a name: "
+            f"({', '.join(cell_names())}), a robot (a result of brazo.load, or a name: "
             f"{', '.join(robot_names())}), or the path of a cell or robot file"
         )
     name = str(source)

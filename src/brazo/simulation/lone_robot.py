@@ -20,7 +20,7 @@ Array = np.ndarray
 def lone_cell(robot: Robot, source: RobotSource | None = None, floor: float | None = None) -> Cell:
     """Return a cell with one robot, a floor, and the gravity vector of the robot's model.
 
-    The robot starts at its default start (see `default_start`).  `source` is the description of
+    The robot starts in the configuration `default_start`.  `source` is the description of
     the robot for the cell; by default it is `source_of(robot)`.  `floor` is the height (m) of the
     floor; by default it is computed by `floor_height`.
     """

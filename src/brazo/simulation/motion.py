@@ -107,7 +107,7 @@ class Sampled(_OwnRow):
         return self._end
 
     def passed(self, steps: int) -> None:
-        """Advance the row index by `steps`; steps in machine code have already updated `row`."""
+        """Advance the row index after `steps` native steps, which have already updated `row`."""
         self._next = min(self._next + steps, len(self.table))
 
     def advance(self) -> None:

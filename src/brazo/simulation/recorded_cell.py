@@ -28,8 +28,8 @@ def recorded_cell(source: ColumnSource, path: Path, given: Any = None) -> tuple[
         stored = restored_cell(source.about)
     except BrazoError as error:
         raise BrazoError(
-            f"{path}: the cell stored in the recording cannot be loaded: {error}; give another "
-            "one (--cell CELL)"
+            f"{path}: the cell stored in the recording cannot be loaded: {error}; specify "
+            "another cell with `--cell CELL`"
         ) from None
     if stored is not None:
         return stored

@@ -294,7 +294,10 @@ class RobotControl:
 
 
 def prepare_control(sim: Simulation, name: str, arm: Robot) -> None:
-    """Compile the controller that the robot `name` will use once it is changed to `arm`."""
+    """Compile the controller of the robot `name` for `arm`, the robot after a planned change.
+
+    If the robot is new or has no controller, the default controller is compiled.
+    """
     if not arm.has_dynamics:
         return
     known = dict(sim.robots).get(name)

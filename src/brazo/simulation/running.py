@@ -33,7 +33,7 @@ def run(
     if until is not None and not np.isfinite(until):
         raise BrazoError(f"until = {until}: expected a finite time in seconds")
     if until is not None and until < sim.time - 0.5 * sim.dt:
-        raise BrazoError(f"until = {until:g} s: expected a later time, the time is {sim.time:g} s")
+        raise BrazoError(f"until = {until:g} s: must not be before the current time {sim.time:g} s")
     sim.player.pause()
     execution: Any = None
     if program is not None:

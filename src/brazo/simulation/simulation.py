@@ -226,7 +226,8 @@ class Simulation:
     def save(self) -> SimState:
         """Return the current state of world, controllers, motions, tasks and faults.
 
-        Tasks and live sources of motions (`SimRobot.follow`) are not copied.
+        Tasks and live sources of motions (`SimRobot.follow`) are stored by reference, without their
+        internal state.
         """
         with self.lock:
             robots = {name: save_robot(robot) for name, robot in self.robots.items()}
@@ -285,8 +286,8 @@ class Simulation:
 
         Robots that are in both cells keep their state, motion, controller, gains and load; they
         keep their faults unless they are renamed.  New robots hold their start position with the
-        default controller.  Tasks that need a removed robot or body end, such as a program that
-        uses the body.  `label` is the text of the logged event.
+        default controller.  A task that needs a removed robot or body ends, for example a
+        program that uses the body.  `label` is the text of the logged event.
 
         A recording continues if its signals stay the same, for example when a fixture is added.
         Otherwise it ends with an event: a streamed file stays readable, and a recording in memory

@@ -81,7 +81,7 @@ class Tasks(Sequence[Task]):
     def run(self, sim: Simulation) -> bool:
         """Call all tasks and remove those that are done.
 
-        Return True if no task has ended and none was added.
+        Return True if the active tasks are the same as before the call.
         """
         before = tuple(self._active)
         for task in before:

@@ -9,7 +9,8 @@
 The process runs at low priority.  It ends when it is cancelled.  It also ends when the process that
 started it ends, because its standard input is then closed.  The results of finished chunks
 of runs stay in the folder of the study, so the same study can be continued.  The folder also
-contains the report and `summary.json`, which has the result tables of the last call.
+contains the report and `summary.json`, which has the result tables of the last `StudyProcess` that
+had results.
 
 The process sends progress and outcome through the pipe of its standard output.  Anything that the
 study or its worker processes print is redirected to standard error, which is a temporary
@@ -177,7 +178,7 @@ def outcome_of(content: dict[str, Any]) -> StudyOutcome:
 
 
 def read_summary(folder: Path) -> StudyOutcome | None:
-    """Read the outcome of the last call from `summary.json` in the folder of a study.
+    """Read the outcome of the last `StudyProcess` with results from `summary.json` in `folder`.
 
     Return None if the file does not exist or is not valid.
     """

@@ -38,8 +38,7 @@ def write_cell_report(results: StudyResults, path: str | Path) -> Path:
 def success_rows(results: StudyResults) -> list[tuple[str, ...]]:
     """Return one table row of text per case and controller, with the columns `SUCCESS_HEAD`.
 
-    The time is the mean over the successful runs, and the number of collisions the mean over all
-    runs.
+    `time` is the mean over the successful runs; `collisions` is the mean over all runs.
     """
     rows = []
     for case in results.group_names("case"):

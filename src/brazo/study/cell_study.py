@@ -50,15 +50,15 @@ class CellStudy(StudyPlan):
     ----------
     cell : name, path or `Cell`.
     program : name, path or `Program`; default: the shipped program of the cell.
-    cases : factor values that belong together, by case name, e.g. {"oily": {"pad_friction": 0.2}}.
+    cases : factor values of each case, by case name, e.g. {"oily": {"pad_friction": 0.2}}.
     controllers : controllers to compare, by name; each is used for all robots of the cell.
         Default: the controllers of the cell.
     factors : factors that vary, by name; see `brazo.study.cell_factors`.
     samples, sampling, repetitions, seed : as for `brazo.Study`.
     until : time limit of a run (s).
-    success : max value of metrics, e.g. {"time": 40.0, "collisions": 0}.  A run is successful if
-        the program ends without a failure before `until` and each of these metrics is at most its
-        max value.
+    success : max values of metrics, by name, e.g. {"time": 40.0, "collisions": 0}.  A run is
+        successful if the program ends without a failure before `until` and each of these metrics is
+        at most its max value.
     """
 
     GROUPS = ("case", "controller")
@@ -131,9 +131,9 @@ class CellStudy(StudyPlan):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names of cases and controllers, and data for reports.
+        """Data for reports, by key, such as the names of the cases and controllers.
 
-        The order of the names is that of their indices in the results.
+        The columns "case" and "controller" of the results have indices into these lists of names.
         """
         return {
             "kind": "cell",
@@ -190,7 +190,7 @@ class CellStudy(StudyPlan):
                 check_values(name, np.array([value]))
                 if name in self.factors:
                     raise BrazoError(
-                        f"'{name}' is a factor and a value of case '{case}'; remove one of them"
+                        f"'{name}' is both a factor and a value of case '{case}'; remove one"
                     )
         self.check_success()
 

@@ -46,7 +46,8 @@ FIGURES = (
 def delay_rows(results: StudyResults) -> list[tuple[str, ...]]:
     """Return one table row of text per scheme, with the columns `DELAY_HEAD`.
 
-    Tracking error and lag are means over the stable runs.  The energy is the min over all runs.
+    Tracking error and lag are means over the stable runs.  Energy is the smallest `min_energy` of
+    all runs.
     """
     rows = []
     for scheme in results.group_names("controller"):

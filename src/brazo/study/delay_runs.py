@@ -101,7 +101,7 @@ def _unilateral(
     link = DelayLine(delay, seed=seed, **line)
     count = round(study.duration / PERIOD)
     t = PERIOD * np.arange(1, count + 1)
-    # It begins and ends smoothly, and stands still at the end.
+    # The motion starts and ends smoothly, and the master is at rest at the end.
     rise = np.clip(t - 0.5, 0.0, 1.0) * np.clip(study.duration - 1.5 - t, 0.0, 1.0)
     swing = AMPLITUDE * np.sin(2.0 * math.pi * FREQUENCY * t) * rise**2 * (3.0 - 2.0 * rise)
     master = start + swing[:, None]

@@ -53,8 +53,9 @@ class DelayStudy(StudyPlan):
         delay; `loss`, the fraction of lost packets.
     samples, sampling, repetitions, seed : as for `brazo.Study`.
     duration : duration of a run (s), at least 4.
-    success : max value of metrics; default: {"moving": 1e-3}, which is a peak-to-peak motion of at
-        most 1 mm in the last 0.5 s.
+    success : max value of each metric by name; default: {"moving": 1e-3}.  The metric `moving` is
+        the peak-to-peak motion (m) of a tool in the last 0.5 s: that of the follower in the scheme
+        "follower", that of the master in the other schemes.
     """
 
     GROUPS = ("controller",)
@@ -111,9 +112,9 @@ class DelayStudy(StudyPlan):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names of the schemes, and data for reports.
+        """Data for reports, by key, such as the cell and the names of the schemes.
 
-        The order of the names is that of their indices in the results.
+        The column "controller" of the results has the indices of the schemes in "controllers".
         """
         return {
             "kind": "delay",

@@ -59,8 +59,8 @@ Finished = Generator[tuple[int, ChunkTable | None], None, None]
 class StudyProgress:
     """Progress of a study.
 
-    Rate and remaining time refer to the runs of this call; both are NaN until its first chunk is
-    finished.
+    Rate and remaining time are measured from the start of the current call of `run_study`.  Both
+    are NaN until a chunk of this call is finished.
     """
 
     done: int  # runs, including those of earlier calls
@@ -84,9 +84,10 @@ def run_study(
     """Compute the runs that are missing in `folder`, and return all results.
 
     Runs are computed in chunks, `jobs` chunks at the same time.  By default `jobs` is the number of
-    CPUs, unless another default number of threads is set.  A folder with the results of another
-    study is rejected unless `replace` is True.  After Ctrl+C the results of all finished chunks are
-    in the folder, and the same call continues with the missing chunks.
+    CPUs, unless `brazo.codegen.threads` or the environment variable BRAZO_THREADS sets another
+    number.  A folder with the results of another study is rejected unless `replace` is True.  After
+    Ctrl+C the results of all finished chunks are in the folder, and the same call continues with
+    the missing chunks.
 
     `progress` is called with a `StudyProgress` at the start and after each chunk.  Pools of threads
     or processes also call it every 0.5 s while no chunk is finished.  The function may raise
@@ -267,9 +268,9 @@ def _from_pool(
 
 
 def _start_worker(alive: Connection) -> None:
-    """Prepare a worker process: ignore Ctrl+C, use one thread, and end with the parent process.
+    """Prepare a worker process: ignore Ctrl+C and use one thread.
 
-    The process also ends when the parent closes the other side of the connection `alive`.
+    The process ends when the parent process ends or closes its side of the connection `alive`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["BRAZO_THREADS"] = "1"
@@ -351,5 +352,5 @@ class _Meter:
         self._report(StudyProgress(self._done, self._total, rate, left))
 
     def cost(self, jobs: int | None) -> RunCost:
-        """Return the computing time of the runs of this call."""
+        """Return the computing time of the runs counted by `add`, from the creation on."""
         return RunCost(self._new, time.monotonic() - self._start, jobs)

@@ -109,10 +109,9 @@ class StudyPlan(abc.ABC):
     @property
     @abc.abstractmethod
     def names(self) -> dict[str, Any]:
-        """Names of robots, tasks, cases and controllers, and data for reports.
+        """Data for reports, by key, including the names of robots, tasks, cases and controllers.
 
-        The order of the names is that of their indices in the results.  All values can be written
-        as JSON.
+        The results have the index of each name in its list.  All values can be written as JSON.
         """
 
     @abc.abstractmethod

@@ -41,7 +41,8 @@ def interval_text(value: Interval, factor: float = 1.0, unit: str = "") -> str:
 def grid_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return an HTML table with the column titles `head`.
 
-    The text of a cell from " (" on is set as a remark (`<em>`), without the parentheses.
+    If the text of a cell ends with a part in parentheses, as in "9 (8 to 10)", this part is set in
+    `<em>` without the parentheses.
     """
     top = "".join(f"<th>{escape(cell)}</th>" for cell in head)
     body = ""

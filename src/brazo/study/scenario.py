@@ -122,7 +122,7 @@ class ControllerChoice:
 
 
 def named_controllers(given: Mapping[str, Any] | Sequence[str]) -> dict[str, Any]:
-    """Return controllers by name; `given` is such a mapping, or one or more names."""
+    """Return controllers by name; `given` is a mapping from names, or one or more names."""
     if isinstance(given, Mapping):
         return dict(given)
     return {one: ControllerChoice(one) for one in listed(given)}

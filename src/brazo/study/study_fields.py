@@ -34,8 +34,8 @@ def folder_of(root: Field) -> Path:
 def loaded(field: Field, folder: Path, load: Callable[[str | Path], Made]) -> Made:
     """Call `load` with the name or path in a field and return the result.
 
-    A path with an extension is relative to `folder` if that file exists.  All other text is passed
-    to `load` unchanged.
+    Text with a file extension is a path relative to `folder` if such a file exists there.  All
+    other text is passed to `load` unchanged.
     """
     text = field.text(300).strip()
     local = folder / text

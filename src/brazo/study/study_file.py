@@ -159,7 +159,7 @@ def _fault(item: Field, robots: list[Robot]) -> StudyFault:
     if kind in VALUED and "value" not in given:
         item.missing("value")
     if kind not in VALUED and "value" in given:
-        given["value"].fail(f"fault '{kind}' has no value; remove this field")
+        given["value"].fail(f"fault '{kind}' takes no value; remove this field")
     with item.errors_here():
         return StudyFault(
             kind,  # pyright: ignore[reportArgumentType]

@@ -53,7 +53,7 @@ def workspace_figure(found: WorkspaceMap, path: str | Path | None = None) -> Any
 def _slice(
     ax: Any, found: WorkspaceMap, mask: np.ndarray, axes: tuple[int, int], most: float
 ) -> Any:
-    """Draw the cubes in `mask`, seen in the plane of two `axes` (0, 1, 2 for x, y, z).
+    """Draw the cubes in `mask`, projected on the plane of two `axes` (0, 1, 2 for x, y, z).
 
     Where cubes overlap, the highest manipulability is shown.  `most` is the max of the colour
     scale.

@@ -133,7 +133,7 @@ class Trajectory(ABC):
 
 
 def read_times(t: Any) -> Array:
-    """Convert times to an array without NaN; infinite times are allowed."""
+    """Convert times to an array; NaN raises an error, infinite times are allowed."""
     try:
         times = np.asarray(t, dtype=float)
     except (TypeError, ValueError) as error:

@@ -3,9 +3,9 @@
 Positions are compared with the position limits of the joints, velocities and torques with the
 limits of the drives, and accelerations with limits given by the caller.  Limits given by the caller
 replace all limits of the robot.  The motion is sampled on a grid of times that contains both sides
-of every break.  Near each peak that could exceed a limit,
-the maximum is refined.  The start of a violation is found by bisection.  A violation shorter than
-the grid step `dt` may not be detected.
+of every break.  The max of each peak that could exceed a limit is computed more accurately.  The
+start of a violation is found by bisection.  A violation shorter than the grid step `dt` may not be
+detected.
 
 Torques are computed by inverse dynamics, including friction; for a robot without inertia they are
 not checked.

@@ -11,8 +11,8 @@
                 the acceleration is continuous
 
 `by_length` makes the progress proportional to arc length, so that a constant rate of progress is a
-constant speed.
-The third derivative is needed for the angular acceleration of tools that rotate with the path.
+constant speed.  The third derivative is needed for the angular acceleration of tools that rotate
+with the path.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ class Drawing:
                 factors.append(value / now)
         if not factors:
             raise BrazoError(
-                "cannot scale the drawing: give a width or a height; the size of the drawing in "
-                "this direction must not be 0"
+                "cannot scale the drawing: give a width or a height; a drawing of width 0 needs a "
+                "height, and a drawing of height 0 needs a width"
             )
         return self.scaled(min(factors))
 
@@ -127,7 +127,7 @@ def sections(stroke: Stroke) -> list[Curve]:
 
 
 def drawing_of_points(strokes: Any, smooth: bool = True) -> Drawing:
-    """Create a drawing through points: a list of strokes, each (k, 2), in m.
+    """Create a drawing from a list of strokes, each an array of points (k, 2) in m.
 
     With `smooth`, the points of a stroke are joined by cubic splines between its corners.  A corner
     is a point at which the direction changes by more than 50°.  Without `smooth`, the points are
@@ -189,9 +189,9 @@ def _spline(p: Array) -> list[Curve]:
 
 
 def bezier(points: Sequence[Any]) -> list[Curve]:
-    """Pieces of a Bézier curve of degree 1 to 3 with control points (2,).
+    """Convert a Bézier curve of degree 1 to 3 to pieces of a stroke.
 
-    Empty if all control points are equal.
+    `points` are its control points, each (2,).  If all of them are equal, there are no pieces.
     """
     P = np.zeros((len(points), 3))
     P[:, :2] = points
@@ -212,7 +212,11 @@ def bezier(points: Sequence[Any]) -> list[Curve]:
 
 
 def chain(pieces: Iterable[Curve]) -> Stroke:
-    """Create a stroke from pieces; remove corners below the angle `ALIGNED` at Bézier curves."""
+    """Create a stroke from consecutive pieces.
+
+    A corner smaller than the angle `ALIGNED` is removed by rotating the ends of adjacent Bézier
+    curves.
+    """
     found = list(pieces)
     closed = len(found) > 1 and bool(
         np.linalg.norm(found[-1].at(np.ones(1))[0] - found[0].at(np.zeros(1))[0]) < 1e-12

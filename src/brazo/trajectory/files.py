@@ -99,7 +99,7 @@ def from_dict(data: Mapping[str, Any], robot: Robot | None = None) -> Piecewise:
                 )
         if len(own) != len(joints):
             raise BrazoError(
-                f"trajectory: it moves {len(joints)} joints; robot '{robot.name}' has {len(own)}"
+                f"the trajectory moves {len(joints)} joints; robot '{robot.name}' has {len(own)}"
             )
     return found
 

@@ -144,7 +144,10 @@ def follow_times(
 def path_error(
     robot: Robot, motion: Trajectory, path: CartesianPath, t: Array | None = None
 ) -> PathError:
-    """Max deviation of the tool from the path at times t (m,); default: 10 000 even times."""
+    """Max deviation of the tool from the path at times t (m,).
+
+    By default, 10 000 evenly spaced times are used.
+    """
     t = np.linspace(0.0, path.duration, 10_000) if t is None else t
     gap, turn = deviations(robot, motion, path, t)
     k, j = int(np.argmax(gap)), int(np.argmax(turn))
@@ -197,7 +200,8 @@ def hermite_end(q: Array, r0: Any, r1: Rates, h: float) -> Array:
 def pose_shift(T: Array, wanted: Array) -> Array:
     """Displacement (6,) from the pose T to `wanted`, linear then angular, in base axes.
 
-    The length of the angular part is the sine of the rotation angle below 60°, otherwise the angle.
+    The angular part is parallel to the rotation axis.  Its length is the rotation angle (rad), or
+    the sine of this angle if the angle is below 60°.
     """
     shift = np.empty(6)
     shift[:3] = wanted[:3, 3] - T[:3, 3]
@@ -237,7 +241,7 @@ class _Tracker:
     def run(
         self, before: PathSample, q0: Any, branch: str | None
     ) -> tuple[Array, list[Rates], list[Rates]]:
-        """Return the configurations at all times, and the rates at both ends of every step.
+        """Return the configurations at the times `self.t`, and the rates at both ends of each step.
 
         `before` has the path samples just before each time.  At breaks of the path they differ
         from `self.now`, the samples just after each time.
@@ -262,7 +266,11 @@ class _Tracker:
         return found, first[:-1], last
 
     def _start(self, q0: Any, branch: str | None) -> Array:
-        """Start configuration: q0 if its full tool pose is the start of the path, else by IK."""
+        """Return the start configuration.
+
+        This is `q0` if no `branch` is named, the orientation is "full", `q0` is within the limits
+        and the tool is then at the start of the path.  Otherwise it is computed by IK.
+        """
         T = self.now.T[0]
         if branch is None and self.orientation == "full" and np.shape(q0) == (self.robot.n,):
             q = np.array(q0, dtype=float)

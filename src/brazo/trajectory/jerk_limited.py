@@ -203,8 +203,8 @@ class RuckigPlanner:
 def reach(plan: ruckig.Trajectory) -> list[tuple[float, float]]:
     """Min and max position of each joint during a motion.
 
-    Ruckig's own extrema are not used: for a motion to a velocity they include an unused target
-    position.
+    Ruckig's own extrema are not used: if the target is a velocity, they include a target position
+    that has no meaning.
     """
     found = []
     for profile in plan.profiles[0]:

@@ -35,9 +35,10 @@ JERK_TIME = 0.1  # s, from rest to max acceleration at max jerk
 
 
 def jog_limits(robot: Robot) -> Limits:
-    """Motion limits of a robot for jogging: those of its file, the others assumed.
+    """Motion limits of a robot for jogging; limits that its file does not give are assumed.
 
-    Max acceleration reaches max speed in 0.25 s, and max jerk reaches max acceleration in 0.1 s.
+    The assumed acceleration leads to max speed in 0.25 s, and the assumed jerk to max acceleration
+    in 0.1 s.
     """
     assume = replace(ASSUMED, acceleration_time=ACCELERATION_TIME, jerk_time=JERK_TIME)
     return limits_of(robot, assume=assume)

@@ -17,8 +17,9 @@ Pereyra 1973)
 
     (A⁺)' = −A⁺ A' A⁺ + A⁺ A⁺ᵀ A'ᵀ (1 − A A⁺) + (1 − A⁺ A) A'ᵀ A⁺ᵀ A⁺.
 
-The rank is the rank away from singularities (generic rank).  `Rates.margin` approaches 0 with the
-smallest singular value of V and B up to this rank.
+The ranks of V and B are those away from singularities (generic rank).  `Rates.margin` is the
+smallest singular value of V / reach and B up to these ranks; `reach` is the max norm of V over
+random configurations.
 """
 
 from __future__ import annotations
@@ -46,9 +47,7 @@ class Rates:
 
     qd: Array  # (n,)
     qdd: Array  # (n,)
-    margin: (
-        float  # min singular value of the generic rank: of V relative to its reach, of B absolute
-    )
+    margin: float  # min singular value of V / reach and B, up to their generic ranks
 
 
 class ToolMotion:

@@ -93,7 +93,7 @@ class NullSpaceJog:
     def stop(self) -> None:
         """Bring the joints to rest within their limits.
 
-        Motion in a blocked direction is then allowed again.
+        A direction in which a limit or singularity stopped the arm is then allowed again.
         """
         self.run(0.0)
 
@@ -160,7 +160,7 @@ class NullSpaceJog:
         return ds, speed, acceleration, rest.at_time(rest.duration)[0][0]
 
     def _obstacle(self, distance: float) -> str:
-        """Message that names a limit or singularity that the arm passes; empty if there is none.
+        """Return a message if a joint limit or a singularity is ahead, otherwise "".
 
         The configuration at `distance` (rad) ahead along the self-motion is checked.
         """

@@ -1,7 +1,7 @@
 """Tool paths: line, polyline, circle, arc, square, spiral, helix, Lissajous, a function.
 
-All functions except `function` take a `timing`: a `Timing`, or a duration in seconds for the
-quintic profile.  The `orientation` of the tool is a constant rotation matrix, or one of `Between`,
+All functions except `function` take a `timing`: a `Timing`, or the duration (s) of a quintic
+profile.  The `orientation` of the tool is a constant rotation matrix, or one of `Between`,
 `AlongPath`, `Radial`.  Paths through poses take the orientation from the poses.
 
 A plane is given by its `normal`.  Angles in the plane start at the direction `start`, by default

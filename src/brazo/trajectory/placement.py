@@ -157,7 +157,10 @@ class _Search:
         return [(zero, float(s)) for s in np.unique([*better, *_SCALES[fits]])[::-1]]
 
     def accepted(self, shifts: Array, scales: Array) -> Array:
-        """Mask (k,) of placements with an IK branch within the limits at all samples, no jumps."""
+        """Return a mask (k,) of the placements in which one IK branch covers the whole path.
+
+        The branch must be within the joint limits at all samples and must not jump between them.
+        """
         checkpoint()
         poses = np.stack([self._poses(d, s) for d, s in zip(shifts, scales, strict=True)])
         # Numeric solutions, of a free orientation, are not worth many attempts here.

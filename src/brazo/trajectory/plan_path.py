@@ -73,9 +73,10 @@ def plan_path(
 
 
 def starts(robot: Robot, path: CartesianPath, q0: Any, orientation: Orientation) -> list[Array]:
-    """IK solutions (n,) of the first pose of a path, also with full turns, nearest to `q0` first.
+    """Possible start configurations (n,) of a path, nearest to `q0` first.
 
-    Raises `PathInfeasible` if there are none.
+    They are the IK solutions of the first pose, and copies of these with revolute joints moved by
+    one turn.  Raises `PathInfeasible` if there are none.
     """
     T = path.pose(0.0)
     near = np.array(next(iter(robot.poses.values()), np.zeros(robot.n)) if q0 is None else q0)

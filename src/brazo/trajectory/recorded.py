@@ -73,14 +73,17 @@ class RecordedPath(CartesianPath):
 
 
 def _quaternions(poses: Array) -> Array:
-    """Quaternions wxyz (k, 4) of poses (k, 4, 4), each with the sign nearer to the one before."""
+    """Quaternions wxyz (k, 4) of poses (k, 4, 4).
+
+    Of the two signs, the one nearer to the previous quaternion is used.
+    """
     wxyz = wxyz_from_matrix(poses[:, :3, :3])
     flips = (wxyz[1:] * wxyz[:-1]).sum(axis=1) < 0.0
     return wxyz * np.cumprod([1.0, *np.where(flips, -1.0, 1.0)])[:, None]
 
 
 def _vector_part(a: Array, b: Array) -> Array:
-    """Vector part (k, 3) of the product of the quaternions a and conjugates of b, both (k, 4)."""
+    """Vector parts (k, 3) of the quaternion products a b*; a and b are (k, 4), b* is conjugate."""
     return b[:, :1] * a[:, 1:] - a[:, :1] * b[:, 1:] - np.cross(a[:, 1:], b[:, 1:])
 
 

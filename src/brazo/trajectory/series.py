@@ -46,7 +46,8 @@ def series(
 ) -> Series:
     """Compute the Chebyshev series of a function of x in 0..1.
 
-    The function must return an array of one of the `shapes`.  Error messages name it `what`.
+    The function must return an array of one of the `shapes`.  `what` is the name of the function in
+    error messages.
     """
     known: dict[float, Array] = {}
 

@@ -45,7 +45,7 @@ class _ExpandedSize:
 
 
 def drawn_part(data: bytes | str, name: str) -> bytes:
-    """Return the drawn elements of an SVG file as XML in UTF-8; error messages name `name`."""
+    """Return the drawn elements of an SVG file as XML in UTF-8; errors start with `name`."""
     root = _parsed(data, name)
     if _tag(root) != "svg":
         raise BrazoError(f"{name}: not an SVG file: its root is <{_tag(root)[:40]}>, not <svg>")
@@ -121,7 +121,7 @@ def _qualified(tag: str) -> str:
 
 
 def _tag(element: ET.Element) -> str:
-    """Name of an SVG element; elements of other namespaces keep their namespace."""
+    """Tag of an element without the SVG namespace; other namespaces are kept."""
     return element.tag.removeprefix(_SVG)
 
 

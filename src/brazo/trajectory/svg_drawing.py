@@ -1,7 +1,8 @@
 """Reading of SVG files as a `Drawing`: every visible path and shape, with its transforms.
 
 Lines, Bézier curves and elliptic arcs are exact.  The size follows from width and height in the
-file, or from 96 units per inch.  The y axis points up.  Text and images are not drawn.
+file, or from 96 units per inch.  The y axis of the drawing points up, unlike that of SVG.  Text and
+images are not drawn.
 """
 
 from __future__ import annotations

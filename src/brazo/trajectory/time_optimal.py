@@ -129,7 +129,8 @@ def _profile(rows: _Rows, step: float) -> tuple[Array, Array]:
         if low[i] > high[i]:
             raise BrazoError(
                 f"the limits are too low: at {i / count:.0%} of the path there is no speed at "
-                "which the robot can follow the rest of the path and stop at its end; raise them"
+                "which the robot can follow the rest of the path and stop at its end; raise the "
+                "limits"
             )
     if low[0] > 1e-9:
         raise BrazoError(
@@ -225,8 +226,6 @@ def _spline(path: Any, n: int) -> Any:
     keep = np.concatenate([[True], steps > 1e-9 * max(float(steps.sum()), 1e-300)])
     points = points[keep]
     if len(points) < 2:
-        raise BrazoError(
-            "path: it has only one distinct point; expected at least two different points"
-        )
+        raise BrazoError("path has only one distinct point; expected at least two")
     lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
     return CubicSpline(lengths, points, bc_type="natural")

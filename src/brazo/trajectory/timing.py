@@ -1,8 +1,8 @@
 """`Timing`: progress along a path over time, from 0 to 1.
 
     quintic, cubic   one polynomial from rest to rest; given a duration or limits
-    trapezoid        ramp, constant speed, ramp; given limits, or a duration, of which each
-                     ramp takes a quarter
+    trapezoid        ramp, constant speed, ramp; given limits or a duration; with a duration, each
+                     ramp takes a quarter of it
     jerk_limited     S-curve; given limits
     constant         constant speed from start to end, for closed curves that are repeated;
                      given a speed or a duration

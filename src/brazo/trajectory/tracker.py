@@ -7,7 +7,7 @@
 Each step moves the tool as far towards the target as dt and the speed limits of the joints allow.
 The tool point moves on a straight line, and the tool rotates about a constant axis.  The joint
 positions are computed by Newton's method from the previous ones (`pursue`), so the arm keeps its IK
-branch.  If that is not possible, because of a joint limit, a singularity or the edge of the
+branch.  If such a step is not possible, because of a joint limit, a singularity or the edge of the
 workspace, a damped least-squares step brings the tool as near to the target as possible, and the
 status reports the cause.  No joint exceeds its speed or position limits, and no step increases the
 distance from the target.

@@ -1,16 +1,18 @@
-"""Interpolation of via points: cubics with continuous velocity, or quintics with acceleration.
+"""Interpolation of via points by cubics or quintics.
 
-A cubic segment has the given position and velocity at both ends, a quintic also the acceleration.
-Velocities that are not given follow from a rule.  d_k is the mean velocity of segment k:
+Cubics have the given positions and velocities at the via points, so velocity is continuous.
+Quintics also have the given accelerations, so acceleration is continuous too.  Velocities that are
+not given follow from a rule, in which d_k is the mean velocity of segment k:
 
     average    0 if d changes sign or is 0, otherwise (d_{k−1} + d_k)/2    (Craig; Siciliano)
     monotone   0 if d changes sign or is 0, otherwise the weighted harmonic mean of d_{k−1} and
                d_k, so that q does not overshoot the points                (Fritsch, Butland)
     smooth     continuous acceleration (cubic spline)
 
-The first and last velocities are 0 unless given.  Accelerations of quintics that are not given are
-0 at the first and last point.  At inner points they are the mean of the accelerations of the two
-adjacent cubics.  With `smooth` these two are equal, and the inner quintics equal the spline.
+The first and last velocities are 0 unless given.  Accelerations that are not given are 0 at the
+first and last point.  At each inner point, a missing acceleration is the mean of the accelerations
+of the two adjacent cubics.  With `smooth`, these two accelerations are equal where no velocity is
+given, so the quintic between two such points equals the cubic spline.
 """
 
 from __future__ import annotations

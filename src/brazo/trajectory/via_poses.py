@@ -63,7 +63,7 @@ def solve_poses(
     orientation: Orientation = "full",
     names: list[str] | None = None,
 ) -> Array:
-    """Joint positions (k, n) for poses or points, each near the previous one and in one IK branch.
+    """Joint positions (k, n) for poses or points, in one IK branch, each near the previous one.
 
     `names` are prefixes of error messages, one per pose; by default, index and time of the pose.
     """
@@ -90,9 +90,9 @@ def solve_poses(
 def joint_speeds(
     robot: Robot, q: Array, velocities: Any, orientation: Orientation
 ) -> list[Array | None] | None:
-    """Joint velocities (n,) at each of q (k, n), for tool velocities (6,).
+    """Joint velocities (n,) for one tool velocity (6,) at each configuration in q (k, n).
 
-    The velocity is None for a point without a tool velocity.  The result is None if `velocities` is
+    If a tool velocity is None, the joint velocity is None.  If `velocities` is None, the result is
     None.
     """
     if velocities is None:
@@ -110,7 +110,8 @@ def joint_speeds(
         rates = motion.rates(q[k], vector(row, 6, f"velocities[{k}]"), np.zeros(6))
         if rates.margin < 1e-9:
             raise BrazoError(
-                f"velocities[{k}]: the tool cannot have this velocity, because the arm is singular"
+                f"velocities[{k}]: the tool cannot have this velocity, because the arm is at a "
+                "singularity"
             )
         found.append(rates.qd)
     return found

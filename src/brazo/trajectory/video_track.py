@@ -73,7 +73,7 @@ def track_video(
     color : str or three numbers
         Colour of the marker: `"red"`, `"#e02020"`, or R, G, B from 0 to 1.
     width : float
-        Width (m) of the path that corresponds to the whole image width.
+        Width (m) to which the image width is scaled.
     mirror : bool
         Exchange left and right, for a camera that faces the person.
     tolerance : float
@@ -187,9 +187,9 @@ def _smoothed(t: Array, points: Array, window: float) -> Array:
 def _thinned(points: Array, near: float) -> Array:
     """Remove each point that is closer than `near` to the previous remaining point.
 
-    The last of `points` then replaces the last remaining point, unless it is too close to the
-    remaining point before that.  `near` is increased until at most `MAX_STROKE_POINTS` points
-    remain.
+    The last remaining point is then moved to the last of `points`, unless this position is closer
+    than half of `near` to the remaining point before it.  `near` is increased until at most
+    `MAX_STROKE_POINTS` points remain.
     """
     while True:
         kept = [points[0]]

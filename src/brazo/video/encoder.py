@@ -1,7 +1,7 @@
 """Encoder of frames to an .mp4 (H.264), .webm (VP9) or .gif file, by ffmpeg in another process.
 
-The file appears only when it is complete.  After an exception or Ctrl+C inside the context, no file
-is written.
+The file appears only when it is complete.  If an exception or Ctrl+C ends the context manager
+`encoding`, no file is written.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _written_by(path: Path, *arguments: str) -> Iterator[Write]:
             yield lambda frame: _send(frame, ffmpeg.stdin)
             ffmpeg.stdin.close()
         if reason := ffmpeg.failure():
-            raise BrazoError(f"{path}: ffmpeg could not write it: {reason}")
+            raise BrazoError(f"{path}: ffmpeg could not write the file: {reason}")
 
 
 def _send(frame: np.ndarray, pipe: IO[bytes]) -> None:

@@ -2,8 +2,7 @@
 
 A missing driver may end the process instead of raising an exception, so each backend is first tried
 in a separate process.  The environment variable MUJOCO_GL (such as egl, osmesa or glfw) selects one
-backend.
-Contexts belong to the thread that created them.
+backend.  An OpenGL context can be used only in the thread that created it.
 """
 
 from __future__ import annotations

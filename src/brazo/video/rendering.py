@@ -211,7 +211,7 @@ class Clip:
             rows = rows.between(options.start, options.stop)
         if rows.rows < 2:
             raise BrazoError(
-                f"{name}: a video needs at least two rows; there are {rows.rows} to show"
+                f"{name}: a video needs at least two rows; the time range has {rows.rows}"
             )
         self._source = rows, name
         return shown

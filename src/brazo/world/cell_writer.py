@@ -2,7 +2,7 @@
 
 A cell file refers to a shipped robot by its name, and lists the parameters that were changed.  A
 robot file is written for a robot with other edits (width, gripper, masses, friction), for a robot
-changed in Python, and for a robot read from a user's robot file; expressions in the file are kept.
+changed in Python, and for a robot read from a user's robot file; its expressions are kept.
 A robot that cannot be written as a robot file (URDF, MJCF, or meshes that are not shipped) is
 referred to by its path.  Two file names always differ in more than case and Unicode normalisation,
 because some file systems treat `Arm` and `arm` as the same name.

@@ -2,7 +2,7 @@
 
 The same pattern usually occurs in many steps.  The contact levels of pairs of parts (`NEAR` or
 `TOUCHING`) and the contacts between gripper pads and bodies are therefore computed once per pattern
-and cached.  A step then needs one look-up, and reads the contact forces on the pads.
+and cached.  Each step then looks up its pattern and reads the contact forces on the pads.
 """
 
 from __future__ import annotations

@@ -175,7 +175,7 @@ def _connect(assembly: Assembly, elements: RobotElements, rod, socket: Array, k:
 
 
 def _look(assembly: Assembly, elements: RobotElements, model: DeltaModel, arms, rods) -> None:
-    """Add all bodies to draw, in the order of the robot's model, and collision geoms of rods."""
+    """Add all bodies to draw, in the order of the robot's model, and the rods' collision geoms."""
     name = elements.robot.name
     surface = link_surface(assembly.contact)
 

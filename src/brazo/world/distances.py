@@ -83,10 +83,10 @@ def _closest(
 class Nearest:
     """Evaluator of the min distance between two robots, bodies or fixtures, for repeated use.
 
-    `names` are the names of the two, and `limit` (m) is the largest value returned.
+    `names` are the names of the two objects.  A distance above `limit` (m) is returned as `limit`.
 
-    Each evaluation starts with the pair of geoms that was closest in the last one; its distance is
-    an upper bound.  Pairs whose bounding spheres are farther apart than this bound are skipped;
+    The pair of geoms that was closest in the previous evaluation is evaluated first.  Its distance
+    is an upper bound.  Pairs whose bounding spheres are farther apart than this bound are skipped;
     these are nearly all pairs.
     """
 

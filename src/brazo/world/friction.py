@@ -58,7 +58,7 @@ class JointFriction:
         data.qfrc_applied[self._bias_dofs] = self._bias
 
     def apply(self, data: Any) -> None:
-        """Write the dry friction torques of the formula, with sign −, to `qfrc_applied`."""
+        """Write −τ_f without the viscous part (see the module docstring) to `qfrc_applied`."""
         rate = data.qvel[self._dofs]
         size = np.where(rate > 0.0, self._plus, self._minus)
         speed = np.sqrt(rate * rate + self._smooth2)

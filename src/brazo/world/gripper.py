@@ -237,9 +237,10 @@ class WorldGripper:
 def _finger_part(
     parts: tuple[Part, ...], tool: Array, gripper: Gripper, side: str, sign: float
 ) -> Part:
-    """Return the finger `side`: the box with its name in `parts`, or a new box if there is none.
+    """Return the left or right finger as a box, in the frame of the link.
 
-    `sign` is +1 for the left and −1 for the right finger.  The result is in the frame of the link.
+    If `parts` has a box with the name of the finger `side`, this box is returned; otherwise a new
+    box.  `sign` is +1 for the left and −1 for the right finger.
     """
     name = finger_name(side)
     for part in parts:

@@ -92,7 +92,7 @@ class Observer:
     def held_numbers(self) -> list[int]:
         """Return, for each gripper, the index of the held body, or -1 if it holds no body.
 
-        The index counts the free bodies of the cell.
+        The index is the position of the body in the list of free bodies of the cell.
         """
         return [int(self._numbers[self.held[name]]) for name, _, _ in self._watched]
 

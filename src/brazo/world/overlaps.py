@@ -31,9 +31,10 @@ class Overlap:
 
 
 def overlaps(cell: Cell, contacts: Iterable[Contact]) -> tuple[Overlap, ...]:
-    """Return one overlap for each pair of robots, bodies or fixtures: its deepest contact point.
+    """Return one `Overlap` for each overlapping pair of robots, bodies or fixtures, deepest first.
 
-    Penetrations up to `ALLOWED` are not overlaps.  The deepest overlap comes first.
+    It describes the deepest contact point of the pair.  Penetrations up to `ALLOWED` are not
+    overlaps.
     """
     deepest: dict[tuple[str, str], Contact] = {}
     for contact in contacts:

@@ -80,7 +80,8 @@ class RobotSource:
     def file(self) -> RobotFile | None:
         """The robot file with the edited fields; None for other formats (URDF, MJCF).
 
-        Edited parameters are not written into this file.  A payload is added to the last link.
+        Edited parameters are not written into this file.  If the robot has a payload, the inertia
+        of the last link in this file includes the payload.
         """
         if self._file is None or self._load is None:
             return self._file
@@ -95,7 +96,8 @@ class RobotSource:
     def is_its_file(self) -> bool:
         """Whether the file `model.path` describes the robot, except for parameters and attachment.
 
-        True if the file is a robot file that no longer exists.
+        A robot file that no longer exists cannot be compared; the result is then True unless the
+        robot has other edits.
         """
         path, file = self.model.path, self.file
         if path is None or replace(self.edits, parameters={}) != Edits():
@@ -255,7 +257,7 @@ def _edited_root(root: Field, edits: Edits) -> Field:
 
 
 def _require_numbers(value: Any) -> None:
-    """Raise `BrazoError` if a value is neither None nor a finite number nor a list of these."""
+    """Raise `BrazoError` unless a value is None, a finite number or a list of such values."""
     if isinstance(value, (list, tuple, np.ndarray)):
         for item in value:
             _require_numbers(item)

@@ -99,7 +99,10 @@ def cross(a: Array, b: Array) -> Array:
 
 
 def equality_rows(data: Any, equalities: list[int]) -> Array:
-    """Return the rows in the engine's `efc` arrays of the equality constraints with these ids."""
+    """Return the row indices of equality constraints in the engine's `efc` arrays.
+
+    `equalities` are the ids of the constraints.
+    """
     kind = int(engine().mjtConstraint.mjCNSTR_EQUALITY)
     count = data.nefc
     return np.flatnonzero(

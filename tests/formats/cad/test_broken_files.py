@@ -85,7 +85,7 @@ CASES: list[tuple[str, str | bytes | Callable[[], bytes], str]] = [
     ("base.step", EMPTY_STEP, "no solids were found"),
     ("base.step", step_usages([(i, i + 1) for i in range(300)]), "nested more than 200"),
     ("base.step", step_usages([(i, i + 1) for i in range(30)] * 2), r"declares \d+ instances"),
-    ("base.step", step_usages([(1, 2), (2, 1)]), "part of itself"),
+    ("base.step", step_usages([(1, 2), (2, 1)]), "an assembly contains itself"),
     ("base.stl", b"", "the file is empty"),
     ("base.stl", stl(BOX.vertices, BOX.faces)[:-60], "incomplete: 12 triangles need"),
     ("base.stl", nan_box, "part 'base': a coordinate of a vertex is not"),
@@ -93,7 +93,7 @@ CASES: list[tuple[str, str | bytes | Callable[[], bytes], str]] = [
     ("base.stl", stl(np.zeros((3, 3)), [[0, 1, 2]]), "only triangles of zero area"),
     ("base.stl", stl(BOX.vertices * 1000.0, BOX.faces), r"no unit\), but .*e.g. 0.001 if"),
     ("base.stl", stl(BOX.vertices * 1e-3, BOX.faces), "0.0002 m long .*but robot 'two'"),
-    ("base.stl", stl(BOX.vertices * 1e8, BOX.faces), "m from the origin; at most 1e"),
+    ("base.stl", stl(BOX.vertices * 1e8, BOX.faces), "coordinate of .* m; at most 1e"),
     ("base.stl", bytes(80) + struct.pack("<I", 4_000_000_000), "incomplete: 4000000000 tri"),
     ("base.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 9\n", "out of bounds|vertex"),
     ("base.glb", b"glTF" + bytes(40), "as a mesh|not valid glTF"),
@@ -106,7 +106,7 @@ CASES: list[tuple[str, str | bytes | Callable[[], bytes], str]] = [
     ("base.wrl", DEEP_VRML, "nested more than 200"),
     ("base.wrl", MANY_VRML, "more than"),
     ("base.dae", "<COLLADA><unclosed></COLLADA>", "as a mesh"),
-    ("base.docx", "words", "'.docx' files are not read; allowed: .stl"),
+    ("base.docx", "words", "'.docx' files are not supported; supported: .stl"),
     ("base.sldprt", "words", "Export the assembly as STEP"),
 ]  # fmt: skip
 

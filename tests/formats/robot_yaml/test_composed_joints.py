@@ -95,7 +95,7 @@ def test_masses_belong_to_the_link_behind_and_the_file_is_written_as_rows():
     [
         ("joints: [{a: 1}, {type: planar}]", r"joints\[1\].type: a planar joint must be the first"),
         ("joints: [{type: ball, limits: [1, 2]}]", r"limits: a ball joint needs 3 pairs"),
-        ("convention: modified\njoints: [{type: ball}]", "standard convention"),
+        ("convention: modified\njoints: [{type: ball}]", "standard D-H convention"),
         ("joints: [{type: sphere}]", "choose revolute or prismatic or universal or ball or planar"),
         ("joints: [{type: ball, theta: 1}]", "theta"),
         ("joints: [{type: ball, colour: 1}]", "colour"),

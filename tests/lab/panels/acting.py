@@ -16,7 +16,7 @@ def until(
     deadline = time.monotonic() + SOON / 1000
     while not condition():
         assert time.monotonic() < deadline, why()
-        page.wait_for_timeout(20)
+        page.wait_for_timeout(50)
 
 
 def show(page: Page, title: str) -> Locator:

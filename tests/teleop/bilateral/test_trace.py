@@ -47,3 +47,13 @@ def test_the_master_is_at_its_initial_position_before_the_run():
     master = 0.1 + np.linspace(0.0, 1.0, 100)
     trace = trace_of(master, np.zeros(100))
     assert trace.tracking(5.0) == pytest.approx(np.full(100, 0.1))
+
+
+def test_a_run_that_starts_in_contact_has_no_tracking_error():
+    trace = trace_of(np.zeros(1000), np.zeros(1000))
+    trace.follower.outside[:, 2] = 1.0
+    for side in (trace.master, trace.follower):
+        side.one_way[:], side.round_trip[:] = 0.1, 0.2
+    report = trace.report()
+    assert np.isnan([report.lag, report.tracking_rms, report.tracking_max]).all()
+    assert report.max_force == 1.0

@@ -1,8 +1,8 @@
 """Peers: other libraries that compute the same results, if they are installed.
 
-A peer is built from the model of a robot.  Only CasADi uses brazo's expressions.  Each operation of
-a peer is a `TimedCall`.  Peers are imported only if they are installed, because most of them are
-not dependencies of brazo.
+A peer is built from the model of a robot.  CasADi evaluates brazo's expressions; the other peers
+have their own algorithms.  Each operation of a peer is a `TimedCall`.  Peers are imported only if
+they are installed, because most of them are not dependencies of brazo.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OPERATIONS = ("inverse_dynamics", "fk", "jacobian", "mass_matrix", "forward_dyna
 
 @dataclass(frozen=True, slots=True)
 class TimedCall:
-    """A function to time, `call`, and a function `answer` that calls it and returns the result."""
+    """An operation of a library: `call` is timed, `answer` returns the result as an array."""
 
     call: Callable[[], Any]
     answer: Callable[[], np.ndarray]
@@ -35,7 +35,7 @@ class TimedCall:
 class Peer:
     """Another library with a model of one robot.
 
-    Its methods return a call for each operation that the library has.
+    Its methods return one `TimedCall` or two for each operation that the library supports.
     """
 
     name: str
@@ -51,7 +51,8 @@ class Peer:
     def derivatives(self, arm: Robot, at: States) -> dict[str, tuple[TimedCall, TimedCall]]:
         """Return two calls for each operation: for the first of the states, and for all N states.
 
-        The results are the derivatives (3, n, n) and (3, N, n, n).
+        The results have the shapes (3, n, n) and (3, N, n, n).  The first dimension contains the
+        derivatives with respect to q, to qd, and to qdd or tau.
         """
         return {}
 
@@ -84,7 +85,7 @@ def installed(arm: Robot, only: Sequence[str] | None = None) -> tuple[list[Peer]
 
 @lru_cache(maxsize=16)
 def _made(maker: Callable[[Robot], Peer], arm: Robot) -> Peer:
-    """Return a new peer, or the one of an earlier call; some peers compile C code when created."""
+    """Return the peer of an arm; it is cached, because some peers compile C code when created."""
     return maker(arm)
 
 

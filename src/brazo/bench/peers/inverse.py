@@ -129,18 +129,18 @@ class ShippedSSIK(InversePeer):
         return np.array([one.q for one in found])
 
     def disagreement(self, q: Array) -> float:
-        """Return the largest absolute difference between elements of the tool poses at q (N, n).
+        """Return the largest difference between the tool poses of ssik and brazo at q (N, n).
 
-        The poses (4, 4) of ssik and brazo are compared.
+        It is the max absolute difference of the elements of the matrices (4, 4).
         """
         theirs = np.array([self.robot.fk(row) for row in q])
         return float(np.abs(theirs - self.arm.fk(q)).max())
 
 
 def _urdf(name: str, joints: Sequence[Any]) -> str:
-    """Return the URDF of a chain of revolute joints of ssik.
+    """Return the URDF of a serial chain, given by its revolute joints in ssik.
 
-    `T_left` and `T_right` are the constant poses before and after a joint.
+    A joint of ssik has the constant poses `T_left` before and `T_right` after its rotation.
     """
     text, before = [f'<robot name="{name}"><link name="link0"/>'], np.eye(4)
     for i, joint in enumerate(joints, 1):

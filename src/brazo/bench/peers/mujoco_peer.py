@@ -92,9 +92,9 @@ def bare_model(arm: Robot) -> Any:
 
 
 def _written(call: Any, answer: Any) -> TimedCall:
-    """Return a timed call for a function that writes its result into an array.
+    """Return a timed call for a function `call` that writes its result into an array.
 
-    `answer` returns this array.
+    `answer` returns this array, without calling `call`.
     """
 
     def numbers() -> np.ndarray:

@@ -124,9 +124,10 @@ class Pinocchio(Peer):
 
 
 def _whole(matrices: Any) -> np.ndarray:
-    """Return three full matrices (3, n, n).
+    """Return the three derivative matrices of a Pinocchio call as one array (3, n, n).
 
-    The last one is symmetric, and Pinocchio fills only its upper triangle.
+    The last matrix is symmetric, and Pinocchio fills only its upper triangle.  Its lower triangle
+    is filled here.
     """
     a, b, c = (np.array(x) for x in matrices)
     return np.array([a, b, np.triu(c) + np.triu(c, 1).T])

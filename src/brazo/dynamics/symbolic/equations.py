@@ -162,7 +162,7 @@ class Equations:
 
     @cached_property
     def terms(self) -> dict[str, int]:
-        """Number of terms of M, C and G after brackets are multiplied out (expanded form)."""
+        """Number of terms of M, C and G after brackets, but not shared terms, are expanded."""
         return {
             name: sum(len(sp.Add.make_args(sp.expand(x))) for x in matrix if x != 0)
             for name, matrix in (("M", self.M), ("C", self.C), ("G", self.G))

@@ -1,8 +1,8 @@
 """Export of the equations as C99: a header and a source file without dependencies.
 
 Parameters are members of a structure, with the values of the robot file as defaults.  Matrices are
-stored row by row.  Accelerations are computed with the factorisation M = L D Lᵀ.  The function
-returns 0, or the number (from 1) of the joint at which M is singular.
+stored row by row.  The C function of forward dynamics factorises M = L D Lᵀ.  It returns 0, or the
+number (from 1) of the joint at which M is singular.
 """
 
 from __future__ import annotations

@@ -273,7 +273,8 @@ class DHReader:
     def _pose(self, what: str, number: np.ndarray) -> Pose:
         """Symbolic pose of a fixed frame, given in the robot file as xyz and roll, pitch, yaw.
 
-        The rotation has numbers if the angles of the file do not give the rotation of `number`.
+        `number` is the pose in the model.  If its rotation differs from the angles in the file, the
+        rotation is numeric.
         """
         p = [
             self._length(f"{what}.xyz[{j}]", f"{what}_{axis}", x, f"{what} frame, {axis}")

@@ -141,7 +141,7 @@ class Readable:
     def _merged(self, groups: dict[int, Terms]) -> list[tuple[Terms, Terms]]:
         """Write groups as products (factor, bracket); merge groups with proportional brackets.
 
-        A group maps a monomial to the terms that it multiplies.
+        `groups` maps each monomial (the factor) to the terms that it multiplies (the bracket).
         """
         merged: dict[tuple, tuple[Terms, Terms]] = {}
         for factor, bracket in groups.items():

@@ -132,7 +132,8 @@ class _LineWriter:
 def _trig_name(node: Node) -> str:
     """Variable name such as c23 for cos(q2 + q3) or s2m4 for sin(q2 - q4).
 
-    Empty for other angles, for joints above 9, and for a joint that occurs more than twice.
+    The result is empty for other angles, for joint numbers above 9, and if the factor of a joint
+    angle is above 2.
     """
     signs: Counter[int] = Counter()
     todo: list[tuple[Any, int]] = [(node.args[0], 1)]

@@ -111,7 +111,7 @@ def _files(source: Path) -> list[Path]:
 def _require_suffix(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise BrazoError(
-            f"{path}: '{path.suffix}' files are not read; allowed: {', '.join(SUFFIXES)}. "
+            f"{path}: '{path.suffix}' files are not supported; supported: {', '.join(SUFFIXES)}. "
             "Export the assembly as STEP"
         )
 
@@ -136,8 +136,9 @@ def _read(
         vertices = scale * (vertices @ turned.T)
         if not np.abs(vertices).max() <= MAX_COORDINATE:
             raise BrazoError(
-                f"{file}: part '{name}' is {np.abs(vertices).max():.3g} m from the origin; at most "
-                f"{MAX_COORDINATE:g} m are allowed: check the unit of the file, or give a scale"
+                f"{file}: part '{name}' has a coordinate of {np.abs(vertices).max():.3g} m; at "
+                f"most {MAX_COORDINATE:g} m are allowed: check the unit of the file, or give a "
+                "scale"
             )
         vertices, faces = _joined(vertices, faces)
         if not len(faces):
@@ -146,7 +147,7 @@ def _read(
             )
         parts.append(CadPart(name, tuple(names), file, vertices, faces, raw.color, raw.sized))
     if not parts:
-        raise BrazoError(f"{file}: has no triangles")
+        raise BrazoError(f"{file}: the file has no triangles")
     return parts
 
 

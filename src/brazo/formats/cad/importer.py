@@ -245,7 +245,10 @@ def _in_body(part: CadPart, estimate: PartEstimate, match: Match, frames: Array)
 def _bodies(
     placed: Sequence[_Placed], output: Path, pieces: int, progress: Progress | None
 ) -> tuple[dict[str, bytes], dict[str, Any]]:
-    """Return the contents of the mesh files by file name, and the `parts` fields by field name."""
+    """Return the contents of the mesh files, and the new lists of parts for the robot file.
+
+    The contents are given by file name, the lists by field, such as `joints[0].parts`.
+    """
     folder, taken = mesh_folder(output).name, set()
     files: dict[str, bytes] = {}
     parts: dict[str, list[dict[str, Any]]] = {}

@@ -1,8 +1,9 @@
 """Assignment of CAD parts to links, by their names or by the user's mapping.
 
-Names are compared without case, separators and instance numbers (`Arm_1:2`, `1 arm-1`, `ARM-01`). A
-name is compared first with the names of the links and joints of the robot; a joint stands for the
-link that it moves.  Then it is searched for these words:
+Names are compared without case, separators, leading zeros and instance numbers, such as `:2` in
+`Arm_1:2` and the last `-1` in `1 arm-1`.  The name of a part is compared first with the names of
+the links and joints of the robot; a joint stands for the link that it moves.  Then the name is
+searched for these words:
 
     base, pedestal, foot, stand                   the base
     flange, effector, gripper, clamp, tool, hand, finger, jaw
@@ -10,10 +11,11 @@ link that it moves.  Then it is searched for these words:
     shoulder, waist, column, turret, carousel     the first link
     forearm, lower arm                            the third link
     upper arm                                     the second link
-    arm N, N arm                                  link N; link N + 1 if a part has a word of the
-                                                  first link
+    arm N, N arm                                  link N; link N + 1 if the name of any part has
+                                                  a word of the first link
     link N, axis N, joint N, segment N, body N    link N; also j N, l N, a N
-    wrist                                         the last link but one, of at least three links
+    wrist                                         the last link but one, if the robot has
+                                                  three or more moving links
 
 The first match of this list is used.  N is a number, or a word from "first" to "sixth".
 """

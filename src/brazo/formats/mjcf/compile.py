@@ -22,11 +22,11 @@ from brazo.model.inertia import principal
 def mujoco_model(model: TreeModel, *, kinematic: bool = False) -> Any:
     """Return a `mujoco.MjModel` without geoms, with one MuJoCo body per body of the model.
 
-    MuJoCo body 0 is the world, so body i of the model is MuJoCo body i + 1, if the bodies of the
-    model are in depth-first order.  If the base of the model is named "world", body i is MuJoCo
-    body i.  `qpos` has an entry for every joint, including mimic joints.  `kinematic=True` accepts
-    a robot with unknown inertias and keeps placeholder values for them; otherwise BrazoError is
-    raised.
+    MuJoCo body 0 is the world, so body i of the model is MuJoCo body i + 1.  If the base of the
+    model is named "world", it is MuJoCo body 0, and body i is MuJoCo body i.  In both cases the
+    bodies of the model must be in depth-first order.  `qpos` has an entry for every joint,
+    including mimic joints.  `kinematic=True` accepts a robot with unknown inertias and keeps
+    placeholder values for them; otherwise BrazoError is raised.
     """
     mujoco = engine()
     if model.missing_inertia and not kinematic:

@@ -27,7 +27,7 @@ def axis_and_place(joint: Joint, after: Array) -> tuple[Array, Array]:
 
 
 def near_carriers(model: TreeModel, i: int, folded: Container[int] = ()) -> list[int]:
-    """Return the nearest ancestors of body i, which may overlap with it: at most `APART` of them.
+    """Return the `APART` nearest ancestors of body i (fewer near the base); they may overlap it.
 
     Bodies in `folded` are skipped; they have no MuJoCo body of their own.
     """

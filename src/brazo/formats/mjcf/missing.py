@@ -55,7 +55,7 @@ def _take_out(spec: Any, path: Path) -> tuple[tuple[str, ...], list[Any]]:
     mujoco = engine()
 
     def is_file(folder: str, name: str) -> bool:
-        """Return whether a file exists; `folder` is relative to the folder of the MJCF file."""
+        """Return whether the file `name` exists in `folder`, relative to the MJCF file."""
         name = re.split(r"[/\\]", name)[-1] if spec.strippath else name
         return is_regular(path.parent / (folder or "") / name)
 

@@ -82,7 +82,8 @@ def read_mjcf(
 
     `tip` is the name of the body or site that carries the tool.  By default it is the one that the
     file stores as `brazo:tip`, otherwise `brazo.formats.tip` selects it.  A file with the root
-    element <robot> is read as URDF, with the xacro `arguments`; MJCF ignores them.
+    element <robot> is read as URDF, with `arguments` as its xacro arguments.  For MJCF they are
+    ignored.
     """
     path = Path(path)
     data = read_bytes(path)

@@ -89,15 +89,16 @@ class _Sum:
                     declared = self.models.setdefault(name or "", [])
                     declared += [(path, file) for file in files]
             for file in files:
+                if file in self.roots:
+                    continue
                 if len(self.roots) > _MAX_FILES:
                     raise BrazoError(
                         f"{self.main}: includes or attaches more than {_MAX_FILES} files"
                     )
-                if file not in self.roots:
-                    self._collect(parse_xml(read_bytes(file), file)[0], file)
+                self._collect(parse_xml(read_bytes(file), file)[0], file)
 
     def _require_regular_files(self, root: Element, path: Path) -> None:
-        """Raise BrazoError if a file that MuJoCo may open is a pipe or device: it could block."""
+        """Raise BrazoError if MuJoCo may open a pipe or device; reading it could block."""
         names = {
             name.strip()
             for element in elements(root)
@@ -152,14 +153,18 @@ class _Sum:
     def _attached(self, name: str, path: Path) -> list[Path]:
         """Return the files of the attached model `name`.
 
-        The declaration in the file `path` is used; if there is none, those in other files.
+        The declaration in the file `path` is used; if there is none, the declarations in other
+        files are used.
         """
         declared = self.models.get(name, [])
         own = [file for owner, file in declared if owner == path]
         return own or [file for _, file in declared if file not in self.open]
 
     def _largest(self, files: list[Path]) -> _Size:
-        """Return the largest number of items and of bytes in one of the files; 0 without files."""
+        """Return the max number of items and the max number of bytes of the files.
+
+        MuJoCo reads only one of the files, but it is not known which.  Without files, both are 0.
+        """
         sizes = [_Size(), *(self._document(file) for file in files)]
         return _Size(max(size.items for size in sizes), max(size.bytes for size in sizes))
 

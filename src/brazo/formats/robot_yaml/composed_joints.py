@@ -4,10 +4,10 @@
     ball        rotations about z, then x and y   R = Rz(q₁) Rx(q₂) Ry(q₃), singular at q₂ = ±90°
     planar      translations along y and x, then a rotation about z; only as the first joint
 
-x, y and z are the axes of the frame before the joint.  At zero, the frame after the joint is that
-of a revolute joint with the same d, a, alpha and offset.  When a file is read, each such joint is
-replaced by D-H rows with one coordinate each (`wrist/z`, `wrist/y`).  The links between them are
-massless.  The rows are:
+The first axis is an axis of the frame before the joint.  Each further axis moves with the
+coordinates before it.  At zero, the frame after the joint is that of a revolute joint with the same
+d, a, alpha and offset.  When a file is read, each such joint is replaced by D-H rows with one
+coordinate each (`wrist/z`, `wrist/y`).  The links between them are massless.  The rows are:
 
     universal   Rz(q₁ + offset) Tz(d) Rx(−90°) · Rz(q₂) Tx(a) Rx(alpha + 90°)
     ball        Rz(q₁ + offset + 90°) Tz(d) Rx(90°) · Rz(q₂ + 90°) Rx(90°)
@@ -53,7 +53,8 @@ def expanded(root: Field) -> Field:
         of_type = block.mapping()["type"]
         if "convention" in fields and fields["convention"][1].value != "standard":
             of_type.fail(
-                f"a {kind} joint needs the standard convention; write its D-H rows instead"
+                f"a {kind} joint is only allowed in the standard D-H convention; write its D-H "
+                "rows instead"
             )
         if kind == "planar":
             if rows:

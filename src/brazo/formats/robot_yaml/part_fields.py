@@ -121,7 +121,7 @@ def read_mesh(
     The path is relative to the folder of the robot or cell file, and the mesh must be inside this
     folder; a cell file may also use an absolute path.  A path such as `library:NAME` refers to a
     mesh that ships with brazo.  `scale` is a field with one number, or one number per axis.
-    `names` are the parameters that it may use.  `what` is "robot file" or "cell file".
+    `names` are the parameters that `scale` may use.  `what` is "robot file" or "cell file".
     """
     path = _mesh_path(field, what)
     if scale is not None and scale.is_list:

@@ -50,7 +50,7 @@ class Budget:
     def _refuse(self, field: str, words: str) -> NoReturn:
         raise BrazoError(
             f"the expanded file has more than {getattr(Budget(), field)} {words}, the maximum; "
-            "check for a macro or property that calls itself or doubles repeatedly"
+            "check for a macro that calls itself, or a property whose value doubles repeatedly"
         )
 
 

@@ -120,7 +120,7 @@ def _replaced(
 def _counted(xacro: Any, budget: Budget) -> dict[str, Any]:
     """Return replacements, by name, for the xacro functions that can enlarge a file.
 
-    They subtract from the budget what they do, and raise BrazoError if a limit is exceeded.
+    They subtract the cost of each call from the budget and raise BrazoError if a limit is exceeded.
     """
     eval_all, eval_text, grab_macro, parse = (
         getattr(xacro, name) for name in ("eval_all", "eval_text", "grab_macro", "parse")

@@ -54,10 +54,10 @@ def global_symbols(
     say: Callable[..., None],
     budget: Budget,
 ) -> dict[str, Any]:
-    """Return the predefined names for `${...}`, in the data structure of xacro.
+    """Return the functions, constants and namespaces that `${...}` can use, by name.
 
-    `find(name)` returns the folder of a package.  `say(*words)` is called for each message that the
-    file prints.
+    `find(name)` returns the folder of a package.  `say(*words)` is called if an expression calls
+    `xacro.message`, `xacro.warning` or `xacro.error`.
     """
     import xacro
 

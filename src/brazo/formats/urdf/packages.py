@@ -70,9 +70,9 @@ class Packages:
     def own_folders(self) -> list[Path]:
         """Return the folders from which the robot description may read data.
 
-        These are the folder of the description, the folders given by the caller, and those parent
-        folders and packages found so far that have a `package.xml`.  A parent folder that only has
-        the same name as a package (such as `etc`) is not included.
+        These are the folder of the description and the folders given by the caller.  The parent
+        folders, and the packages found so far, are included only if they have a `package.xml`: a
+        parent folder such as `etc` may have the name of a package by chance.
         """
         up = [self.folder, *list(self.folder.parents)[:_LEVELS_UP]]
         found = [*up, *(folder for folder in self._known.values() if folder is not None)]

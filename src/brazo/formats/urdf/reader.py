@@ -121,7 +121,7 @@ def _links(document: Document, connections: list[Connection]) -> list[FileLink]:
 
 
 def _note_copies(document: Document, links: list[FileLink], connections: list[Connection]) -> None:
-    """Add a warning if three or more, and most, moving links have exactly the same inertia.
+    """Add a warning if most moving links, and at least three, have exactly the same inertia.
 
     Such inertias are probably placeholders.
     """
@@ -216,10 +216,11 @@ def _mimic(document: Document, joint: Element) -> Mimic | None:
 
 
 def _without_idle_mimics(document: Document, connections: list[Connection]) -> list[Connection]:
-    """Return the connections; joints that mimic a fixed joint become fixed, and so on in chains.
+    """Return the connections, with each joint that mimics a fixed joint changed to a fixed joint.
 
-    The value of a fixed joint of the file is 0.  A joint that becomes fixed has the value
-    multiplier · (value of the joint that it mimics) + offset.
+    Joints that mimic a changed joint are changed too.  A joint that is fixed in the file has the
+    value 0.  A changed joint has the value multiplier · (value of the joint that it mimics) +
+    offset.
     """
     values = {c.name: 0.0 for c in connections if c.kind == "fixed"}
     moving = [c for c in connections if c.kind != "fixed"]

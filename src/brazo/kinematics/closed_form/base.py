@@ -13,8 +13,8 @@ The mathematics of a family is its `formula`. It works for any scalar type of `b
 (floats, NumPy arrays, graph nodes), so it uses `where` instead of `if`. It returns one `Candidate`
 per slot, even if the target is out of reach. `compiled.py` adds the parts that all families have in
 common: Newton refinement, errors by forward kinematics, joint limits and the choice of the best
-branch. For `Robot.ik` this graph is compiled to machine code. `ClosedForm.solve` evaluates it with
-NumPy.
+branch. The result is an expression graph. For `Robot.ik` it is compiled to machine code.
+`ClosedForm.solve` evaluates it with NumPy.
 
 In formulas, a condition is a value that is ≥ 0 where the condition holds.
 """
@@ -110,9 +110,9 @@ class BranchKernel(Protocol):
 
     @property
     def entry(self) -> Callable[..., Any]:
-        """Function (T, q0, rule) for one target; it returns q, branch and best in one vector.
+        """Function (T, q0, rule) that returns all branches of one target as one vector.
 
-        `compiled.py` describes the inputs and the layout of the result.
+        `compiled.py` describes the inputs and the layout of the vector.
         """
         ...
 
@@ -156,7 +156,7 @@ class ClosedForm(ABC):
 
         T consists of nine scalars for the rotation (row by row) and three for the position. q0
         contains n start values, which are used for joints that the target does not determine.
-        Where `given` ≥ 0, the user specified them; otherwise they are 0.
+        `given` is ≥ 0 where the user specified q0; elsewhere q0 is 0.
         """
 
     def errors(self, turns: Sequence[Any], p: Sequence[Scalar]) -> tuple[Scalar, Scalar, Scalar]:

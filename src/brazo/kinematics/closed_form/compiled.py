@@ -14,14 +14,14 @@ Outputs for one target, concatenated to one vector (allocating one array is fast
     branch (B, 5)   1 if the branch reaches the target; joints out of limits (bit i: joint i);
                     position error (m); orientation error (rad); distance max |q − q0|
     best   n + 5    q of the best branch; its slot (−1 if there is none); its position error and
-                    orientation error; 1 if T is a pose; 1 on success (T is a pose and the best
-                    branch reaches it)
+                    orientation error; 1 if T is a pose; 1 on success (T is a pose, and there is
+                    a best branch with an accepted orientation)
 
 The batch kernel returns `BranchRows` instead, which needs less memory traffic.
 
-The best branch is chosen from the allowed branches that reach the target within the limits. Of
-these branches, those with the smallest orientation error (up to the tolerance) are kept, and the
-nearest to q0 is chosen.
+The best branch is chosen from the allowed branches that reach the target within the limits.
+Branches whose orientation error exceeds the smallest one by more than the tolerance are discarded.
+Of the others, the nearest to q0 is chosen.
 
 Closed forms lose precision near double roots (a stretched arm). They are also inexact for arms with
 axes that are only nearly parallel or nearly intersect, because the formulas treat these axes as
@@ -131,7 +131,10 @@ class BranchGraph:
 
     @cached_property
     def _single(self) -> Kernel:
-        """Kernel for one target: (T, q0, rule) -> q, branch and best in one vector."""
+        """Kernel for one target: (T, q0, rule) -> one vector with `q`, `branch` and `best`.
+
+        The module docstring describes the inputs and outputs.
+        """
         graph, outputs = self.built
         found = [x for part in outputs.values() for x in part]
         fixed = FixedEntry(first=(4, 4), view=(self.branches, self.n))
@@ -276,8 +279,8 @@ def _turned(
     """Return a dict with (angle, bit, distance) for each distinct joint value (cos, sin).
 
     The keys are (joint, cos, sin). The angle is shifted by full turns into the limits. The bit is
-    2**joint if the angle is out of the limits, otherwise 0. The distance is that from the start
-    value. `each[i]` contains the values of joint i in all candidates. Joint i is included if
+    2**joint if the angle is out of the limits, otherwise 0. The distance is |angle − start
+    value|. `each[i]` contains the values of joint i in all candidates. Joint i is included if
     `pairs[i]` is True, which means that all these values are (cos, sin).
     """
     sets: dict[Any, list[Scalar]] = {}
@@ -299,7 +302,7 @@ def _turned(
 
 
 def split(found: Array, branches: int, n: int) -> tuple[Array, Array, Array]:
-    """Split a kernel's result (..., size) into views q (..., B, n), branch (..., B, 5) and best."""
+    """Split a kernel's result into views q (..., B, n), branch (..., B, 5), best (..., n + 5)."""
     lead, middle = found.shape[:-1], branches * n
     end = middle + 5 * branches
     return (

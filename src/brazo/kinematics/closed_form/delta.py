@@ -139,7 +139,8 @@ def ik(shape: DeltaShape, P: ArrayLike) -> tuple[Array, Array]:
 def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
     """Return branch indices (...) into `BRANCH_NAMES` at θ (..., 3).
 
-    P (..., 3) is the centre of the platform; if it is None, the lower one at θ is used.
+    P (..., 3) is the centre of the platform. If it is None, the lower of the two possible centres
+    at θ is used.
     """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
@@ -151,8 +152,9 @@ def branch_of(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -
 def jacobian(shape: DeltaShape, theta: ArrayLike, P: ArrayLike | None = None) -> Array:
     """Return dP/dθ (..., 3, 3) in m/rad at θ (..., 3).
 
-    P (..., 3) is the centre of the platform; if it is None, the lower one at θ is used. The result
-    is infinite or NaN at singularities, where the directions of the rods are linearly dependent.
+    P (..., 3) is the centre of the platform. If it is None, the lower of the two possible centres
+    at θ is used. The result is infinite or NaN at singularities, where the directions of the rods
+    are linearly dependent.
     """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)
@@ -173,8 +175,8 @@ def loop_frames(
 ) -> LoopFrames:
     """Return the poses of arms, rods and platform at θ (..., 3).
 
-    P (..., 3) is the centre of the platform; if it is None, the lower one at θ is used.
-    `rod_spacing` (m) is the distance between the two rods of an arm.
+    P (..., 3) is the centre of the platform. If it is None, the lower of the two possible centres
+    at θ is used. `rod_spacing` (m) is the distance between the two rods of an arm.
     """
     theta = np.asarray(theta, dtype=float)
     P = fk(shape, theta)[0][..., 0, :] if P is None else np.asarray(P, dtype=float)

@@ -412,7 +412,7 @@ def angles_of_null_vector(v: Vector) -> list[tuple[Scalar, Scalar]]:
 def _double_angle(pairs: list[tuple[Scalar, Scalar]]) -> tuple[Scalar, Scalar]:
     """Return (sin θ, cos θ) times a common factor.
 
-    Each of `pairs` is a multiple of (cos θ/2, sin θ/2).
+    Each of `pairs` is a multiple of (cos(θ/2), sin(θ/2)).
     """
     sine, cosine = 2.0 * (pairs[0][0] * pairs[0][1]), _difference(*pairs[0])
     for a, b in pairs[1:]:

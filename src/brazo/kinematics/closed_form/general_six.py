@@ -227,7 +227,7 @@ class SixSolutions(NamedTuple):
     def joined(self, other: SixSolutions, some: Array) -> SixSolutions:
         """Return these solutions and those of `other` together, without duplicates.
 
-        `some` are the indices in this object of the targets that `other` solved.
+        Target i of `other` is target `some[i]` of this object.
         """
         rows = np.concatenate([self.rows, some[other.rows]])
         order = np.argsort(rows, kind="stable")

@@ -13,9 +13,10 @@ without loss of precision where the arm is stretched or folded.
 
 An arm with few joints cannot reach every orientation. `nearest_turn` and `nearest_two_turns` return
 the rotation with the smallest angle to a target rotation R: about an axis a, or about b and then
-about a (a ⊥ b). This rotation maximises the dot product of the unit quaternions, which is linear in
-(cos ψ/2, sin ψ/2). For two rotations it is bilinear in (cos ψ/2, sin ψ/2) and (cos θ/2, sin θ/2).
-With c = a × b the angles are the directions of the plane vectors
+about a (a ⊥ b). This rotation maximises the dot product of its unit quaternion with that of R. For
+one rotation, by ψ, the product is linear in (cos(ψ/2), sin(ψ/2)). For two rotations, by θ about b
+and ψ about a, it is bilinear in (cos(ψ/2), sin(ψ/2)) and (cos(θ/2), sin(θ/2)). With c = a × b the
+angles are the directions of the plane vectors
 
     about a:            ψ: (tr R − a·R a, a·vee R)
     about b, then a:    ψ: (b·R b, c·R b),    θ: (a·R a, a·R c).
@@ -95,9 +96,10 @@ class ParallelJoints:
 
     @staticmethod
     def of(chain: Chain, joints: int) -> ParallelJoints | str:
-        """Return the geometry of the first `joints` joints of a chain, or a reason as text.
+        """Return the geometry of the first `joints` joints of a chain.
 
-        The text explains why these joints are not parallel joints of which one is prismatic.
+        They must be parallel, and exactly one of them prismatic. Otherwise the result is a text
+        with the reason.
         """
         kinds = chain.kinds[:joints]
         directions, points = chain.home_axes

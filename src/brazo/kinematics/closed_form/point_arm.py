@@ -55,10 +55,10 @@ def recognise(chain: Chain) -> PointArm | Mismatch:
 
 
 def places(chain: Chain, point: Array) -> bool:
-    """Return True if joints 1 to 3 can move a point of the tool in all directions.
+    """Return whether joints 1 to 3 can move a point of the tool in all directions.
 
-    `point` (4,) is in the tool frame (homogeneous coordinates). The result is False if the point
-    cannot be moved in all directions in any configuration, e.g. with three parallel axes.
+    `point` (4,) is in the tool frame (homogeneous coordinates). The result is True if this is
+    possible in at least one of 16 random configurations. It is False e.g. for three parallel axes.
     """
     q = np.random.default_rng(0).uniform(-3, 3, (16, chain.n))
     frames = chain.frames(q)
@@ -84,7 +84,10 @@ class NamedArm:
 
     @property
     def solvable(self) -> bool:
-        """True if the arm has a closed form; always for R-R-R (R-R-P: `SlidingArm.solvable`)."""
+        """True if the arm has a closed form.
+
+        Every R-R-R arm has one. For R-R-P arms see `SlidingArm.solvable`.
+        """
         return not isinstance(self.core, SlidingArm) or self.core.solvable
 
     def solve(self, p: Vector, free: list[Pair]) -> list[tuple[Pair, Pair, Scalar, Scalar]]:

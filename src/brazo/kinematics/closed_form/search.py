@@ -1,9 +1,9 @@
 """Minimisation of functions of one angle, for many functions at once.
 
-The angle is searched on a grid over the circle. Finer grids around the best angle then refine it. A
-function returns infinity at infeasible angles, so the result is feasible if any evaluated angle is
-feasible. Feasible arcs that are narrower than the grid are found if `edges` contains their end
-points.
+Each function is evaluated on a grid over the circle, then on finer grids around the angle with the
+smallest value. A function returns infinity at infeasible angles, so the result is feasible if any
+evaluated angle is feasible. Feasible arcs that are narrower than the grid are found if `edges`
+contains their end points.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def lowest_on_circle(
 
 
 def _pick(f: Callable[[Array], Array], angles: Array) -> tuple[Array, Array]:
-    """Return the best angle in each row of `angles` (count, K), and its value."""
+    """Return the angle with the smallest f in each row of `angles` (count, K), and this f."""
     values = f(angles)
     lowest = np.argmin(values, axis=1)[:, None]
     pick = (np.take_along_axis(part, lowest, axis=1)[:, 0] for part in (angles, values))

@@ -20,6 +20,8 @@ LOOK_EVERY = 0.25  # s, polling interval while paused: a Python program may move
 # s, min interval of scene updates of a running simulation while every page renders in software:
 # such a page renders fewer frames a second than the lab could send.
 SOFTWARE_EVERY = 0.05
+# s, min interval of frames of a running simulation while no page renders with a graphics card.
+FRAME_EVERY = 0.05
 
 
 class Display:
@@ -43,6 +45,7 @@ class Display:
         self._dirty = True
         self._undrawn = False  # whether the scene has yet to show the last frame
         self._draw_due = 0.0  # monotonic time, s
+        self._frame_due = 0.0  # earliest next frame of a running simulation (monotonic time, s)
         channel.put({"choices": choices(), "view/fov": FIELD_OF_VIEW_DEG})
         channel.on("panels-shown", self._panels_shown, list, free=True)
         channel.on("software-rendering", self._software_rendering, bool, free=True)
@@ -155,21 +158,24 @@ class Display:
         `due` is the earliest time of the next frame (monotonic clock, s).
         """
         running = self._session.shown.player.running
-        awake = self._dirty or running or self._undrawn or self._late()
-        return max(0.0, due - time.monotonic()) if awake else LOOK_EVERY
+        if self._dirty or self._late() or (self._undrawn and not running):
+            return max(0.0, due - time.monotonic())
+        return max(0.0, max(due, self._frame_due) - time.monotonic()) if running else LOOK_EVERY
 
     def frame(self) -> None:
         """Send the changes since the last frame to the pages."""
         sim = self._session.shown
         # The running flag detects a simulation stopped by an error, whose time no longer changes.
         now = (sim.time, self._session.version, sim.player.running)
-        changed = now != self._shown_at or self._dirty
+        early = sim.player.running and time.monotonic() < self._frame_due
+        changed = self._dirty or (now != self._shown_at and not early)
         if not changed and not self._undrawn and not self._late():
             return
         if changed:
             if self._dirty or not sim.player.running:
                 self._draw_due = 0.0
             self._shown_at, self._dirty, self._undrawn = now, False, True
+            self._frame_due = time.monotonic() + FRAME_EVERY if self._all_software() else 0.0
             self._pending = {panel.id for panel in self.shown_panels}
             snapshot = SceneSnapshot.of(sim)
             self._draw_state(snapshot)
@@ -208,11 +214,14 @@ class Display:
         now = time.monotonic()
         if now < self._draw_due:
             return
-        pages = self._channel.pages
-        software = bool(pages) and all(page.software for page in pages)
+        software = bool(self._channel.pages) and self._all_software()
         self._undrawn, self._draw_due = False, now + SOFTWARE_EVERY if software else 0.0
         self._notices.guard(lambda: self._scene.place(snapshot.poses))
         self._view.update(snapshot)
+
+    def _all_software(self) -> bool:
+        """Return whether no connected page renders with a graphics card."""
+        return all(page.software for page in self._channel.pages)
 
     def _draw(self) -> None:
         sim = self._session.shown

@@ -126,7 +126,7 @@ class ImportedFiles:
         return self._offer(list(files))
 
     def shown(self, text: object) -> str:
-        """Return a message without the path of the import folder, which the user does not know."""
+        """Remove the path of the import folder, which is unknown to the user, from a message."""
         if self._folder is None:
             return str(text)
         for folder in (self._folder, self._folder.resolve()):

@@ -203,10 +203,10 @@ class Lab:
     def open(self, source: Any, before: Callable[[], None] | None = None, ask: str = "") -> None:
         """Open another cell, robot, file or simulation; block until it is open.
 
-        `before` is called when the source is loaded, before the current cell is closed.  If
-        `before` raises, the current cell stays open.  `ask` is the name of the source in a question
-        to the user.  If `ask` is not empty and unsaved work would be lost, a page asks the user for
-        confirmation, and this method returns as soon as the question is shown.
+        `before` is called after the source was loaded, before the user is asked and before the
+        current cell is closed.  If `before` raises, the current cell stays open.  If `ask` is not
+        empty and unsaved work would be lost, a page asks the user for confirmation, and this method
+        returns as soon as the question is shown.  `ask` is the name of the source in this question.
         """
         opening = opening_of(source, self.saving.keep, self.saving.project)
 
@@ -246,7 +246,7 @@ class Lab:
         self.notices.say(text, kind)
 
     def stop_motion(self) -> None:
-        """STOP: brake every robot within its limits, pause programs, cancel pending requests."""
+        """STOP: brake all robots as fast as their limits allow, pause programs, cancel requests."""
         self.channel.halt()
         self._stop_now()
 

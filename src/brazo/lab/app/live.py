@@ -1,10 +1,10 @@
 """The last minute of every signal, for live plots and displays.
 
 A background task copies one row of raw engine data into a block every `EVERY` seconds of simulated
-time.  A copy takes about 6 µs, in one step out of ten.  The lab's thread exchanges the filled block
-for an empty one, which does not delay a step.  It then computes the signals
-(`brazo.simulation.signals`) of all new rows at once, without holding the lock.  The cost for the
-simulation loop does not depend on which plots are visible.
+time.  A copy takes about 6 µs.  The lab's thread exchanges the filled block for an empty one, which
+does not delay a step.  It then computes the signals (`brazo.simulation.signals`) of all new rows at
+once, without holding the simulation's lock.  The cost for the simulation loop does not depend on
+which plots are visible.
 
     live = context.live
     live.collect()                      on the lab's thread

@@ -166,7 +166,7 @@ class ProjectSaving:
             self._notices.announce(f"work was not restored: {error}{note}", "error")
 
     def _recordings(self, project: Project | None) -> Any:
-        """Recordings folder of a named project; otherwise None, which means the user's folder."""
+        """Recordings folder of a named project; otherwise None, for the default folder."""
         if project is None or home.is_untitled(project.folder):
             return None
         return project.folder / RECORDINGS

@@ -35,7 +35,7 @@ class Selection:
 
 
 class Listener(Protocol):
-    """Callbacks of a session; each is called after the change."""
+    """Callbacks that a session calls after it changed."""
 
     def cell_opened(self) -> None:
         """Called after another cell or recording was opened."""
@@ -141,7 +141,7 @@ class Session:
             self.listener.selection_changed()
 
     def on_rename(self, listener: Callable[[Mapping[str, str]], None], every: bool = False) -> None:
-        """Call `listener(renamed)` after each rename of robots, also if undo causes it.
+        """Call `listener(renamed)` after robots were renamed, including by undo.
 
         `renamed` maps old names to new ones.  If `every` is true, the listener is also called for
         renamed bodies, fixtures, chutes and frames.  The listener is called before the panels are

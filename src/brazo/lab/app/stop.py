@@ -52,7 +52,7 @@ class Stopper:
 
 
 class Brakes:
-    """Brakes the robots of a simulation within their limits; thread-safe."""
+    """Brakes the robots of a simulation as quickly as their limits allow; thread-safe."""
 
     def __init__(self) -> None:
         self._stop_all = StopAll()

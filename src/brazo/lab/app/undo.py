@@ -1,4 +1,4 @@
-"""`Undo`: handles the undo and redo events of the pages, and publishes which edits they affect."""
+"""`Undo`: handles the undo and redo events, and publishes the labels of the edits they affect."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Each panel lists its unsaved work (`Panel.unsaved`): taught points, trajectories, dimensions, gains,
 a running program.  Before another cell, robot or file is opened, a page asks the user to save the
 work (as one file, or several in a .zip), to discard it, or to cancel.  There is no dialog if no
-work would be lost, or if a program calls `Lab.open` without `ask`.
+work would be lost, or if `Lab.open` is called without `ask`.
 """
 
 from __future__ import annotations

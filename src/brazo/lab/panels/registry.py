@@ -1,4 +1,4 @@
-"""Discovery of the panels: each folder next to this file contains one, except `common`."""
+"""Discovery of the panels: each subfolder of `panels` contains one panel, except `common`."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Colors:
             self._send()
 
     def select(self, bodies: frozenset[int]) -> None:
-        """Highlight the bodies with these indices as selected, instead of the last selection."""
+        """Highlight the bodies with these indices as selected, and no others."""
         if bodies != self._selected:
             self._selected = bodies
             self._send()

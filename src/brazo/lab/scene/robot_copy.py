@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RobotCopy:
-    """Drawing of a robot below the scene node `name`.
+    """Drawing of a robot; its scene nodes are children of the node `name`.
 
     `color` is the colour of all parts; if it is None, each part has its own colour.  Use only on
     the lab's thread.

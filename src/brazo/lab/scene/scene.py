@@ -1,4 +1,4 @@
-"""`Scene`: draws a world with one scene node per body, its parts as children, and the floor.
+"""`Scene`: draws the floor and the bodies of a world; each body is one scene node.
 
 The scene has no clock of its own: it is given poses, and sends those that changed to the pages.
 Nodes are placed directly in the world frame, without a chain of parents, so that the drawn poses

@@ -333,7 +333,7 @@ class Page:
 def full(what: str) -> str:
     """Message for a connection that is rejected because too many pages or 3D views are open.
 
-    `what` is the plural of what is open.
+    `what` is "pages" or "3D views".
     """
     return f"too many open {what}: the maximum is {MAX_PAGES}; close one, then reload"
 

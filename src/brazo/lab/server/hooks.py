@@ -63,8 +63,8 @@ def start(
 ) -> Any:
     """Run viser on a listening socket, and return the `viser.ViserServer`.
 
-    `answer` is called for every HTTP request and returns the response; None for a websocket that
-    may be opened.  `own` maps paths to the handlers of the lab's own websockets.  `refused(key)` is
+    `answer` is called for every HTTP request.  It returns the response, or None to accept a
+    websocket.  `own` maps paths to the handlers of the lab's own websockets.  `refused(key)` is
     called when a message of a view-only page is refused.  Connections that exceed `LIMITS` are
     closed, unless their page is in control.
     """

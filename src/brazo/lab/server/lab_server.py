@@ -28,8 +28,7 @@ PORTS_TO_TRY = 100
 class LabServer:
     """Web server of the lab: viser with access checks, the lab's page, channel and transfers.
 
-    `note` is a message if the requested port was not available and another one is used; otherwise
-    empty.
+    `note` states why the requested port is not used; it is empty if that port is used.
     """
 
     def __init__(self, host: str, port: int, requests: Requests, token: bool = False) -> None:

@@ -6,8 +6,8 @@ page sends event, file name and size (`["robots/upload", "arm.yaml", 812]`), the
 pieces.
 
 An upload is rejected with a message before its content is received if the file is too large, if the
-panel does not accept its suffix, or if the page is not in control.  Whether the page is in control
-and the panel is shown is checked again after the transfer, because either may have changed.
+panel does not accept its suffix, or if the page is not in control.  After the transfer, the lab
+checks again that the page is in control and that the panel is shown.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class StationLab(Lab):
             self.channel.on(event, partial(self._refuse, reason), *kinds)
 
     def _refuse(self, reason: str, *_: Any) -> None:
-        raise BrazoError(f"{reason}; STOP (space bar) stops its robot")
+        raise BrazoError(f"{reason}; to stop the robot, use STOP (space bar)")
 
     def _open_shipped(self, name: str) -> None:
         raise BrazoError(

@@ -5,9 +5,9 @@ arithmetic on fixed memory.  `NativeSteps` makes such steps ("native steps") in 
 the controllers to the recorded row.  It makes several steps in one call if no Python code has to
 run between them.  Two cases remain in Python:
 
-* whole steps with a part that has no native implementation: exact mode, friction computed by
-  formula, loops of a Delta, welding grippers, controllers in Python, ideal positioning, faults of
-  encoders and commands;
+* whole steps with a part that has no native implementation: exact mode, Coulomb friction
+  computed in `brazo.world.friction`, loops of a Delta, welding grippers, controllers in Python,
+  ideal positioning, faults of encoders and commands;
 * the second half of a step with an event: a contact begins or ends, a gripper grasps or releases
   a body, or the engine issues a warning.
 

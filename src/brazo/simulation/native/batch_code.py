@@ -100,7 +100,7 @@ def _steps() -> str:
 
 
 def _next() -> str:
-    """Return LLVM code that writes the next reference of each robot, as `Sampled.advance`."""
+    """Return LLVM code that writes the next reference of each robot, like `Sampled.advance`."""
     f = Flow("define internal void @brazo_next(ptr %s)")
     robots = f.get("ptr", "%s", BATCH.robots)
     with f.each(f.get("i64", "%s", BATCH.robot_count)) as i:
@@ -188,7 +188,7 @@ def _controllers() -> str:
 
 
 def _before() -> str:
-    """Return LLVM code that stores the state before a step, as `RawRows.before`."""
+    """Return LLVM code that stores the state before a step, like `RawRows.before`."""
     f = Flow("define internal void @brazo_before(ptr %s, ptr %world)")
     row = f.get("i64", "%s", BATCH.row)
     now = f.load("double", f.get("ptr", "%world", WORLD.time))
@@ -208,7 +208,7 @@ def _before() -> str:
 
 
 def _after() -> str:
-    """Return LLVM code that stores the results of a step, as `RawRows.after`."""
+    """Return LLVM code that stores the results of a step, like `RawRows.after`."""
     f = Flow("define internal void @brazo_after(ptr %s, ptr %world)")
     model, data = (f"ptr {f.get('ptr', '%world', place)}" for place in (WORLD.model, WORLD.data))
     f.call("void", f.get("ptr", "%s", BATCH.sum_contacts), model, data)

@@ -153,10 +153,10 @@ class _Slots:
         return (2 * gripper + side) * self.bodies + body
 
     def write(self, rows: Array, gripper: int, reader: GraspReader, sensordata: Array) -> None:
-        """Fill the table `rows` of the gripper with index `gripper`; it has one row per body.
+        """Fill `rows`, the table of the gripper with index `gripper`.
 
-        A row contains the slots of the two pads, the address of the sensor of the finger direction,
-        and the kind of shape.
+        The table has one row per body.  A row contains the slots of the two pads, the address
+        of the sensor of the finger direction, and the kind of shape.
         """
         sensors = reader.gripper.sensors
         assert sensors is not None

@@ -1,4 +1,4 @@
-"""Reach task of a robot in a cell, with contacts: bodies, chutes and other robots.
+"""Reach task of a robot in a cell, with contacts with bodies, chutes and other robots.
 
 The action is a joint velocity, as a fraction of the max speed.  The integral of the velocity is the
 reference of the robot's controller.  The other robots hold their poses.  Each environment has a

@@ -1,4 +1,4 @@
-"""Reach environments without contacts: a single robot, or many robots in one native call."""
+"""Reach environments without contacts: one robot, or many robots that one native call moves."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ReachEnv(Env):
 
 
 class ReachVectorEnv(VectorEnv):
-    """Vector environment of many robots in one native call.
+    """Vector environment of many robots; one native call moves all of them.
 
     Each robot moves exactly (bit for bit) like a `ReachEnv` with the same seed and actions.  After
     an episode has ended, the next step starts a new episode and ignores the action.

@@ -12,9 +12,9 @@ joint positions near the start pose, so the goal is reachable.
 Here scale is the distance of the tool from the z axis of the base at the start pose, at least
 0.1 m.  An episode ends when the goal is reached (terminated) or after `steps` steps (truncated).
 
-With velocity actions the torques are those of computed torque control, M k (v − q̇) + C q̇ + G,
-within the limits of the drives.  All robots move in one native call; joint limits are inelastic
-stops.
+With velocity actions, computed torque control tracks the commanded velocity v with the gain k
+(`GAIN`): the torques are M k (v − q̇) + C q̇ + G, within the limits of the drives.  All robots move
+in one native call; joint limits are inelastic stops.
 """
 
 from __future__ import annotations

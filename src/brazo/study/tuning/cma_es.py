@@ -1,7 +1,8 @@
 """CMA-ES on the logarithms of positive factors (Hansen, The CMA evolution strategy, 2016).
 
-The state follows from the scores of all batches, so a search can be continued from its stored
-trials alone.  A state read from a file would have to be unpickled, which can run foreign code.
+The state of the optimiser is computed again from the scores of all batches, so a search can be
+continued from its stored trials alone.  The state itself is not stored, because reading it would
+need unpickling, which can run foreign code.
 """
 
 from __future__ import annotations

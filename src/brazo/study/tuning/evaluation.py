@@ -114,10 +114,10 @@ class Evaluation:
         return total + (UNSTABLE * self._growth(gains, total[:, 0] < FAILED))[:, None]
 
     def _growth(self, gains: Mapping[str, Array], wanted: Array) -> Array:
-        """Return the spectral radius (sets,) of each unstable gain set, and 0 for other sets.
+        """Return the spectral radius (sets,) of each gain set if it is unstable, else 0.
 
-        Only the sets in the mask `wanted` (sets,) are checked.  If the check raises an error, the
-        result is 2 for all of them.
+        Only the sets in the mask `wanted` (sets,) are checked; the result of other sets is 0.  If
+        the check raises an error, the result of all checked sets is 2.
         """
         found = np.zeros(len(wanted))
         try:
@@ -133,7 +133,7 @@ class Evaluation:
     def loops(self) -> LinearLoops:
         """Linear models of the robot for the stability check.
 
-        The operating points are on all references, and the variants are those of the final check.
+        The operating points are on all references; the plant variants are those of the final check.
         """
         points = [operating_points(r) for r in (*self.references, *self.held_out)]
         q = np.unique(np.concatenate(points).round(12), axis=0)

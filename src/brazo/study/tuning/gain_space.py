@@ -74,8 +74,8 @@ class GainSpace:
     def factors(self, gains: Mapping[str, Any]) -> dict[str, float]:
         """Return the factors that give `gains`, by parameter name, clipped to the search space.
 
-        The factor of a gain that is not in `gains` is 1.  A factor of several entries is the
-        geometric mean of their factors.
+        The factor of a gain that is not in `gains` is 1.  A factor that several entries of a gain
+        share is the geometric mean of their ratios to the starting values.
         """
         found = {}
         for parameter, (gain, mask) in self.parameters.items():

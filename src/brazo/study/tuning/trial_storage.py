@@ -42,7 +42,7 @@ class TrialStorage:
         return [] if self._stored is None else list(self._stored.get_trials(deepcopy=False))
 
     def remember(self, trials: Sequence[Any]) -> None:
-        """Pass stored trials of an earlier call to the sampler."""
+        """Give the sampler trials that an earlier call has stored."""
         with quiet() as optuna:
             self._memory.add_trials([_copy(optuna, trial) for trial in trials])
 

@@ -4,11 +4,11 @@
     result.after.errors["rms_error.tool"], result.improvement
     result.write("controllers.yaml")
 
-Candidates are proposed by Optuna or CMA-ES in batches.  Each batch is simulated in one native call
-per task: all candidates in all cases.  The best candidates are then checked, best first: the
-eigenvalues of the linear loops, and simulations with larger deviations than those of the search.
-The first candidate that passes is returned, or the starting gains if none is better.  If the
-starting gains fail as well, `RunFailed` is raised.
+Candidates are proposed by Optuna or CMA-ES in batches.  One native call per task simulates all
+candidates of a batch in all cases.  The best candidates and the starting gains are then
+checked for stability, lowest score first: by the eigenvalues of the linear loops, and by
+simulations with larger deviations than in the search.  The first gain set that passes is returned.
+If none passes, `RunFailed` is raised.
 """
 
 from __future__ import annotations
@@ -113,12 +113,13 @@ def tune(
 
     Parameters
     ----------
-    robot, controller : names or objects; the gains of the controller are the start.
+    robot, controller : names or objects; the search starts at the gains of the controller.
     tasks, held_out : trajectories of the search and of the comparison, as in `Study`.
     rule : design rule whose gains are checked and returned instead of a search; see
         `brazo.control.design_rules`.
-    objectives : quantities to minimise: "error", "energy", "peak_torque", "jerk"; with several,
-        `front` of the result has the trade-offs, and `after` the smallest product of scores.
+    objectives : quantities to minimise: "error", "energy", "peak_torque", "jerk".  With several
+        objectives, the field `front` of the result has the Pareto front, and `after` has the stable
+        gain set with the smallest product of scores.
     gains, per_joint, span : gains that are searched (default: all gains greater than 0 except "tf"
         and "kt"), whether each joint has a separate factor, and the range of a factor from 1/span
         to span.
@@ -222,7 +223,7 @@ class _Trials:
         self.scores = np.concatenate([self.scores, scores])
 
     def _best(self) -> dict[str, float]:
-        """Return the best of the first candidates, from which CMA-ES starts."""
+        """Return the `given` candidate with the lowest score, at which CMA-ES starts."""
         return self._given[int(self.scores[: len(self._given)].prod(axis=1).argmin())]
 
 

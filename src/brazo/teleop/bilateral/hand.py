@@ -3,8 +3,8 @@
     F = K (x_wanted(t) − x) + D (ẋ_wanted(t) − ẋ)
 
 A relaxed human arm has a stiffness of a few hundred N/m and a damping of about 10 N s/m.  The arm
-yields to the reflected force.  This closes the control loop in which a bilateral scheme must be
-stable.
+yields to the reflected force, and thus closes a control loop through operator and link.  A
+bilateral scheme must be stable in this loop.
 """
 
 from __future__ import annotations

@@ -119,8 +119,8 @@ class SchemeEnd:
         """Finish the cycle that ends at time t (s), with the tool at x (3,).
 
         Return the length of the cycle (s), the displacement (3,) of the tool in the cycle (m), and
-        True if the sums start again, because this is the first cycle or the peer is new or has
-        restarted.
+        whether this side was reset.  In the first cycle, and when the peer is new or has restarted,
+        displacement and energy are measured from this cycle on.
         """
         first = math.isnan(self.t)
         if not (first or t > self.t):

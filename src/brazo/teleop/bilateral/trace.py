@@ -1,6 +1,6 @@
 """Recorded arrays of a bilateral run, and the figures of merit computed from them.
 
-tracking     |x_follower(t) − x_master(t − T)| with the best-fitting delay T
+tracking     |x_follower(t) − x_master(t − T)| with the delay T that minimises its RMS
 fidelity     force at the operator compared with the contact force, at the end of the run
 passivity    min over time of the energy that both robots have put into the link; ≥ 0 if passive
 rest         remaining motion of the master in the last part of the run
@@ -112,8 +112,10 @@ class Trace:
         """Return the lag (s) of the follower that minimises the tracking error.
 
         Lags from 0 to `most` (s), but below the length of the run, are tried in steps of five
-        cycles.
+        cycles.  The result is nan if the follower has contact from the start.
         """
+        if not self.free.any():
+            return float("nan")
         dt = self.t[1] - self.t[0]
         steps = np.arange(0, min(max(int(most / dt), 1), len(self.t)), 5)
         sums = [float(np.mean(self.tracking(n * dt) ** 2)) for n in steps]
@@ -143,7 +145,7 @@ class Trace:
             )
         end = self.t > self.t[-1] - last
         lag = self.lag()
-        error = self.tracking(lag)
+        error = self.tracking(lag) if np.isfinite(lag) else np.array([np.nan])
         m, f = self.master, self.follower
         felt, met = m.force[end], f.outside[end]
         came, trips = _known(f.one_way), _known(m.round_trip)

@@ -147,7 +147,7 @@ class Script:
     def _after_hold(self, t: float, state: int) -> bool:
         """Return whether the script holds the enable switch at time t (s).
 
-        If `state` is HOLD, it releases the switch briefly and requests engagement again.
+        If `state` is HOLD, the script releases the switch briefly and requests engagement again.
         """
         free, held = _AGAIN
         if t - self._tried < free:

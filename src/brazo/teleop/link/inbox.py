@@ -2,9 +2,9 @@
 
 A frame is valid if it belongs to this session and its sequence number is higher than those of all
 earlier frames.  A command is valid only if, in addition, the clock offset to the sender is known,
-its joint values have the required number, its sending time is not in the future, and it has not
-expired on arrival.  Only the newest valid command is kept, so a backlog of commands that a stalled
-network delivers at once is never executed.
+the command has the required number of joint values, its sending time is not in the future, and it
+has not expired on arrival.  Only the newest valid command is kept, so a backlog of commands that
+a stalled network delivers at once is never executed.
 
 The age of a command is measured from its sending time, converted to the local clock.  The clock
 estimate can be wrong by half a round trip.  The age is never less than the time since arrival.

@@ -239,7 +239,7 @@ class MasterLink(InBackground):
         self._poke()
 
     def status(self) -> ReceivedStatus | None:
-        """Return the newest status of the current or last connection; None before its first one."""
+        """Return the newest status of the current or last connection; None if it received none."""
         return self._received
 
     def answers(self) -> list[Answer]:

@@ -1,7 +1,7 @@
 """Immutable data exchanged between the thread of the link and the control loop.
 
-The threads share one reference to such an object.  To read or replace this reference needs no lock
-and never blocks.
+The threads share one reference to such an object.  Reading or replacing this reference needs no
+lock and never blocks.
 """
 
 from __future__ import annotations

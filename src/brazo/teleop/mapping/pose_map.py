@@ -8,7 +8,7 @@ the handle between two commands gives a step of the follower's tool,
 where Δp is the translation and Δr the rotation vector, in base axes.  Soft walls around the
 workspace and the max tool speed shorten the step.  Newton's method computes the joint values from
 the previous ones, so the arm never jumps to another IK branch.  If a step is out of reach or beyond
-a joint limit, only its translation or only its rotation is made, or else nothing.  A step that
+a joint limit, only its translation is made, else only its rotation, else none.  A step that
 exceeds a joint speed limit is shortened.  All settings can be changed at run time; the max tool
 speed cannot be set above its initial value.
 """
@@ -154,7 +154,7 @@ class PoseMap:
         return JointTarget(self._q.copy(), tuple(warnings))
 
     def _take(self, move: Array, turn: Array, dt: float, warnings: list[str]) -> None:
-        """Make the whole step; if it is not feasible, only its translation, or else its rotation.
+        """Make the first feasible one of: the whole step, its translation only, its rotation only.
 
         `move` (3,) is the translation in m, `turn` (3,) is the rotation vector in rad.  The reason
         why the whole step is not feasible is appended to `warnings`.

@@ -109,9 +109,9 @@ class FaultScript:
         return Faults(**found) if found else NONE
 
     def thaw(self, direction: Direction, t: float) -> float:
-        """Return the time (s) at which the freeze that is active at time t (s) ends.
+        """Return the time (s) at which the fault `freeze` that is active at time t (s) ends.
 
-        The result is t if no freeze is active, and infinite if the freeze never ends.
+        The result is t if `freeze` is not active, and infinite if it never ends.
         """
         while self.faults(direction, t).freeze:
             ends = [s.until for s in self.steps if direction in s.directions and s.acts(t)]

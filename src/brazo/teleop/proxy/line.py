@@ -1,9 +1,9 @@
 """`FaultLine`: computes when each frame of one direction is sent; it performs no I/O.
 
-Four random numbers are generated for every frame, even if they are not needed.  Those of the k-th
-frame therefore depend only on the seed.  Its faults follow from them and from the faults that are
-active when it arrives.  Frames are sent in order of arrival, as in TCP, except those that are
-reordered.
+Four random numbers are generated for every frame, even if they are not needed.  The random numbers
+of the k-th frame therefore depend only on the seed.  What happens to a frame depends on its random
+numbers and on the faults that are active when it arrives.  Frames are sent in order of arrival, as
+in TCP, except those that are reordered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FaultLine:
     """Schedule of the frames of one direction of one connection.
 
     `faults(t)` returns the faults at time t (s).  `thaw(t)` returns the time (s) at which the
-    freeze that is active at time t ends.
+    fault `freeze` that is active at time t ends.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class FaultLine:
         return self._faults(now).half_open
 
     def thaw(self, now: float) -> None:
-        """End a freeze at time `now` (s), so that later frames do not wait."""
+        """End all waiting at time `now` (s), so that later frames are not delayed by it."""
         self._last, self._busy = min(self._last, now), min(self._busy, now)
 
     def _leave(self, at: float, data: bytes) -> Leaving:

@@ -60,7 +60,7 @@ class FaultProxy(InBackground):
         return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def set(self, direction: Direction | None = None, **faults: Any) -> None:
-        """Apply faults from now on instead of those of the script.
+        """Apply faults from now on instead of those of the script.  Its `cut` steps still apply.
 
         `faults` are fields of `Faults`.  `direction` is `up` or `down`; None sets both directions.
         All waiting frames are sent now.
@@ -145,7 +145,7 @@ class FaultProxy(InBackground):
         return _Pipe(source, sink, line, lambda: self.time)
 
     async def _follow_script(self) -> None:
-        """Log every step of the script when it starts, and cut the connections if requested."""
+        """Log each step of the script when it starts; cut all connections if its `cut` is True."""
         for step in self.script.steps:
             while self._began is None or self.time < step.at:
                 await asyncio.sleep(0.005 if self._began is None else step.at - self.time)

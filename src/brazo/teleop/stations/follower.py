@@ -194,7 +194,7 @@ class FollowerStation:
         return step.sample
 
     def _as_is(self, step: FollowerStep) -> FollowerStep:
-        """Return the result of a cycle to report and record; overridden for force feedback."""
+        """Return the step to report and record; stations with force feedback replace its sample."""
         return step
 
     def _tell(self, step: FollowerStep) -> None:

@@ -74,7 +74,7 @@ class CoupledMap:
     """Mapping for force feedback: directions and scale k of displacements and forces.
 
     Stiffness and damping are k² times as high in the follower's space as in the master's space.
-    Therefore k is limited to `COUPLED_SCALES`, for which the usual loop rates are stable.
+    Therefore k is limited to `COUPLED_SCALES`, so that loops at the usual rates are stable.
     """
 
     def __init__(self, increments: IncrementMap | None = None) -> None:

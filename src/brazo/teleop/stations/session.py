@@ -196,10 +196,10 @@ def fidelity(both: Recording) -> float | None:
 
 
 def delay(both: Recording) -> float:
-    """Return the lag (s) of the tool behind the handle, by the best correlation of their speeds.
+    """Return the lag (s) of the tool behind the handle that maximises the correlation of speeds.
 
-    `both` contains the signals of follower and master.  Return nan if the tool had contact, because
-    a contact changes its motion, if there are not enough samples, or if tool or handle is at rest.
+    `both` contains the signals of follower and master.  Return nan if there was contact (which
+    changes the motion of the tool), if there are too few samples, or if tool or handle is at rest.
     """
     following = np.isin(both["state"], (SafetyState.ENGAGED, SafetyState.DEGRADED)) & (
         both["clutch"] == 0.0

@@ -108,10 +108,10 @@ class Feed(_Signals):
         self._panel.put(self.values())
 
     def values(self) -> dict[str, Any]:
-        """New rows of the signals, as a part of the result of `Panel.values`.
+        """Rows sampled since the last call, as a part of the result of `Panel.values`.
 
-        They are the rows sampled since the last call and in the `OVERLAP` seconds before it, but at
-        most the rows of the last `4 * OVERLAP` seconds.
+        The rows of the `OVERLAP` seconds before the last call are repeated.  Rows older than
+        `4 * OVERLAP` seconds are omitted.
         """
         live = self._live
         epoch, sent = self._sent

@@ -99,10 +99,10 @@ def slider(
 ) -> str:
     """HTML of a slider from `least` to `most`, with an input field beside its label.
 
-    `limited` lists the ends of the range ("low", "high" or "low high") that are limits of the
-    robot.  The value is highlighted at these limits.  If `limited` contains one end, the value of
-    the opposite end is shown in parentheses.  `marks` are values with a labelled button below the
-    slider; a click on the button sets the value.
+    `limited` lists the ends of the range ("low", "high" or "low high") that are joint limits.  The
+    value is highlighted at these ends.  If only one end is a limit, the label of the opposite end
+    is in parentheses.  `marks` are values with a labelled button below the slider; a click on the
+    button sets the value.
     """
     return (
         f"<brazo-slider {_tied(name, event, args)} "
@@ -283,7 +283,7 @@ def table(
 
 
 def upload(label: str, event: str, *suffixes: str, look: Look = "plain") -> str:
-    """HTML of a file input by dialog or drag and drop; the panel handles it with `on_upload`.
+    """HTML of a file input (dialog, or drag and drop); handle its event with `Panel.on_upload`.
 
     `suffixes` are the accepted file name endings, e.g. `".csv"`.
     """

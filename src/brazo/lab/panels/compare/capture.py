@@ -164,9 +164,10 @@ class RunCapture:
 
 
 def _moving_task(sim: Simulation) -> Any:
-    """First task that moves robots, or None; a paused program also counts as such a task.
+    """First active task that moves robots; None if there is none.
 
-    A task with the attribute `waits`, which only prepares a run, does not count.
+    A paused program is such a task.  A task whose attribute `waits` is true is not, because it only
+    prepares a run.
     """
     moving = (task for task in sim.tasks.foreground if hasattr(task, "motions"))
     return next((task for task in moving if not getattr(task, "waits", False)), None)

@@ -54,7 +54,7 @@ class HeldRun:
         return self._metrics[robot]
 
     def rename(self, name: str) -> None:
-        """Change the name of the run, and mark it as chosen by the user."""
+        """Change the name of the run, and mark the name as chosen by the user."""
         self.name, self.named = name, True
         self._compared.clear()
 

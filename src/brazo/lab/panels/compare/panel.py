@@ -234,7 +234,7 @@ class ComparePanel(Panel):
         self.say(f"Run added to Compare: {held.name}")
 
     def _edit(self, label: str, change: Callable[[], None]) -> None:
-        """Call `change`, which edits the runs, and make it undoable.
+        """Call `change`, which edits the runs, as an undoable edit.
 
         Undo keeps runs that were added after the edit.
         """

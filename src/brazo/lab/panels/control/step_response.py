@@ -80,7 +80,7 @@ class StepTest:
 
     `size` is the step amplitude (rad or m); its sign is reversed if the joint would otherwise
     exceed a limit.  `done(response)` is called at the end; the response is None if the test was
-    interrupted.  `BrazoError` is raised if the amplitude is not allowed, the robot moves or the
+    interrupted.  `BrazoError` is raised if the amplitude is not allowed, the robot is moving or the
     robot has no feedback controller.
     """
 

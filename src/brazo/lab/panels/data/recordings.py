@@ -183,10 +183,12 @@ class Recordings:
     def simulation_changed(self) -> None:
         """Stop the recording if another cell was opened or the robots or bodies changed."""
         if self._sim is not None and self._sim is not self._context.session.shown and self._stop():
-            self._panel.say("The recording ended, because its cell was closed. It is kept.", "warn")
+            self._panel.say(
+                "The recording ended, because its cell was closed. The recording is kept.", "warn"
+            )
         elif self._is_over() and self._end():
             what = "robots or bodies of the cell changed"
-            self._panel.say(f"The recording ended, because {what}. It is kept.", "warn")
+            self._panel.say(f"The recording ended, because {what}. The recording is kept.", "warn")
         self._stale = True
 
     def _is_over(self) -> bool:

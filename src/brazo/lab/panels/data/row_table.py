@@ -81,8 +81,8 @@ class RowTable:
     def read(self) -> None:
         """Read the rows again.
 
-        The table stays on the current page if that page still exists, with one exception: if it
-        shows the last page of a simulation, it then shows the new last page.
+        If the last page of a simulation is shown, the new last page is shown afterwards.  Any other
+        page stays, unless it no longer exists; the last page is then shown.
         """
         newest = self._first == self._last_page
         shown = self._panel.session.shown

@@ -30,9 +30,9 @@ def has_dh(model: Model) -> bool:
 
 
 def dh_field(model: Model, joint: int, key: str) -> str:
-    """Path of the robot file's field for column `key` of a joint, e.g. `joints[0].alpha`.
+    """Path of a D-H parameter of a joint in the robot file, e.g. `joints[0].alpha`.
 
-    `key` is "theta", "d", "a" or "alpha".
+    `key` is the parameter: "theta", "d", "a" or "alpha".
     """
     variable = "theta" if model.joint_kinds[joint] == "revolute" else "d"
     return f"joints[{joint}].{'offset' if key == variable else key}"

@@ -386,7 +386,7 @@ class DimensionsPanel(Panel):
             raise
 
     def _check_lengths(self, parameters: dict[str, float]) -> None:
-        """Raise `BrazoError` if a length that was positive before all edits becomes 0 or negative.
+        """Raise `BrazoError` if a length, positive before the first edit, becomes 0 or negative.
 
         `parameters` maps names to new values (SI).  The reader of robot files does not check this,
         because a length may also be an offset between axes, which can be negative.
@@ -523,7 +523,10 @@ def _changes(first: RobotSource, now: RobotSource) -> list[str]:
 
 
 def _names(edits: dict[str, Any]) -> list[str]:
-    """Names of the values that an edit changes, for its undo label; only the first file field."""
+    """Names of the values that an edit changes, for its undo label.
+
+    If the edit changes several fields of the robot file, only the first field is named.
+    """
     found = [*edits.get("parameters", {}), *(one for one in ("width", "finger") if one in edits)]
     found += ["opening"] * ("opening" in edits)
     return found + [one.rpartition(".")[2] for one in edits.get("fields", {})][:1]

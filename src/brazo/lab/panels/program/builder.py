@@ -124,7 +124,10 @@ class Builder:
         self.breaks = self.breaks ^ {self._at(robot, path)}
 
     def robot_renamed(self, old: str, new: str) -> None:
-        """Update selection, breakpoints and teaching frame after an element was renamed."""
+        """Update selection, breakpoints and teaching frame after a rename in the cell.
+
+        `old` and `new` are names of a robot or another element.
+        """
 
         def now(one: Selected) -> Selected:
             return Selected(new, one.path) if one.robot == old else one
@@ -286,7 +289,8 @@ class Builder:
     def _arc(self, robot: SimRobot, path: StepPath) -> s.FollowPath:
         """Arc step from the target of the previous step to the current tool position.
 
-        If that target is unknown or at the current position, the arc starts 0.1 m beside it in −x.
+        If that target is unknown or at the current tool position, the arc starts 0.1 m from the
+        current tool position in −x.
         """
         end = reference_tool(robot)[:3, 3]
         before = self._before(robot, path)

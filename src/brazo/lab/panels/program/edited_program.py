@@ -69,9 +69,9 @@ class EditedProgram:
     ) -> None:
         """Parse the text, validate the program against the cell, and expand its loops.
 
-        `points` are the points of the project by robot, `folder` is its folder of programs.  File
-        names in the text are relative to the folder that was given to `load`, or else to `folder`.
-        Errors are not raised but stored in `error`.
+        `points` are the project's points by robot, `folder` is the project's folder of programs.
+        File names in the text are relative to the folder that was given to `load`, or else to
+        `folder`.  Errors are not raised but stored in `error`.
         """
         self.program, self.source, self.error, self.doubts = None, None, "", ""
         self.own = {}
@@ -134,7 +134,7 @@ class EditedProgram:
     def index(self, robot: str, at: StepPath) -> int | None:
         """Index of the first expanded step that results from the step or loop at a path.
 
-        None if there is none.
+        None if there is no such step.
         """
         paths, depth = self.paths.get(robot, ()), len(at)
         return next((i for i, path in enumerate(paths) if path[:depth] == at), None)

@@ -377,7 +377,7 @@ class ProgramPanel(Panel):
         self._replace(self._stored.free_name(name, content), content)
 
     def _replace(self, name: str, content: str, edited: bool = False) -> None:
-        """Load another program; if no project saves the edits, first ask the user about them."""
+        """Load another program; ask the user first if unsaved work would be lost."""
 
         def take() -> None:
             self.control.require_over()

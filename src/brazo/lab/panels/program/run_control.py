@@ -122,8 +122,8 @@ class RunControl:
     def go_on(self, once: bool) -> None:
         """Resume the program; if `once`, for one step only.
 
-        Robots that were moved during the pause first move back.  Raises `BrazoError` if there is no
-        program to resume.
+        Robots that were moved during the pause first return to where the program paused.  Raises
+        `BrazoError` if there is no program to resume.
         """
         execution, sim = self.execution, self._sim
         if execution is None or execution.done:

@@ -74,8 +74,8 @@ class StoredPrograms:
         """Program files to be written to the project, as a dict from path to text.
 
         They are the program in the editor (name `shown`, text `content`), and programs that were
-        updated after a rename in the cell.  The text is empty for a shipped program that was not
-        edited, so that it is not stored.
+        updated after a rename in the cell.  If the editor shows a shipped program without edits,
+        its text in the dict is empty, so that the project does not store the program.
         """
         name = file_name(shown or "program")
         shipped = name in program_names() and content == find_program(name).read_text("utf-8")

@@ -393,7 +393,7 @@ class ScenePanel(Panel):
         self._replace(one, new, f"{found.label.lower()} of")
 
     def _resize(self, old: FreeBody, new: FreeBody, what: str) -> None:
-        """Replace the free body `old` by `new`, which has another size, at its current pose.
+        """Replace the free body `old` by `new`, of another size, at the current pose of `old`.
 
         A body that becomes higher is raised, so that it does not overlap the surface below.  `what`
         names the changed dimension in the undo label.
@@ -562,7 +562,7 @@ def changes(first: Cell, now: Cell) -> list[str]:
 
 
 def _edited(robot: CellRobot, before: Element) -> bool:
-    """Whether start pose, attachment or tools differ between the versions of a robot."""
+    """Whether start pose, attachment or tools differ between two versions of a robot."""
     return not isinstance(before, CellRobot) or (
         robot.source.attachment is not before.source.attachment
         or not np.array_equal(robot.start, before.start)

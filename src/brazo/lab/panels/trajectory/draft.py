@@ -295,8 +295,8 @@ def plan_of(arm: Robot, draft: Draft, q0: Array) -> PlannedMotion:
 def _approach(arm: Robot, q0: Array, start: Array) -> Array:
     """Tool positions (k, 3) in the approach from joint positions q0 (n,) to `start` (n,).
 
-    The task `Playing` commands the same approach before the trajectory.  Empty if q0 equals
-    `start`.
+    The task `Playing` commands the same approach before the trajectory.  The result is
+    empty if q0 equals `start`.
     """
     if np.abs(q0 - start).max() < 1e-6:
         return np.zeros((0, 3))

@@ -12,9 +12,10 @@
       curve: {kind: circle, plane: xy, time: 4.0, xyz: [...], rpy: [...],
               sizes: {circle.radius: 0.05}}
 
-Units are s, m and rad.  `shows` selects what is planned: the waypoints (`points`) or the curve.  A
-waypoint is a named point of the robot, joint values `q`, or a tool pose in the base frame (`xyz`
-and `rpy`).  Joint velocities `qd` and accelerations `qdd` are optional.
+Units are s, m and rad.  `shows` selects what is planned: the waypoints (`points`) or the curve.
+`rule` determines the velocities at the waypoints.  A waypoint is a named point of the robot, joint
+values `q`, or a tool pose in the base frame (`xyz` and `rpy`).  Joint velocities `qd` and
+accelerations `qdd` are optional.
 """
 
 from __future__ import annotations

@@ -255,8 +255,8 @@ class TrajectoryPanel(Panel):
     def _set_velocity(self, i: int, number_: int, value: float) -> None:
         """Set the velocity (rad/s or m/s) of joint i at the waypoint with number `number_`.
 
-        The other joints keep the velocities that were entered before, or else the planned ones.
-        Without a plan, these are 0.
+        The other joints keep their entered velocities at this waypoint.  If none were entered, they
+        get the planned velocities, or 0 without a plan.
         """
         one = self.draft.row(number_)
         if i >= len(one.q):
@@ -354,7 +354,7 @@ class TrajectoryPanel(Panel):
         self.edited(f"add {name}")
 
     def _set_name(self, number_: int, name: str) -> None:
-        """Rename the named point of a waypoint; if it has none, teach one at the waypoint."""
+        """Rename the named point of a waypoint, or teach a new point if the waypoint has none."""
         row, robot = self.draft.row(number_), self.robot.name
         if self._name_of(row):
             old = self._name_of(row)

@@ -181,7 +181,7 @@ class ToolCurve:
         """Return the tool path over time.
 
         Raises `BrazoError` if the recording, SVG file or strokes are missing, or if a dimension is
-        not possible.
+        invalid.
         """
         if self.kind == "recorded":
             if self.recorded is None:

@@ -1,4 +1,4 @@
-"""View panel: overlays, camera views, look of the scene, immersive views and size of the page.
+"""View panel: overlays, camera, look of the scene, immersive views, size of bars and panels.
 
 Look and size are settings of each browser (`server/page/appearance.js`), not of the lab.  The
 immersive views, for a headset or as a stereo pair, are implemented in `immersive.js`.

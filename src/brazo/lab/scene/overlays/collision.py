@@ -1,4 +1,4 @@
-"""Overlay of the collision geometry: green, or red in a contact that involves a robot.
+"""Overlay of the collision geometry: red if in a contact that involves a robot, else green.
 
 The shapes are read from the compiled physics model, so they are those used for collision detection.
 """

@@ -84,8 +84,9 @@ class ContactMarks(Overlay):
 
 
 def marks(contacts: Contacts, size: float) -> tuple[np.ndarray, np.ndarray]:
-    """Line segments that draw k contacts of robots: dots (k, 2, 3) and arrows (3 k, 2, 3).
+    """Return line segments at the contacts of robots: dots (k, 2, 3) and arrows (3 k, 2, 3).
 
+    k is the number of contacts, at most `MOST`.  A dot is one short segment, an arrow has three.
     The coordinates are in m.  The size of the marks is proportional to `size`, the size of the cell
     (m).
     """
