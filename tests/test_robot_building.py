@@ -106,7 +106,7 @@ def test_rows_may_be_numbers_or_fields():
         ({"rows": [[0, 1, 2]]}, r"rows\[0\]: 3 values; expected theta, d, a, alpha"),
         ({"rows": [[0, 1, 2, float("nan")]]}, r"alpha: expected a finite number, got nan"),
         ({"rows": "table"}, "rows: expected a list"),
-        ({"rows": [[0, 0, 1, 0]], "types": "X"}, "'X' is not R"),
+        ({"rows": [[0, 0, 1, 0]], "types": "X"}, "'X' is not a joint type; use R"),
         ({"rows": [[0, 0, 1, 0]], "types": "RR"}, "types: 2 types for 1 rows"),
         ({"rows": [[0, 0, 1, 0]], "limits": [[1, -1]]}, "lower limit must be below"),
         (

@@ -119,7 +119,10 @@ def _joint_kinds(types: str | Sequence[str] | None) -> list[str] | None:
     kinds = []
     for kind in types:
         if kind not in (*_KINDS, *_KINDS.values()):
-            raise BrazoError(f"types: '{kind}' is not R (revolute) or P (prismatic), as in 'RRP'")
+            raise BrazoError(
+                f"types: '{kind}' is not a joint type; use R (revolute) or P (prismatic), "
+                "for example 'RRP'"
+            )
         kinds.append(_KINDS.get(kind, kind))
     return kinds
 
